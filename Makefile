@@ -1,0 +1,4 @@
+.PHONY: demo test lint
+
+demo test lint:
+	@python3 dev.py $@

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Everything a developer runs: `python3 dev.py demo`, `python3 dev.py test`.
+
+Needs only Python 3.11 or newer. The first call builds .venv beside this file from the hashed
+versions in constraints.txt; later calls start at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+STAMP = VENV / "tract-stamp"
+CONSTRAINTS = ROOT / "constraints.txt"
+BIN = "Scripts" if os.name == "nt" else "bin"
+LOCK_OPTIONS = ["--universal", "--generate-hashes", "--no-header", "--no-annotate"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="dev.py", description="Develop tract.")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands.add_parser("demo", help="see tract work (examples/demo.py)", add_help=False)
+    test = commands.add_parser(
+        "test", help="lint, then pytest; more arguments go to pytest", allow_abbrev=False
+    )
+    test.add_argument("--long", action="store_true", help="also the tests that take minutes")
+    commands.add_parser("lint", help="ruff, mypy and the import layers")
+    bench = commands.add_parser("bench", help="run benchmarks/NAME.py", add_help=False)
+    bench.add_argument("name", metavar="NAME")
+    commands.add_parser("lock", help="write constraints.txt anew, with current versions")
+
+    args, rest = parser.parse_known_args()
+    if args.command is None:
+        parser.print_help()
+        return 0
+    if rest and args.command in ("lint", "lock"):
+        parser.error(f"{args.command} takes no arguments: {' '.join(rest)}")
+    if args.command == "lock":
+        return lock()
+    set_up()
+    if args.command == "demo":
+        return python("examples/demo.py", *rest)
+    if args.command == "bench":
+        return python("-m", f"benchmarks.{args.name}", *rest)
+    failed = lint()
+    if failed or args.command == "lint":
+        return failed
+    return python("-m", "pytest", *(["-m", ""] if args.long else []), *rest)
+
+
+# Set-up
+
+
+def set_up() -> None:
+    """Make .venv hold exactly what constraints.txt says, unless its stamp says it does."""
+    wanted = fingerprint()
+    if STAMP.is_file() and STAMP.read_text() == wanted:
+        return
+    if importlib.util.find_spec("ensurepip") is None:
+        sys.exit("dev.py: this Python cannot make a venv; on Debian: apt install python3-venv")
+    start = time.monotonic()
+    say("setting up .venv (once) ...", end="")
+    # Clearing removes the stamp first of all, so a set-up that was cut short is done again.
+    STAMP.unlink(missing_ok=True)
+    venv.create(VENV, clear=True, symlinks=os.name != "nt", with_pip=False)
+    quietly(program("python"), "-m", "ensurepip", "--default-pip")
+    pip = [program("python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+    quietly(*pip, "--require-hashes", "--only-binary", ":all:", "-r", str(CONSTRAINTS))
+    quietly(*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT))
+    STAMP.write_text(wanted)
+    say(f" {time.monotonic() - start:.0f} s")
+
+
+def fingerprint() -> str:
+    """A hash of all that .venv depends on; the linters' settings are not part of it."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    project.pop("tool", None)
+    parts = [str(ROOT), sys.version, sys.base_prefix, json.dumps(project), CONSTRAINTS.read_text()]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def lock() -> int:
+    """Resolve anew with uv, for every platform, from the public index alone."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("UV_", "PIP_FIND_LINKS"))}
+    with tempfile.TemporaryDirectory() as scratch:
+        venv.create(scratch, with_pip=True)
+        quietly(str(Path(scratch, BIN, "python")), "-m", "pip", "install", "uv")
+        uv = [str(Path(scratch, BIN, "uv")), "pip", "compile", "--no-config", "--quiet"]
+        inputs = ["pyproject.toml", "--all-extras", "--group", "dev", "--python-version", "3.11"]
+        out = Path(scratch, "constraints.txt")
+        quietly(*uv, *LOCK_OPTIONS, *inputs, "-o", str(out), env=env)
+        CONSTRAINTS.write_text(out.read_text())
+    say(f"wrote {CONSTRAINTS.name}")
+    return 0
+
+
+# Checks
+
+
+def lint() -> int:
+    """Run the four checks side by side; print only what the failing ones say."""
+    start = time.monotonic()
+    folders = ("dev.py", "src", "tests", "examples", "benchmarks")
+    code = [name for name in folders if (ROOT / name).exists()]
+    checks = {
+        "ruff check": [program("ruff"), "check", "--quiet", *code],
+        "ruff format": [program("ruff"), "format", "--check", *code],
+        "mypy": [program("mypy"), "--no-error-summary", *code],
+        "lint-imports": [program("lint-imports")],
+    }
+    running = {
+        name: subprocess.Popen(
+            command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        for name, command in checks.items()
+    }
+    failed = 0
+    for name, process in running.items():
+        output, _ = process.communicate()
+        if process.returncode:
+            failed = 1
+            print(f"{name} failed:\n{output}", flush=True)
+    if not failed:
+        say(f"lint ok ({time.monotonic() - start:.1f} s)")
+    return failed
+
+
+# Processes
+
+
+def program(name: str) -> str:
+    return str(VENV / BIN / name)
+
+
+def python(*args: str) -> int:
+    """Run the venv's Python here, its output shown, and give its exit code."""
+    with subprocess.Popen([program("python"), *args], cwd=ROOT) as process:
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:  # it got the same ctrl-C: let it clean up
+            process.wait(timeout=20)
+            raise
+    return code if code >= 0 else 128 - code  # killed by a signal: as a shell says it
+
+
+def quietly(*command: str, env: dict[str, str] | None = None) -> None:
+    """Run a step of the set-up; show its output only if it fails."""
+    done = subprocess.run(
+        command, cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    if done.returncode:
+        sys.exit(f"\n{done.stdout}\ndev.py: this step failed: {' '.join(command)}")
+
+
+def say(message: str, end: str = "\n") -> None:
+    print(message, end=end, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 11):  # noqa: UP036
+        sys.exit("dev.py: Python 3.11 or newer is needed, this is " + sys.version.split()[0])
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
