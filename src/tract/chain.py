@@ -1,0 +1,162 @@
+"""Reading a branch: what stands where after all edits, marks and undone changes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tract.errors import EditError
+from tract.model import Head, Priority, Step
+from tract.pairing import OpenCalls
+
+
+class Place:
+    """Where an appended message stands. Edits change what is shown there, marks how."""
+
+    __slots__ = ("call", "changes", "index", "origin", "priority", "results", "shown")
+
+    def __init__(self, index: int, origin: Step) -> None:
+        self.index = index
+        self.origin = origin
+        self.shown = origin
+        self.priority = Priority.NORMAL
+        self.changes: tuple[Step, ...] = ()
+        self.call: Place | None = None
+        self.results: tuple[Place, ...] = ()
+
+    @property
+    def turn(self) -> list[Place]:
+        """The call and all of its results; just itself when there is no call."""
+        call = self.call or self
+        return [call, *call.results]
+
+    @property
+    def is_hidden(self) -> bool:
+        """A skipped call hides its results too. A skipped result only gives way to a stand-in."""
+        call = self.call or self
+        if call.priority != Priority.SKIP or (call is self and self.origin.role == "tool"):
+            return False
+        return not any(member.priority == Priority.PINNED for member in self.turn)
+
+
+class Chain:
+    """The fold of a chain. It is extended with what is new; an undone change folds it anew."""
+
+    def __init__(self, steps: Iterable[Step] = ()) -> None:
+        self.steps: list[Step] = []
+        self._clear()
+        self.extend(steps)
+
+    def _clear(self) -> None:
+        self.places: list[Place] = []
+        self._by_commit: dict[int, Place] = {}
+        self._open_calls: OpenCalls[Place] = OpenCalls()
+        self._voided: set[int] = set()
+
+    def extend(self, steps: Iterable[Step]) -> bool:
+        """Add steps. Whether what was shown before is still shown the same."""
+        grown = True
+        for step in steps:
+            self.steps.append(step)
+            if step.operation == "append":
+                self._append(step)
+                continue
+            grown = False
+            if any(link.kind == "void" for link in step.links):
+                self._fold_anew()
+            else:
+                self._apply(step)
+        return grown
+
+    def _fold_anew(self) -> None:
+        self._clear()
+        self._voided = voided(self.steps)
+        for step in self.steps:
+            if step.id not in self._voided:
+                self._apply(step)
+            elif step.operation == "edit":  # it can still be named
+                self._by_commit[step.id] = self._by_commit[step.links[0].target_id]
+
+    def _apply(self, step: Step) -> None:
+        if step.operation == "append":
+            self._append(step)
+        for link in step.links:
+            if link.kind == "replaces":
+                self._edit(self._by_commit[link.target_id], step)
+            elif link.kind == "priority":
+                place = self._by_commit[link.target_id]
+                place.priority = Priority(link.value or "")
+                place.changes += (step,)
+
+    def _append(self, step: Step) -> None:
+        place = Place(len(self.places), step)
+        self.places.append(place)
+        self._by_commit[step.id] = place
+        if step.calls:
+            self._ask(place, step)
+        if step.tool_call_id is not None:
+            place.call = self._open_calls.answer(step.tool_call_id)
+            if place.call:
+                place.call.results += (place,)
+
+    def _edit(self, place: Place, step: Step) -> None:
+        if step.calls != place.shown.calls:
+            self._ask(place, step)
+        place.shown = step
+        place.changes += (step,)
+        self._by_commit[step.id] = place
+
+    def _ask(self, place: Place, step: Step) -> None:
+        for call_id, _ in step.calls:
+            self._open_calls.ask(call_id, place)
+
+    def place(self, commit: Head) -> Place:
+        """Where the commit stands, whether it was appended there or changed what stands there."""
+        place = self._by_commit.get(commit.id or 0)
+        if place is None:
+            raise EditError(f"commit {_hex(commit)} has no place in the history at this point")
+        return place
+
+    def changes(self, commit: Head) -> list[Step]:
+        """What an undo of this commit voids: the change itself, or all changes of a message."""
+        found = [step for step in self.steps if step.id == commit.id]
+        if not found:
+            raise EditError(f"commit {_hex(commit)} is not in the history at this point")
+        if commit.id in self._voided:
+            raise EditError(f"commit {_hex(commit)} is undone already")
+        changes = found if found[0].links else list(self.place(commit).changes)
+        if not changes:
+            raise EditError(f"nothing to restore: commit {_hex(commit)} was never changed")
+        return changes
+
+    def versions(self, commit: Head) -> list[Step]:
+        """What stood at the place of this commit, the first one first, undone edits included."""
+        family = {self.place(commit).origin.id}
+        for step in self.steps:
+            if any(link.kind == "replaces" and link.target_id in family for link in step.links):
+                family.add(step.id)
+        return [step for step in self.steps if step.id in family]
+
+    def before(self, place: Place) -> Step | None:
+        """The commit after which this place came; None at the root."""
+        index = self.steps.index(place.origin)
+        return self.steps[index - 1] if index else None
+
+    def shown(self, start: int = 0) -> Iterator[tuple[Step, bool]]:
+        """What the model sees, from one place on, and whether it sees only a stand-in."""
+        for place in self.places[start:]:
+            if not place.is_hidden:
+                skipped = place.priority == Priority.SKIP and place.origin.role == "tool"
+                yield place.shown, skipped
+
+
+def _hex(commit: Head) -> str:
+    return commit.hash.hex() if commit.hash else "of nothing"
+
+
+def voided(steps: Sequence[Step]) -> set[int]:
+    """The commits that are undone. From new to old, because an undo can be undone itself."""
+    found: set[int] = set()
+    for step in reversed(steps):
+        if step.id not in found:
+            found.update(link.target_id for link in step.links if link.kind == "void")
+    return found

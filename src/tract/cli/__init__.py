@@ -1,0 +1,152 @@
+"""The command `tract`: global options, lazily loaded commands, exit codes.
+
+0 ok · 1 failure · 2 usage · 3 not found · 4 conflict · 130 interrupted
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from io import TextIOWrapper
+from typing import Any, NoReturn
+
+import click
+
+from tract.cli.place import Place
+from tract.cli.screen import one_line, say
+from tract.errors import ConflictError, InputError, NotFoundError, TractError
+
+INTERRUPTED = 130
+
+COMMANDS = {
+    "init": "keeping",
+    "commit": "writing",
+    "edit": "writing",
+    "pin": "writing",
+    "skip": "writing",
+    "restore": "writing",
+    "log": "reading",
+    "show": "reading",
+    "search": "reading",
+    "compile": "reading",
+    "branch": "branching",
+    "checkout": "branching",
+    "fsck": "keeping",
+    "gc": "keeping",
+    "backup": "keeping",
+    "forget": "keeping",
+    "dialogs": "keeping",
+}
+"""The commands in the order of the help, each with the module that has it."""
+
+
+def _fail(error: TractError | OSError) -> int:
+    """Say on one line what went wrong; the exit code for it."""
+    say(one_line(f"tract: {_fact(error)}"))
+    return _exit_code(error)
+
+
+def _fact(error: TractError | OSError) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
+        return place + error.strerror
+    return str(error)
+
+
+def _exit_code(error: TractError | OSError) -> int:
+    match error:
+        case InputError():
+            return 2
+        case NotFoundError():
+            return 3
+        case ConflictError():
+            return 4
+    return 1
+
+
+class LazyGroup(click.Group):
+    """Loads the module of a command when the command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"tract.cli.{COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader has seen enough
+            _drop_output()
+            ctx.exit(0)
+        except (TractError, OSError) as error:
+            ctx.exit(_fail(error))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
+    epilog="Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 130 stopped.",
+)
+@click.option(
+    "--db",
+    envvar="TRACT_DB",
+    metavar="PATH|URL",
+    help="The database: a SQLite file or postgresql://…  [default: $TRACT_DB, else "
+    ".tract/tract.db in this folder or the nearest one above]",
+)
+@click.option(
+    "--dialog",
+    envvar="TRACT_DIALOG",
+    default="default",
+    metavar="ID",
+    help='The dialog in it.  [default: $TRACT_DIALOG, else "default"]',
+)
+@click.version_option(package_name="tract-context", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, db: str | None, dialog: str) -> None:
+    """Version control for what an agent's model sees.
+
+    A COMMIT is named by its hash, by the beginning of it, or by HEAD.
+    """
+    ctx.obj = Place(db, dialog)
+
+
+def main() -> NoReturn:
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # for a terminal that is not UTF-8
+    sys.exit(_run())
+
+
+def _run() -> int:
+    """Run a command and flush what it printed, where a failure can still be told."""
+    try:
+        code = _invoke()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+        return 0
+    except OSError as error:
+        _drop_output()
+        return _fail(error)
+    return code
+
+
+def _invoke() -> int:
+    try:
+        return cli.main(prog_name="tract", standalone_mode=False) or 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        return INTERRUPTED
+
+
+def _drop_output() -> None:
+    """The interpreter flushes once more when it ends: into nothing."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,202 @@
+"""Commands that only look."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import click
+
+from tract.cli.commits import kind, mark_text, plain, print_commits, utc
+from tract.cli.place import Place, named
+from tract.cli.screen import (
+    CYAN,
+    DIM,
+    SHORT,
+    YELLOW,
+    Column,
+    Painted,
+    count,
+    dump,
+    dump_list,
+    dump_pretty,
+    json_option,
+    one_line,
+    put,
+    say,
+    table,
+)
+from tract.context import CompiledContext
+from tract.errors import ForgottenError
+from tract.model import CommitInfo, Message, Raw, Text, ToolCall, readable
+from tract.tract import Tract
+
+
+@click.command("log")
+@click.option("-n", "limit", type=click.IntRange(min=1), metavar="N", help="At most N commits.")
+@json_option
+@click.pass_obj
+def log_command(place: Place, limit: int | None, as_json: bool) -> None:
+    """List the commits of the branch, newest first."""
+    with place.open() as tract:
+        commits = islice(tract.log(), limit)
+        if as_json:
+            dump_list(map(plain, commits))
+        else:
+            print_commits(commits)
+
+
+@click.command("show")
+@click.argument("commit", default="HEAD")
+@json_option
+@click.pass_obj
+def show_command(place: Place, commit: str, as_json: bool) -> None:
+    """Show one commit with its whole content (default: HEAD)."""
+    with place.open() as tract:
+        info = tract.get_commit(named(tract, commit))
+        message, forgotten = _message(tract, info)
+        if as_json:
+            content = tract.get_content(info) if message else None
+            calls = plain(message.tool_calls) if message else []
+            said = {"content": content, "tool_calls": calls, "forgotten": forgotten}
+            dump(plain(info) | said)
+        else:
+            _print_commit(info, message)
+            if forgotten:
+                put("\n[forgotten]")
+
+
+def _message(tract: Tract, info: CommitInfo) -> tuple[Message | None, bool]:
+    """What the commit says, if it is no mark; and whether that was forgotten."""
+    try:
+        return tract.get_message(info) if info.content_hash else None, False
+    except ForgottenError:
+        return None, True
+
+
+def _print_commit(info: CommitInfo, message: Message | None) -> None:
+    for label, value in _facts(info):
+        style = YELLOW if label == "commit" else ""
+        put(Painted(f"{label:<9}", DIM), Painted(one_line(value), style))
+    if message is not None:
+        put("\n" + "\n".join(_paragraphs(message)))
+
+
+def _facts(info: CommitInfo) -> Iterator[tuple[str, str]]:
+    yield "commit", info.commit_hash
+    yield "parent", info.parent_hash or "none"
+    yield "kind", kind(info)
+    if info.tool_call_id is not None:
+        yield "call", info.tool_call_id
+    if info.name is not None:
+        yield "name", info.name
+    for target in info.replaces:
+        yield "edits", target
+    for mark in info.marks:
+        yield "mark", mark_text(mark)
+    yield "time", utc(info.created_at)
+    if info.content_hash:
+        yield "size", f"{count(info.token_count, 'token')}, {count(info.byte_size, 'byte')}"
+        yield "content", info.content_hash
+    if info.message is not None:
+        yield "message", info.message
+    said_above = {"tool_call_id": info.tool_call_id, "name": info.name}.items()
+    metadata = {
+        key: value for key, value in info.metadata.items() if (key, value) not in said_above
+    }
+    notes = {"metadata": metadata, "config": info.generation_config, "usage": info.usage}
+    for label, value in notes.items():
+        if value:
+            yield label, readable(value)
+
+
+def _paragraphs(message: Message) -> Iterator[str]:
+    """The whole content as a person reads it."""
+    if not isinstance(message.content, tuple):
+        yield _readable(message.content)
+        return
+    for block in message.content:
+        match block:
+            case Text(text):
+                yield text
+            case ToolCall(id, name, arguments):
+                yield f"→ {name}({readable(arguments)})  [{id}]"
+            case Raw(_, data):
+                yield _readable(data)
+
+
+def _readable(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+@click.command("search")
+@click.argument("text")
+@click.option("--here", is_flag=True, help="Only in this dialog, not in all of the database.")
+@json_option
+@click.pass_obj
+def search_command(place: Place, text: str, here: bool, as_json: bool) -> None:
+    """Find a text, whatever its case, in all dialogs; newest first."""
+    with place.open() if here else place.open_any() as tract:
+        hits = tract.search(text, all_dialogs=not here)
+        if as_json:
+            dump_list(map(plain, hits))
+            return
+        rows = (
+            (hit.dialog, hit.commit_hash[:SHORT], hit.role, hit.name or "", hit.snippet)
+            for hit in hits
+        )
+        table((Column(), Column(DIM), Column(CYAN), Column(), Column()), rows)
+
+
+@click.command("compile")
+@click.option("--at", metavar="COMMIT|BRANCH", help="As it was there, not as it is now.")
+@click.option(
+    "--format",
+    "wire",
+    type=click.Choice(["openai", "anthropic"]),
+    default="openai",
+    show_default=True,
+    help="Whose messages to print.",
+)
+@json_option
+@click.pass_obj
+def compile_command(place: Place, at: str | None, wire: str, as_json: bool) -> None:
+    """Print the messages that a model would be sent, as JSON.
+
+    With --json they come in one object with the counts, the commits and the notes.
+    """
+    with place.open() as tract:
+        context = tract.compile(_existing(tract, at))
+        request = context.to_anthropic() if wire == "anthropic" else context.to_openai()
+        if as_json:
+            dump(_document(wire, context, request))
+        else:
+            dump_pretty(request)
+        say(_account(context))
+
+
+def _existing(tract: Tract, at: str | None) -> str | None:
+    return None if at is None else named(tract, at)
+
+
+def _document(wire: str, context: CompiledContext, request: Any) -> dict[str, Any]:
+    return {
+        "format": wire,
+        **(request if isinstance(request, dict) else {"messages": request}),
+        "tools": context.tools,
+        "token_count": context.token_count,
+        "token_source": context.token_source,
+        "commit_count": context.commit_count,
+        "commit_hashes": context.commit_hashes,
+        "generation_configs": context.generation_configs,
+        "notes": context.notes,
+    }
+
+
+def _account(context: CompiledContext) -> str:
+    counted = f" ({context.token_source})" if context.token_source else ""
+    messages = count(context.commit_count, "message")
+    tokens = count(context.token_count, "token") + counted
+    return one_line("; ".join([f"{messages}, {tokens}", *context.notes]))

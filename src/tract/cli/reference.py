@@ -1,0 +1,47 @@
+"""The reference page of the command line, made of its help texts.
+
+Write it anew with `python -m tract.cli.reference > docs/cli.md`.
+"""
+
+from __future__ import annotations
+
+import click
+
+from tract.cli import COMMANDS, cli
+
+INTRODUCTION = """\
+# Command line
+
+`tract` and `python -m tract` are the same. Data goes to stdout, messages go to stderr; `--json`
+prints one ASCII document with stable keys. Colour appears only on a terminal, and not when
+`NO_COLOR` is set. Control characters of what is shown are spelled out, so no text can steer the
+terminal; `--json` has the exact text.
+
+An option goes before the environment (`TRACT_DB`, `TRACT_DIALOG`), the environment before the
+nearest `.tract` folder. Commands that read create nothing.
+
+Shell completion: `eval "$(_TRACT_COMPLETE=bash_source tract)"`, likewise `zsh_source` and
+`fish_source`.
+
+This page is made of the help texts: `python -m tract.cli.reference > docs/cli.md`.
+"""
+
+
+def reference() -> str:
+    parent = click.Context(cli, info_name="tract", terminal_width=88)
+    sections = [INTRODUCTION, _section("tract", cli, parent)]
+    for name in COMMANDS:
+        command = cli.get_command(parent, name)
+        assert command is not None
+        context = click.Context(command, info_name=name, parent=parent, terminal_width=88)
+        sections.append(_section(f"tract {name}", command, context))
+    return "\n".join(sections)
+
+
+def _section(title: str, command: click.Command, context: click.Context) -> str:
+    context.help_option_names = ["-h", "--help"]
+    return f"## {title}\n\n```text\n{command.get_help(context)}\n```\n"
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

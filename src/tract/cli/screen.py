@@ -1,0 +1,199 @@
+"""What a person or a program gets to see. Nothing else in the CLI writes text."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+import click
+
+SHORT = 10
+SAMPLE = 200
+
+DIM, RED, YELLOW, CYAN = "2", "31", "33", "36"
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+# Untrusted text
+
+
+class _Visible(dict[int, str]):
+    """What stands for each character, filled as characters turn up."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        self[code] = char if _is_harmless(char) else _escaped(code)
+        return self[code]
+
+
+def _is_harmless(char: str) -> bool:
+    """Letters, marks, signs, spaces; and the joiners that scripts and emoji need."""
+    return char.isprintable() or char in "\n\t\u200c\u200d" or unicodedata.category(char) == "Zs"
+
+
+def _escaped(code: int) -> str:
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_VISIBLE = _Visible()
+
+
+def visible(text: str) -> str:
+    """The text with everything that could steer a terminal or reorder a line spelled out: control
+    and escape characters, C1, bidirectional and invisible marks, lone surrogates."""
+    return text if text.isprintable() else text.translate(_VISIBLE)
+
+
+def one_line(text: str) -> str:
+    return visible(" ".join(text.split()))
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+# Writing
+
+
+class Painted(NamedTuple):
+    """A text with an ANSI style, for where there is colour."""
+
+    text: str
+    style: str
+
+
+def put(*parts: str | Painted) -> None:
+    """Write one piece of text to stdout, whatever it holds made harmless."""
+    sys.stdout.write("".join(_shown(part) for part in parts) + "\n")
+
+
+def say(text: str) -> None:
+    """Tell the person something that is not data."""
+    click.echo(visible(text), err=True)
+
+
+def dump(value: Any) -> None:
+    """One JSON document."""
+    sys.stdout.write(_json(value) + "\n")
+
+
+def dump_pretty(value: Any) -> None:
+    sys.stdout.write(_json(value, indent=2) + "\n")
+
+
+def dump_list(values: Iterable[Any]) -> None:
+    """One JSON list, an element per line, written as the elements come."""
+    separator = "[\n"
+    for value in values:
+        sys.stdout.write(separator + _json(value))
+        separator = ",\n"
+    sys.stdout.write("[]\n" if separator == "[\n" else "\n]\n")
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    # DEL is the one control character that an ASCII encoder lets through.
+    return json.dumps(value, allow_nan=False, indent=indent).replace("\x7f", "\\u007f")
+
+
+def _shown(part: str | Painted) -> str:
+    if isinstance(part, str):
+        return visible(part)
+    text = visible(part.text)
+    return f"\x1b[{part.style}m{text}\x1b[0m" if text and part.style and has_colour() else text
+
+
+def has_colour() -> bool:
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
+
+
+def ask(question: str, refusal: str, *, yes: bool) -> None:
+    """Go on only if the person agrees: by `--yes`, or now on the terminal."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"{refusal}: confirm with --yes")
+    if not click.confirm(visible(question), err=True):
+        say("nothing was done")
+        raise click.exceptions.Exit(1)
+
+
+# Tables
+
+
+class Column(NamedTuple):
+    style: str = ""
+    right: bool = False
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+    """Aligned columns, as wide as the first rows need; the last one ends with the terminal."""
+    lines: Iterator[list[str]] = ([one_line(cell) for cell in row] for row in rows)
+    sample = list(islice(lines, SAMPLE))
+    widths = [max(map(width, cells)) for cells in zip(*sample, strict=True)]
+    room = _terminal_width()
+    for line in chain(sample, lines):
+        _put_row(columns, widths, line, room)
+
+
+def _put_row(
+    columns: Sequence[Column], widths: Sequence[int], cells: Sequence[str], room: int | None
+) -> None:
+    parts: list[str | Painted] = []
+    for column, size, cell in zip(columns[:-1], widths[:-1], cells[:-1], strict=True):
+        if size:
+            pad = " " * max(0, size - width(cell))
+            parts += [pad if column.right else "", Painted(cell, column.style)]
+            parts += ["" if column.right else pad, "  "]
+    if room:
+        used = sum(width(part if isinstance(part, str) else part.text) for part in parts)
+        parts.append(Painted(cut(cells[-1], max(room - used, 8)), columns[-1].style))
+    else:
+        parts.append(Painted(cells[-1], columns[-1].style))
+    if not cells[-1]:
+        parts = _without_trailing_space(parts)
+    put(*parts)
+
+
+def _without_trailing_space(parts: list[str | Painted]) -> list[str | Painted]:
+    while parts and not (parts[-1] if isinstance(parts[-1], str) else parts[-1].text).strip():
+        parts.pop()
+    return parts
+
+
+def _terminal_width() -> int | None:
+    if not sys.stdout.isatty():
+        return None
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    except OSError:
+        return None
+
+
+def width(text: str) -> int:
+    """Columns on a terminal: wide characters take two, combining marks none."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def cut(text: str, room: int) -> str:
+    if width(text) <= room:
+        return text
+    text = text[: room * 4]  # a note may be very long
+    while width(text) > room - 1:
+        text = text[:-1]
+    return text + "…"

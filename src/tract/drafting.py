@@ -1,0 +1,195 @@
+"""What is to be written, as values. Everything that can be wrong with it is found here. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tract.chain import Place
+from tract.errors import EditError, InputError, RoleError
+from tract.hashing import to_json
+from tract.model import (
+    ROLES,
+    CommitOperation,
+    Draft,
+    Json,
+    Link,
+    Message,
+    Priority,
+    Raw,
+    Step,
+    Text,
+    ToolCall,
+    pack_content,
+    spoken,
+)
+from tract.tokens import TokenCounter
+
+
+class About(NamedTuple):
+    """What a caller says about a commit beside its content."""
+
+    note: str | None = None
+    metadata: dict[str, Json] | None = None
+    generation_config: dict[str, Json] | None = None
+    usage: dict[str, Json] | None = None
+
+
+def appended(message: Message, about: About, tokens: TokenCounter) -> Draft:
+    return _draft(CommitOperation.APPEND, message, about, tokens)
+
+
+def edited(place: Place, old: Message, new: Message, about: About, tokens: TokenCounter) -> Draft:
+    """The new message in the place of the old one. What an answer called and which call a result
+    answers stay, unless the edit says otherwise."""
+    if new.role != old.role:
+        raise RoleError(f"a {old.role} message cannot become a {new.role} message")
+    if new.tool_call_id != old.tool_call_id:
+        raise EditError(
+            f"the result of call {old.tool_call_id!r} cannot answer {new.tool_call_id!r}"
+        )
+    if new.name and old.name and new.name != old.name:
+        raise EditError(f"a result of {old.name!r} cannot become one of {new.name!r}")
+    keeps_calls = _keeps_calls(old, new)
+    message = Message(
+        old.role,
+        (*new.blocks, *old.tool_calls) if keeps_calls else new.content,
+        old.tool_call_id,
+        new.name or old.name,
+        new.is_error or old.is_error,
+        None if keeps_calls else new.origin,
+    )
+    link = _link("replaces", place.shown)
+    return _draft(CommitOperation.EDIT, message, about, tokens, (link,))
+
+
+def prioritized(place: Place, priority: Priority | str, about: About) -> Draft:
+    """A mark on one message. A call cannot be left out from around a pinned result."""
+    if priority not in list(Priority):
+        raise InputError(f"priority {priority!r} is none of {', '.join(Priority)}")
+    if priority == Priority.SKIP and place.origin.role != "tool":
+        pinned = [member for member in place.turn[1:] if member.priority == Priority.PINNED]
+        if pinned:
+            raise EditError(f"result {pinned[0].origin.hash.hex()} of this call is pinned")
+    return _mark([_link("priority", place.origin, str(Priority(priority)))], about)
+
+
+def undone(steps: Sequence[Step], about: About) -> Draft:
+    """A mark that voids changes."""
+    return _mark([_link("void", step) for step in steps], about)
+
+
+def answer(text: str, tool_calls: Sequence[ToolCall] | None) -> Message:
+    """What an assistant says; just a text where there are no calls."""
+    if tool_calls is None:
+        return Message("assistant", text)
+    return Message("assistant", (*([Text(text)] if text else []), *tool_calls))
+
+
+def edit_target(operation: Any, edit: Any, response_to: Any) -> Any:
+    """The commit to edit, in either of the two ways to say it; None for an append."""
+    if operation not in (CommitOperation.APPEND, CommitOperation.EDIT):
+        raise InputError(f"commit() can append and edit, not {str(operation)!r}")
+    target = edit if edit is not None else response_to
+    if (operation == CommitOperation.EDIT) and target is None:
+        raise EditError("an edit needs the commit to edit: edit=hash")
+    if operation == CommitOperation.APPEND and response_to is not None:
+        raise EditError("response_to= belongs to operation=CommitOperation.EDIT")
+    return target
+
+
+def _keeps_calls(old: Message, new: Message) -> bool:
+    """A text or a provider's message without calls changes only what was said; blocks of our own
+    are meant as they are."""
+    if not old.tool_calls or new.tool_calls:
+        return False
+    return isinstance(new.content, str) or new.origin is not None
+
+
+def _link(kind: str, step: Step, value: str | None = None) -> Link:
+    return Link(kind, step.id, step.hash, value)
+
+
+def _check_message(message: Message) -> None:
+    content, role = message.content, message.role
+    if role not in ROLES:
+        raise RoleError(f"role {role!r} is none of {', '.join(ROLES)}")
+    if (message.tool_call_id is None) == (role == "tool"):
+        raise RoleError("a tool_call_id is needed by a tool message, and by no other role")
+    _check_texts(message.tool_call_id, message.name)
+    _check_origin(message.origin)
+    if role == "tool" or isinstance(content, str):
+        return
+    if not isinstance(content, tuple):
+        raise InputError(f"a {role} message is a text, not {type(content).__name__}")
+    for block in content:
+        _check_block(block, role)
+
+
+def _check_block(block: object, role: str) -> None:
+    match block:
+        case Text(text, origin):
+            _check_texts(text, required=True)
+            _check_origin(origin)
+        case ToolCall(call_id, name, _, origin):
+            _check_texts(call_id, name, required=True)
+            _check_origin(origin)
+            if role != "assistant":
+                raise RoleError(f"a {role} message cannot call {name!r}")
+        case Raw(provider):
+            _check_texts(provider, required=True)
+        case _:
+            raise InputError(f"not a block: {type(block).__name__}")
+
+
+def _check_origin(origin: object) -> None:
+    if not (origin is None or isinstance(origin, dict)):
+        raise InputError(f"an origin is a dict, not {type(origin).__name__}")
+
+
+def _check_texts(*values: object, required: bool = False) -> None:
+    for value in values:
+        if not (isinstance(value, str) or (value is None and not required)):
+            raise InputError(f"ids, names and notes are texts, not {type(value).__name__}")
+
+
+def _check_about(about: About) -> None:
+    note, *dicts = about
+    _check_texts(note)
+    for value in dicts:
+        if value is None:
+            continue
+        if not isinstance(value, dict):
+            raise InputError(f"metadata is a dict, not {type(value).__name__}")
+        to_json(value)
+
+
+def _mark(links: list[Link], about: About) -> Draft:
+    _check_about(about)
+    return Draft(CommitOperation.MARK, links=tuple(links), note=about.note, metadata=about.metadata)
+
+
+def _draft(
+    operation: CommitOperation,
+    message: Message,
+    about: About,
+    tokens: TokenCounter,
+    links: tuple[Link, ...] = (),
+) -> Draft:
+    _check_message(message)
+    _check_about(about)
+    if message.origin is not None:
+        to_json(message.origin)
+    payload = to_json(pack_content(message.role, message.content)).encode("ascii")
+    return Draft(
+        operation,
+        message,
+        payload,
+        links,
+        about.note,
+        about.metadata,
+        about.generation_config,
+        about.usage,
+        tokens.count(spoken(message)),
+        tokens.source,
+    )

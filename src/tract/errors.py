@@ -1,0 +1,100 @@
+"""What can go wrong, as one small tree.
+
+    TractError
+    ├── InputError               what was given cannot be taken
+    │   ├── NotJsonError         NaN, a key that is no string, too deep, a type JSON lacks
+    │   ├── RoleError            a role that is unknown or does not fit
+    │   └── EditError            a commit that cannot be edited, marked or restored
+    ├── NotFoundError            a name that names nothing
+    │   ├── CommitNotFoundError
+    │   ├── AmbiguousPrefixError a prefix that names several commits
+    │   ├── BranchNotFoundError
+    │   └── DialogNotFoundError
+    ├── ConflictError            somebody else was there first
+    ├── ForgottenError           the content was forgotten on purpose
+    ├── StorageError             the database cannot do what it was asked
+    │   ├── CorruptError         stored bytes do not match their hash
+    │   ├── SchemaError          a database of a newer tract, or of something else
+    │   ├── ReadOnlyError
+    │   ├── DiskFullError
+    │   └── BusyError            another process holds the lock for too long
+    └── MissingExtraError        an optional dependency is not installed
+
+Every message carries the fact: the hash, the name, the number.
+"""
+
+
+class TractError(Exception):
+    """Whatever tract raises on purpose."""
+
+
+class InputError(TractError, ValueError):
+    """What was given cannot be taken; nothing was written."""
+
+
+class NotJsonError(InputError):
+    """A value that JSON cannot hold exactly."""
+
+
+class RoleError(InputError):
+    """A role that is unknown, or does not fit where it is used."""
+
+
+class EditError(InputError):
+    """A commit that cannot be edited, marked or restored."""
+
+
+class NotFoundError(TractError, LookupError):
+    """A name that names nothing."""
+
+
+class CommitNotFoundError(NotFoundError):
+    """No commit of this dialog has that hash."""
+
+
+class AmbiguousPrefixError(NotFoundError):
+    """A prefix that several commits share."""
+
+
+class BranchNotFoundError(NotFoundError):
+    """No branch of this dialog has that name."""
+
+
+class DialogNotFoundError(NotFoundError):
+    """No dialog of this database has that name."""
+
+
+class ConflictError(TractError):
+    """Somebody else was there first; nothing was written."""
+
+
+class ForgottenError(TractError):
+    """The content was forgotten on purpose; only its tombstone is left."""
+
+
+class StorageError(TractError):
+    """The database cannot do what it was asked."""
+
+
+class CorruptError(StorageError):
+    """Stored bytes do not match their hash."""
+
+
+class SchemaError(StorageError):
+    """A database that this version of tract does not understand."""
+
+
+class ReadOnlyError(StorageError):
+    """The database cannot be written to."""
+
+
+class DiskFullError(StorageError):
+    """There is no room left; the transaction was rolled back."""
+
+
+class BusyError(StorageError):
+    """Another process holds the lock for too long."""
+
+
+class MissingExtraError(TractError, ImportError):
+    """An optional dependency is not installed."""

@@ -1,0 +1,217 @@
+"""Anthropic Messages: messages in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec.structs import replace
+
+from tract.errors import InputError
+from tract.formats.wire import (
+    ANY,
+    WireIds,
+    block_text,
+    filled,
+    foreign_text,
+    hollow,
+    is_blocks,
+    kind_of,
+    parsed,
+    result_text,
+    text_block,
+    text_or,
+)
+from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
+
+PROVIDER, MESSAGE, BLOCK = "anthropic", "anthropic.message", "anthropic.block"
+PART = "anthropic.part"  # what came behind results, in the same message
+LEGAL_ID = r"[a-zA-Z0-9_-]+"
+RESULT_TYPES = ("text", "image", "document", "search_result")
+OWN_BLOCKS = (
+    *("image", "document", "search_result", "thinking", "redacted_thinking", "container_upload"),
+    *("server_tool_use", "mcp_tool_use", "mcp_tool_result", "web_search_tool_result"),
+    *("web_fetch_tool_result", "code_execution_tool_result", "tool_search_tool_result"),
+    *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result"),
+)
+START = "[The beginning of this conversation is not shown.]"
+
+
+def load_message(given: dict[str, Json]) -> list[Message]:
+    """One message; each result in it becomes a message of its own, and the rest one more."""
+    role, content = given["role"], given.get("content")
+    if isinstance(content, str) and list(given) == ["role", "content"]:
+        return [Message(role, content)]
+    if not isinstance(content, list):
+        return [_with_origin(Message(role, content or ""), given)]
+    results = [_load_result(block) for block in content if _is_result(block)]
+    blocks = tuple(_load_block(block) for block in content if not _is_result(block))
+    if not results:
+        return [_with_origin(Message(role, blocks), given)]
+    rest = [Message(role, blocks, origin={PART: {}})] if blocks else []
+    return [_with_origin(results[0], given), *results[1:], *rest]
+
+
+def _is_result(block: Json) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
+
+
+def _with_origin(first: Message, given: dict[str, Json]) -> Message:
+    return replace(first, origin={**(first.origin or {}), MESSAGE: hollow(given, "content")})
+
+
+def _load_result(block: dict[str, Json]) -> Message:
+    is_error = block.get("is_error") is True
+    usual = ["type", "tool_use_id", "content", *(["is_error"] if is_error else [])]
+    return Message(
+        "tool",
+        block.get("content", ""),
+        tool_call_id=text_or(block.get("tool_use_id"), ""),
+        is_error=is_error,
+        origin=None if list(block) == usual else {BLOCK: hollow(block, "tool_use_id", "content")},
+    )
+
+
+def _load_block(block: Json) -> Block:
+    if isinstance(block, str):
+        return Text(block)
+    kind = kind_of(block)
+    if kind == "text":
+        return text_block(block, BLOCK)
+    if kind == "tool_use":
+        return load_call(block)
+    return Raw(PROVIDER if kind in OWN_BLOCKS else ANY, block)
+
+
+def load_call(block: dict[str, Json]) -> ToolCall:
+    if not isinstance(block.get("name"), str):
+        raise InputError(f"not a tool call: {readable(block)[:200]}")
+    usual = list(block) == ["type", "id", "name", "input"]
+    return ToolCall(
+        text_or(block.get("id"), ""),
+        block["name"],
+        block.get("input"),
+        None if usual else {BLOCK: hollow(block, "id", "name", "input")},
+    )
+
+
+def content_of(message: Message) -> Json:
+    """The blocks as they came, ids included."""
+    return [_wire_block(block, lambda call_id: call_id) for block in message.blocks]
+
+
+class Dump:
+    """Messages with alternating roles. It is fed messages in valid order: results right behind
+    their calls. Neighbours of one role are joined, unless they came as messages of their own."""
+
+    def __init__(self) -> None:
+        self._system: list[str] = []
+        self._out: list[dict[str, Json]] = []
+        self._group: list[Message] = []
+        self._parts: list[Json] = []
+        self._ids = WireIds(LEGAL_ID, unique=True)
+
+    def feed(self, message: Message) -> None:
+        if message.role == "system":
+            self._system.append(message.text)
+            return
+        if message.role == "assistant":
+            self._ids.start_turn()
+        parts = self._render(message)
+        if not parts:
+            return
+        if self._group and self._starts_anew(message):
+            self._out.append(self._joined())
+            self._group, self._parts = [], []
+        self._group.append(message)
+        self._parts += parts
+
+    def finish(self, tail: Iterable[Message] = ()) -> dict[str, Json]:
+        """The messages so far with their system text, and a tail that is not remembered."""
+        aside = Dump()
+        aside._group, aside._parts, aside._ids = self._group[:], self._parts[:], self._ids.aside()
+        for message in tail:
+            aside.feed(message)
+        messages = [*self._out, *aside._out]
+        if aside._group:
+            messages.append(aside._joined())
+        if messages and messages[0]["role"] == "assistant":
+            messages.insert(0, {"role": "user", "content": START})
+        params: dict[str, Json] = {"messages": messages}
+        if self._system:
+            params["system"] = "\n\n".join(self._system)
+        return params
+
+    def _starts_anew(self, message: Message) -> bool:
+        if _wire_role(message) != _wire_role(self._group[-1]):
+            return True
+        return message.role != "tool" and MESSAGE in (message.origin or {})
+
+    def _joined(self) -> dict[str, Json]:
+        """One message. A lone text that came as a text stays one."""
+        first = self._group[0]
+        lone = len(self._group) == 1 and isinstance(first.content, str) and first.role != "tool"
+        content = first.content if lone else self._parts
+        values = {"role": _wire_role(first), "content": content}
+        return filled(first.origin, MESSAGE, values, "content")
+
+    def _render(self, message: Message) -> list[Json]:
+        if message.role == "tool":
+            return [self._result(message)]
+        parts = [_wire_block(block, self._ids.call) for block in message.blocks]
+        return [part for part in parts if part is not None and not _is_blank(part)]
+
+    def _result(self, message: Message) -> dict[str, Json]:
+        values: dict[str, Json] = {
+            "type": "tool_result",
+            "tool_use_id": self._ids.result(message.tool_call_id or ""),
+            "content": _result_content(message.content),
+        }
+        if message.is_error:
+            values["is_error"] = True
+        required = ("tool_use_id", "content") if values["content"] else ("tool_use_id",)
+        return filled(message.origin, BLOCK, values, *required)
+
+
+def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:
+    match block:
+        case Text(text, origin):
+            return filled(origin, BLOCK, {"type": "text", "text": text})
+        case ToolCall(id, name, arguments, origin):
+            call = {"type": "tool_use", "id": wire_id(id), "name": name}
+            return filled(origin, BLOCK, {**call, "input": _input(arguments)}, "id", "input")
+        case Raw(provider, data) if provider in (PROVIDER, ANY):
+            return data
+        case Raw():
+            told = foreign_text(block)
+            return None if told is None else {"type": "text", "text": told}
+
+
+def _is_blank(block: Json) -> bool:
+    """Empty texts are refused by the provider."""
+    return (
+        isinstance(block, dict)
+        and block.get("type") == "text"
+        and not str(block.get("text", "")).strip()
+    )
+
+
+def _wire_role(message: Message) -> str:
+    return "assistant" if message.role == "assistant" else "user"
+
+
+def _input(arguments: Json) -> dict[str, Json]:
+    """Arguments are an object here. What is none is kept under a name of its own."""
+    if arguments is None:
+        return {}
+    found = parsed(arguments) if isinstance(arguments, str) else arguments
+    return found if isinstance(found, dict) else {"raw_arguments": found}
+
+
+def _result_content(content: Json) -> Json:
+    if not is_blocks(content):
+        return result_text(content)
+    return [_result_block(block) for block in content if not _is_blank(block)]
+
+
+def _result_block(block: dict[str, Json]) -> dict[str, Json]:
+    return block if block["type"] in RESULT_TYPES else {"type": "text", "text": block_text(block)}

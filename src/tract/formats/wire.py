@@ -1,0 +1,163 @@
+"""What the formats share: ids that a provider takes, and provider dicts around our values."""
+
+from __future__ import annotations
+
+import json
+import re
+from copy import copy
+from hashlib import sha256
+
+from tract.errors import InputError
+from tract.model import Json, Origin, Raw, Text, readable
+
+
+class WireIds:
+    """Call ids as a provider takes them. An id that is legal and new stays; any other is replaced
+    by a name that depends only on the id and on how often it was seen."""
+
+    def __init__(self, legal: str, *, unique: bool) -> None:
+        self._legal = re.compile(legal)
+        self._unique = unique
+        self._seen: dict[str, int] = {}
+        self._used: set[str] = set()
+        self._turn: dict[str, list[str]] = {}
+
+    def start_turn(self) -> None:
+        self._turn = {}
+
+    def aside(self) -> WireIds:
+        """The same ids, for answering open calls without consuming them."""
+        other = copy(self)
+        other._turn = {call_id: list(wires) for call_id, wires in self._turn.items()}
+        return other
+
+    def call(self, call_id: str) -> str:
+        wire = call_id
+        if not self._legal.fullmatch(call_id) or call_id in self._turn or self._is_taken(call_id):
+            wire = self._replacement(call_id)
+        self._used.add(wire)
+        self._turn.setdefault(call_id, []).append(wire)
+        return wire
+
+    def _replacement(self, call_id: str) -> str:
+        while True:
+            times = self._seen[call_id] = self._seen.get(call_id, 0) + 1
+            said = f"{call_id}\0{times}".encode("utf-8", "surrogatepass")
+            wire = "call_" + sha256(said).hexdigest()[:24]
+            if wire not in self._used:
+                return wire
+
+    def result(self, call_id: str) -> str:
+        """The name of the call that this result answers: the first of this turn that is left."""
+        return self._turn[call_id].pop(0)
+
+    def _is_taken(self, call_id: str) -> bool:
+        return self._unique and call_id in self._used
+
+
+def text_or(value: Json, default: str) -> str:
+    """An id or a name, which is a text where it is said at all."""
+    if value is None:
+        return default
+    if not isinstance(value, str):
+        raise InputError(f"ids and names are texts, not {readable(value)[:80]}")
+    return value or default
+
+
+def kind_of(block: Json) -> str:
+    """The type of a content block; a block without one is refused."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    if not isinstance(kind, str):
+        raise InputError(f"not a content block: {readable(block)[:200]}")
+    return kind
+
+
+def text_block(block: dict[str, Json], layer: str) -> Text:
+    text = block.get("text")
+    if not isinstance(text, str):
+        raise InputError(f"a text block needs a text: {readable(block)[:200]}")
+    return Text(text, None if list(block) == ["type", "text"] else {layer: hollow(block, "text")})
+
+
+def hollow(given: dict[str, Json], *modelled: str) -> dict[str, Json]:
+    """A provider's dict without the values that are kept elsewhere; a list leaves an empty one."""
+    return {
+        key: ([] if isinstance(value, list) else None) if key in modelled else value
+        for key, value in given.items()
+    }
+
+
+def filled(
+    origin: Origin | None, layer: str, values: dict[str, Json], *required: str
+) -> dict[str, Json]:
+    """The values in the dict that they came in, with the required ones added where it lacked
+    them; as they are where they came in none."""
+    around = (origin or {}).get(layer)
+    if around is None:
+        return values
+    wire = {
+        key: values[key] if key in values and value in (None, []) else value
+        for key, value in around.items()
+    }
+    return wire | {key: values[key] for key in required if key not in wire}
+
+
+def json_text(value: Json) -> str:
+    """JSON for a place where the provider wants a text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+ANY = "any"
+"""The provider of a block whose type nobody knows yet: it goes out as it came, to whomever."""
+
+THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
+
+
+def foreign_text(raw: Raw) -> str | None:
+    """What one provider is told of another's block. A thought is nobody else's business."""
+    kind = raw.data.get("type") if isinstance(raw.data, dict) else None
+    return None if kind in THOUGHTS else f"[{kind or 'content'} not shown]"
+
+
+def block_text(block: Json) -> str:
+    """A block of a tool's result, where only text can be sent."""
+    if isinstance(block, dict) and isinstance(block.get("text"), str):
+        return str(block["text"])
+    kind = block.get("type") if isinstance(block, dict) else None
+    return f"[{kind} not shown]" if kind else readable(block)
+
+
+def result_text(content: Json) -> str:
+    """What a tool returned, as a text: a text is itself, nothing is empty, JSON is JSON."""
+    if isinstance(content, str):
+        return content
+    return "" if content is None else json_text(content)
+
+
+def is_blocks(content: Json) -> bool:
+    """Whether a tool's result is a list of content blocks and not just some list."""
+    return isinstance(content, list) and bool(content) and all(map(_is_block, content))
+
+
+def _is_block(block: Json) -> bool:
+    if not isinstance(block, dict) or block.get("type") not in RESULT_BLOCKS:
+        return False
+    return block["type"] not in ("text", "input_text") or isinstance(block.get("text"), str)
+
+
+def parsed(text: str) -> Json:
+    """Arguments that came as a text, as the value that it says; the text where it says none."""
+    try:
+        return json.loads(text or "{}", parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+RESULT_BLOCKS = (
+    *("text", "image", "document", "search_result"),
+    *("image_url", "input_text", "input_image"),
+)

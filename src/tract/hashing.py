@@ -1,0 +1,118 @@
+"""JSON bytes and the hashes over them.
+
+Content is stored as ASCII JSON in the caller's key order, and its hash is taken over those very
+bytes, so verifying is a plain hash. Sorted JSON is used where two spellings of one value must have
+one hash: the commit envelope and tool schemas. The encoder is always the standard one, because
+others print floats and large integers differently.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any
+
+from tract.errors import NotJsonError
+
+Json = Any
+"""A value that JSON can hold: str, int, float, bool, None, and lists and dicts of them."""
+
+MAX_DEPTH = 200
+
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+_encode_sorted = json.JSONEncoder(
+    ensure_ascii=True, allow_nan=False, separators=(",", ":"), sort_keys=True
+).encode
+_decode = json.JSONDecoder().raw_decode
+
+
+def to_json(value: Json) -> str:
+    """ASCII JSON in the caller's key order; a typed error for what JSON cannot hold exactly."""
+    return _encode(value) if type(value) is str else _checked(_encode, value)
+
+
+def to_sorted_json(value: Json) -> str:
+    """ASCII JSON with sorted keys: one text for equal values."""
+    return _checked(_encode_sorted, value)
+
+
+def from_json(data: bytes) -> Json:
+    """The value of stored bytes. A text without escapes, the usual case, needs no parser."""
+    if data[:1] != b'"':
+        return _decode(data.decode("ascii"))[0]
+    if b"\\" not in data:
+        return data[1:-1].decode("ascii")
+    return scanstring(data.decode("ascii"), 1)[0]  # a text: no need for the whole parser
+
+
+def content_hash(data: bytes) -> bytes:
+    return sha256(data).digest()
+
+
+def hash_tool_schema(schema: dict[str, Json]) -> str:
+    """SHA-256 of the sorted JSON: the order of keys does not matter at any depth."""
+    return sha256(to_sorted_json(schema).encode("ascii")).hexdigest()
+
+
+def commit_hash(
+    operation: str,
+    parent: bytes | None = None,
+    content: bytes | None = None,
+    role: str | None = None,
+    **rest: Json,
+) -> bytes:
+    """The name of a commit: SHA-256 of its envelope as sorted JSON. Absent fields are omitted, so
+    that a field which is added later changes no old hash."""
+    if rest:
+        rest = {key: rest[key] for key in rest if _is_said(rest[key])}
+    if parent and content and not rest:  # most commits; written out, because every read verifies it
+        envelope = (
+            f'{{"content":"{content.hex()}","operation":"{operation}",'
+            f'"parent":"{parent.hex()}","role":"{role}"}}'
+        )
+    else:
+        fields = {
+            "operation": operation,
+            "parent": parent.hex() if parent else None,
+            "content": content.hex() if content else None,
+            "role": role,
+            **rest,
+        }
+        envelope = _encode_sorted({key: fields[key] for key in fields if fields[key] is not None})
+    return sha256(envelope.encode("ascii")).digest()
+
+
+def _is_said(value: Json) -> bool:
+    return value is not None and value is not False and value != []
+
+
+def _checked(encode: Callable[[Json], str], value: Json) -> str:
+    try:
+        text = encode(value)
+    except RecursionError:
+        raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels") from None
+    except (TypeError, ValueError) as error:
+        raise NotJsonError(f"not JSON: {error}") from None
+    _check_faithful(value)
+    return text
+
+
+def _check_faithful(value: Json) -> None:
+    """Refuse what the encoder takes but would not give back: other keys, endless depth."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [child for item in level for child in _children(item)]
+        if not level:
+            return
+    raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels")
+
+
+def _children(value: Json) -> Iterable[Json]:
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str):
+                raise NotJsonError(f"JSON keys are strings, not {type(key).__name__}: {key!r}")
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()

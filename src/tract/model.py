@@ -1,0 +1,279 @@
+"""The values that everything else is made of. They know no provider and no database."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import msgspec
+
+Json = Any
+
+ROLES = ("system", "user", "assistant", "tool")
+
+ROOT = ""
+"""The parent of a first commit, for `commit(…, parent=ROOT)`: the branch must still be empty."""
+
+Origin = dict[str, dict[str, Json]]
+"""What a provider wrote around a value: `{provider: its dict with the modelled values as null}`.
+It brings unknown keys and key order back when the value is sent to that provider again."""
+
+
+class CommitOperation(StrEnum):
+    """What a commit does to the history."""
+
+    APPEND = "append"
+    EDIT = "edit"
+    COMPRESS = "compress"
+    MARK = "mark"
+
+
+class Priority(StrEnum):
+    """How much a message matters to the view."""
+
+    SKIP = "skip"
+    NORMAL = "normal"
+    PINNED = "pinned"
+
+
+class Text(msgspec.Struct, frozen=True, gc=False):
+    """A piece of text."""
+
+    text: str
+    origin: Origin | None = None
+
+
+class ToolCall(msgspec.Struct, frozen=True, gc=False):
+    """A call by the model. Arguments stay as they came: a dict, or the provider's very string."""
+
+    id: str
+    name: str
+    arguments: Json = msgspec.field(default_factory=dict)
+    origin: Origin | None = None
+
+
+class Raw(msgspec.Struct, frozen=True, gc=False):
+    """A block that is not modelled (an image, a thought, a server tool), kept for its provider."""
+
+    provider: str
+    data: Json
+
+
+Block = Text | ToolCall | Raw
+Blocks = tuple[Block, ...]
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """A role and what it says: a text, or blocks.
+
+    A tool message is exactly one result, and its content is whatever JSON the tool returned.
+    """
+
+    role: str
+    content: str | Blocks | Json = ""
+    tool_call_id: str | None = None
+    name: str | None = None
+    is_error: bool = False
+    origin: Origin | None = None
+
+    @property
+    def blocks(self) -> Blocks:
+        """The content as blocks; what a tool returned is one text."""
+        return self.content if isinstance(self.content, tuple) else (Text(self.text),)
+
+    @property
+    def text(self) -> str:
+        """What can be read of it, calls left out."""
+        if isinstance(self.content, tuple):
+            return "\n".join(block.text for block in self.content if isinstance(block, Text))
+        return "" if self.content is None else readable(self.content)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        if not isinstance(self.content, tuple):
+            return ()
+        return tuple(block for block in self.content if isinstance(block, ToolCall))
+
+
+class Mark(msgspec.Struct, frozen=True, gc=False):
+    """What a mark commit says of one earlier commit: its priority, or that it is void."""
+
+    target: str
+    kind: str
+    value: str | None = None
+
+
+class Head(NamedTuple):
+    """A commit by key and hash; both None where a branch has no commit yet."""
+
+    id: int | None
+    hash: bytes | None
+
+
+EMPTY = Head(None, None)
+
+
+class Link(msgspec.Struct, frozen=True, gc=False):
+    """From a commit to an earlier one of its chain: `replaces`, `priority` or `void`."""
+
+    kind: str
+    target_id: int
+    target_hash: bytes
+    value: str | None = None
+
+
+class Draft(msgspec.Struct, frozen=True, gc=False):
+    """A commit that has no parent yet."""
+
+    operation: CommitOperation
+    message: Message | None = None
+    payload: bytes | None = None
+    links: tuple[Link, ...] = ()
+    note: str | None = None
+    metadata: dict[str, Json] | None = None
+    generation_config: dict[str, Json] | None = None
+    usage: dict[str, Json] | None = None
+    token_count: int = 0
+    token_source: str = ""
+
+
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """A commit of a chain as the fold needs it. A large content is not loaded yet: `data` is None
+    although there is a `blob_id`."""
+
+    id: int
+    hash: bytes
+    operation: str
+    role: str | None = None
+    blob_id: int | None = None
+    data: bytes | None = None
+    token_count: int = 0
+    token_source: str = ""
+    tool_call_id: str | None = None
+    name: str | None = None
+    is_error: bool = False
+    origin: Origin | None = None
+    calls: Sequence[Sequence[str]] = ()
+    """Id and name of each call."""
+    generation_config: dict[str, Json] | None = None
+    links: tuple[Link, ...] = ()
+
+
+class CommitInfo(msgspec.Struct, frozen=True, gc=False):
+    """A commit as people see it. Reading one never loads its content."""
+
+    commit_hash: str
+    parent_hash: str | None
+    operation: CommitOperation
+    content_hash: str | None = None
+    role: str | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    is_error: bool = False
+    replaces: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    message: str | None = None
+    metadata: dict[str, Json] = msgspec.field(default_factory=dict)
+    generation_config: dict[str, Json] | None = None
+    usage: dict[str, Json] | None = None
+    token_count: int = 0
+    byte_size: int = 0
+    preview: str = ""
+    created_at: datetime | None = None
+
+
+class DialogInfo(msgspec.Struct, frozen=True):
+    """One agent's history among those of a database."""
+
+    dialog: str
+    branch: str
+    branches: int
+    commits: int
+    tokens: int
+    bytes: int
+    created_at: datetime
+    updated_at: datetime | None
+
+
+def pack_content(role: str, content: str | Blocks | Json) -> Json:
+    """The content as plain JSON, to be stored. A tool's tuple is just a list."""
+    if isinstance(content, tuple) and role != "tool":
+        return [_pack(block) for block in content]
+    return content
+
+
+def unpack_content(role: str, packed: Json) -> str | Blocks | Json:
+    """What `pack_content` packed. A tool's list is the tool's own; any other list is blocks."""
+    if isinstance(packed, list) and role != "tool":
+        return tuple(_unpack(block) for block in packed)
+    return packed
+
+
+def _pack(block: Block) -> dict[str, Json]:
+    match block:
+        case Text(text, None):
+            return {"text": text}
+        case Text(text, origin):
+            return {"text": text, "origin": origin}
+        case ToolCall(id, name, arguments, origin):
+            call = {"call": id, "name": name, "arguments": arguments}
+            return call if origin is None else {**call, "origin": origin}
+        case Raw(provider, data):
+            return {"raw": data, "provider": provider}
+
+
+def _unpack(packed: dict[str, Json]) -> Block:
+    if "text" in packed:
+        return Text(packed["text"], packed.get("origin"))
+    if "call" in packed:
+        return ToolCall(packed["call"], packed["name"], packed["arguments"], packed.get("origin"))
+    return Raw(packed["provider"], packed["raw"])
+
+
+def readable(value: Json) -> str:
+    """JSON as a person reads it; a string is itself."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def spoken(message: Message) -> str:
+    """Everything of a message that costs tokens as text: texts, calls, and what is not opaque."""
+    if isinstance(message.content, str):
+        return message.content
+    if not isinstance(message.content, tuple):
+        return "\n".join(_strings(message.content))
+    return "\n".join(part for block in message.content for part in _block_strings(block))
+
+
+def _block_strings(block: Block) -> Iterator[str]:
+    match block:
+        case Text(text):
+            yield text
+        case ToolCall(_, name, arguments):
+            yield name
+            yield readable(arguments)
+        case Raw(_, data):
+            yield from _strings(data)
+
+
+_OPAQUE = re.compile(r"[A-Za-z0-9+/=_-]{512,}")
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """The JSON as text, without long base64: images and signatures are not billed as text."""
+    text = readable(value)
+    yield _OPAQUE.sub("", text) if len(text) > 512 else text
+
+
+GLANCE = 100
+
+
+def glance(message: Message) -> str:
+    """One line that tells what a message is about."""
+    calls = "".join(
+        f" → {call.name}({readable(call.arguments)[:GLANCE]})" for call in message.tool_calls
+    )
+    return " ".join((message.text[: GLANCE * 4] + calls).split())[:GLANCE]

@@ -1,0 +1,152 @@
+"""Finding out what is new in a full history that somebody else keeps. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from tract.chain import Place
+from tract.formats import START, as_sent, parsed
+from tract.hashing import to_sorted_json
+from tract.model import Block, Json, Message, Priority, Raw, Step, Text, ToolCall
+from tract.shape import NO_RESULT, SKIPPED, quoted
+
+Load = Callable[[Step], Message]
+Atom = tuple[str, str, str]
+"""A block by role, kind and what it says: all that makes two of them the same."""
+
+
+class Alignment(NamedTuple):
+    """Where a given history leaves the recorded one."""
+
+    new: Sequence[Message]
+    """What is not recorded yet."""
+    differs_at: Place | None
+    """The place from which on something else is recorded; None when nothing is."""
+
+
+def align(given: Sequence[Message], places: Sequence[Place], load: Load) -> Alignment:
+    """Walk both in step, block by block: providers join messages. A place is matched by any
+    version of it in any form in which it was ever sent, and passed over when the other side need
+    not know it: a hidden message, a system text that is kept elsewhere."""
+    stream = Stream(given)
+    stream.skip_stand_ins()
+    for place in places:
+        if stream.has_ended():
+            return Alignment((), None)
+        if any(stream.take(form) for form in _forms(place, load)):
+            continue
+        if place.is_hidden or (place.origin.role == "system" and stream.role != "system"):
+            continue
+        stream.skip_stand_ins()
+        if not any(stream.take(form) for form in _forms(place, load)):
+            return Alignment(stream.rest(), None if stream.has_ended() else place)
+    stream.skip_stand_ins()
+    return Alignment(stream.rest(), None)
+
+
+class Stream:
+    """Messages as atoms, read from the front."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._atoms = [atoms(message) for message in messages]
+        self._message, self._block = 0, 0
+
+    def has_ended(self) -> bool:
+        return self._message == len(self._messages)
+
+    @property
+    def role(self) -> str:
+        return self._messages[self._message].role
+
+    def take(self, form: Sequence[Atom]) -> bool:
+        """Whether the form comes next; then it is behind us. An empty one takes an empty message,
+        if there is one."""
+        message, block = self._message, self._block
+        for atom in form:
+            message, block = self._at_atom(message, block)
+            if message == len(self._messages) or self._atoms[message][block] != atom:
+                return False
+            block += 1
+        if not form and not self._atoms[message]:
+            message += 1
+        elif message < len(self._messages) and block == len(self._atoms[message]) > 0:
+            message, block = message + 1, 0
+        self._message, self._block = message, block
+        return True
+
+    def _at_atom(self, message: int, block: int) -> tuple[int, int]:
+        """The next atom; blank messages have none."""
+        while message < len(self._messages) and block == len(self._atoms[message]):
+            message, block = message + 1, 0
+        return message, block
+
+    def skip_stand_ins(self) -> None:
+        """Pass over what was put in only so that a provider takes the messages."""
+        while not self.has_ended() and self._atoms[self._message][self._block :]:
+            role, _, said = self._atoms[self._message][self._block]
+            is_closing = role == "tool" and said.endswith(NO_RESULT)
+            is_start = role == "user" and said == START and self._message == 0
+            if not (is_closing or is_start):
+                return
+            self.take([self._atoms[self._message][self._block]])
+
+    def rest(self) -> Sequence[Message]:
+        """What is left, the first message perhaps without its beginning."""
+        if not self._block:
+            return self._messages[self._message :]
+        first = self._messages[self._message]
+        left = tuple(block for block in first.blocks if _says_something(block))[self._block :]
+        return [replace(first, content=left, origin=None), *self._messages[self._message + 1 :]]
+
+
+def atoms(message: Message) -> list[Atom]:
+    if message.role == "tool":
+        return [("tool", "result", _result(message.content))]
+    return [(message.role, *_atom(block)) for block in message.blocks if _says_something(block)]
+
+
+def _says_something(block: Block) -> bool:
+    return not isinstance(block, Text) or bool(block.text.strip())
+
+
+def _atom(block: Block) -> tuple[str, str]:
+    match block:
+        case Text(text):
+            return "text", text
+        case ToolCall(_, name, arguments):
+            spoken = parsed(arguments) if isinstance(arguments, str) else arguments
+            return "call", to_sorted_json([name, spoken])
+        case Raw(_, data):
+            return "raw", to_sorted_json(data)
+
+
+def _result(content: Json) -> str:
+    return content if isinstance(content, str) else to_sorted_json(content)
+
+
+def _forms(place: Place, load: Load) -> Iterator[list[Atom]]:
+    """How what stands here was or would be sent, the likely forms first."""
+    versions = list(_versions(place, load))
+    yield from map(atoms, versions)
+    for version in versions:
+        for sent in as_sent(version):
+            form = [atom for message in sent for atom in atoms(message)]
+            # A provider may get nothing of a thought, but it gets every word.
+            if form or all(kind == "raw" for _, kind, _ in atoms(version)):
+                yield form
+
+
+def _versions(place: Place, load: Load) -> Iterator[Message]:
+    edits = [step for step in place.changes if step.blob_id is not None]
+    for step in {step.hash: step for step in [place.shown, place.origin, *edits]}.values():
+        yield load(step)
+    if place.origin.role == "tool":
+        result = load(place.shown)
+        if place.priority == Priority.SKIP:
+            yield replace(result, content=SKIPPED)
+        if place.call is None:
+            yield quoted(result)

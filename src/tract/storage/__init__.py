@@ -1,0 +1,44 @@
+"""The only SQL of the project: one store over SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tract.errors import InputError, NotFoundError
+from tract.storage.driver import Driver, Durability
+from tract.storage.migrations import known_migrations, migrate
+from tract.storage.rows import draft_hash
+from tract.storage.sqlite import Sqlite
+from tract.storage.store import Store
+
+__all__ = ["Store", "draft_hash", "open_store"]
+
+DURABILITIES = ("full", "relaxed")
+
+
+def open_store(
+    place: str | os.PathLike[str], *, durability: Durability = "full", create: bool = True
+) -> Store:
+    """The store in a file, in memory (`:memory:`) or behind a `postgresql://` URL."""
+    if durability not in DURABILITIES:
+        raise InputError(f"durability {durability!r} is none of {', '.join(DURABILITIES)}")
+    driver = _driver(os.fspath(place), durability, create)
+    try:
+        if not create and not driver.tables():
+            raise NotFoundError("there is nothing in this database yet")
+        migrate(driver, known_migrations())
+    except BaseException:
+        driver.close()
+        raise
+    return Store(driver)
+
+
+def _driver(place: str, durability: Durability, create: bool) -> Driver:
+    if place.startswith(("postgresql://", "postgres://")):
+        from tract.storage.postgres import Postgres  # psycopg is an extra
+
+        return Postgres(place, durability)
+    if not create and place != ":memory:" and not Path(place).exists():
+        raise NotFoundError(f"there is no database at {place}")
+    return Sqlite(place, durability)

@@ -1,0 +1,248 @@
+"""Looking after a database: verify, collect, copy, search, forget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from tract.errors import (
+    ConflictError,
+    CorruptError,
+    DialogNotFoundError,
+    ForgottenError,
+    InputError,
+)
+from tract.hashing import from_json
+from tract.model import Head, Message, spoken, unpack_content
+from tract.storage.driver import Driver
+from tract.storage.migrations import known_migrations, migrate
+from tract.storage.rows import as_datetime, escape, now, unescape
+from tract.storage.sqlite import Sqlite
+from tract.storage.store import Store
+
+GRACE_SECONDS = 14 * 24 * 3600.0
+PAGE = 500
+SNIPPET = 40
+
+
+class Fsck(msgspec.Struct, frozen=True):
+    """What was verified, and what is wrong."""
+
+    commits: int
+    contents: int
+    problems: list[str]
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+
+class Gc(msgspec.Struct, frozen=True):
+    """What was removed, or would be."""
+
+    commits: int
+    contents: int
+    bytes: int
+    dry_run: bool
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A commit that a search found."""
+
+    dialog: str
+    commit_hash: str
+    role: str
+    name: str | None
+    snippet: str
+    created_at: datetime
+
+
+def fsck(store: Store) -> Fsck:
+    """Verify every commit, every content and every reference, in bounded memory."""
+    commits, problems = store.verify_commits()
+    contents = 0
+    for (blob_id,) in store.driver.run("SELECT id FROM blobs ORDER BY id"):
+        contents += 1
+        try:
+            store.content(blob_id)
+        except CorruptError as error:
+            problems.append(str(error))
+        except ForgottenError:
+            pass
+    return Fsck(commits, contents, [*store.driver.integrity(), *problems, *_dangling(store)])
+
+
+def _dangling(store: Store) -> list[str]:
+    """Branches that point nowhere, and commits whose content is not there."""
+    run = store.driver.run
+    problems = [
+        f"branch {unescape(name)!r} points to a commit that is not there"
+        for (name,) in run(_DANGLING_BRANCHES)
+    ]
+    for (digest,) in run(_DANGLING_COMMITS):
+        problems.append(f"commit {digest.hex()} has lost its content")
+    return problems
+
+
+def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
+    """Mark and sweep in one transaction. A dry run sweeps too, and takes it back."""
+    run = store.driver.run
+    with store.writing(alone=True):
+        run("SAVEPOINT sweep")
+        doomed = _unreachable(store, now() - int(grace_seconds * 1e6))
+        _delete_commits(store, doomed)
+        contents, size = _delete_contents(store)
+        run("ROLLBACK TO sweep" if dry_run else "RELEASE sweep")
+    return Gc(len(doomed), contents, size, dry_run)
+
+
+def _unreachable(store: Store, newest: int) -> list[int]:
+    """Commits that neither a branch nor a young commit stems from."""
+    run = store.driver.run
+    parents: dict[int, int | None] = {}
+    roots = [
+        row[0] for row in run("SELECT head_id FROM branches UNION SELECT detached_id FROM dialogs")
+    ]
+    for commit_id, parent_id, created_at in run("SELECT id, parent_id, created_at FROM commits"):
+        parents[commit_id] = parent_id
+        if created_at > newest:
+            roots.append(commit_id)
+    for root in roots:
+        while root in parents:
+            root = parents.pop(root)
+    return list(parents)
+
+
+def _delete_commits(store: Store, doomed: Sequence[int]) -> None:
+    keys = [(commit_id,) for commit_id in doomed]
+    store.driver.run_many("DELETE FROM commit_links WHERE commit_id = ?", keys)
+    store.driver.run_many("DELETE FROM commits WHERE id = ?", keys)
+
+
+def _delete_contents(store: Store) -> tuple[int, int]:
+    """Delete what no commit refers to. How many, and how many bytes they had."""
+    run = store.driver.run
+    unused = "NOT IN (SELECT blob_id FROM commits WHERE blob_id IS NOT NULL)"
+    sizes = run(f"SELECT byte_size FROM blobs WHERE id {unused}")
+    run(f"DELETE FROM chunks WHERE blob_id {unused}")
+    run(f"DELETE FROM blobs WHERE id {unused}")
+    return len(sizes), sum(size for (size,) in sizes)
+
+
+def delete_dialog(store: Store, name: str) -> None:
+    run = store.driver.run
+    with store.writing(alone=True):
+        found = run("SELECT id FROM dialogs WHERE name = ?", (escape(name),))
+        if not found:
+            raise DialogNotFoundError(f"no dialog {name!r} in this database")
+        dialog_id = found[0][0]
+        ids = [row[0] for row in run("SELECT id FROM commits WHERE dialog_id = ?", (dialog_id,))]
+        _delete_commits(store, ids)
+        run("DELETE FROM branches WHERE dialog_id = ?", (dialog_id,))
+        run("DELETE FROM dialogs WHERE id = ?", (dialog_id,))
+        _delete_contents(store)
+
+
+def forget(store: Store, commit: Head) -> None:
+    """Erase the content of a commit, also from free pages and journals."""
+    blob_id = store.step(commit).blob_id
+    if blob_id is None:
+        raise InputError("a mark has no content to forget")
+    with store.writing(alone=True):
+        store.erase(blob_id)
+    store.driver.scrub()
+
+
+def backup(store: Store, path: str) -> None:
+    """A consistent copy as a SQLite file, whatever the database is."""
+    if Path(path).exists():
+        raise ConflictError(f"{path} exists already")
+    try:
+        if isinstance(store.driver, Sqlite):
+            store.driver.backup(path)
+        else:
+            _copy(store.driver, path)
+    except BaseException:
+        Path(path).unlink(missing_ok=True)
+        raise
+
+
+def _copy(source: Driver, path: str) -> None:
+    target = Sqlite(path, "full")
+    try:
+        migrate(target, known_migrations())
+        target.begin()
+        with source.lock:
+            source.begin_snapshot()
+            try:
+                for table, keys in _KEYS.items():
+                    _copy_table(source, target, table, keys)
+            finally:
+                source.rollback()
+        target.commit()
+    finally:
+        target.close()
+
+
+def _copy_table(source: Driver, target: Driver, table: str, keys: tuple[str, ...]) -> None:
+    columns = ", ".join(keys)
+    marks = ", ".join("?" * len(keys))
+    sql = f"SELECT * FROM {table} WHERE ({columns}) > ({marks}) ORDER BY {columns} LIMIT {PAGE}"
+    last: Sequence[object] = [-1, "" if keys[-1] == "name" else -1][: len(keys)]
+    while rows := source.run(sql, last):
+        target.run_many(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        last = rows[-1][: len(keys)]
+
+
+def search(store: Store, text: str, dialog: str | None) -> Iterator[Hit]:
+    """Contents that hold the text, newest first, one page of commits at a time."""
+    wanted, last = text.casefold(), 1 << 62
+    where = "" if dialog is None else "AND d.name = ?"
+    names = () if dialog is None else (escape(dialog),)
+    while rows := store.driver.run(_SEARCH.format(where=where), (last, *names, PAGE)):
+        for _, digest, role, name, blob_id, dialog, created_at in rows:
+            found = _snippet(store, role, blob_id, wanted)
+            if found is not None:
+                name = None if name is None else unescape(name)
+                when = as_datetime(created_at)
+                yield Hit(unescape(dialog), digest.hex(), role, name, found, when)
+        last = rows[-1][0]
+
+
+def _snippet(store: Store, role: str, blob_id: int, wanted: str) -> str | None:
+    try:
+        content = unpack_content(role, from_json(store.content(blob_id)))
+    except ForgottenError:
+        return None
+    said = spoken(Message(role, content, "" if role == "tool" else None))
+    at = said.casefold().find(wanted)
+    if at < 0:
+        return None
+    return " ".join(said[max(0, at - SNIPPET) : at + len(wanted) + SNIPPET].split())
+
+
+_DANGLING_BRANCHES = """
+SELECT r.name FROM branches r LEFT JOIN commits c ON c.id = r.head_id AND c.hash = r.head_hash
+WHERE r.head_id IS NOT NULL AND c.id IS NULL"""
+
+_DANGLING_COMMITS = """
+SELECT c.hash FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id
+WHERE c.blob_id IS NOT NULL AND b.id IS NULL"""
+
+_SEARCH = """
+SELECT c.id, c.hash, c.role, c.name, c.blob_id, d.name, c.created_at
+FROM commits c JOIN dialogs d ON d.id = c.dialog_id
+WHERE c.blob_id IS NOT NULL AND c.id < ? {where}
+ORDER BY c.id DESC LIMIT ?"""
+
+_KEYS: dict[str, tuple[str, ...]] = {
+    "dialogs": ("id",),
+    "blobs": ("id",),
+    "chunks": ("blob_id", "position"),
+    "commits": ("id",),
+    "commit_links": ("commit_id", "position"),
+    "branches": ("dialog_id", "name"),
+}

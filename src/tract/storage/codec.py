@@ -1,0 +1,59 @@
+"""Content bytes as they lie in the database: compressed when that pays, split when large."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tract.errors import CorruptError
+from tract.hashing import content_hash
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+PLAIN, ZSTD, CHUNKED, FORGOTTEN = 0, 1, 2, 3
+
+COMPRESS_ABOVE = 512
+CHUNK_SIZE = 1 << 20
+LEVEL = 3
+
+
+class Piece(NamedTuple):
+    """Stored bytes with what is needed to read and verify them."""
+
+    hash: bytes
+    codec: int
+    payload: bytes
+
+
+def pack(data: bytes) -> Piece:
+    """Compressed if it is long and becomes shorter."""
+    if len(data) > COMPRESS_ABOVE:
+        squeezed = zstd.compress(data, LEVEL)
+        if len(squeezed) < len(data):
+            return Piece(content_hash(data), ZSTD, squeezed)
+    return Piece(content_hash(data), PLAIN, data)
+
+
+def unpack(digest: bytes, codec: int, payload: bytes | None, byte_size: int) -> bytes:
+    """The bytes, verified; a flipped bit is reported, never returned."""
+    data = payload if codec == PLAIN else _inflate(digest, payload or b"", byte_size)
+    if data is None or content_hash(data) != digest:
+        raise CorruptError(f"content {digest.hex()} does not match its hash")
+    return data
+
+
+def chunks(data: bytes) -> Iterator[Piece]:
+    for start in range(0, len(data), CHUNK_SIZE):
+        yield pack(data[start : start + CHUNK_SIZE])
+
+
+def _inflate(digest: bytes, payload: bytes, byte_size: int) -> bytes:
+    # One byte beyond the recorded size is allowed, so that a bomb stops there and fails the hash.
+    try:
+        return zstd.ZstdDecompressor().decompress(payload, max_length=byte_size + 1)
+    except (zstd.ZstdError, EOFError) as error:
+        raise CorruptError(f"content {digest.hex()} cannot be decompressed: {error}") from None

@@ -1,0 +1,208 @@
+"""What both databases have in common: one connection behind a lock, typed errors, forks."""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+from weakref import WeakSet
+
+from tract.errors import ConflictError, StorageError
+
+Row = tuple[Any, ...]
+Durability = str
+"""`"full"`: what was acknowledged survives a power cut. `"relaxed"`: it survives a crash."""
+
+
+class Driver(ABC):
+    """One connection, guarded by a lock, so that threads may share it."""
+
+    words: ClassVar[dict[str, str]]
+    """What the words in braces of the SQL texts mean to this database."""
+    failure: ClassVar[type[Exception]]
+
+    def __init__(self, place: str, durability: Durability) -> None:
+        self.place = place
+        self.durability = durability
+        self.lock = threading.RLock()
+        self.depth = 0  # of the transactions inside each other
+        self._is_inherited = self._is_closed = False
+        self._guarded(self._connect)
+        _drivers.add(self)
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """All rows of one statement; no cursor stays open."""
+        if self._is_inherited or self._is_closed:
+            self._reopen()
+        with self.lock:
+            try:
+                return self._fetch(sql, values)
+            except self.failure as error:
+                raise self._typed(error) from error
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        with self.lock:
+            self._guarded(lambda: self._fetch_many(sql, rows))
+
+    def translate(self, sql: str) -> str:
+        for word, meaning in self.words.items():
+            sql = sql.replace(word, meaning)
+        return sql
+
+    def transaction(self, *, alone: bool = False) -> Transaction:
+        """All or nothing. Inside another one it is a part that can fail by itself; `alone`, it
+        cannot be inside another one, and nobody else writes meanwhile."""
+        return Transaction(self, alone)
+
+    def commit(self) -> None:
+        self.run("COMMIT")
+
+    def close(self) -> None:
+        with self.lock:
+            if not (self._is_inherited or self._is_closed):
+                self._close()
+            self._is_closed = True
+
+    def after_fork(self) -> None:
+        """A child must neither use nor close what it inherited; its parent goes on with it. The
+        lock may have been held by a thread that is not in the child."""
+        self.lock = threading.RLock()
+        self.depth = 0
+        self._is_inherited = True
+
+    def _reopen(self) -> None:
+        if self._is_closed:
+            raise StorageError("this database was closed")
+        self._abandon()
+        self._guarded(self._connect)
+        self._is_inherited = False
+
+    def _guarded(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except self.failure as error:
+            raise self._typed(error) from error
+
+    @abstractmethod
+    def begin(self) -> None: ...
+
+    @abstractmethod
+    def begin_alone(self) -> None:
+        """A transaction beside which nobody writes."""
+
+    @abstractmethod
+    def begin_snapshot(self) -> None:
+        """A transaction that sees the database as it is now, whatever others write."""
+
+    @abstractmethod
+    def rollback(self) -> None: ...
+
+    @property
+    @abstractmethod
+    def in_transaction(self) -> bool:
+        """Whether the transaction still stands; a full disk ends it without being asked."""
+
+    @abstractmethod
+    def tables(self) -> set[str]: ...
+
+    @abstractmethod
+    def scrub(self) -> None:
+        """Rewrite what is stored, so that no deleted byte is left."""
+
+    @abstractmethod
+    def integrity(self) -> list[str]:
+        """What the database itself has to complain about."""
+
+    @abstractmethod
+    def _connect(self) -> None: ...
+
+    @abstractmethod
+    def _fetch(self, sql: str, values: Sequence[object]) -> list[Row]: ...
+
+    @abstractmethod
+    def _fetch_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None: ...
+
+    @abstractmethod
+    def _abandon(self) -> None: ...
+
+    @abstractmethod
+    def _close(self) -> None: ...
+
+    @abstractmethod
+    def _typed(self, error: Exception) -> StorageError: ...
+
+
+class Transaction:
+    """A `with` block around what belongs together. It holds the connection's lock."""
+
+    def __init__(self, driver: Driver, alone: bool) -> None:
+        self._driver = driver
+        self._alone = alone
+        self._lock = driver.lock
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        try:
+            self._begin()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._driver.depth = self._depth
+        try:
+            if kind is None:
+                self._commit()
+            else:
+                self._rollback()
+        finally:
+            self._lock.release()
+
+    def _begin(self) -> None:
+        driver = self._driver
+        self._depth = driver.depth
+        if self._depth and self._alone:
+            raise ConflictError("this cannot be done inside a batch")
+        if not self._depth:
+            driver.begin_alone() if self._alone else driver.begin()
+        else:
+            self._check_alive()
+            driver.run(f"SAVEPOINT part_{self._depth}")
+        driver.depth = self._depth + 1
+
+    def _commit(self) -> None:
+        try:
+            self._check_alive()
+            if self._depth:
+                self._driver.run(f"RELEASE part_{self._depth}")
+            else:
+                self._driver.commit()
+        except BaseException:
+            self._rollback()
+            raise
+
+    def _rollback(self) -> None:
+        if not self._depth:
+            self._driver.rollback()
+        elif self._driver.in_transaction:
+            self._driver.run(f"ROLLBACK TO part_{self._depth}")
+            self._driver.run(f"RELEASE part_{self._depth}")
+
+    def _check_alive(self) -> None:
+        if not self._driver.in_transaction:
+            raise StorageError("an earlier failure has rolled the batch back")
+
+
+_drivers: WeakSet[Driver] = WeakSet()
+
+
+def _after_fork() -> None:
+    for driver in _drivers:
+        driver.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,71 @@
+"""The schema, as numbered SQL files. A database is brought up to date in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from tract.errors import SchemaError
+from tract.storage.driver import Driver
+from tract.storage.sqlite import Sqlite
+
+
+class Migration(NamedTuple):
+    version: int
+    sql: str
+
+
+@cache
+def known_migrations() -> tuple[Migration, ...]:
+    found = [path for path in files(__package__).iterdir() if path.name.endswith(".sql")]
+    return tuple(sorted(Migration(int(p.name[:4]), p.read_text("ascii")) for p in found))
+
+
+def migrate(driver: Driver, migrations: Sequence[Migration]) -> None:
+    """Bring the database to the newest version, or leave it exactly as it was."""
+    newest = migrations[-1].version
+    version = _version(driver)
+    if version == newest:
+        return
+    if version > newest:
+        raise SchemaError(
+            f"the database has schema {version}, this tract knows {newest}: upgrade tract-context"
+        )
+    if version and isinstance(driver, Sqlite) and driver.place != ":memory:":
+        driver.backup(f"{driver.place}.schema-{version}.bak")
+    _apply(driver, migrations)
+
+
+def _version(driver: Driver) -> int:
+    """0 for an empty database; anything that is not ours is refused."""
+    tables = driver.tables()
+    if "tract_schema" in tables:
+        return int(driver.run("SELECT version FROM tract_schema")[0][0])
+    if tables & {"dialogs", "blobs", "commits", "branches"} or (
+        tables and isinstance(driver, Sqlite)
+    ):
+        raise SchemaError(f"not a tract database; it has the tables {', '.join(sorted(tables))}")
+    return 0
+
+
+def _apply(driver: Driver, migrations: Sequence[Migration]) -> None:
+    driver.begin_alone()
+    try:
+        version = _version(driver)  # another process may have been faster
+        for migration in migrations:
+            if migration.version > version:
+                for statement in _statements(driver.translate(migration.sql)):
+                    driver.run(statement)
+        driver.run("UPDATE tract_schema SET version = ?", (migrations[-1].version,))
+        driver.commit()
+    except BaseException:
+        driver.rollback()
+        raise
+
+
+def _statements(sql: str) -> list[str]:
+    """One by one: a script would end the transaction."""
+    lines = [line for line in sql.splitlines() if not line.startswith("--")]
+    return [part.strip() for part in "\n".join(lines).split(";\n") if part.strip()]

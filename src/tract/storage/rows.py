@@ -1,0 +1,348 @@
+"""Rows of the database as values, and back. Whatever is read here is verified."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+from zlib import crc32
+
+from tract.errors import CorruptError
+from tract.hashing import Json, commit_hash, content_hash, from_json, to_json
+from tract.model import (
+    CommitInfo,
+    CommitOperation,
+    Draft,
+    Link,
+    Mark,
+    Message,
+    Step,
+    glance,
+    unpack_content,
+)
+from tract.storage.codec import (
+    CHUNK_SIZE,
+    CHUNKED,
+    COMPRESS_ABOVE,
+    FORGOTTEN,
+    PLAIN,
+    ZSTD,
+    Piece,
+    pack,
+    unpack,
+)
+from tract.storage.driver import Row
+
+Links = tuple[Link, ...]
+READABLE = (PLAIN, ZSTD)
+
+
+class CommitRow(NamedTuple):
+    """A row of `commits` without its key, as it is stored."""
+
+    dialog_id: int
+    parent_id: int | None
+    hash: bytes
+    blob_id: int | None
+    operation: str
+    role: str | None
+    tool_call_id: str | None
+    name: str | None
+    is_error: int
+    origin: str | None
+    message: str | None
+    metadata: str | None
+    generation_config: str | None
+    usage: str | None
+    calls: str | None
+    created_at: int
+    checksum: int
+
+
+class BlobRow(NamedTuple):
+    """A row of `blobs` without its key. A short content is its own preview."""
+
+    hash: bytes
+    codec: int
+    payload: bytes | None
+    byte_size: int
+    token_count: int
+    token_source: str
+    preview: str | None
+    checksum: int
+
+
+# Writing
+
+
+def commit_row(
+    draft: Draft, dialog_id: int, parent_id: int | None, blob_id: int | None, digest: bytes
+) -> CommitRow:
+    message = draft.message
+    calls = [[call.id, call.name] for call in message.tool_calls] if message else None
+    unhashed = (_stored_json(draft.usage), _stored_json(calls or None), now())
+    return CommitRow(
+        dialog_id,
+        parent_id,
+        digest,
+        blob_id,
+        draft.operation.value,
+        message.role if message else None,
+        _stored_text(message.tool_call_id) if message else None,
+        _stored_text(message.name) if message else None,
+        int(message.is_error) if message else 0,
+        _stored_json(message.origin) if message else None,
+        _stored_text(draft.note),
+        _stored_json(draft.metadata),
+        _stored_json(draft.generation_config),
+        *unhashed,
+        checksum(*unhashed),
+    )
+
+
+def blob_row(draft: Draft) -> BlobRow:
+    data, message = draft.payload, draft.message
+    assert data is not None
+    assert message is not None
+    piece = pack(data) if len(data) <= CHUNK_SIZE else Piece(content_hash(data), CHUNKED, b"")
+    preview = escape(glance(message)) if len(data) > COMPRESS_ABOVE else None
+    facts = (len(data), draft.token_count, draft.token_source, preview)
+    return BlobRow._make((*piece, *facts, checksum(*facts)))
+
+
+def tombstone(row: BlobRow) -> BlobRow:
+    """The row of a content that was forgotten: its size stays, nothing that it said."""
+    facts = (row.byte_size, 0, row.token_source, None)
+    return BlobRow(row.hash, FORGOTTEN, None, *facts, checksum(*facts))
+
+
+def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> bytes:
+    """The name that the draft gets on this parent."""
+    message = draft.message
+    rest: dict[str, Json] = {
+        "links": _links_json(draft.links),
+        "message": draft.note,
+        "metadata": draft.metadata,
+        "generation_config": draft.generation_config,
+    }
+    if message is None:
+        return commit_hash(draft.operation.value, parent, **rest)
+    return commit_hash(
+        draft.operation.value,
+        parent,
+        content,
+        message.role,
+        tool_call_id=message.tool_call_id,
+        name=message.name,
+        is_error=message.is_error,
+        origin=message.origin,
+        **rest,
+    )
+
+
+# Reading commits for people
+
+
+def split(row: Row) -> tuple[CommitRow, BlobRow | None]:
+    """The commit and its content, if it has one, in a row of READ_COLUMNS."""
+    blob = None if row[16] is None else BlobRow._make(row[16:])
+    return CommitRow(0, None, *row[1:16]), blob
+
+
+READ_COLUMNS = ", ".join(
+    ["c.id"]
+    + [f"c.{column}" for column in CommitRow._fields[2:]]
+    + [f"b.{column}" for column in BlobRow._fields]
+)
+
+
+def verify(row: CommitRow, blob: BlobRow | None, parent: bytes | None, links: Links) -> None:
+    """Refuse a row with a flipped bit: the hash covers most columns, a checksum the others."""
+    digest = commit_hash(
+        row.operation,
+        parent,
+        blob.hash if blob else None,
+        row.role,
+        tool_call_id=_text(row.tool_call_id),
+        name=_text(row.name),
+        is_error=bool(row.is_error),
+        origin=_json(row.origin),
+        links=_links_json(links),
+        message=_text(row.message),
+        metadata=_json(row.metadata),
+        generation_config=_json(row.generation_config),
+    )
+    if digest != row.hash:
+        raise CorruptError(f"commit {row.hash.hex()} does not match its hash")
+    if row.checksum != checksum(row.usage, row.calls, row.created_at):
+        raise CorruptError(f"commit {row.hash.hex()}: calls, usage or time were altered")
+    if blob and blob.checksum != checksum(*blob[3:7]):
+        raise CorruptError(f"content {blob.hash.hex()}: size, tokens or preview were altered")
+
+
+def info_of(
+    row: CommitRow,
+    blob: BlobRow | None,
+    parent: bytes | None,
+    links: Links,
+    message: Message | None = None,
+) -> CommitInfo:
+    """A commit for people. Its message is given only where it is at hand."""
+    call_id, name = _text(row.tool_call_id), _text(row.name)
+    return CommitInfo(
+        commit_hash=row.hash.hex(),
+        parent_hash=parent.hex() if parent else None,
+        operation=CommitOperation(row.operation),
+        content_hash=blob.hash.hex() if blob else None,
+        role=row.role,
+        tool_call_id=call_id,
+        name=name,
+        is_error=bool(row.is_error),
+        replaces=tuple(link.target_hash.hex() for link in links if link.kind == "replaces"),
+        marks=tuple(
+            Mark(link.target_hash.hex(), link.kind, link.value)
+            for link in links
+            if link.kind != "replaces"
+        ),
+        message=_text(row.message),
+        metadata=_derived(call_id, name, _json(row.calls)) | (_json(row.metadata) or {}),
+        generation_config=_json(row.generation_config),
+        usage=_json(row.usage),
+        token_count=blob.token_count if blob else 0,
+        byte_size=blob.byte_size if blob else 0,
+        preview=glance(message) if message else _preview(row, blob) if blob else "",
+        created_at=as_datetime(row.created_at),
+    )
+
+
+def _derived(call_id: str | None, name: str | None, calls: Json) -> dict[str, Json]:
+    """What a caller's metadata is shown with, so that there is one source of it."""
+    if call_id is not None:
+        return {"tool_call_id": call_id, "name": name}
+    if calls:
+        return {"tool_calls": [{"id": call, "name": tool} for call, tool in calls]}
+    return {}
+
+
+def _preview(row: CommitRow, blob: BlobRow) -> str:
+    if blob.codec == FORGOTTEN:
+        return "[forgotten]"
+    if blob.preview is not None or blob.payload is None:
+        return _text(blob.preview) or ""
+    data = unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
+    return glance(Message(row.role or "", unpack_content(row.role or "", from_json(data))))
+
+
+# Reading chains
+
+
+STEP_COLUMNS = """
+    c.id, c.hash, c.operation, c.role, c.blob_id,
+    b.hash, b.codec, b.payload, b.byte_size, b.token_count, b.token_source,
+    c.calls, c.tool_call_id, c.name, c.is_error, c.origin, c.message, c.metadata,
+    c.generation_config"""
+
+NOTHING_ELSE = (None, None, None, 0, None, None, None, None)
+"""What most rows have from `calls` on."""
+
+
+def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]) -> list[Step]:
+    """The commits of a chain in rows of STEP_COLUMNS, verified. Every cold start comes through
+    here once per message: what most rows do not have is looked at only in those that do."""
+    steps = []
+    for row in rows:
+        commit_id, digest, operation, role, blob_id, content, codec, payload, size = row[:9]
+        data = None
+        if payload is not None and codec in READABLE:
+            data = unpack(content, codec, payload, size)
+        if operation == "append" and row[11:] == NOTHING_ELSE:
+            actual = commit_hash(operation, parent, content, role)
+            step = Step(commit_id, digest, operation, role, blob_id, data, row[9], row[10])
+        else:
+            step, actual = _unusual_step(row, data, parent, links.get(commit_id, ()))
+        if actual != digest:
+            raise CorruptError(f"commit {digest.hex()} does not match its hash")
+        steps.append(step)
+        parent = digest
+    return steps
+
+
+def _unusual_step(
+    row: Row, data: bytes | None, parent: bytes | None, links: Links
+) -> tuple[Step, bytes]:
+    """A step with more to it than a role and a content, and the hash that it must have."""
+    commit_id, digest, operation, role, blob_id, content = row[:6]
+    calls, call_id, name, is_error, origin, note, metadata, config = row[11:]
+    said = {
+        "tool_call_id": _text(call_id),
+        "name": _text(name),
+        "is_error": bool(is_error),
+        "origin": _json(origin),
+        "generation_config": _json(config),
+    }
+    tokens, source = row[9] or 0, row[10] or ""
+    step = Step(
+        commit_id, digest, operation, role, blob_id, data, tokens, source,
+        calls=_json(calls) or (), links=links, **said,
+    )  # fmt: skip
+    actual = commit_hash(
+        operation, parent, content, role,
+        links=_links_json(links), message=_text(note), metadata=_json(metadata), **said,
+    )  # fmt: skip
+    return step, actual
+
+
+# Hashes and checksums
+
+
+def _links_json(links: Sequence[Link]) -> Json:
+    return [_link_json(link) for link in links]
+
+
+def _link_json(link: Link) -> dict[str, str]:
+    named = {"kind": link.kind, "target": link.target_hash.hex()}
+    return named if link.value is None else {**named, "value": link.value}
+
+
+def checksum(*facts: object) -> int:
+    """For what no hash covers, so that a flipped bit is never returned."""
+    return crc32("|".join(map(str, facts)).encode("ascii"))
+
+
+# Columns
+
+
+def escape(text: str) -> str:
+    """Whatever a caller names is stored as the inside of an ASCII JSON string."""
+    return to_json(text)[1:-1]
+
+
+def unescape(stored: str) -> str:
+    text: str = from_json(f'"{stored}"'.encode("ascii"))
+    return text
+
+
+def _stored_text(text: str | None) -> str | None:
+    return None if text is None else escape(text)
+
+
+def _text(stored: str | None) -> str | None:
+    return None if stored is None else unescape(stored)
+
+
+def _stored_json(value: Json) -> str | None:
+    return None if value is None else to_json(value)
+
+
+def _json(stored: str | None) -> Json:
+    return None if stored is None else from_json(stored.encode("ascii"))
+
+
+def now() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+def as_datetime(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(microseconds / 1e6, UTC)

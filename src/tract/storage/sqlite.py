@@ -1,0 +1,147 @@
+"""SQLite: which binding, which journal, which errors."""
+
+from __future__ import annotations
+
+import ctypes
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from tract.errors import (
+    BusyError,
+    CorruptError,
+    DiskFullError,
+    ReadOnlyError,
+    SchemaError,
+    StorageError,
+)
+from tract.storage.driver import Driver, Row
+
+BUSY_SECONDS = 30
+
+
+def is_safe_for_wal(version: tuple[int, ...]) -> bool:
+    """Whether the WAL-reset corruption bug (3.7.0 to 3.51.2) is fixed in this SQLite."""
+    return (
+        version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51) or (3, 44, 6) <= version < (3, 45)
+    )
+
+
+def _choose_binding() -> Any:
+    """One binding per process: two of them would cancel each other's locks."""
+    if is_safe_for_wal(sqlite3.sqlite_version_info):
+        return sqlite3
+    try:
+        import pysqlite3
+    except ImportError:
+        return sqlite3
+    return max(pysqlite3, sqlite3, key=lambda module: module.sqlite_version_info)
+
+
+binding = _choose_binding()
+
+_ERRORS: dict[str, tuple[type[StorageError], str]] = {
+    "SQLITE_READONLY": (ReadOnlyError, "the database is read-only"),
+    "SQLITE_CANTOPEN": (StorageError, "the database file cannot be opened"),
+    "SQLITE_FULL": (DiskFullError, "the disk is full; nothing was written"),
+    "SQLITE_BUSY": (BusyError, f"the database was locked for {BUSY_SECONDS} s"),
+    "SQLITE_CORRUPT": (CorruptError, "the database file is damaged"),
+    "SQLITE_NOTADB": (SchemaError, "the file is not a SQLite database"),
+}
+
+
+class Sqlite(Driver):
+    words: ClassVar = {"{key}": "INTEGER PRIMARY KEY", "{bytes}": "BLOB"}
+    failure: ClassVar = binding.Error
+
+    def _connect(self) -> None:
+        if self.place == ":memory:" and hasattr(self, "connection"):
+            raise StorageError("a database in memory does not survive a fork")
+        self.connection: Any = binding.connect(
+            self.place,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        self._choose_journal()
+        relaxed = self.durability == "relaxed"
+        self.connection.execute(f"PRAGMA synchronous = {'NORMAL' if relaxed else 'FULL'}")
+
+    def _choose_journal(self) -> None:
+        wal = is_safe_for_wal(binding.sqlite_version_info)
+        try:
+            self.connection.execute(
+                f"PRAGMA journal_mode = {'WAL' if wal else 'DELETE'}"
+            ).fetchall()
+        except binding.OperationalError as error:
+            # A read-only file keeps the journal that it has, and can still be read.
+            if _name(error) != "SQLITE_READONLY":
+                raise
+
+    def _fetch(self, sql: str, values: Sequence[object]) -> list[Row]:
+        rows: list[Row] = self.connection.execute(sql, values).fetchall()
+        return rows
+
+    def _fetch_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        self.connection.executemany(sql, rows)
+
+    def begin(self) -> None:
+        self.run("BEGIN IMMEDIATE")
+
+    def begin_alone(self) -> None:
+        self.begin()
+
+    def begin_snapshot(self) -> None:
+        self.run("BEGIN")
+
+    def rollback(self) -> None:
+        if self.in_transaction:
+            self.run("ROLLBACK")
+
+    @property
+    def in_transaction(self) -> bool:
+        return bool(self.connection.in_transaction)
+
+    def tables(self) -> set[str]:
+        return {row[0] for row in self.run("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    def backup(self, path: str) -> None:
+        """A consistent copy through the backup API: opening the file ourselves breaks its locks."""
+        with self.lock:
+            self._guarded(lambda: self._copy_to(path))
+
+    def _copy_to(self, path: str) -> None:
+        target = binding.connect(path)
+        try:
+            self.connection.backup(target)
+        finally:
+            target.close()
+
+    def scrub(self) -> None:
+        self.run("VACUUM")
+        ((busy, *_),) = self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        if busy:
+            raise BusyError(
+                f"a reader of {self.place} keeps old pages alive: erased bytes stay in the file "
+                "until it ends; then forget once more"
+            )
+
+    def integrity(self) -> list[str]:
+        return [row[0] for row in self.run("PRAGMA integrity_check") if row[0] != "ok"]
+
+    def _abandon(self) -> None:
+        # SQLite forbids even to close an inherited connection, so it must outlive the interpreter.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
+
+    def _close(self) -> None:
+        self.connection.close()
+
+    def _typed(self, error: Exception) -> StorageError:
+        kind, fact = _ERRORS.get(_name(error), (StorageError, "SQLite failed"))
+        return kind(f"{fact}: {self.place} ({error})")
+
+
+def _name(error: Exception) -> str:
+    """The primary code: SQLITE_READONLY for SQLITE_READONLY_DIRECTORY."""
+    return "_".join((getattr(error, "sqlite_errorname", None) or "").split("_")[:2])

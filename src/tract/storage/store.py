@@ -1,0 +1,339 @@
+"""The one place that reads and writes histories. It knows rows and hashes, not what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from threading import RLock
+
+from tract.errors import (
+    AmbiguousPrefixError,
+    CommitNotFoundError,
+    ConflictError,
+    CorruptError,
+    ForgottenError,
+)
+from tract.model import EMPTY, CommitInfo, DialogInfo, Draft, Head, Link, Step
+from tract.storage.codec import CHUNK_SIZE, CHUNKED, FORGOTTEN, PLAIN, chunks, unpack
+from tract.storage.driver import Driver, Row, Transaction
+from tract.storage.rows import (
+    READ_COLUMNS,
+    STEP_COLUMNS,
+    BlobRow,
+    CommitRow,
+    as_datetime,
+    blob_row,
+    commit_row,
+    draft_hash,
+    escape,
+    info_of,
+    now,
+    split,
+    steps_of,
+    tombstone,
+    unescape,
+    verify,
+)
+
+LOG_PAGE = 500
+_DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
+INLINE_BELOW = 4096
+"""Contents up to this size are read together with their commits, larger ones when needed."""
+
+
+class Store:
+    """Dialogs, branches, commits and contents in one database. Threads may share it."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self._run = driver.run
+
+    @property
+    def lock(self) -> RLock:
+        """Whoever holds it is alone with the connection."""
+        return self.driver.lock
+
+    def writing(self, *, alone: bool = False) -> Transaction:
+        return self.driver.transaction(alone=alone)
+
+    def close(self) -> None:
+        self.driver.close()
+
+    # Dialogs. They are found by name every time: a key may be given out again after a deletion.
+
+    def has_dialog(self, name: str) -> bool:
+        return bool(self._run("SELECT 1 FROM dialogs WHERE name = ?", (escape(name),)))
+
+    def create_dialog(self, name: str, branch: str) -> None:
+        """A dialog with its first, empty branch, unless another was faster."""
+        sql = """INSERT INTO dialogs (name, branch, created_at) VALUES (?, ?, ?)
+                 ON CONFLICT DO NOTHING"""
+        self._run(sql, (escape(name), escape(branch), now()))
+        sql = f"INSERT INTO branches VALUES ({_DIALOG}, ?, NULL, NULL) ON CONFLICT DO NOTHING"
+        self._run(sql, (escape(name), escape(branch)))
+
+    def dialogs(self) -> list[DialogInfo]:
+        return [_dialog(row) for row in self._run(_DIALOGS)]
+
+    def checked_out(self, dialog: str) -> tuple[str, Head | None] | None:
+        """The branch on which the dialog was left, and the old commit if it was left on one."""
+        sql = """SELECT d.branch, c.id, c.hash FROM dialogs d
+                 LEFT JOIN commits c ON c.id = d.detached_id WHERE d.name = ?"""
+        for branch, commit_id, digest in self._run(sql, (escape(dialog),)):
+            return unescape(branch), Head(commit_id, digest) if commit_id else None
+        return None
+
+    def check_out(self, dialog: str, branch: str, detached: Head | None) -> None:
+        sql = "UPDATE dialogs SET branch = ?, detached_id = ? WHERE name = ?"
+        self._run(sql, (escape(branch), detached and detached.id, escape(dialog)))
+
+    # Branches
+
+    def branches(self, dialog: str) -> dict[str, Head]:
+        sql = f"""SELECT name, head_id, head_hash FROM branches WHERE dialog_id = {_DIALOG}
+                  ORDER BY name"""
+        return {unescape(name): Head(*head) for name, *head in self._run(sql, (escape(dialog),))}
+
+    def branch(self, dialog: str, name: str) -> Head | None:
+        sql = f"SELECT head_id, head_hash FROM branches WHERE dialog_id = {_DIALOG} AND name = ?"
+        rows = self._run(sql, (escape(dialog), escape(name)))
+        return Head(*rows[0]) if rows else None
+
+    def lock_branch(self, dialog: str, name: str) -> tuple[int, Head] | None:
+        """The key of the dialog, and where the branch stands. Nobody else can move it until the
+        transaction ends."""
+        sql = f"""UPDATE branches SET head_id = head_id WHERE dialog_id = {_DIALOG} AND name = ?
+                  RETURNING dialog_id, head_id, head_hash"""
+        for dialog_id, *head in self._run(sql, (escape(dialog), escape(name))):
+            return dialog_id, Head(*head)
+        return None
+
+    def create_branch(self, dialog: str, name: str, head: Head) -> None:
+        sql = f"INSERT INTO branches VALUES ({_DIALOG}, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
+        if not self._run(sql, (escape(dialog), escape(name), *head)):
+            raise ConflictError(f"branch {name!r} exists already")
+
+    def delete_branch(self, dialog: str, name: str) -> None:
+        sql = f"DELETE FROM branches WHERE dialog_id = {_DIALOG} AND name = ?"
+        self._run(sql, (escape(dialog), escape(name)))
+
+    def _move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
+        """Compare and swap: whoever read the head outside the transaction cannot overwrite it."""
+        sql = """UPDATE branches SET head_id = ?, head_hash = ?
+                 WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? RETURNING 1"""
+        if not self._run(sql, (*new, dialog_id, escape(name), old.id or 0)):
+            raise ConflictError(f"branch {name!r} has moved")
+
+    # Writing commits
+
+    def append(self, dialog_id: int, branch: str, head: Head, draft: Draft) -> CommitInfo:
+        """Write content, commit and links, and move the branch. Runs inside `writing`."""
+        blob = None if draft.payload is None else blob_row(draft)
+        digest = draft_hash(draft, head.hash, blob.hash if blob else None)
+        blob_id = self._put_blob(blob, draft.payload or b"") if blob else None
+        row = commit_row(draft, dialog_id, head.id, blob_id, digest)
+        new = self._run(_INSERT_COMMIT, row)
+        if new:
+            commit_id = new[0][0]
+            self._put_links(commit_id, draft.links)
+            info = info_of(row, blob, head.hash, draft.links, draft.message)
+        else:  # an equal commit is there already, made on another branch
+            sql = "SELECT id FROM commits WHERE dialog_id = ? AND hash = ?"
+            commit_id = self._run(sql, (dialog_id, digest))[0][0]
+            info = self.info(commit_id)
+        self._move_branch(dialog_id, branch, head, Head(commit_id, digest))
+        return info
+
+    def _put_links(self, commit_id: int, links: Sequence[Link]) -> None:
+        for position, link in enumerate(links):
+            values = (commit_id, position, link.kind, link.target_id, link.value)
+            self._run("INSERT INTO commit_links VALUES (?, ?, ?, ?, ?)", values)
+
+    def _put_blob(self, blob: BlobRow, data: bytes) -> int:
+        new = self._run(_INSERT_BLOB, blob)
+        if new:
+            blob_id, missing = new[0][0], True
+        else:  # known already; one that was forgotten is written again
+            blob_id, codec = self._run("SELECT id, codec FROM blobs WHERE hash = ?", blob[:1])[0]
+            missing = codec == FORGOTTEN
+            if missing:
+                self._run(_REWRITE_BLOB, (*blob[1:], blob_id))
+        if missing and blob.codec == CHUNKED:
+            for position, piece in enumerate(chunks(data)):
+                self._run("INSERT INTO chunks VALUES (?, ?, ?, ?, ?)", (blob_id, position, *piece))
+        return int(blob_id)
+
+    def erase(self, blob_id: int) -> None:
+        """Turn a content into a tombstone."""
+        self._run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
+        columns = ", ".join(BlobRow._fields)
+        row = BlobRow._make(self._run(f"SELECT {columns} FROM blobs WHERE id = ?", (blob_id,))[0])
+        self._run(_REWRITE_BLOB, (*tombstone(row)[1:], blob_id))
+
+    # Reading commits
+
+    def resolve(self, dialog: str, name: str) -> Head:
+        """The commit of this dialog that a hash, or an unambiguous prefix of one, names."""
+        prefix = name.strip().lower()
+        if not prefix or len(prefix) > 64 or set(prefix) - set("0123456789abcdef"):
+            raise CommitNotFoundError(f"{name[:80]!r} is not a commit hash")
+        low, high = bytes.fromhex(prefix.ljust(64, "0")), bytes.fromhex(prefix.ljust(64, "f"))
+        sql = f"""SELECT id, hash FROM commits WHERE dialog_id = {_DIALOG}
+                  AND hash BETWEEN ? AND ? LIMIT 3"""
+        rows = self._run(sql, (escape(dialog), low, high))
+        if not rows:
+            raise CommitNotFoundError(f"no commit {name} in this dialog")
+        if len(rows) > 1:
+            some = ", ".join(row[1].hex()[: len(prefix) + 4] for row in rows)
+            raise AmbiguousPrefixError(f"{name} names several commits: {some}")
+        return Head(*rows[0])
+
+    def info(self, commit_id: int | None) -> CommitInfo:
+        return next(self.log(commit_id, page=1))
+
+    def log(self, head_id: int | None, page: int = LOG_PAGE) -> Iterator[CommitInfo]:
+        """Newest first, a page at a time; what is appended meanwhile does not matter."""
+        while head_id is not None:
+            rows = sorted(self._run(_PAGE, (head_id, page)), reverse=True)
+            if not rows:
+                raise CorruptError(f"a commit is missing: key {head_id}")
+            links = self._links([row[0] for row in rows if row[3] != "append"])
+            # One row more is read, for the hash of the last one's parent.
+            for row, parent in zip_longest(rows[:page], rows[1:]):
+                yield _info(row, parent[1] if parent else None, links.get(row[0], ()))
+            head_id = rows[page][0] if len(rows) > page else None
+
+    def steps(self, head: Head, known: Head = EMPTY) -> list[Step] | None:
+        """The chain from the root to the head, verified, short contents included. With `known`,
+        what comes after it; None when the head does not stem from it."""
+        rows = sorted(self._run(_CHAIN, (head.id, known.id or 0)))
+        if known.id and (not rows or rows.pop(0)[:2] != known):
+            return None
+        links = self._links([row[0] for row in rows if row[2] != "append"])
+        return steps_of(rows, known.hash, links)
+
+    def step(self, commit: Head) -> Step:
+        """One commit, as a step of its chain."""
+        (row,) = self._run(_STEP, (commit.id,))
+        return steps_of([row[:-1]], row[-1], self._links([row[0]]))[0]
+
+    def _links(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
+        """The links of these commits, and perhaps of others."""
+        found: dict[int, tuple[Link, ...]] = {}
+        if changes:
+            for commit_id, *link in self._run(_LINKS, (min(changes), max(changes))):
+                found[commit_id] = (*found.get(commit_id, ()), Link(*link))
+        return found
+
+    def verify_commits(self) -> tuple[int, list[str]]:
+        """Check all commits of all dialogs. How many there are, and what is wrong."""
+        last, count, problems = 0, 0, []
+        while rows := self._run(_ALL, (last, LOG_PAGE)):
+            links = self._links([row[0] for row in rows if row[3] != "append"])
+            for row in rows:
+                try:
+                    verify(*split(row[:-1]), row[-1], links.get(row[0], ()))
+                except CorruptError as error:
+                    problems.append(str(error))
+            count, last = count + len(rows), rows[-1][0]
+        return count, problems
+
+    # Reading contents
+
+    def content(self, blob_id: int) -> bytes:
+        """The whole content, verified; a large one chunk by chunk."""
+        sql = "SELECT hash, codec, payload, byte_size FROM blobs WHERE id = ?"
+        rows = self._run(sql, (blob_id,))
+        if not rows:
+            raise CorruptError(f"a content is missing: key {blob_id}")
+        digest, codec, payload, byte_size = rows[0]
+        if codec == FORGOTTEN:
+            raise ForgottenError(f"content {digest.hex()} was forgotten")
+        if codec == CHUNKED:
+            return unpack(digest, PLAIN, b"".join(self._chunks(blob_id)), byte_size)
+        return unpack(digest, codec, payload, byte_size)
+
+    def _chunks(self, blob_id: int) -> Iterator[bytes]:
+        sql = "SELECT hash, codec, payload FROM chunks WHERE blob_id = ? AND position = ?"
+        position = 0
+        while rows := self._run(sql, (blob_id, position)):
+            digest, codec, payload = rows[0]
+            yield unpack(digest, codec, payload, CHUNK_SIZE)
+            position += 1
+
+
+def _dialog(row: Row) -> DialogInfo:
+    name, branch, branches, commits, tokens, size, created_at, updated_at = row
+    return DialogInfo(
+        dialog=unescape(name),
+        branch=unescape(branch),
+        branches=branches,
+        commits=commits,
+        tokens=int(tokens),
+        bytes=int(size),
+        created_at=as_datetime(created_at),
+        updated_at=as_datetime(updated_at) if updated_at else None,
+    )
+
+
+def _info(row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo:
+    commit, blob = split(row)
+    verify(commit, blob, parent, links)
+    return info_of(commit, blob, parent, links)
+
+
+def _marks(columns: tuple[str, ...]) -> str:
+    return f"({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
+_INSERT_BLOB = f"""
+INSERT INTO blobs {_marks(BlobRow._fields)} ON CONFLICT (hash) DO NOTHING RETURNING id"""
+
+_REWRITE_BLOB = f"UPDATE blobs SET {' = ?, '.join(BlobRow._fields[1:])} = ? WHERE id = ?"
+
+_INSERT_COMMIT = f"""
+INSERT INTO commits {_marks(CommitRow._fields)}
+ON CONFLICT (dialog_id, hash) DO NOTHING RETURNING id"""
+
+_INLINE = f"CASE WHEN b.byte_size <= {INLINE_BELOW} THEN b.payload END"
+_ROW = READ_COLUMNS.replace("b.payload", _INLINE)
+_STEP_ROW = STEP_COLUMNS.replace("b.payload", _INLINE)
+
+_CHAIN = f"""
+WITH RECURSIVE chain (id, parent_id) AS (
+    SELECT id, parent_id FROM commits WHERE id = ?
+    UNION ALL
+    SELECT c.id, c.parent_id FROM chain JOIN commits c ON c.id = chain.parent_id WHERE c.id >= ?
+)
+SELECT {_STEP_ROW}
+FROM chain JOIN commits c ON c.id = chain.id LEFT JOIN blobs b ON b.id = c.blob_id"""
+
+_STEP = f"""
+SELECT {_STEP_ROW}, p.hash FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id
+LEFT JOIN commits p ON p.id = c.parent_id WHERE c.id = ?"""
+
+_PAGE = f"""
+WITH RECURSIVE chain (id, parent_id, place) AS (
+    SELECT id, parent_id, 0 FROM commits WHERE id = ?
+    UNION ALL
+    SELECT c.id, c.parent_id, place + 1
+    FROM chain JOIN commits c ON c.id = chain.parent_id WHERE place < ?
+)
+SELECT {_ROW} FROM chain JOIN commits c ON c.id = chain.id LEFT JOIN blobs b ON b.id = c.blob_id"""
+
+_ALL = f"""
+SELECT {_ROW}, p.hash FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id
+LEFT JOIN commits p ON p.id = c.parent_id AND p.dialog_id = c.dialog_id
+WHERE c.id > ? ORDER BY c.id LIMIT ?"""
+
+_LINKS = """
+SELECT l.commit_id, l.kind, l.target_id, t.hash, l.value
+FROM commit_links l JOIN commits t ON t.id = l.target_id
+WHERE l.commit_id BETWEEN ? AND ? ORDER BY l.commit_id, l.position"""
+
+_DIALOGS = """
+SELECT d.name, d.branch, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),
+    count(c.id), coalesce(sum(b.token_count), 0), coalesce(sum(b.byte_size), 0),
+    d.created_at, max(c.created_at)
+FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id LEFT JOIN blobs b ON b.id = c.blob_id
+GROUP BY d.id ORDER BY d.id"""

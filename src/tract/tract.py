@@ -1,0 +1,452 @@
+"""The facade: an agent's history, open for reading and writing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from types import TracebackType
+from typing import Any, Self, TypedDict, Unpack
+
+from tract import drafting
+from tract.context import CompiledContext
+from tract.errors import (
+    BranchNotFoundError,
+    CommitNotFoundError,
+    ConflictError,
+    DialogNotFoundError,
+    EditError,
+    InputError,
+)
+from tract.formats import given_content, load_answer, load_calls, load_message
+from tract.hashing import content_hash
+from tract.history import History
+from tract.model import (
+    EMPTY,
+    ROOT,
+    CommitInfo,
+    CommitOperation,
+    DialogInfo,
+    Draft,
+    Head,
+    Json,
+    Message,
+    Priority,
+)
+from tract.recording import align
+from tract.storage import Store, care, draft_hash, open_store
+from tract.tokens import TokenCounter, token_counter
+
+Commit = str | CommitInfo
+"""A commit is named by its hash, by an unambiguous prefix of it, or by what a write returned."""
+
+Plan = Callable[[Head], Draft]
+"""What to write, given where it is put."""
+
+MAIN = "main"
+MAX_NAME = 200
+
+
+class CommitOptions(TypedDict, total=False):
+    """What every method that writes a message takes; `Tract.commit` explains it."""
+
+    message: str | None
+    edit: Commit | None
+    metadata: dict[str, Json] | None
+    generation_config: dict[str, Json] | None
+    usage: dict[str, Json] | None
+    parent: Commit | None
+
+
+class Tract:
+    """One dialog of a database. Every change is a commit that can be undone."""
+
+    def __init__(self, store: Store, dialog: str, *, tokens: TokenCounter, llm: Any = None) -> None:
+        self.dialog = dialog
+        self.llm = llm
+        self._store = store
+        self._tokens = tokens
+        self._history = History(store)
+        self._branch, self._detached = store.checked_out(dialog) or (MAIN, None)
+
+    @classmethod
+    def open(
+        cls,
+        path_or_url: str | os.PathLike[str] = ":memory:",
+        *,
+        dialog: str = "default",
+        llm: Any = None,
+        durability: str = "full",
+        tokens: str | None = None,
+        create: bool = True,
+    ) -> Self:
+        """Open a dialog in memory, in a SQLite file or in PostgreSQL (`postgresql://…`).
+
+        `durability="relaxed"` is faster; a power cut may then take the last commits, a crash not.
+        `tokens` names a token counter. With `create=False` nothing new is made.
+        """
+        check_name("dialog", dialog)
+        store = open_store(path_or_url, durability=durability, create=create)
+        try:
+            if not create and not store.has_dialog(dialog):
+                raise DialogNotFoundError(f"no dialog {dialog!r} in this database")
+            return cls(store, dialog, tokens=token_counter(tokens), llm=llm)
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Writing
+
+    def commit(
+        self,
+        content: Message | dict[str, Json],
+        *,
+        operation: CommitOperation | str = CommitOperation.APPEND,
+        message: str | None = None,
+        edit: Commit | None = None,
+        response_to: Commit | None = None,
+        metadata: dict[str, Json] | None = None,
+        generation_config: dict[str, Json] | None = None,
+        usage: dict[str, Json] | None = None,
+        parent: Commit | None = None,
+    ) -> CommitInfo:
+        """Add a message to the history; with `edit`, put it in the place of an earlier one.
+
+        `parent` makes a retry safe: if the branch already goes on with an equal commit, that one
+        is returned, and any other continuation is a conflict. `ROOT` stands for no parent.
+
+        A provider's message with several tool results becomes one commit each; the last one is
+        returned.
+        """
+        about = drafting.About(message, metadata, generation_config, usage)
+        target = drafting.edit_target(operation, edit, response_to)
+        given = load(content)
+        if target is not None:
+            return self._write(self._edit_plan(target, given, about), parent)
+        drafts = [drafting.appended(item, about, self._tokens) for item in given]
+        return self._write_all(drafts, parent)
+
+    def system(self, text: str, **options: Unpack[CommitOptions]) -> CommitInfo:
+        """Add an instruction."""
+        return self.commit(Message("system", text), **options)
+
+    def user(self, text: str, **options: Unpack[CommitOptions]) -> CommitInfo:
+        """Add what the user says."""
+        return self.commit(Message("user", text), **options)
+
+    def assistant(
+        self,
+        text: Any = "",
+        *,
+        tool_calls: Sequence[Any] | None = None,
+        **options: Unpack[CommitOptions],
+    ) -> CommitInfo:
+        """Add an answer: a text with calls, or a response as an SDK gave it, object or dict."""
+        if isinstance(text, str):
+            return self.commit(drafting.answer(text, load_calls(tool_calls)), **options)
+        answer = load_answer(text)
+        options.setdefault("usage", answer.usage)
+        metadata = options.get("metadata") or {}
+        if answer.rest and isinstance(metadata, dict):
+            options["metadata"] = {"response": answer.rest, **metadata}
+        return self.commit(answer.message, **options)
+
+    def tool_result(
+        self,
+        tool_call_id: str,
+        name: str | None,
+        content: Json,
+        *,
+        is_error: bool = False,
+        **options: Unpack[CommitOptions],
+    ) -> CommitInfo:
+        """Add what a tool returned: a text, or any JSON. It is kept whole."""
+        return self.commit(Message("tool", content, tool_call_id, name, is_error), **options)
+
+    def annotate(
+        self, commit: Commit, priority: Priority | str, *, message: str | None = None
+    ) -> CommitInfo:
+        """Pin a message, leave it out of the view, or make it a normal one again."""
+
+        def plan(head: Head) -> Draft:
+            place = self._history.chain(head).place(self._resolve(commit))
+            return drafting.prioritized(place, priority, drafting.About(message))
+
+        return self._write(plan)
+
+    def restore(self, commit: Commit, *, message: str | None = None) -> CommitInfo:
+        """Undo an edit or a mark; of a message, undo everything that was done to it."""
+
+        def plan(head: Head) -> Draft:
+            changes = self._history.chain(head).changes(self._resolve(commit))
+            return drafting.undone(changes, drafting.About(message))
+
+        return self._write(plan)
+
+    def record(self, messages: Sequence[Message | dict[str, Json]]) -> list[CommitInfo]:
+        """Append what is new of a full history. Where it differs from what is recorded, it goes on
+        on a new branch. Returns the new commits."""
+        if not isinstance(messages, list | tuple):
+            raise InputError(f"a history is a list of messages, not {type(messages).__name__}")
+        given = [message for item in messages for message in load(item)]
+        with self.batch():
+            chain = self._history.chain(self._head())
+            new, differs_at = align(given, chain.places, self._history.message)
+            if differs_at is not None:
+                before = chain.before(differs_at)
+                self._branch_off(Head(before.id, before.hash) if before else EMPTY)
+            return [self.commit(item) for item in new]
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Many commits in one transaction: all of them, or none."""
+        with self._store.writing():
+            before = self._branch, self._detached
+            try:
+                yield
+            except BaseException:
+                self._branch, self._detached = before
+                raise
+
+    def _write_all(self, drafts: Sequence[Draft], parent: Commit | None) -> CommitInfo:
+        """One commit after another; the last one is returned."""
+        with self.batch() if len(drafts) > 1 else nullcontext():
+            for draft in drafts[:-1]:
+                info = self._write(lambda head, draft=draft: draft, parent)  # type: ignore[misc]
+                parent = parent if parent is None else info
+            return self._write(lambda head: drafts[-1], parent)
+
+    def _write(self, plan: Plan, parent: Commit | None = None) -> CommitInfo:
+        """The only way into the database. The head is read inside the transaction."""
+        if self._detached:
+            raise ConflictError(
+                f"an old commit is checked out, {_hex(self._detached)}: name a branch first"
+            )
+        with self._store.writing():
+            dialog_id, head = self._lock_branch()
+            expected = head if parent is None else self._find_parent(parent)
+            if expected != head:
+                return self._existing_child(expected, head, plan)
+            return self._store.append(dialog_id, self._branch, head, plan(head))
+
+    def _existing_child(self, expected: Head, head: Head, plan: Plan) -> CommitInfo:
+        """The equal commit that a retry finds in the place of its own."""
+        draft = plan(expected)
+        content = None if draft.payload is None else content_hash(draft.payload)
+        digest = draft_hash(draft, expected.hash, content)
+        for step in self._history.chain(head).steps:
+            if step.hash == digest:
+                return self._store.info(step.id)
+        raise ConflictError(
+            f"branch {self._branch!r} stands at {_hex(head)}, not at {_hex(expected)}"
+        )
+
+    def _edit_plan(self, target: Commit, given: list[Message], about: drafting.About) -> Plan:
+        if len(given) > 1:
+            raise EditError(f"an edit is one message, not {len(given)}")
+
+        def plan(head: Head) -> Draft:
+            place = self._history.chain(head).place(self._resolve(target))
+            old = self._history.message(place.shown)
+            return drafting.edited(place, old, given[0], about, self._tokens)
+
+        return plan
+
+    # Reading
+
+    @property
+    def head(self) -> str | None:
+        """The hash of the newest commit; None while there is none."""
+        head = self._head()
+        return head.hash.hex() if head.hash else None
+
+    def log(self) -> Iterator[CommitInfo]:
+        """All commits of the branch as it is now, newest first, read as they are asked for."""
+        return self._store.log(self._head().id)
+
+    def get_commit(self, commit: Commit) -> CommitInfo:
+        return self._store.info(self._resolve(commit).id)
+
+    def get_message(self, commit: Commit) -> Message:
+        """What was committed, as a message."""
+        step = self._store.step(self._resolve(commit))
+        if step.blob_id is None:
+            raise InputError(f"commit {step.hash.hex()} is a mark and has no content")
+        return self._history.load(step)
+
+    def get_content(self, commit: Commit) -> Json:
+        """Exactly what was given: a text as a text, a tool's JSON as that, a provider's blocks in
+        the provider's words."""
+        return given_content(self.get_message(commit))
+
+    def compile(self, at: Commit | None = None) -> CompiledContext:
+        """What a model would be sent now, or would have been at an earlier commit or on another
+        branch. Work follows what is new since the last time."""
+        with self._store.lock:
+            if at is None:
+                return self._history.compile(self._head())
+            return History(self._store).compile(self._find(at))
+
+    def edit_history(self, commit: Commit) -> list[CommitInfo]:
+        """The versions of a message, the first one first, undone edits included."""
+        target = self._resolve(commit)
+        with self._store.lock:
+            steps = self._history.chain(self._head()).versions(target)
+            return [self._store.info(step.id) for step in steps]
+
+    def search(self, text: str, *, all_dialogs: bool = False) -> Iterator[care.Hit]:
+        """Commits whose content has the text, whatever the case of its letters, newest first."""
+        return care.search(self._store, text, None if all_dialogs else self.dialog)
+
+    # Branches
+
+    @property
+    def current_branch(self) -> str | None:
+        """The branch that commits go to; None while an old commit is checked out."""
+        return None if self._detached else self._branch
+
+    def branches(self) -> dict[str, str | None]:
+        """The branches by name, each with its newest commit."""
+        heads = self._store.branches(self.dialog) or {self._branch: EMPTY}
+        return {name: head.hash.hex() if head.hash else None for name, head in heads.items()}
+
+    def branch(self, name: str, at: Commit | None = None) -> None:
+        """Start a branch here or at an earlier commit. Where an old commit is checked out, the new
+        branch is checked out too."""
+        check_name("branch", name)
+        with self.batch():
+            self._lock_branch()
+            head = self._head() if at is None else self._find(at)
+            self._store.create_branch(self.dialog, name, head)
+        if self._detached and at is None:
+            self.checkout(name)
+
+    def checkout(self, name: Commit) -> None:
+        """Go to a branch, or to an old commit, which can be read until a branch is named there."""
+        if isinstance(name, str) and name in self.branches():
+            self._go_to(name, None)
+            return
+        try:
+            self._go_to(self._branch, self._resolve(name))
+        except CommitNotFoundError as error:
+            raise BranchNotFoundError(f"neither a branch nor a commit: {name!r:.80}") from error
+
+    def delete_branch(self, name: str) -> None:
+        """Delete the name. What only it reached stays until `gc` takes it."""
+        if name not in self.branches():
+            raise BranchNotFoundError(f"no branch {name!r}; there are {', '.join(self.branches())}")
+        if name == self._branch:
+            raise ConflictError(f"branch {name!r} is checked out")
+        self._store.delete_branch(self.dialog, name)
+
+    # The whole database
+
+    def dialogs(self) -> list[DialogInfo]:
+        return self._store.dialogs()
+
+    def delete_dialog(self, name: str | None = None) -> None:
+        """Delete a dialog, this one by default, with all that no other dialog uses."""
+        care.delete_dialog(self._store, self.dialog if name is None else name)
+        if name in (None, self.dialog):
+            self._branch, self._detached = MAIN, None
+
+    def fsck(self) -> care.Fsck:
+        """Verify every hash and every reference."""
+        return care.fsck(self._store)
+
+    def gc(self, *, dry_run: bool = True, grace_seconds: float = care.GRACE_SECONDS) -> care.Gc:
+        """Remove what no branch reaches, unless it is younger than the grace period."""
+        return care.gc(self._store, dry_run=dry_run, grace_seconds=grace_seconds)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the whole database to a new SQLite file, while others go on writing."""
+        care.backup(self._store, os.fspath(path))
+
+    def forget(self, commit: Commit) -> CommitInfo:
+        """Erase a content for good, wherever it is used. The commit stays, as a tombstone."""
+        target = self._resolve(commit)
+        care.forget(self._store, target)
+        self._history = History(self._store)
+        return self._store.info(target.id)
+
+    # Names
+
+    def _head(self) -> Head:
+        if self._detached:
+            return self._detached
+        head = self._store.branch(self.dialog, self._branch)
+        if head is None and self._store.has_dialog(self.dialog):
+            raise BranchNotFoundError(f"branch {self._branch!r} was deleted")
+        return head or EMPTY
+
+    def _lock_branch(self) -> tuple[int, Head]:
+        """The key of the dialog, which is made when something is first written to it, and where
+        its branch stands."""
+        found = self._store.lock_branch(self.dialog, self._branch)
+        if found is None and not self._store.has_dialog(self.dialog):
+            self._store.create_dialog(self.dialog, self._branch)
+            found = self._store.lock_branch(self.dialog, self._branch)
+        if found is None:
+            raise BranchNotFoundError(f"branch {self._branch!r} was deleted")
+        return found
+
+    def _resolve(self, commit: Commit) -> Head:
+        name = commit.commit_hash if isinstance(commit, CommitInfo) else commit
+        if not isinstance(name, str):
+            raise InputError(f"a commit is named by its hash, not by {type(name).__name__}")
+        return self._store.resolve(self.dialog, name)
+
+    def _find(self, name: Commit) -> Head:
+        """A commit, or the newest one of a branch."""
+        head = self._store.branch(self.dialog, name) if isinstance(name, str) else None
+        return head or self._resolve(name)
+
+    def _find_parent(self, parent: Commit) -> Head:
+        return EMPTY if parent == ROOT else self._resolve(parent)
+
+    def _go_to(self, branch: str, detached: Head | None) -> None:
+        self._store.check_out(self.dialog, branch, detached)
+        self._branch, self._detached = branch, detached
+
+    def _branch_off(self, head: Head) -> None:
+        """Go on at an earlier commit, on a branch with the next free name."""
+        taken = self.branches()
+        number = 2
+        while f"{self._branch}-{number}" in taken:
+            number += 1
+        name = f"{self._branch}-{number}"
+        self._store.create_branch(self.dialog, name, head)
+        self._go_to(name, None)
+
+
+def load(content: Message | dict[str, Json]) -> list[Message]:
+    """What was given to be committed, as messages."""
+    if isinstance(content, Message):
+        return [content]
+    if isinstance(content, dict):
+        return load_message(content)
+    raise InputError(f"a message or a dict can be committed, not {type(content).__name__}")
+
+
+def check_name(kind: str, name: object) -> None:
+    """Names end up in listings and in an index: short, printable, not empty."""
+    if not isinstance(name, str) or not (name.isprintable() and 0 < len(name) <= MAX_NAME):
+        raise InputError(f"not a name for a {kind}: {name!r:.80}")
+
+
+def _hex(head: Head) -> str:
+    return head.hash.hex() if head.hash else "no commit"
