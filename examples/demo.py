@@ -1,0 +1,181 @@
+"""A scripted agent works on this repository with real tools; tract keeps what they return.
+
+Run it with `python3 dev.py demo`. It needs no key and no network.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tract import CommitInfo, Priority, ToolCall, Tract
+
+ROOT = Path(__file__).resolve().parent.parent
+DATABASE = ROOT / ".tract" / "demo.db"
+WIDTH = min(shutil.get_terminal_size().columns, 100)
+COLOUR = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+# The tools. They are real: what they return is what this repository says today.
+
+
+def grep(pattern: str, path: str) -> str:
+    command = ["grep", "-rn", "--include=*.py", "-E", pattern, path]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+
+
+def read_file(path: str) -> str:
+    lines = (ROOT / path).read_text().splitlines()
+    return "\n".join(f"{number:4} {line}" for number, line in enumerate(lines, 1))
+
+
+def run_tests(path: str) -> dict[str, object]:
+    command = [sys.executable, "-m", "pytest", "-v", "--no-header", "-p", "no:cacheprovider", path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return {"exit_code": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
+
+
+TOOLS: dict[str, Callable[..., object]] = {
+    "grep": grep,
+    "read_file": read_file,
+    "run_tests": run_tests,
+}
+
+
+# The agent: what a model said, word for word. Only its tools run for real.
+
+SCRIPT: list[tuple[str, list[ToolCall]]] = [
+    (
+        "I'll look at where the branch head is read, and at the code around it.",
+        [
+            ToolCall("call_1", "grep", {"pattern": "[hH]ead", "path": "src/tract/storage"}),
+            ToolCall("call_2", "read_file", {"path": "src/tract/storage/store.py"}),
+        ],
+    ),
+    (
+        "`lock_branch` reads it inside the transaction. Let me see that the pairing tests pass.",
+        [ToolCall("call_3", "run_tests", {"path": "tests/test_pairing.py"})],
+    ),
+    ("Yes: the head is read and moved in one transaction, so no commit can be lost.", []),
+]
+
+
+def play(t: Tract) -> None:
+    """One turn after another: the answer, then what its calls returned, in one transaction each."""
+    t.system("You are a careful engineer. Answer from the code, not from memory.")
+    t.user("Can two writers lose each other's commits in this project?")
+    for text, calls in SCRIPT:
+        with t.batch():
+            t.assistant(text, tool_calls=calls or None)
+            for call in calls:
+                t.tool_result(call.id, call.name, TOOLS[call.name](**call.arguments))
+
+
+def main() -> int:
+    DATABASE.parent.mkdir(exist_ok=True)
+    for leftover in DATABASE.parent.glob("demo.db*"):
+        leftover.unlink()
+    with Tract.open(DATABASE, dialog="demo") as t:
+        play(t)
+        show_stored(t)
+        show_request(t)
+        show_editing(t)
+        report = t.fsck()
+    text = f"{report.commits} commits and {report.contents} contents verified"
+    print(f"\n{text}, {len(report.problems)} problems. File: {size(DATABASE.stat().st_size)}.")
+    show_next()
+    return 0
+
+
+def show_stored(t: Tract) -> None:
+    title("What is stored: everything, once")
+    for info in reversed(list(t.log())):
+        what = f"{info.name} result" if info.role == "tool" else info.role or info.operation
+        row = f"{what:<17}{size(info.byte_size):>8}{info.token_count:>6} tokens  "
+        print(f"  {dim(info.commit_hash[:10])}  {row}{clip(info.preview, len(row) + 14)}")
+
+
+def show_request(t: Tract) -> None:
+    context = t.compile()
+    title("What a model would be sent: context.to_anthropic()")
+    request = context.to_anthropic()
+    print(f"  system     {clip(request['system'], 13)}")
+    for message in request["messages"]:
+        for block in blocks(message["content"]):
+            print(f"  {message['role']:<10} {clip(block, 13)}")
+    print(f"\n  {context.token_count} tokens, counted by {context.token_source}")
+
+
+def show_editing(t: Tract) -> None:
+    title("The grep result has done its work: edit it. The whole stays in the history")
+    before = t.compile().token_count
+    whole = find(t, "grep")
+    lines = str(t.get_content(whole)).splitlines()
+    kept = "\n".join(line for line in lines if "def lock_branch" in line)
+    edit = t.tool_result("call_1", "grep", kept, edit=whole, message="only the line that mattered")
+    after = t.compile().token_count
+    number = len(kept.splitlines())
+    print(f"  {len(lines)} lines became {number}: {before} → {after} tokens per call")
+    skip = t.annotate(find(t, "run_tests"), Priority.SKIP)
+    print(f"  the test run is left out, its call stays answered: {t.compile().token_count} tokens")
+    t.restore(skip)
+    t.restore(edit)
+    commits = len(list(t.log()))
+    print(f"  and both undone: {t.compile().token_count} tokens again, in {commits} commits")
+
+
+def show_next() -> None:
+    tract = Path(sys.executable).with_name("tract").relative_to(ROOT)
+    database = DATABASE.relative_to(ROOT)
+    title("What to try next")
+    for command in ("log", "show HEAD", "search lock_branch", "compile --format openai", "dialogs"):
+        print(f"  {tract} --db {database} --dialog demo {command}")
+    print("  docs/quickstart.md: the same with your own agent\n")
+
+
+def find(t: Tract, tool: str) -> CommitInfo:
+    return next(info for info in t.log() if info.role == "tool" and info.name == tool)
+
+
+def blocks(content: object) -> list[str]:
+    """One line for each block of a message."""
+    if isinstance(content, str):
+        return [content]
+    assert isinstance(content, list)
+    return [one_line(block) for block in content]
+
+
+def one_line(block: dict[str, Any]) -> str:
+    match block["type"]:
+        case "tool_use":
+            return f"→ {block['name']}({block['input']})"
+        case "tool_result":
+            return f"← {block['tool_use_id']}: {block['content']}"
+    return str(block["text"])
+
+
+def title(text: str) -> None:
+    print(f"\n\033[1m{text}\033[0m" if COLOUR else f"\n{text}")
+
+
+def dim(text: str) -> str:
+    return f"\033[2m{text}\033[0m" if COLOUR else text
+
+
+def clip(text: str, used: int) -> str:
+    """One line that fits beside what is printed already."""
+    line, room = " ".join(text.split()), WIDTH - used
+    return line if len(line) <= room else line[: room - 1] + "…"
+
+
+def size(count: int) -> str:
+    return f"{count} B" if count < 1024 else f"{count / 1024:.1f} KB"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
