@@ -1,0 +1,54 @@
+"""Parent and child of a fork go on with one Tract: `forker.py DB COUNT [busy]`.
+
+Prints the hashes that both were given. With `busy`, a thread is in a batch while the process forks.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+
+from tract import Tract
+
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of a fork beside threads
+db, number, busy = sys.argv[1], int(sys.argv[2]), sys.argv[3:] == ["busy"]
+print("ready", flush=True)
+sys.stdin.readline()
+
+
+def append(t: Tract, name: str) -> None:
+    for i in range(number):
+        print(t.user(f"{name}-{i}").commit_hash, flush=True)
+
+
+def hold_batch(t: Tract, inside: threading.Event) -> None:
+    with t.batch():
+        info = t.user("thread")
+        inside.set()
+        time.sleep(0.3)
+    print(info.commit_hash, flush=True)
+
+
+t = Tract.open(db)
+t.user("before the fork")
+t.compile()
+inside = threading.Event()
+thread = threading.Thread(target=hold_batch, args=(t, inside))
+if busy:
+    thread.start()
+    inside.wait()
+child = os.fork()
+if not child:
+    signal.alarm(5)  # one that hangs ends, and its parent reports that
+append(t, "parent" if child else "child")
+if not child:
+    assert len(t.compile().messages) > number
+    t.close()
+    os._exit(0)
+if busy:
+    thread.join()
+_, status = os.waitpid(child, 0)
+t.close()
+sys.exit(os.waitstatus_to_exitcode(status))

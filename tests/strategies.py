@@ -1,0 +1,262 @@
+"""Hypothesis strategies for what histories are made of, with all that real ones bring along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tract.model import Head, Link, Message, Step, Text, ToolCall
+
+
+def paired(text: str) -> str:
+    """JSON has one spelling for a character beyond the BMP and for its two surrogates in a row."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+# Lone surrogates and NUL are text too: tools print whatever they find.
+texts = st.text(st.characters(exclude_categories=()), max_size=20).map(paired)
+said = texts.filter(lambda text: bool(text.strip()))
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+)
+json_values: st.SearchStrategy[Any] = st.recursive(
+    scalars | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+json_objects = st.dictionaries(texts, json_values, max_size=3)
+
+NASTY_IDS = ["a", "b", "", "functions.Bash:0", "é x", "x" * 60, "\ud800", "\ud801"]
+call_ids = st.sampled_from(NASTY_IDS)
+names = st.sampled_from(["grep", "read", "run"])
+arguments = json_objects | st.sampled_from(["", "{}", '{ "b":1, "a" : 2}', "{broken", "[1]"])
+calls = st.builds(ToolCall, call_ids, names, arguments)
+
+
+@st.composite
+def spoken(draw: st.DrawFn) -> Message:
+    role = draw(st.sampled_from(["user", "assistant", "assistant", "system"]))
+    if role != "assistant":
+        return Message(role, draw(texts))
+    made = draw(st.lists(calls, max_size=3))
+    text = draw(texts)
+    return Message(role, (Text(text), *made) if made else text)
+
+
+results = st.builds(
+    Message,
+    st.just("tool"),
+    texts | json_values,
+    call_ids,
+    st.none() | names,
+    st.booleans(),
+)
+
+messages = spoken() | results
+histories = st.lists(messages, max_size=12)
+"""Anything in any order: open calls, strays, late and doubled results, reused ids."""
+
+
+@st.composite
+def tidy_histories(draw: st.DrawFn) -> list[Message]:
+    """A history that every provider takes as it is: a user first, each call answered at once."""
+    history = [Message("user", draw(said))]
+    for turn in range(draw(st.integers(0, 4))):
+        made = [
+            ToolCall(f"call_{turn}_{number}", draw(names), draw(json_objects))
+            for number in range(draw(st.integers(0, 3)))
+        ]
+        text = draw(said)
+        history.append(Message("assistant", (Text(text), *made) if made else text))
+        answered = draw(st.permutations(made))
+        history += [Message("tool", draw(texts), call.id, call.name) for call in answered]
+        history.append(Message("user", draw(said)))
+    return history
+
+
+# Messages in a provider's own words, with keys that nobody models.
+
+unknown_keys = st.dictionaries(
+    st.sampled_from(["x_trace", "cache_control", "citations", "zz"]),
+    json_values,
+    max_size=2,
+)
+
+
+@st.composite
+def shuffled(draw: st.DrawFn, known: dict[str, Any]) -> dict[str, Any]:
+    """The dict with some unknown keys and its keys in some order."""
+    items = list({**draw(unknown_keys), **known}.items())
+    return dict(draw(st.permutations(items)))
+
+
+ANTHROPIC_BLOCKS: list[dict[str, Any]] = [
+    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QQ"}},
+    {"type": "document", "source": {"type": "text", "data": "d"}, "title": None},
+    {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+    {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"q": "x"}},
+    {"type": "from_next_year", "payload": [1, {"deep": None}]},
+]
+anthropic_texts: st.SearchStrategy[dict[str, Any]] = st.builds(
+    lambda text: {"type": "text", "text": text}, said
+)
+
+
+@st.composite
+def anthropic_blocks(draw: st.DrawFn) -> dict[str, Any]:
+    """A block that the user or the assistant may say, other than calls and results."""
+    known = draw(st.sampled_from(ANTHROPIC_BLOCKS) | anthropic_texts)
+    return draw(shuffled(known))
+
+
+@st.composite
+def anthropic_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """A whole, valid conversation for the Messages API."""
+    conversation = [draw(_anthropic_said("user"))]
+    for turn in range(draw(st.integers(0, 3))):
+        ids = [f"toolu_{turn}_{number}" for number in range(draw(st.integers(0, 2)))]
+        uses = [
+            draw(
+                shuffled({"type": "tool_use", "id": i, "name": "run", "input": draw(json_objects)})
+            )
+            for i in ids
+        ]
+        content = [*draw(st.lists(anthropic_blocks(), min_size=1, max_size=2)), *uses]
+        conversation.append(draw(shuffled({"role": "assistant", "content": content})))
+        if uses:
+            answers = [draw(_anthropic_result(i)) for i in draw(st.permutations(ids))]
+            more = draw(st.lists(anthropic_blocks(), max_size=1))
+            conversation.append(draw(shuffled({"role": "user", "content": [*answers, *more]})))
+        else:
+            conversation.append(draw(_anthropic_said("user")))
+    return conversation
+
+
+@st.composite
+def _anthropic_said(draw: st.DrawFn, role: str) -> dict[str, Any]:
+    content = draw(said | st.lists(anthropic_blocks(), min_size=1, max_size=3))
+    return draw(shuffled({"role": role, "content": content}))
+
+
+@st.composite
+def _anthropic_result(draw: st.DrawFn, call_id: str) -> dict[str, Any]:
+    content = draw(texts | st.lists(anthropic_texts, min_size=1, max_size=2))
+    known: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+    if draw(st.booleans()):
+        known["is_error"] = draw(st.booleans())
+    return draw(shuffled(known))
+
+
+@st.composite
+def openai_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """A whole, valid conversation for Chat Completions."""
+    conversation = [draw(_openai_said(draw(st.sampled_from(["system", "developer", "user"]))))]
+    for turn in range(draw(st.integers(0, 3))):
+        conversation.append(draw(_openai_said("user")))
+        ids = [f"call_{turn}_{number}" for number in range(draw(st.integers(0, 2)))]
+        if not ids:
+            conversation.append(draw(_openai_said("assistant")))
+            continue
+        known = {
+            "role": "assistant",
+            "content": draw(st.none() | texts),
+            "tool_calls": [draw(_openai_call(i)) for i in ids],
+        }
+        conversation.append(draw(shuffled(known)))
+        conversation += [draw(_openai_result(i)) for i in draw(st.permutations(ids))]
+    return conversation
+
+
+@st.composite
+def _openai_said(draw: st.DrawFn, role: str) -> dict[str, Any]:
+    part = st.builds(lambda text: {"type": "text", "text": text}, texts)
+    image = st.just({"type": "image_url", "image_url": {"url": "data:,", "detail": "low"}})
+    parts = st.lists(part | image if role == "user" else part, min_size=1, max_size=2)
+    known: dict[str, Any] = {"role": role, "content": draw(texts | parts)}
+    if draw(st.booleans()):
+        known["name"] = "ann"
+    if role == "assistant":
+        known |= draw(
+            st.sampled_from([{}, {"refusal": None}, {"refusal": None, "annotations": []}])
+        )
+    return draw(shuffled(known))
+
+
+@st.composite
+def _openai_call(draw: st.DrawFn, call_id: str) -> dict[str, Any]:
+    function = draw(shuffled({"name": draw(names), "arguments": draw(texts)}))
+    return draw(shuffled({"id": call_id, "type": "function", "function": function}))
+
+
+@st.composite
+def _openai_result(draw: st.DrawFn, call_id: str) -> dict[str, Any]:
+    part = st.builds(lambda text: {"type": "text", "text": text}, texts)
+    content = draw(texts | st.lists(part, min_size=1, max_size=2))
+    known: dict[str, Any] = {"role": "tool", "tool_call_id": call_id, "content": content}
+    if draw(st.booleans()):
+        known["name"] = "run"
+    return draw(shuffled(known))
+
+
+# Chains by hand, without a database.
+
+
+class ChainBuilder:
+    """Writes the steps that a database would give back, numbered from 1."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+
+    def append(
+        self, role: str = "user", *, calls: tuple[str, ...] = (), answers: str | None = None
+    ) -> Head:
+        role = "tool" if answers is not None else "assistant" if calls else role
+        return self._add("append", role, calls, answers)
+
+    def edit(self, target: Head, *, calls: tuple[str, ...] = ()) -> Head:
+        old = self.steps[(target.id or 0) - 1]
+        return self._add(
+            "edit", old.role, calls, old.tool_call_id, [self._link("replaces", target)]
+        )
+
+    def mark(self, target: Head, priority: str) -> Head:
+        return self._add("mark", None, (), None, [self._link("priority", target, priority)])
+
+    def void(self, *targets: Head) -> Head:
+        return self._add("mark", None, (), None, [self._link("void", each) for each in targets])
+
+    def _link(self, kind: str, target: Head, value: str | None = None) -> Link:
+        assert target.id is not None
+        assert target.hash is not None
+        return Link(kind, target.id, target.hash, value)
+
+    def _add(
+        self,
+        operation: str,
+        role: str | None,
+        calls: tuple[str, ...],
+        answers: str | None,
+        links: list[Link] | None = None,
+    ) -> Head:
+        number = len(self.steps) + 1
+        digest = number.to_bytes(32, "big")
+        step = Step(
+            id=number,
+            hash=digest,
+            operation=operation,
+            role=role,
+            tool_call_id=answers,
+            name=None,
+            is_error=False,
+            origin=None,
+            calls=[[call, "run"] for call in calls],
+            generation_config=None,
+            blob_id=number if role else None,
+            data=f'"content {number}"'.encode() if role else None,
+            token_count=1,
+            token_source="test",
+            links=tuple(links or ()),
+        )
+        self.steps.append(step)
+        return Head(number, digest)

@@ -1,0 +1,309 @@
+"""The fold of a chain, without a database: steps are built by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.strategies import ChainBuilder
+from tract.chain import Chain
+from tract.errors import EditError
+from tract.model import Head, Priority
+
+SKIP, NORMAL, PINNED = Priority
+
+
+def shown(chain: Chain) -> list[tuple[int, bool]]:
+    """Which steps the model sees, and whether only a stand-in of each."""
+    return [(step.id, is_stand_in) for step, is_stand_in in chain.shown()]
+
+
+def fold(build: ChainBuilder) -> Chain:
+    return Chain(build.steps)
+
+
+def test_messages_stand_in_order() -> None:
+    build = ChainBuilder()
+    for _ in range(3):
+        build.append()
+    assert shown(fold(build)) == [(1, False), (2, False), (3, False)]
+
+
+def test_an_edit_stands_where_the_original_stood() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    build.append()
+    build.edit(first)
+    assert shown(fold(build)) == [(3, False), (2, False)]
+
+
+def test_an_edit_of_an_edit_and_an_edit_of_what_was_replaced() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    edit = build.edit(first)
+    build.edit(edit)
+    assert shown(fold(build)) == [(3, False)]
+    build.edit(first)
+    assert shown(fold(build)) == [(4, False)]
+
+
+@pytest.mark.parametrize("marked", ["original", "edit"])
+def test_priority_survives_edits(marked: str) -> None:
+    build = ChainBuilder()
+    first = build.append()
+    edit = build.edit(first)
+    build.mark(first if marked == "original" else edit, SKIP)
+    build.edit(edit)
+    chain = fold(build)
+    assert chain.places[0].priority == SKIP
+    assert shown(chain) == []
+
+
+def test_the_last_priority_holds() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    build.mark(first, SKIP)
+    build.mark(first, NORMAL)
+    assert shown(fold(build)) == [(1, False)]
+
+
+def test_skip_on_a_call_hides_the_call_and_all_results() -> None:
+    build = ChainBuilder()
+    build.append()
+    call = build.append(calls=("a", "b"))
+    build.append(answers="b")
+    build.append()
+    build.append(answers="a")
+    build.mark(call, SKIP)
+    assert shown(fold(build)) == [(1, False), (4, False)]
+
+
+def test_results_that_come_after_the_skip_are_hidden_too() -> None:
+    build = ChainBuilder()
+    call = build.append(calls=("a",))
+    build.mark(call, SKIP)
+    build.append(answers="a")
+    assert shown(fold(build)) == []
+
+
+def test_skip_on_a_result_leaves_a_stand_in() -> None:
+    build = ChainBuilder()
+    build.append(calls=("a",))
+    result = build.append(answers="a")
+    build.mark(result, SKIP)
+    assert shown(fold(build)) == [(1, False), (2, True)]
+
+
+def test_skip_on_a_stray_result_leaves_a_stand_in() -> None:
+    build = ChainBuilder()
+    build.mark(build.append(answers="a"), SKIP)
+    assert shown(fold(build)) == [(1, True)]
+
+
+def test_a_pinned_result_keeps_its_whole_turn_in_view() -> None:
+    build = ChainBuilder()
+    call = build.append(calls=("a", "b"))
+    build.append(answers="a")
+    result = build.append(answers="b")
+    build.mark(call, SKIP)
+    build.mark(result, PINNED)
+    assert shown(fold(build)) == [(1, False), (2, False), (3, False)]
+
+
+def test_a_reused_id_pairs_with_the_nearest_unanswered_call() -> None:
+    build = ChainBuilder()
+    first = build.append(calls=("a",))
+    second = build.append(calls=("a",))
+    for _ in range(3):
+        build.append(answers="a")
+    chain = fold(build)
+    calls = [place.call and place.call.origin.id for place in chain.places]
+    assert calls == [None, None, second.id, first.id, None]
+
+
+def test_a_call_with_one_id_twice_has_both_results() -> None:
+    build = ChainBuilder()
+    call = build.append(calls=("a", "a"))
+    build.append(answers="a")
+    build.append(answers="a")
+    assert [place.origin.id for place in fold(build).place(call).results] == [2, 3]
+
+
+def test_an_edit_may_add_a_call() -> None:
+    build = ChainBuilder()
+    call = build.append("assistant")
+    build.edit(call, calls=("a",))
+    build.append(answers="a")
+    build.mark(call, SKIP)
+    assert shown(fold(build)) == []
+
+
+def test_an_undone_edit_is_gone_and_can_still_be_named() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    edit = build.edit(first)
+    build.void(edit)
+    chain = fold(build)
+    assert shown(chain) == [(1, False)]
+    assert chain.place(edit) is chain.place(first)
+    assert [step.id for step in chain.versions(first)] == [1, 2]
+
+
+def test_an_undo_can_be_undone() -> None:
+    build = ChainBuilder()
+    edit = build.edit(build.append())
+    for expected in (1, 2, 1, 2):
+        last = build.void(build_last(build) if len(build.steps) > 2 else edit)
+        assert shown(fold(build)) == [(expected, False)]
+        assert last.id == len(build.steps)
+
+
+def build_last(build: ChainBuilder) -> Head:
+    step = build.steps[-1]
+    return Head(step.id, step.hash)
+
+
+def test_what_can_be_restored() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    edit = build.edit(first)
+    mark = build.mark(first, SKIP)
+    chain = fold(build)
+    assert [step.id for step in chain.changes(first)] == [2, 3]
+    assert [step.id for step in chain.changes(edit)] == [2]
+    assert [step.id for step in chain.changes(mark)] == [3]
+
+
+def test_what_cannot_be_restored() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    edit = build.edit(first)
+    build.void(edit)
+    chain = fold(build)
+    with pytest.raises(EditError, match=f"undone already.*|{first.hash!r}"):
+        chain.changes(edit)
+    with pytest.raises(EditError, match="never changed"):
+        chain.changes(first)
+    with pytest.raises(EditError, match="ff" * 32):
+        chain.changes(Head(99, b"\xff" * 32))
+    with pytest.raises(EditError, match="ff" * 32):
+        chain.place(Head(99, b"\xff" * 32))
+
+
+def test_a_mark_has_no_place() -> None:
+    build = ChainBuilder()
+    mark = build.mark(build.append(), SKIP)
+    with pytest.raises(EditError, match="no place"):
+        fold(build).place(mark)
+
+
+def test_extend_says_whether_the_old_view_still_holds() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    chain = fold(build)
+    build.append()
+    assert chain.extend(build.steps[1:])
+    build.mark(first, PINNED)
+    assert not chain.extend(build.steps[2:])
+
+
+def test_before_is_the_commit_before_a_place() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    mark = build.mark(first, PINNED)
+    second = build.append()
+    chain = fold(build)
+    assert chain.before(chain.place(first)) is None
+    before = chain.before(chain.place(second))
+    assert before is not None
+    assert before.id == mark.id
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> ChainBuilder:
+    """Random appends, edits, marks and undone changes, as the facade would write them."""
+    build = ChainBuilder()
+    for _ in range(draw(st.integers(1, 20))):
+        said = [head(step) for step in build.steps if step.role]
+        changes = [head(step) for step in build.steps if step.links]
+        kind = draw(st.sampled_from(["say", "call", "result", "edit", "mark", "void"]))
+        ids = draw(st.lists(st.sampled_from("aab"), min_size=1, max_size=2))
+        if kind == "edit" and said:
+            build.edit(draw(st.sampled_from(said)))
+        elif kind == "mark" and said:
+            build.mark(draw(st.sampled_from(said)), draw(st.sampled_from(list(Priority))))
+        elif kind == "void" and changes:
+            build.void(draw(st.sampled_from(changes)))
+        elif kind == "call":
+            build.append(calls=tuple(ids))
+        elif kind == "result":
+            build.append(answers=ids[0])
+        else:
+            build.append()
+    return build
+
+
+def head(step: Any) -> Head:
+    return Head(step.id, step.hash)
+
+
+def plain_fold(build: ChainBuilder) -> list[tuple[int, bool]]:
+    """The rules once more, without any cleverness: quadratic, from the beginning, with dicts."""
+    void: set[int] = set()
+    for step in reversed(build.steps):
+        if step.id not in void:
+            void |= {link.target_id for link in step.links if link.kind == "void"}
+    root: dict[int, int] = {}
+    seen: dict[int, int] = {}
+    priority: dict[int, str] = {}
+    call_of: dict[int, int] = {}
+    waiting: list[tuple[str, int]] = []
+    for step in build.steps:
+        if step.operation == "append":
+            root[step.id] = seen[step.id] = step.id
+            waiting += [(call, step.id) for call, _ in step.calls]
+            if step.tool_call_id is not None:
+                found = [entry for entry in waiting if entry[0] == step.tool_call_id]
+                if found:
+                    last = max(index for index, entry in enumerate(waiting) if entry == found[-1])
+                    call_of[step.id] = waiting.pop(last)[1]
+        for link in step.links:
+            if link.kind == "replaces":
+                root[step.id] = root[link.target_id]
+                if step.id not in void:
+                    seen[root[step.id]] = step.id
+            elif link.kind == "priority" and step.id not in void:
+                priority[root[link.target_id]] = link.value or ""
+    out = []
+    for place, step_id in seen.items():
+        call = call_of.get(place, place)
+        turn = [call, *(result for result, owner in call_of.items() if owner == call)]
+        is_tool = build.steps[place - 1].role == "tool"
+        hides = priority.get(call) == SKIP and not (is_tool and call == place)
+        if hides and not any(priority.get(member) == PINNED for member in turn):
+            continue
+        out.append((step_id, is_tool and priority.get(place) == SKIP))
+    return out
+
+
+@settings(max_examples=600)
+@given(chains())
+def test_the_fold_is_the_plain_one(build: ChainBuilder) -> None:
+    # An edit here drops the calls of an answer, which changes no pairing of earlier results.
+    assert shown(fold(build)) == plain_fold(build)
+
+
+@given(chains(), st.data())
+def test_extending_in_any_portions_equals_folding_at_once(
+    build: ChainBuilder, data: st.DataObject
+) -> None:
+    chain = Chain()
+    position = 0
+    while position < len(build.steps):
+        size = data.draw(st.integers(1, 4))
+        chain.extend(build.steps[position : position + size])
+        position += size
+        assert shown(chain) == shown(Chain(build.steps[:position]))

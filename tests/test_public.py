@@ -1,0 +1,66 @@
+"""The public names: listed once, sorted, explained."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import types
+from enum import Enum
+
+import pytest
+
+import tract
+
+
+def test_all_is_what_is_exported() -> None:
+    exported = [
+        name
+        for name, value in vars(tract).items()
+        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    ]
+    assert sorted(tract.__all__) == sorted(exported)
+
+
+def test_all_is_sorted() -> None:
+    """Constants, then classes, then functions, each by the alphabet."""
+
+    def kind(name: str) -> int:
+        return 0 if name.isupper() else 1 if name[0].isupper() else 2
+
+    assert list(tract.__all__) == sorted(tract.__all__, key=lambda name: (kind(name), name))
+
+
+def test_every_error_is_exported() -> None:
+    from tract import errors
+
+    classes = [name for name, value in vars(errors).items() if isinstance(value, type)]
+    assert set(classes) <= set(tract.__all__)
+
+
+@pytest.mark.parametrize("name", tract.__all__)
+def test_every_public_name_is_explained(name: str) -> None:
+    value = getattr(tract, name)
+    if inspect.isclass(value) or inspect.isfunction(value):
+        # msgspec and dataclasses write a signature into __doc__ where there is none.
+        assert value.__doc__
+        assert not value.__doc__.startswith(f"{name}(")
+
+
+@pytest.mark.parametrize("method", [name for name in vars(tract.Tract) if not name.startswith("_")])
+def test_every_method_is_explained_or_says_it_by_its_name(method: str) -> None:
+    plain = {"close", "get_commit", "dialogs"}
+    assert method in plain or inspect.getattr_static(tract.Tract, method).__doc__
+
+
+def test_enums_are_their_words() -> None:
+    for enum in (tract.Priority, tract.CommitOperation):
+        assert issubclass(enum, Enum)
+        assert all(member == member.value == str(member) for member in enum)
+
+
+def test_importing_tract_imports_nothing_heavy() -> None:
+    heavy = ["psycopg", "rich", "splintr", "click", "asyncio"]
+    code = f"import sys, tract; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr

@@ -1,0 +1,300 @@
+"""What is new in a full history that somebody else keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import anthropic_messages, histories, openai_messages, tidy_histories
+from tract import Message, Priority, Text, ToolCall, Tract
+from tract.recording import atoms
+from tract.shape import NO_RESULT, SKIPPED
+
+HISTORY = [
+    Message("user", "go"),
+    Message("assistant", (Text("ok"), ToolCall("a", "run", {"x": 1}))),
+    Message("tool", "long result", "a", "run"),
+    Message("assistant", "done"),
+]
+
+
+def said(t: Tract) -> list[tuple[str, str]]:
+    return [(message.role, message.text) for message in t.compile().messages]
+
+
+def test_everything_is_new_at_first() -> None:
+    with Tract.open() as t:
+        new = t.record(HISTORY)
+        assert [info.role for info in new] == ["user", "assistant", "tool", "assistant"]
+        assert t.compile().messages == HISTORY
+
+
+def test_recording_again_writes_nothing() -> None:
+    with Tract.open() as t:
+        t.record(HISTORY)
+        head = t.head
+        assert t.record(HISTORY) == []
+        assert (t.head, t.current_branch, list(t.branches())) == (head, "main", ["main"])
+
+
+def test_only_the_appended_part_is_written() -> None:
+    with Tract.open() as t:
+        for size in range(len(HISTORY) + 1):
+            new = t.record(HISTORY[:size])
+            assert [info.role for info in new] == [m.role for m in HISTORY[:size]][-1:]
+        assert t.current_branch == "main"
+
+
+def test_a_beginning_of_what_is_recorded_changes_nothing() -> None:
+    with Tract.open() as t:
+        t.record(HISTORY)
+        head = t.head
+        assert t.record(HISTORY[:2]) == t.record([]) == []
+        assert (t.head, t.current_branch) == (head, "main")
+
+
+def test_recorded_commits_are_those_that_would_be_committed() -> None:
+    with Tract.open() as one, Tract.open() as other:
+        recorded = [info.commit_hash for info in one.record(HISTORY)]
+        committed = [other.commit(message).commit_hash for message in HISTORY]
+        assert recorded == committed
+
+
+def test_a_difference_makes_a_branch() -> None:
+    with Tract.open() as t:
+        old = t.record(HISTORY)
+        other = [*HISTORY[:2], Message("tool", "another result", "a", "run"), Message("user", "x")]
+        new = t.record(other)
+        assert t.current_branch == "main-2"
+        assert [info.role for info in new] == ["tool", "user"]
+        assert new[0].parent_hash == old[1].commit_hash
+        assert t.compile().messages == other
+        assert t.compile(at="main").messages == HISTORY
+
+
+def test_each_difference_makes_one_more_branch() -> None:
+    with Tract.open() as t:
+        t.record(HISTORY)
+        for number in (2, 3):
+            t.checkout("main")
+            t.record([HISTORY[0], Message("user", f"{number}")])
+            assert t.current_branch == f"main-{number}"
+        assert list(t.branches()) == ["main", "main-2", "main-3"]
+
+
+def test_a_difference_at_the_first_message_starts_at_the_root() -> None:
+    with Tract.open() as t:
+        t.record(HISTORY)
+        (info,) = t.record([Message("user", "else")])
+        assert info.parent_hash is None
+        assert said(t) == [("user", "else")]
+
+
+def test_a_system_text_may_be_kept_elsewhere() -> None:
+    with Tract.open() as t:
+        t.system("be kind")
+        t.record(HISTORY)
+        assert t.record(HISTORY) == []
+        assert t.record([Message("system", "be kind"), *HISTORY]) == []
+        assert t.current_branch == "main"
+
+
+def test_another_system_text_is_a_difference() -> None:
+    with Tract.open() as t:
+        t.record([Message("system", "be kind"), *HISTORY])
+        given = [Message("system", "be strict"), *HISTORY]
+        t.record(given)
+        assert t.current_branch == "main-2"
+        assert t.compile().messages == given
+
+
+def test_an_edited_message_is_known_in_each_of_its_versions() -> None:
+    short, shorter = (Message("tool", text, "a", "run") for text in ("short", "shorter"))
+    with Tract.open() as t:
+        infos = t.record(HISTORY)
+        for text in ("short", "shorter"):
+            t.tool_result("a", "run", text, edit=infos[2])
+        for shown in (HISTORY[2], short, shorter):
+            assert t.record([*HISTORY[:2], shown, HISTORY[3]]) == []
+        assert t.current_branch == "main"
+
+
+def test_skipped_messages_are_known_hidden_shown_and_as_a_stand_in() -> None:
+    with Tract.open() as t:
+        infos = t.record(HISTORY)
+        t.annotate(infos[2], Priority.SKIP)
+        assert t.record([*HISTORY[:2], Message("tool", SKIPPED, "a", "run"), HISTORY[3]]) == []
+        assert t.record(HISTORY) == []
+        t.annotate(infos[1], Priority.SKIP)
+        assert t.record([HISTORY[0], HISTORY[3]]) == []
+        assert t.record(HISTORY) == []
+        assert t.current_branch == "main"
+
+
+def test_another_image_is_a_difference() -> None:
+    def look(url: str) -> dict[str, Any]:
+        image = {"type": "image", "source": {"type": "url", "url": url}}
+        return {"role": "user", "content": [{"type": "text", "text": "look"}, image]}
+
+    with Tract.open() as t:
+        t.record([look("a")])
+        assert t.record([look("a")]) == []
+        assert len(t.record([look("b")])) == 1
+        assert t.current_branch == "main-2"
+
+
+def test_other_arguments_are_a_difference_but_not_their_spelling() -> None:
+    def asked(arguments: Any) -> list[Message]:
+        return [HISTORY[0], Message("assistant", (ToolCall("a", "run", arguments),))]
+
+    with Tract.open() as t:
+        t.record(asked({"x": 1, "y": 2}))
+        assert t.record(asked('{"y": 2, "x":1}')) == []
+        assert len(t.record(asked({"x": 2}))) == 1
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize(
+    "last",
+    [
+        Message("tool", "boom", "a", "run", is_error=True),
+        Message("tool", {"x": 1, "y": [None]}, "a", "run"),
+        Message("tool", [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}], "a"),
+        Message("tool", "", "a", "run"),
+        Message("user", "never mind"),
+    ],
+    ids=["error", "json", "blocks", "empty", "open call"],
+)
+def test_what_was_sent_is_known_when_it_comes_back(provider: str, last: Message) -> None:
+    """An agent that keeps what it was given to send, appends to it and records the whole."""
+    with Tract.open() as t:
+        t.record([*HISTORY[:2], last, Message("assistant", "so")])
+        context = t.compile()
+        sent = context.to_openai() if provider == "openai" else context.to_anthropic()["messages"]
+        assert t.record(sent) == []
+        new = t.record([*sent, {"role": "user", "content": "and now?"}])
+        assert [info.role for info in new] == ["user"]
+        assert t.current_branch == "main"
+
+
+def test_messages_that_were_joined_for_the_provider_are_known_when_they_come_back() -> None:
+    with Tract.open() as t:
+        t.record([Message("user", "one"), Message("user", "two"), Message("assistant", "three")])
+        assert t.record(t.compile().to_anthropic()["messages"]) == []
+        assert t.current_branch == "main"
+
+
+def test_a_call_that_is_still_open_may_come_back_closed() -> None:
+    with Tract.open() as t:
+        t.record(HISTORY[:2])
+        sent = t.compile().to_openai()
+        assert NO_RESULT in sent[-1]["content"]
+        new = t.record([*sent, {"role": "user", "content": "never mind"}])
+        assert [info.role for info in new] == ["user"]
+        assert sum(NO_RESULT in str(m["content"]) for m in t.compile().to_openai()) == 1
+
+
+@given(tidy_histories())
+def test_any_tidy_history_is_known_when_it_comes_back(history: list[Message]) -> None:
+    with Tract.open() as t:
+        t.record(history)
+        assert t.record(t.compile().to_openai()) == []
+        assert t.record(t.compile().to_anthropic()["messages"]) == []
+
+
+@given(histories, st.data())
+def test_recording_in_portions_equals_recording_at_once(
+    history: list[Message], data: st.DataObject
+) -> None:
+    cut = data.draw(st.integers(0, len(history)))
+    with Tract.open() as one, Tract.open() as other:
+        one.record(history)
+        other.record(history[:cut])
+        other.record(history)
+        assert other.compile().to_openai() == one.compile().to_openai()
+        assert list(one.branches()) == list(other.branches()) == ["main"]
+
+
+@given(histories, histories)
+def test_after_recording_the_view_is_what_was_given(
+    first: list[Message], second: list[Message]
+) -> None:
+    """Without system texts, which may be kept elsewhere, and blank ones, which one provider is
+    never sent."""
+    first, second = (
+        [m for m in h if m.role == "tool" or (m.role != "system" and atoms(m))]
+        for h in (first, second)
+    )
+    with Tract.open() as t:
+        t.record(first)
+        t.record(second)
+        shown = [(m.role, m.tool_call_id, m.text) for m in t.compile().messages]
+        given = [(m.role, m.tool_call_id, m.text) for m in second]
+        assert shown[: len(given)] == given
+        if t.current_branch != "main":
+            assert len(shown) == len(given)
+
+
+@given(openai_messages())
+def test_chat_histories_are_recorded_as_they_would_be_committed(
+    history: list[dict[str, Any]],
+) -> None:
+    assert_recorded(history)
+
+
+@given(anthropic_messages())
+def test_anthropic_histories_are_recorded_as_they_would_be_committed(
+    history: list[dict[str, Any]],
+) -> None:
+    assert_recorded(history)
+
+
+def assert_recorded(history: list[dict[str, Any]]) -> None:
+    with Tract.open() as one, Tract.open() as other:
+        one.record(history)
+        for message in history:
+            other.commit(message)
+        assert one.head == other.head
+        assert one.record(history) == []
+
+
+def test_the_same_history_in_another_providers_words_is_known() -> None:
+    with Tract.open() as t:
+        t.record(HISTORY)
+        assert t.record(openai_form()) == t.record(anthropic_form()) == []
+        assert t.current_branch == "main"
+
+
+def openai_form() -> list[dict[str, Any]]:
+    function = {"name": "run", "arguments": '{"x": 1}'}
+    return [
+        {"role": "user", "content": "go"},
+        {
+            "role": "assistant",
+            "content": "ok",
+            "tool_calls": [{"id": "a", "type": "function", "function": function}],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "long result"},
+        {"role": "assistant", "content": "done"},
+    ]
+
+
+def anthropic_form() -> list[dict[str, Any]]:
+    return [
+        {"role": "user", "content": [{"type": "text", "text": "go"}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "ok"},
+                {"type": "tool_use", "id": "a", "name": "run", "input": {"x": 1}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "a", "content": "long result"}],
+        },
+        {"role": "assistant", "content": "done"},
+    ]

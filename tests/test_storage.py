@@ -1,0 +1,463 @@
+"""What goes into a database comes out again: any text, in chunks, once, with few statements."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.faults.harness import ask, execute, is_postgres
+from tract import (
+    DialogNotFoundError,
+    InputError,
+    Message,
+    NotFoundError,
+    NotJsonError,
+    StorageError,
+    ToolCall,
+    Tract,
+)
+from tract.storage.codec import CHUNK_SIZE
+from tract.storage.sqlite import Sqlite, binding, is_safe_for_wal
+
+ODD_TEXTS = [
+    "",
+    "\x00",
+    "a\x00b\x00",
+    "\ud800",
+    "\udfff before \ud83d",
+    "😀𝄞\U0010ffff",
+    "\r\n\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029",
+    "\ufeff\ufffe\uffff\u200b\u202e",
+    '"', "\\", "\\u0000", "\\ud800", "%s %(x)s ? :name $1 {key} {bytes}", "'; DROP TABLE commits",
+    "é e\u0301",
+    " leading and trailing ",
+    "x" * 511 + "é", "x" * 100_000,
+]  # fmt: skip
+ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=700)
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | ANY_TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ANY_TEXT, inner, max_size=4),
+    max_leaves=8,
+)  # fmt: skip
+
+
+def exact(value: object) -> str:
+    """For comparing JSON with its key order and without 1 == True == 1.0."""
+    return json.dumps(value, ensure_ascii=True)
+
+
+# Any text
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS, ids=range(len(ODD_TEXTS)))
+def test_odd_text_round_trips_everywhere(db: str, text: str) -> None:
+    call_id = f"{text}{'i' * 1500}"[:3000]
+    about: dict[str, Any] = {"metadata": {text: [text]}, "generation_config": {text: text}}
+    with Tract.open(db) as t:
+        t.system(text, message=text, **about)
+        call = t.assistant(text, tool_calls=[ToolCall(call_id, text, {text: text})], usage=about)
+        t.tool_result(call_id, text, text, is_error=True)
+        t.tool_result(call_id, text, {text: [text]})
+        live = list(t.log())
+        assert t.get_commit(call.commit_hash) == call
+    with Tract.open(db) as t:
+        log = list(t.log())
+        assert log == live
+        system, asked, result, other = reversed(log)
+        assert (system.message, system.generation_config) == (text, about["generation_config"])
+        assert system.metadata == about["metadata"]
+        assert asked.usage == about
+        assert asked.metadata["tool_calls"] == [{"id": call_id, "name": text}]
+        assert (result.tool_call_id, result.name, result.is_error) == (call_id, text, True)
+        assert [t.get_content(commit) for commit in (system, asked, result, other)] == [
+            text,
+            text,
+            text,
+            {text: [text]},
+        ]
+        messages = t.compile().messages
+        assert messages[0] == Message("system", text)
+        assert messages[1].text == text
+        assert messages[1].tool_calls == (ToolCall(call_id, text, {text: text}),)
+        assert messages[2:] == [
+            Message("tool", text, call_id, text, True),
+            Message("tool", {text: [text]}, call_id, text),
+        ]
+        assert t.compile().generation_configs[0] == {text: text}
+        assert t.fsck().ok
+
+
+def test_surrogates_that_json_would_join(db: str) -> None:
+    """JSON cannot tell two surrogates from the one character that they make: exact, or refused."""
+    apart = "\ud83d\ude00"
+    with Tract.open(db) as t:
+        for write in (
+            lambda: t.user(apart),
+            lambda: t.tool_result("c", "f", {apart: [apart]}),
+            lambda: t.user("x", message=apart),
+            lambda: t.user("x", metadata={"k": apart}),
+        ):
+            try:
+                info = write()
+            except NotJsonError:
+                continue
+            assert t.get_commit(info.commit_hash) == info
+            assert t.get_content(info) in (apart, {apart: [apart]}, "x")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["0123456789abcdef", "\x00", "\ud800", "𝄞é\n"],
+    ids=["ascii", "nul", "surrogate", "mixed"],
+)
+def test_large_text_round_trips(db: str, unit: str) -> None:
+    text = unit * (8_000_000 // len(unit))
+    with Tract.open(db, tokens="chars/4") as t:
+        large = t.user(text)
+        t.user("after")
+        assert len(large.preview) <= 100
+    with Tract.open(db) as t:
+        assert t.get_content(large) == text
+        assert t.compile().messages[0].content == text
+        assert [commit.byte_size for commit in t.log()][1] >= 8_000_000
+
+
+def test_any_content_round_trips(db: str) -> None:
+    numbers = count()
+    with Tract.open(db, durability="relaxed") as t:
+
+        @settings(max_examples=60)
+        @given(ANY_TEXT, ANY_JSON, ANY_TEXT, st.dictionaries(ANY_TEXT, ANY_JSON, max_size=3))
+        def check(text: str, value: object, name: str, metadata: dict[str, Any]) -> None:
+            call_id = f"{name}{next(numbers)}"
+            said = t.user(text, message=name, metadata=metadata)
+            done = t.tool_result(call_id, name, value, metadata=metadata)
+            assert t.get_content(said) == text
+            assert exact(t.get_content(done)) == exact(value)
+            assert t.get_commit(said.commit_hash) == said
+            last, before = t.compile().messages[-1], t.compile().messages[-2]
+            assert (before.content, exact(last.content)) == (text, exact(value))
+            assert (last.tool_call_id, last.name) == (call_id, name)
+            newest = next(iter(t.log()))
+            assert newest == done
+            assert exact({k: newest.metadata[k] for k in metadata}) == exact(metadata)
+
+        check()
+        written = [exact(message.content) for message in t.compile().messages]
+        assert t.fsck().ok
+    with Tract.open(db) as t:
+        assert [exact(message.content) for message in t.compile().messages] == written
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), {1: "x"}, {"x": {None: 1}}, {1, 2}, b"x", object()]
+)
+def test_what_json_cannot_hold_is_refused_and_leaves_nothing(db: str, value: object) -> None:
+    with Tract.open(db) as t:
+        for write in (
+            lambda: t.tool_result("c", "f", value),
+            lambda: t.user("x", metadata={"k": value}),
+            lambda: t.user("x", generation_config={"k": value}),
+            lambda: t.user("x", usage={"k": value}),
+        ):
+            with pytest.raises(NotJsonError):
+                write()
+        assert (t.head, t.dialogs()) == (None, [])
+        t.user("fine")
+        assert t.fsck().commits == 1
+
+
+@pytest.mark.parametrize("depth", [201, 5_000, 100_000])
+def test_too_deep_json_is_refused(db: str, depth: int) -> None:
+    value: object = "x"
+    for level in range(depth):
+        value = [value] if level % 2 else {"k": value}
+    with Tract.open(db) as t:
+        with pytest.raises(NotJsonError, match="200"):
+            t.tool_result("c", "f", value)
+        assert t.head is None
+
+
+def test_numbers_come_back_as_they_were(db: str) -> None:
+    value = [0, -0.0, 1.0, 1, True, 1e308, 5e-324, 0.1, 2**63, -(2**64), 10**300, 1e16]
+    with Tract.open(db) as t:
+        assert exact(t.get_content(t.tool_result("c", "f", value))) == exact(value)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integer_of_too_many_digits(db: str, sign: int) -> None:
+    """Python neither prints nor reads one of more than 4,300 digits."""
+    with Tract.open(db) as t:
+        with pytest.raises(NotJsonError):
+            t.tool_result("c", "f", {"n": sign * (1 << 20_000)})
+        assert t.head is None
+
+
+# Chunks and dedup
+
+
+def noise(size: int) -> str:
+    return os.urandom(size // 2).hex()
+
+
+def test_large_content_lies_in_chunks(db: str) -> None:
+    size = 3 * CHUNK_SIZE + 100
+    with Tract.open(db) as t:
+        large = t.user(noise(size))
+        assert t.get_content(large) == t.compile().messages[0].content
+    rows = execute(db, "SELECT position, hash, payload FROM chunks ORDER BY position")
+    assert [row[0] for row in rows] == [0, 1, 2, 3]
+    assert all(len(row[2]) <= CHUNK_SIZE for row in rows)
+    assert execute(db, "SELECT coalesce(length(payload), 0) FROM blobs") == [(0,)]
+
+
+@pytest.mark.parametrize("extra", [-2, -1, 0, 1])
+def test_sizes_around_a_chunk(db: str, extra: int) -> None:
+    text = noise(2 * CHUNK_SIZE)[: CHUNK_SIZE - 2 + extra]  # two quotes are stored with it
+    with Tract.open(db) as t:
+        assert t.user(text).byte_size == CHUNK_SIZE + extra
+    with Tract.open(db) as t:
+        assert t.compile().messages[0].content == text
+        assert t.fsck().ok
+    assert execute(db, "SELECT count(*) FROM chunks") == [(2 if extra > 0 else 0,)]
+
+
+def test_content_hash_is_the_hash_of_the_json(db: str) -> None:
+    value = {"b": "é", "a": [1, 2.5, None]}
+    with Tract.open(db) as t:
+        info = t.tool_result("c", "f", value)
+    stored = rb'{"b":"\u00e9","a":[1,2.5,null]}'
+    assert info.content_hash == hashlib.sha256(stored).hexdigest()
+    assert info.byte_size == len(stored)
+
+
+@pytest.mark.parametrize("text", ["short", "x" * 5000, "0123456789abcdef" * 100_000])
+def test_same_content_is_stored_once(db: str, text: str) -> None:
+    with Tract.open(db) as t:
+        t.user(text)
+        t.assistant(text)
+        chunks = execute(db, "SELECT count(*) FROM chunks")
+    with Tract.open(db, dialog="other") as t:
+        t.tool_result("c", "f", text)
+    assert execute(db, "SELECT count(*) FROM blobs") == [(1,)]
+    assert execute(db, "SELECT count(*) FROM chunks") == chunks
+    assert execute(db, "SELECT count(*) FROM commits") == [(3,)]
+
+
+def test_long_text_is_compressed(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("a line of a log\n" * 1000)
+    [(stored, size)] = execute(db, "SELECT length(payload), byte_size FROM blobs")
+    assert stored < size / 10
+
+
+def test_dialogs_are_apart(db: str) -> None:
+    with Tract.open(db, dialog="one") as one, Tract.open(db, dialog="two") as two:
+        mine = one.user("x")
+        two.user("y")
+        with pytest.raises(NotFoundError):
+            two.get_content(mine)
+        with pytest.raises(NotFoundError):
+            two.user("z", edit=mine)
+        same = two.user("x", parent=two.head)
+        assert same.commit_hash != mine.commit_hash
+        assert [info.dialog for info in two.dialogs()] == ["one", "two"]
+        assert [info.commits for info in two.dialogs()] == [1, 2]
+    with Tract.open(db, dialog="three") as three:
+        three.compile()
+        assert list(three.log()) == []
+        assert len(three.dialogs()) == 2  # reading creates nothing
+
+
+def test_same_history_has_the_same_hashes_everywhere(db: str) -> None:
+    def fill(t: Tract) -> list[str]:
+        t.system("be brief", metadata={"b": 1, "a": 2})
+        t.user("hello")
+        return [commit.commit_hash for commit in t.log()]
+
+    with Tract.open(db) as t, Tract.open() as memory:
+        assert fill(t) == fill(memory)
+
+
+# How it is opened
+
+
+def test_open_without_creating(db: str) -> None:
+    if not is_postgres(db):
+        with pytest.raises(NotFoundError, match=r"t\.db"):
+            Tract.open(db, create=False)
+        assert not Path(db).exists()
+    Tract.open(db).close()
+    with pytest.raises(DialogNotFoundError, match="default"):
+        Tract.open(db, create=False)
+    with Tract.open(db) as t:
+        t.user("x")
+    with Tract.open(db, create=False) as t:
+        assert t.compile().commit_count == 1
+
+
+def test_place_with_odd_characters(tmp_path: Path) -> None:
+    for name in ("a b.db", "per%20cent?mode=memory.db", "ünïcode#x.db", "file:x.db"):
+        path = tmp_path / name
+        with Tract.open(path) as t:
+            t.user(name)
+        assert path.exists()
+        with Tract.open(path, create=False) as t:
+            assert t.compile().messages[0].content == name
+
+
+def test_closing_leaves_one_file(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        t.user("x")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.db"]
+
+
+@pytest.mark.parametrize("durability", ["", "none", "FULL", None, 1])
+def test_unknown_durability(tmp_path: Path, durability: Any) -> None:
+    with pytest.raises(InputError, match="durability"):
+        Tract.open(tmp_path / "t.db", durability=durability)
+    assert list(tmp_path.iterdir()) == []
+
+
+# The linked library
+
+SAFE = {
+    (3, 7, 0): False,
+    (3, 40, 1): False,
+    (3, 44, 5): False,
+    (3, 44, 6): True,
+    (3, 44, 9): True,
+    (3, 45, 0): False,
+    (3, 50, 6): False,
+    (3, 50, 7): True,
+    (3, 51, 0): False,
+    (3, 51, 2): False,
+    (3, 51, 3): True,
+    (3, 52, 0): True,
+    (3, 53, 4): True,
+    (4, 0, 0): True,
+}
+
+
+@pytest.mark.parametrize(("version", "safe"), SAFE.items(), ids=str)
+def test_wal_bug_is_fixed_in(version: tuple[int, ...], safe: bool) -> None:
+    assert is_safe_for_wal(version) is safe
+
+
+def pragma(t: Tract, name: str) -> Any:
+    return t._store.driver.run(f"PRAGMA {name}")[0][0]
+
+
+def test_wal_only_where_the_linked_library_is_safe(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        [(text,)] = t._store.driver.run("SELECT sqlite_version()")
+        linked = tuple(map(int, text.split(".")))
+        assert linked == binding.sqlite_version_info
+        assert pragma(t, "journal_mode") == ("wal" if is_safe_for_wal(linked) else "delete")
+
+
+def test_a_newer_library_is_chosen_when_the_own_one_is_not_safe() -> None:
+    if is_safe_for_wal(sqlite3.sqlite_version_info):
+        assert binding is sqlite3
+    else:
+        assert binding.sqlite_version_info >= sqlite3.sqlite_version_info
+
+
+@pytest.mark.parametrize(("durability", "level"), [("full", 2), ("relaxed", 1)])
+def test_synchronous(tmp_path: Path, durability: Any, level: int) -> None:
+    with Tract.open(tmp_path / "t.db", durability=durability) as t:
+        assert pragma(t, "synchronous") == level
+        t.user("x")
+    with Tract.open(tmp_path / "t.db") as t:
+        assert pragma(t, "synchronous") == 2
+
+
+@pytest.mark.parametrize(("durability", "level"), [("full", "on"), ("relaxed", "off")])
+def test_synchronous_commit(pg_url: str, durability: Any, level: str) -> None:
+    with Tract.open(pg_url, durability=durability) as t:
+        assert t._store.driver.run("SHOW synchronous_commit") == [(level,)]
+
+
+# Costs
+
+
+def statements(t: Tract) -> list[str]:
+    seen: list[str] = []
+    driver = t._store.driver
+    assert isinstance(driver, Sqlite)
+    driver.connection.set_trace_callback(seen.append)
+    return seen
+
+
+def test_statements_per_append(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        t.user("warm")
+        seen = statements(t)
+        for number, write in enumerate(
+            [
+                lambda: t.user("x" * 200),
+                lambda: t.assistant("y", tool_calls=[ToolCall("c", "f")]),
+                lambda: t.tool_result("c", "f", {"k": "v" * 5000}),
+            ]
+        ):
+            seen.clear()
+            write()
+            counted = [sql for sql in seen if not sql.startswith(("BEGIN", "COMMIT"))]
+            assert 0 < len(counted) <= 5, (number, counted)
+            assert seen[0] == "BEGIN IMMEDIATE"
+            assert seen[-1] == "COMMIT"
+
+
+def test_batch_is_one_transaction(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        seen = statements(t)
+        with t.batch():
+            for i in range(10):
+                t.user(f"{i}")
+        assert sum(sql.startswith("BEGIN") for sql in seen) == 1
+        assert sum(sql.startswith("COMMIT") for sql in seen) == 1
+
+
+def test_compile_of_a_turn_reads_only_what_is_new(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        with t.batch():
+            for i in range(500):
+                t.user(f"{i} {'x' * 600}")
+        t.compile()
+        t.user("new")
+        seen = statements(t)
+        t.compile()
+        assert len(seen) <= 5
+
+
+def test_log_loads_no_content(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        for i in range(5):
+            t.user(f"{i} {noise(100_000)}")
+        execute(str(tmp_path / "t.db"), "UPDATE blobs SET payload = NULL")
+        assert [commit.preview[0] for commit in t.log()] == ["4", "3", "2", "1", "0"]
+        with pytest.raises(StorageError):
+            t.compile()
+
+
+def test_file_is_small(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t, t.batch():
+        for _ in range(1000):
+            t.user(noise(200))
+    assert path.stat().st_size < 3 * 200 * 1000
+
+
+def test_database_file_is_opened_by_sqlite_alone(tmp_path: Path) -> None:
+    """Whoever else in a process opens and closes the file cancels SQLite's locks on it."""
+    assert ask("opener.py", tmp_path / "t.db") == ["ok"]

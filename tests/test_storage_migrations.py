@@ -1,0 +1,267 @@
+"""Old and new databases: migrated in one transaction after a backup, or left as they were."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.faults.harness import execute, go, is_postgres, killed, start, together
+from tests.fixtures.make_v6 import LARGE, abridged, state
+from tract import SchemaError, StorageError, Tract
+from tract.storage import _driver
+from tract.storage.driver import Driver
+from tract.storage.migrations import Migration, known_migrations, migrate
+from tract.storage.sqlite import Sqlite
+
+FIXTURES = Path(__file__).parent / "fixtures"
+NEXT = known_migrations()[-1].version + 1
+ADD = """-- a made-up migration;
+CREATE TABLE extras (id {key}, note {bytes});
+INSERT INTO extras (note) SELECT hash FROM commits;
+ALTER TABLE dialogs ADD COLUMN title TEXT;
+"""
+
+
+@pytest.fixture
+def v6(tmp_path: Path) -> Path:
+    return Path(shutil.copy(FIXTURES / "v6.db", tmp_path / "v6.db"))
+
+
+@pytest.fixture
+def filled(db: str) -> str:
+    """A database with some history, in the newest schema."""
+    with Tract.open(db) as t:
+        t.user("one")
+        t.user("two")
+    return db
+
+
+def texts(place: object) -> list[object]:
+    with Tract.open(str(place)) as t:
+        return [message.content for message in t.compile().messages]
+
+
+def version(db: str) -> int:
+    [(found,)] = execute(db, "SELECT version FROM tract_schema")
+    return int(found)
+
+
+def columns(db: str, table: str) -> int:
+    if is_postgres(db):
+        sql = "SELECT count(*) FROM information_schema.columns WHERE table_name = ?"
+    else:
+        sql = "SELECT count(*) FROM pragma_table_info(?)"
+    [(found,)] = execute(db, sql, (table,))
+    return int(found)
+
+
+def bring(db: str, sql: str, to: int = NEXT) -> None:
+    driver = _driver(db, "full", create=False)
+    try:
+        migrate(driver, [*known_migrations(), Migration(to, sql)])
+    finally:
+        driver.close()
+
+
+# Version 6
+
+
+def test_version_6_reads_as_it_was_written(v6: Path) -> None:
+    expected = json.loads((FIXTURES / "v6.json").read_text())
+    for dialog, wanted in expected.items():
+        with Tract.open(v6, dialog=dialog, create=False) as t:
+            assert abridged(state(t)) == wanted
+            assert t.fsck().ok
+            t.user("and it goes on")
+            assert t.compile().messages[-1].content == "and it goes on"
+    assert "<LARGE>" in json.dumps(expected)
+    assert len(LARGE) > 1 << 20
+
+
+def test_schemas_start_at_version_6() -> None:
+    versions = [migration.version for migration in known_migrations()]
+    assert versions == list(range(6, 6 + len(versions)))
+
+
+def test_version_6_is_migrated_after_a_backup(v6: Path) -> None:
+    before = execute(str(v6), "SELECT hash, id FROM commits ORDER BY id")
+    driver = Sqlite(str(v6), "full")
+    migrate(driver, [*known_migrations(), Migration(NEXT, ADD)])
+    driver.close()
+    assert version(str(v6)) == NEXT
+    assert execute(str(v6), "SELECT count(*) FROM extras") == [(len(before),)]
+    assert execute(str(v6), "SELECT hash, id FROM commits ORDER BY id") == before
+    copy = v6.with_name("v6.db.schema-6.bak")
+    assert version(str(copy)) == 6
+    assert execute(str(copy), "SELECT hash, id FROM commits ORDER BY id") == before
+
+
+# Newer and odd ones
+
+
+def test_newer_schema_is_refused(filled: str) -> None:
+    execute(filled, "UPDATE tract_schema SET version = 99")
+    with pytest.raises(SchemaError, match=r"99.*upgrade"):
+        Tract.open(filled)
+    execute(filled, f"UPDATE tract_schema SET version = {NEXT - 1}")
+    assert texts(filled) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM tract_schema",
+        "UPDATE tract_schema SET version = 3",
+        "DROP TABLE tract_schema",
+    ],
+)
+def test_schema_that_cannot_be(filled: str, damage: str) -> None:
+    """A version that never was is refused, and what is there stays as it is."""
+    execute(filled, damage)
+    with pytest.raises(SchemaError):
+        Tract.open(filled)
+    assert execute(filled, "SELECT count(*) FROM commits") == [(2,)]
+
+
+def test_new_database_has_the_newest_schema(db: str) -> None:
+    Tract.open(db).close()
+    assert version(db) == NEXT - 1
+
+
+def test_opening_again_changes_nothing(filled: str) -> None:
+    Tract.open(filled).close()
+    assert version(filled) == NEXT - 1
+    assert texts(filled) == ["one", "two"]
+
+
+def test_current_database_is_not_backed_up(v6: Path) -> None:
+    Tract.open(v6).close()
+    if NEXT == 7:
+        assert [path.name for path in v6.parent.iterdir()] == ["v6.db"]
+
+
+# Migrating
+
+
+def test_migration_runs_in_order_and_once(filled: str) -> None:
+    bring(filled, ADD)
+    assert version(filled) == NEXT
+    assert columns(filled, "dialogs") == 6
+    bring(filled, ADD)  # would fail if it ran again
+    assert execute(filled, "SELECT count(*) FROM extras") == [(2,)]
+    with pytest.raises(SchemaError, match=f"{NEXT}"):
+        Tract.open(filled)
+
+
+def test_several_migrations_at_once(filled: str) -> None:
+    driver = _driver(filled, "full", create=False)
+    more = Migration(NEXT + 1, "INSERT INTO extras (note) SELECT hash FROM commits;")
+    migrate(driver, [*known_migrations(), Migration(NEXT, ADD), more])
+    driver.close()
+    assert version(filled) == NEXT + 1
+    assert execute(filled, "SELECT count(*) FROM extras") == [(4,)]
+
+
+def test_migration_that_fails_leaves_everything(filled: str) -> None:
+    bad = ADD + "DELETE FROM commits;\nINSERT INTO nowhere VALUES (1);\n"
+    with pytest.raises(StorageError, match="nowhere"):
+        bring(filled, bad)
+    assert version(filled) == NEXT - 1
+    assert columns(filled, "extras") == 0
+    assert columns(filled, "dialogs") == 5
+    assert texts(filled) == ["one", "two"]
+    bring(filled, ADD)  # and the way is free for a better one
+    assert version(filled) == NEXT
+
+
+def test_backup_that_fails_stops_the_migration(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        t.user("one")
+    (tmp_path / f"t.db.schema-{NEXT - 1}.bak").mkdir()
+    with pytest.raises(StorageError):
+        bring(str(path), ADD)
+    assert version(str(path)) == NEXT - 1
+    assert texts(path) == ["one"]
+
+
+def test_migration_in_memory() -> None:
+    driver = Sqlite(":memory:", "full")
+    migrate(driver, known_migrations())
+    migrate(driver, [*known_migrations(), Migration(NEXT, ADD)])
+    assert driver.run("SELECT version FROM tract_schema") == [(NEXT,)]
+    driver.close()
+
+
+def slow(db: str) -> str:
+    """A statement that takes long. PostgreSQL finds out only after it that the client died."""
+    if is_postgres(db):
+        return "SELECT pg_sleep(2);\n"
+    numbers = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) "
+    return f"CREATE TABLE slow AS {numbers} SELECT count(*) FROM n;\n"
+
+
+def test_migration_that_is_killed_halfway(filled: str) -> None:
+    worker = start("migrator.py", filled, NEXT, ADD + slow(filled))
+    go(worker)
+    time.sleep(0.5)
+    assert worker.poll() is None
+    assert killed(worker) == []
+    assert version(filled) == NEXT - 1
+    assert columns(filled, "extras") == 0
+    assert texts(filled) == ["one", "two"]
+
+
+@pytest.mark.parametrize("rounds", [8, pytest.param(60, marks=pytest.mark.long)])
+def test_migration_that_is_killed_at_any_time(tmp_path: Path, rounds: int) -> None:
+    dice = random.Random(rounds)
+    many = ADD + "".join(f"CREATE TABLE extra_{i} (x INTEGER);\n" for i in range(200))
+    for number in range(rounds):
+        path = tmp_path / f"{number}.db"
+        shutil.copy(FIXTURES / "v6.db", path)
+        worker = start("migrator.py", path, NEXT, many)
+        go(worker)
+        time.sleep(dice.uniform(0, 0.06))
+        worker.kill()
+        worker.communicate()
+        db = str(path)
+        done = version(db) == NEXT
+        assert columns(db, "extra_199") == done
+        assert columns(db, "extras") == 2 * done
+        bring(db, many)
+        assert version(db) == NEXT
+        assert execute(db, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_two_processes_migrate_at_once(filled: str) -> None:
+    workers = [start("migrator.py", filled, NEXT, ADD) for _ in range(4)]
+    assert together(workers) == ["migrated"] * 4
+    assert version(filled) == NEXT
+    assert execute(filled, "SELECT count(*) FROM extras") == [(2,)]
+    if not is_postgres(filled):
+        assert version(f"{filled}.schema-{NEXT - 1}.bak") == NEXT - 1
+
+
+class Slower(Sqlite):
+    """A process that comes to its backup when another one has migrated already."""
+
+    def backup(self, path: str) -> None:
+        bring(self.place, ADD)
+        super().backup(path)
+
+
+def test_backup_of_the_slower_process_keeps_the_old_version(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.db")
+    with Tract.open(path) as t:
+        t.user("one")
+    driver: Driver = Slower(path, "full")
+    migrate(driver, [*known_migrations(), Migration(NEXT, ADD)])
+    driver.close()
+    assert version(path) == NEXT
+    backups = [str(found) for found in tmp_path.glob("*.bak")]
+    assert [version(backup) for backup in backups] == [NEXT - 1]

@@ -1,0 +1,272 @@
+"""Token counters, seen from outside; exact counts are frozen so that no extra is needed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.util
+import json
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tract.errors import InputError
+from tract.tokens import TokenCounter, token_counter
+
+EXACT_IS_INSTALLED = importlib.util.find_spec("splintr") is not None
+needs_exact = pytest.mark.skipif(not EXACT_IS_INSTALLED, reason="needs the extra `tokens`")
+EXACT_NAMES = ["o200k", "cl100k"] if EXACT_IS_INSTALLED else []
+ALL_NAMES = [*EXACT_NAMES, "estimate", "chars/4"]
+
+
+def noise(number: int) -> bytes:
+    return hashlib.sha256(str(number).encode()).digest()
+
+
+def code_line(number: int) -> str:
+    return (
+        f"    def load_part_{number}(self, path: Path) -> dict[str, int]:\n"
+        f'        """Read one part and return how often each key occurs."""\n'
+        f"        if not path.exists():\n            raise FileNotFoundError(path)\n"
+        f"        return self._countKeys(path.read_text(), limit={number})\n\n"
+    )
+
+
+def log_line(number: int) -> str:
+    return (
+        f"2025-03-{number % 28 + 1:02d}T10:{number % 60:02d}:07.{number * 37 % 1000:03d}Z INFO "
+        f"[worker-{number}] request {noise(number).hex()[:16]} completed in {number * 13}ms\n"
+    )
+
+
+PROSE = (
+    "The library keeps every version of a conversation, so that nothing an agent has seen is "
+    "lost when its window is shortened. A reader can go back to any earlier point, compare two "
+    "branches, and find out why the model answered the way it did. It doesn't need a server; "
+    "a single file on the local disk is enough for most people.\n"
+)
+CHINESE = (
+    "这个程序库保存对话的每一个版本,因此缩短上下文时不会丢失任何内容。"
+    "读者可以回到以前的任何时刻。\n"
+)
+JAPANESE = (
+    "このライブラリは会話のすべての版を保存します。読者はいつでも以前の時点に戻ることができます。\n"
+)
+KOREAN = (
+    "이 라이브러리는 대화의 모든 버전을 저장합니다. "
+    "독자는 언제든지 이전 시점으로 돌아갈 수 있습니다.\n"
+)
+
+SAMPLES = {
+    "prose": PROSE * 3,
+    "code": "".join(code_line(n) for n in range(8)),
+    "json": json.dumps(
+        [
+            {"id": n, "name": f"item {n}", "tags": ["new", "large"], "price": n / 8}
+            for n in range(20)
+        ]
+    ),
+    "json indented": json.dumps([{"path": "src/main.py", "line": n} for n in range(20)], indent=2),
+    "log": "".join(log_line(n) for n in range(20)),
+    "grep": "".join(f"src/tract/part_{n}.py:{n * 7}:    return parse({n})\n" for n in range(20)),
+    "base64": base64.b64encode(b"".join(noise(n) for n in range(30))).decode(),
+    "hex": b"".join(noise(n) for n in range(20)).hex(),
+    "chinese": CHINESE * 5,
+    "japanese": JAPANESE * 5,
+    "korean": KOREAN * 5,
+    "emoji": "".join(f"🧪🚦🪐 step {n} 🥁 done 🦉\n" for n in range(20)),
+    "whitespace": "".join(f"{'':{n % 6 * 8}}end\n\n" for n in range(40)),
+    "numbers": "\n".join(f"{n * n * 7919},{n * 0.37:.4f},-{n * 31}" for n in range(1, 40)),
+}
+
+ENDLESS = ["a", "A", " ", "\n", "=", "0", "\0", "中", "😀", "\u0301"]
+ENDLESS += ["aB", " \n", "a1", "é", "\ud800"]
+
+FROZEN = {  # exact counts by o200k and cl100k
+    "prose": (207, 210),
+    "code": (472, 448),
+    "json": (621, 621),
+    "json indented": (402, 402),
+    "log": (763, 762),
+    "grep": (340, 320),
+    "base64": (866, 918),
+    "hex": (726, 724),
+    "chinese": (175, 230),
+    "japanese": (165, 210),
+    "korean": (140, 220),
+    "emoji": (380, 400),
+    "whitespace": (113, 113),
+    "numbers": (424, 424),
+}
+
+
+def test_every_sample_has_a_frozen_count() -> None:
+    assert SAMPLES.keys() == FROZEN.keys()
+
+
+@needs_exact
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_exact_counts(kind: str) -> None:
+    o200k, cl100k = FROZEN[kind]
+    assert token_counter("o200k").count(SAMPLES[kind]) == o200k
+    assert token_counter("cl100k").count(SAMPLES[kind]) == cl100k
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_estimate_is_near_the_exact_count(kind: str) -> None:
+    exact, _ = FROZEN[kind]
+    assert token_counter("estimate").count(SAMPLES[kind]) == pytest.approx(exact, rel=0.2)
+
+
+def test_estimate_of_all_kinds_together_is_within_a_few_percent() -> None:
+    exact = sum(o200k for o200k, _ in FROZEN.values())
+    estimated = sum(map(token_counter("estimate").count, SAMPLES.values()))
+    assert estimated == pytest.approx(exact, rel=0.05)
+
+
+@pytest.mark.parametrize("kind", ["code", "log", "base64", "chinese"])
+def test_sampling_a_large_text_stays_near_the_exact_count(kind: str) -> None:
+    repeats = 1_000_000 // len(SAMPLES[kind])
+    exact = FROZEN[kind][0] * repeats
+    assert token_counter("estimate").count(SAMPLES[kind] * repeats) == pytest.approx(exact, rel=0.2)
+
+
+def test_a_quarter_of_the_characters_rounds_up() -> None:
+    counter = token_counter("chars/4")
+    assert [counter.count("x" * n) for n in (0, 1, 4, 5, 8)] == [0, 1, 1, 2, 2]
+
+
+@needs_exact
+@pytest.mark.parametrize("name", EXACT_NAMES)
+@pytest.mark.parametrize("text", ["<|endoftext|>", "<|endofprompt|>", "<|im_start|>"])
+def test_special_token_text_counts_as_ordinary_text(name: str, text: str) -> None:
+    counter = token_counter(name)
+    assert counter.count(text) >= 5
+    assert counter.count(f"{text}\n" * 4) >= 20
+
+
+@needs_exact
+@pytest.mark.parametrize("name", EXACT_NAMES)
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_a_text_of_many_pieces_counts_as_its_parts(name: str, kind: str) -> None:
+    counter = token_counter(name)
+    part = SAMPLES[kind].strip() + "\n"
+    repeats = 300_000 // len(part)
+    assert counter.count(part * repeats) == pytest.approx(counter.count(part) * repeats, rel=0.002)
+
+
+@pytest.mark.parametrize("name", ALL_NAMES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ud800",
+        "a\udfffb",
+        "\ud83d\ude00",
+        "\0",
+        "a\0b" * 10,
+        "\r\n",
+        "\u2028",
+        "\U0010ffff",
+        "e\u0301",
+    ],
+    ids=ascii,
+)
+def test_odd_characters_are_counted(name: str, text: str) -> None:
+    assert 1 <= token_counter(name).count(text) <= 4 * len(text)
+
+
+@needs_exact
+def test_a_split_surrogate_pair_counts_as_its_character() -> None:
+    counter = token_counter("o200k")
+    assert counter.count("\ud83d\ude00") == counter.count("😀")
+
+
+@pytest.mark.parametrize("name", ALL_NAMES)
+@pytest.mark.parametrize("unit", ENDLESS, ids=ascii)
+def test_eight_million_characters_without_structure_take_seconds(name: str, unit: str) -> None:
+    text = unit * (8_000_000 // len(unit))
+    started = time.perf_counter()
+    assert token_counter(name).count(text) > 0
+    assert time.perf_counter() - started < 15
+
+
+@pytest.mark.parametrize("name", ALL_NAMES)
+@given(text=st.text())
+def test_counts_are_zero_only_for_nothing_and_repeatable(name: str, text: str) -> None:
+    count = token_counter(name).count(text)
+    assert count == token_counter(name).count(text)
+    assert (count == 0) == (text == "")
+    assert count >= 0
+
+
+@pytest.mark.parametrize("name", ALL_NAMES)
+@given(text=st.text())
+def test_more_text_is_never_fewer_tokens(name: str, text: str) -> None:
+    counter = token_counter(name)
+    assert counter.count(text + "\nand four more words") >= counter.count(text)
+
+
+@pytest.mark.parametrize("name", ALL_NAMES)
+def test_threads_that_start_together_agree(name: str) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        counts = set(pool.map(lambda text: token_counter(name).count(text), [PROSE] * 32))
+    assert len(counts) == 1
+
+
+@pytest.mark.parametrize("name", ALL_NAMES)
+def test_source_is_the_name(name: str) -> None:
+    assert token_counter(name).source == name
+
+
+def test_a_counter_cannot_be_changed() -> None:
+    counter: TokenCounter = token_counter("estimate")
+    with pytest.raises(AttributeError):
+        counter.source = "o200k"  # type: ignore[misc]
+
+
+def test_default_is_exact_when_installed() -> None:
+    assert token_counter().source == ("o200k" if EXACT_IS_INSTALLED else "estimate")
+
+
+@pytest.mark.parametrize("name", ["", "gpt-2", "O200K", "chars/3"])
+def test_unknown_name_says_what_is_known(name: str) -> None:
+    with pytest.raises(InputError, match="o200k, cl100k, estimate, chars/4"):
+        token_counter(name)
+
+
+def run_python(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+WITHOUT_EXTRA = (
+    "import sys; sys.modules['splintr'] = None; from tract.tokens import token_counter\n"
+)
+
+
+@pytest.mark.parametrize("name", ["o200k", "cl100k"])
+def test_missing_extra_says_what_to_install(name: str) -> None:
+    program = f"""
+from tract.errors import MissingExtraError
+try:
+    token_counter({name!r})
+except MissingExtraError as error:
+    print(error)
+"""
+    assert 'pip install "tract-context[tokens]"' in run_python(WITHOUT_EXTRA + program)
+
+
+def test_without_the_extra_the_default_is_the_estimate() -> None:
+    program = "counter = token_counter(); print(counter.source, counter.count('two words'))"
+    assert run_python(WITHOUT_EXTRA + program) == "estimate 2"
+
+
+def test_nothing_heavy_is_imported_before_the_first_count() -> None:
+    program = "import sys, tract.tokens as t; t.token_counter(); print('splintr' in sys.modules)"
+    assert run_python(program) == "False"
