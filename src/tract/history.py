@@ -50,24 +50,22 @@ class History:
         return CompiledContext(self._transcript)
 
     def message(self, step: Step) -> Message:
-        """What the commit says, loaded if it is large; a fixed text if it was forgotten."""
+        """What the commit says, loaded once; a fixed text if it was forgotten."""
         message = self._messages.get(step.hash)
         if message is None:
-            message = self._messages[step.hash] = self._load_or_stand_in(step)
+            try:
+                message = self.load(step)
+            except ForgottenError:
+                message = _tombstone(step)
+            self._messages[step.hash] = message
         return message
-
-    def _load_or_stand_in(self, step: Step) -> Message:
-        try:
-            return self.load(step)
-        except ForgottenError:
-            calls = [ToolCall(call_id, name) for call_id, name in step.calls]
-            return _with_content(step, (Text(FORGOTTEN), *calls) if calls else FORGOTTEN)
 
     def load(self, step: Step) -> Message:
         """What the commit says; an error if it was forgotten."""
         data = step.data if step.data is not None else self._store.content(step.blob_id or 0)
-        message = _with_content(step, unpack_content(step.role or "", from_json(data)))
-        if len(message.tool_calls) != len(step.calls):
+        content = unpack_content(step.role or "", from_json(data))
+        message = _with_content(step, content)
+        if (step.calls or isinstance(content, tuple)) and not _has_its_calls(message, step):
             raise CorruptError(f"commit {step.hash.hex()}: its calls were altered")
         return message
 
@@ -78,6 +76,15 @@ class History:
     def _extend(self, steps: list[Step]) -> None:
         if not self._chain.extend(steps):
             self._transcript, self._transcribed = Transcript(), 0
+
+
+def _tombstone(step: Step) -> Message:
+    calls = [ToolCall(call_id, name) for call_id, name in step.calls]
+    return _with_content(step, (Text(FORGOTTEN), *calls) if calls else FORGOTTEN)
+
+
+def _has_its_calls(message: Message, step: Step) -> bool:
+    return [[call.id, call.name] for call in message.tool_calls] == list(step.calls)
 
 
 def _with_content(step: Step, content: object) -> Message:
