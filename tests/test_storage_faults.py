@@ -617,6 +617,11 @@ RICH_CALL = ToolCall("call-1", "grep", {"pattern": "x" * 30})
 
 @pytest.fixture
 def rich(db: str) -> str:
+    fill_richly(db)
+    return db
+
+
+def fill_richly(db: str) -> None:
     """A database in which every column of every table says something."""
     with Tract.open(db) as t:
         first = t.system("be brief", message="why", metadata={"k": ["v", 1]})
@@ -631,7 +636,6 @@ def rich(db: str) -> str:
         t.branch("old", at=first)
     with Tract.open(db, dialog="other") as t:
         t.user("elsewhere")
-    return db
 
 
 DAMAGE = {
@@ -704,13 +708,43 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_damage_is_reported_and_never_returned(rich: str, damage: str) -> None:
-    with Tract.open(rich) as t:
+IN_POSTGRES_TOO = (  # one of each kind: what is verified, and how, does not depend on the database
+    "commit hash",
+    "no parent",
+    "content that is not there",
+    "metadata that is no JSON",
+    "calls",
+    "payload",
+    "no payload",
+    "codec of a forgotten one",
+    "tokens",
+    "last chunk is gone",
+    "chunk instead of another",
+    "link's value",
+    "branch's key",
+    "branch's hash",
+)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_reported_and_never_returned(tmp_path: Path, damage: str) -> None:
+    db = str(tmp_path / "t.db")
+    fill_richly(db)
+    check_damage(db, DAMAGE[damage])
+
+
+@pytest.mark.parametrize("damage", IN_POSTGRES_TOO)
+def test_damage_in_postgres_is_reported_and_never_returned(pg_url: str, damage: str) -> None:
+    fill_richly(pg_url)
+    check_damage(pg_url, DAMAGE[damage])
+
+
+def check_damage(db: str, damage: str) -> None:
+    with Tract.open(db) as t:
         known = list(t.branches()), [commit.commit_hash for commit in t.log()]
         before = look(t, *known)
-    execute(rich, damage)
-    with Tract.open(rich) as t:
+    execute(db, damage)
+    with Tract.open(db) as t:
         now = look(t, *known)
         report = t.fsck()
     before["dialogs"] = now["dialogs"]  # sums over columns, which only fsck verifies

@@ -19,9 +19,9 @@ class Place:
         self.origin = origin
         self.shown = origin
         self.priority = Priority.NORMAL
-        self.changes: tuple[Step, ...] = ()
+        self.changes: list[Step] = []
         self.call: Place | None = None
-        self.results: tuple[Place, ...] = ()
+        self.results: list[Place] = []
 
     @property
     def turn(self) -> list[Place]:
@@ -85,28 +85,27 @@ class Chain:
             elif link.kind == "priority":
                 place = self._by_commit[link.target_id]
                 place.priority = Priority(link.value or "")
-                place.changes += (step,)
+                place.changes.append(step)
 
     def _append(self, step: Step) -> None:
         place = Place(len(self.places), step)
         self.places.append(place)
         self._by_commit[step.id] = place
         if step.calls:
-            self._ask(place, step)
+            self._ask(place, step.calls)
         if step.tool_call_id is not None:
             place.call = self._open_calls.answer(step.tool_call_id)
             if place.call:
-                place.call.results += (place,)
+                place.call.results.append(place)
 
     def _edit(self, place: Place, step: Step) -> None:
-        if step.calls != place.shown.calls:
-            self._ask(place, step)
+        self._ask(place, [call for call in step.calls if call not in place.shown.calls])
         place.shown = step
-        place.changes += (step,)
+        place.changes.append(step)
         self._by_commit[step.id] = place
 
-    def _ask(self, place: Place, step: Step) -> None:
-        for call_id, _ in step.calls:
+    def _ask(self, place: Place, calls: Sequence[Sequence[str]]) -> None:
+        for call_id, _ in calls:
             self._open_calls.ask(call_id, place)
 
     def place(self, commit: Head) -> Place:
@@ -123,7 +122,7 @@ class Chain:
             raise EditError(f"commit {_hex(commit)} is not in the history at this point")
         if commit.id in self._voided:
             raise EditError(f"commit {_hex(commit)} is undone already")
-        changes = found if found[0].links else list(self.place(commit).changes)
+        changes = found if found[0].links else self.place(commit).changes
         if not changes:
             raise EditError(f"nothing to restore: commit {_hex(commit)} was never changed")
         return changes

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from itertools import count
+
 from tract.model import Message, ToolCall
 from tract.pairing import OpenCalls
 
@@ -19,12 +23,17 @@ class Arrangement:
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
-        self.notes: list[str] = []
         self.rewrites = 0  # how often a message that was already out has been replaced
-        self._waiting: list[ToolCall] = []
-        self._answered: list[Message] = []
+        self._notes: dict[int, str] = {}
+        self._numbers = count()
+        self._start_turn(())
         self._strays: list[Message] = []
-        self._closed: OpenCalls[int] = OpenCalls()
+        self._closed: OpenCalls[tuple[int, int]] = OpenCalls()  # place and note of a stand-in
+
+    @property
+    def notes(self) -> list[str]:
+        """What was repaired so far."""
+        return list(self._notes.values())
 
     def feed(self, message: Message) -> None:
         if message.role == "tool":
@@ -32,47 +41,57 @@ class Arrangement:
         else:
             self._close_turn()
             self.messages.append(message)
-            self._waiting = list(message.tool_calls)
-            self._answered = []
+            self._start_turn(message.tool_calls)
 
     def ending(self) -> tuple[list[Message], list[str]]:
         """What is still needed to end here, and the notes on it. Nothing is remembered of it."""
-        closings = [no_result(call) for call in self._waiting]
-        notes = [_note_open(closing) for closing in closings]
+        closings = [no_result(call) for call in self._waiting.values()]
+        notes = [_note_open(call) for call in self._waiting.values()]
         strays = [quoted(stray) for stray in self._strays]
         return [*closings, *strays], [*notes, *map(_note_stray, self._strays)]
 
+    def _start_turn(self, calls: Sequence[ToolCall]) -> None:
+        self._waiting = dict(enumerate(calls))
+        self._places: defaultdict[str, deque[int]] = defaultdict(deque)
+        for place, call in self._waiting.items():
+            self._places[call.id].append(place)
+        self._answered: defaultdict[str, list[Message]] = defaultdict(list)
+
     def _place(self, result: Message) -> None:
-        call_id = result.tool_call_id
-        for call in self._waiting:
-            if call.id == call_id:
-                self._waiting.remove(call)
-                self._answered.append(result)
-                self.messages.append(result)
-                return
-        index = self._closed.answer(call_id or "")
-        if index is None and any(_same_result(result, other) for other in self._answered):
-            self.notes.append(f"left out a second, equal result of call {call_id!r}")
-        elif index is None:
-            self._strays.append(result)
-        else:
-            self.notes.remove(_note_open(self.messages[index]))
-            self.messages[index] = result
+        call_id = result.tool_call_id or ""
+        if self._places[call_id]:
+            del self._waiting[self._places[call_id].popleft()]
+            self._answered[call_id].append(result)
+            self.messages.append(result)
+            return
+        closed = self._closed.answer(call_id)
+        if closed is not None:
+            place, note = closed
+            self.messages[place] = result
             self.rewrites += 1
+            del self._notes[note]
+        elif any(_is_same(result, other) for other in self._answered[call_id]):
+            self._note(f"left out a second, equal result of call {call_id!r}")
+        else:
+            self._strays.append(result)
 
     def _close_turn(self) -> None:
-        if not (self._waiting or self._strays):
-            return
-        messages, notes = self.ending()
-        for offset, call in enumerate(self._waiting):
-            self._closed.ask(call.id, len(self.messages) + offset)
-        self.messages += messages
-        self.notes += notes
-        self._waiting, self._strays = [], []
+        for call in self._waiting.values():
+            self._closed.ask(call.id, (len(self.messages), self._note(_note_open(call))))
+            self.messages.append(no_result(call))
+        for stray in self._strays:
+            self._note(_note_stray(stray))
+            self.messages.append(quoted(stray))
+        self._strays = []
+
+    def _note(self, text: str) -> int:
+        number = next(self._numbers)
+        self._notes[number] = text
+        return number
 
 
-def _note_open(closing: Message) -> str:
-    return f"call {closing.tool_call_id!r} of {closing.name} has no result"
+def _note_open(call: ToolCall) -> str:
+    return f"call {call.id!r} of {call.name} has no result"
 
 
 def _note_stray(result: Message) -> str:
@@ -90,10 +109,6 @@ def quoted(result: Message) -> Message:
     return Message("user", f"{head}\n{result.text}")
 
 
-def _same_result(one: Message, other: Message) -> bool:
+def _is_same(one: Message, other: Message) -> bool:
     # As texts, because Python takes 1 and True for equal.
-    return (one.tool_call_id, one.is_error, one.text) == (
-        other.tool_call_id,
-        other.is_error,
-        other.text,
-    )
+    return one.is_error == other.is_error and one.text == other.text

@@ -2,25 +2,21 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from threading import Lock
+from typing import NamedTuple
 
 from tract.errors import InputError, MissingExtraError
 
 _VOCABULARIES = {"o200k": "o200k_base", "cl100k": "cl100k_base"}
 
 
-@dataclass(frozen=True)
-class TokenCounter:
+class TokenCounter(NamedTuple):
     """Counts tokens; `source` names the method, so that a stored count stays explainable."""
 
     source: str
-    _measure: Callable[[str], int] = field(repr=False)
-
-    def count(self, text: str) -> int:
-        return self._measure(text)
+    count: Callable[[str], int]
 
 
 def token_counter(name: str | None = None) -> TokenCounter:
@@ -65,6 +61,9 @@ def _exact_counter(name: str) -> TokenCounter:
 
 
 def _encoder(name: str) -> _Encode:
+    known = _encoders.get(name)
+    if known is not None:
+        return known
     with _loading:
         if name not in _encoders:
             import splintr
@@ -76,6 +75,8 @@ def _encoder(name: str) -> _Encode:
 
 
 def _count_exactly(encode: _Encode, text: str) -> int:
+    if text.isascii() and len(text) <= _PIECE:  # nearly all messages
+        return len(encode(text))
     return sum(len(encode(piece)) for piece in _pieces(_without_lone_surrogates(text)))
 
 

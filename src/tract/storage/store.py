@@ -303,7 +303,8 @@ _CHAIN = f"""
 WITH RECURSIVE chain (id, parent_id) AS (
     SELECT id, parent_id FROM commits WHERE id = ?
     UNION ALL
-    SELECT c.id, c.parent_id FROM chain JOIN commits c ON c.id = chain.parent_id WHERE c.id >= ?
+    SELECT c.id, c.parent_id FROM chain JOIN commits c ON c.id = chain.parent_id
+    WHERE c.id >= ? AND c.id < chain.id  -- a parent is older; a damaged file may say otherwise
 )
 SELECT {_STEP_ROW}
 FROM chain JOIN commits c ON c.id = chain.id LEFT JOIN blobs b ON b.id = c.blob_id"""
@@ -317,7 +318,7 @@ WITH RECURSIVE chain (id, parent_id, place) AS (
     SELECT id, parent_id, 0 FROM commits WHERE id = ?
     UNION ALL
     SELECT c.id, c.parent_id, place + 1
-    FROM chain JOIN commits c ON c.id = chain.parent_id WHERE place < ?
+    FROM chain JOIN commits c ON c.id = chain.parent_id WHERE place < ? AND c.id < chain.id
 )
 SELECT {_ROW} FROM chain JOIN commits c ON c.id = chain.id LEFT JOIN blobs b ON b.id = c.blob_id"""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 from tract.errors import SchemaError
@@ -19,8 +19,8 @@ class Migration(NamedTuple):
 
 @cache
 def known_migrations() -> tuple[Migration, ...]:
-    found = [path for path in files(__package__).iterdir() if path.name.endswith(".sql")]
-    return tuple(sorted(Migration(int(p.name[:4]), p.read_text("ascii")) for p in found))
+    found = Path(__file__).parent.glob("*.sql")
+    return tuple(sorted(Migration(int(path.stem), path.read_text("ascii")) for path in found))
 
 
 def migrate(driver: Driver, migrations: Sequence[Migration]) -> None:
