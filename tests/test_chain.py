@@ -18,7 +18,7 @@ SKIP, NORMAL, PINNED = Priority
 
 def shown(chain: Chain) -> list[tuple[int, bool]]:
     """Which steps the model sees, and whether only a stand-in of each."""
-    return [(step.id, is_stand_in) for step, is_stand_in in chain.shown()]
+    return [(step.id, step.hash in chain.stand_ins()) for step in chain.shown()]
 
 
 def fold(build: ChainBuilder) -> Chain:

@@ -160,10 +160,12 @@ def test_parent_and_child_of_a_fork_go_on(db: str, busy: bool) -> None:
     worker = start("forker.py", db, 50, *(["busy"] if busy else []))
     go(worker)
     done = finish(worker)
-    assert len(set(done)) == 100 + busy
+    alone = busy and not is_postgres(db)  # then the child is told that it cannot go on
+    number = (50 if alone else 100) + busy
+    assert len(set(done)) == number
     with Tract.open(db) as t:
         assert set(done) < {commit.commit_hash for commit in t.log()}
-        assert len(texts(t)) == 101 + busy
+        assert len(texts(t)) == number + 1
         assert_sound(t)
 
 

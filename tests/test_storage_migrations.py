@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import threading
 import time
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from tests.faults.harness import execute, go, is_postgres, killed, start, togeth
 from tests.fixtures.make_v6 import LARGE, abridged, state
 from tract import SchemaError, StorageError, Tract
 from tract.storage import _driver
-from tract.storage.driver import Driver
 from tract.storage.migrations import Migration, known_migrations, migrate
 from tract.storage.sqlite import Sqlite
 
@@ -151,7 +151,7 @@ def test_current_database_is_not_backed_up(v6: Path) -> None:
 def test_migration_runs_in_order_and_once(filled: str) -> None:
     bring(filled, ADD)
     assert version(filled) == NEXT
-    assert columns(filled, "dialogs") == 6
+    assert columns(filled, "dialogs") == 7
     bring(filled, ADD)  # would fail if it ran again
     assert execute(filled, "SELECT count(*) FROM extras") == [(2,)]
     with pytest.raises(SchemaError, match=f"{NEXT}"):
@@ -173,7 +173,7 @@ def test_migration_that_fails_leaves_everything(filled: str) -> None:
         bring(filled, bad)
     assert version(filled) == NEXT - 1
     assert columns(filled, "extras") == 0
-    assert columns(filled, "dialogs") == 5
+    assert columns(filled, "dialogs") == 6
     assert texts(filled) == ["one", "two"]
     bring(filled, ADD)  # and the way is free for a better one
     assert version(filled) == NEXT
@@ -248,20 +248,25 @@ def test_two_processes_migrate_at_once(filled: str) -> None:
 
 
 class Slower(Sqlite):
-    """A process that comes to its backup when another one has migrated already."""
+    """A process that another one would overtake while it makes its backup."""
 
     def backup(self, path: str) -> None:
-        bring(self.place, ADD)
+        other = threading.Thread(target=bring, args=(self.place, ADD))
+        other.start()
+        other.join(0.2)
+        assert other.is_alive()
         super().backup(path)
+        self.other = other
 
 
-def test_backup_of_the_slower_process_keeps_the_old_version(tmp_path: Path) -> None:
+def test_backup_is_made_while_nobody_else_can_migrate(tmp_path: Path) -> None:
     path = str(tmp_path / "t.db")
     with Tract.open(path) as t:
         t.user("one")
-    driver: Driver = Slower(path, "full")
+    driver = Slower(path, "full")
     migrate(driver, [*known_migrations(), Migration(NEXT, ADD)])
     driver.close()
+    driver.other.join()
     assert version(path) == NEXT
     backups = [str(found) for found in tmp_path.glob("*.bak")]
     assert [version(backup) for backup in backups] == [NEXT - 1]

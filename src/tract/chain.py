@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from tract.errors import EditError
 from tract.model import Head, Priority, Step
@@ -12,16 +12,15 @@ from tract.pairing import OpenCalls
 class Place:
     """Where an appended message stands. Edits change what is shown there, marks how."""
 
-    __slots__ = ("call", "changes", "index", "origin", "priority", "results", "shown")
+    __slots__ = ("call", "changes", "origin", "priority", "results", "shown")
 
-    def __init__(self, index: int, origin: Step) -> None:
-        self.index = index
+    def __init__(self, origin: Step) -> None:
         self.origin = origin
         self.shown = origin
         self.priority = Priority.NORMAL
-        self.changes: list[Step] = []
+        self.changes: Sequence[Step] = ()
         self.call: Place | None = None
-        self.results: list[Place] = []
+        self.results: list[Place] | tuple[()] = ()
 
     @property
     def turn(self) -> list[Place]:
@@ -33,9 +32,13 @@ class Place:
     def is_hidden(self) -> bool:
         """A skipped call hides its results too. A skipped result only gives way to a stand-in."""
         call = self.call or self
-        if call.priority != Priority.SKIP or (call is self and self.origin.role == "tool"):
+        if call.priority != Priority.SKIP or call.origin.role == "tool":
             return False
         return not any(member.priority == Priority.PINNED for member in self.turn)
+
+    @property
+    def is_skipped_result(self) -> bool:
+        return self.priority == Priority.SKIP and self.origin.role == "tool"
 
 
 class Chain:
@@ -43,65 +46,72 @@ class Chain:
 
     def __init__(self, steps: Iterable[Step] = ()) -> None:
         self.steps: list[Step] = []
+        self._is_plain = True  # nothing but appended messages so far: each is shown as it is
         self._clear()
         self.extend(steps)
 
     def _clear(self) -> None:
-        self.places: list[Place] = []
+        self._places: list[Place] = []
+        self._placed = 0  # how many steps have found their places
         self._by_commit: dict[int, Place] = {}
         self._open_calls: OpenCalls[Place] = OpenCalls()
         self._voided: set[int] = set()
 
     def extend(self, steps: Iterable[Step]) -> bool:
         """Add steps. Whether what was shown before is still shown the same."""
-        grown = True
-        for step in steps:
-            self.steps.append(step)
-            if step.operation == "append":
-                self._append(step)
-                continue
-            grown = False
-            if any(link.kind == "void" for link in step.links):
-                self._fold_anew()
-            else:
-                self._apply(step)
-        return grown
+        new = list(steps)
+        self.steps += new
+        changes = [step for step in new if step.operation != "append"]
+        if any(link.kind == "void" for step in changes for link in step.links):
+            self._clear()
+        self._is_plain = self._is_plain and not changes
+        return not changes
 
-    def _fold_anew(self) -> None:
-        self._clear()
-        self._voided = voided(self.steps)
-        for step in self.steps:
-            if step.id not in self._voided:
+    @property
+    def places(self) -> list[Place]:
+        """Where every message stands. A plain chain needs none of them to be shown."""
+        if self._placed < len(self.steps):
+            if not self._placed:
+                self._voided = voided(self.steps)
+            for step in self.steps[self._placed :]:
                 self._apply(step)
-            elif step.operation == "edit":  # it can still be named
-                self._by_commit[step.id] = self._by_commit[step.links[0].target_id]
+            self._placed = len(self.steps)
+        return self._places
 
     def _apply(self, step: Step) -> None:
-        if step.operation == "append":
+        if step.id in self._voided:
+            if step.operation == "edit":  # it can still be named
+                self._by_commit[step.id] = self._by_commit[step.links[0].target_id]
+        elif step.operation == "append":
             self._append(step)
+        else:
+            self._change(step)
+
+    def _change(self, step: Step) -> None:
         for link in step.links:
             if link.kind == "replaces":
                 self._edit(self._by_commit[link.target_id], step)
             elif link.kind == "priority":
                 place = self._by_commit[link.target_id]
                 place.priority = Priority(link.value or "")
-                place.changes.append(step)
+                place.changes = (*place.changes, step)
 
     def _append(self, step: Step) -> None:
-        place = Place(len(self.places), step)
-        self.places.append(place)
+        place = Place(step)
+        self._places.append(place)
         self._by_commit[step.id] = place
         if step.calls:
             self._ask(place, step.calls)
         if step.tool_call_id is not None:
             place.call = self._open_calls.answer(step.tool_call_id)
             if place.call:
+                place.call.results = place.call.results or []
                 place.call.results.append(place)
 
     def _edit(self, place: Place, step: Step) -> None:
         self._ask(place, [call for call in step.calls if call not in place.shown.calls])
         place.shown = step
-        place.changes.append(step)
+        place.changes = (*place.changes, step)
         self._by_commit[step.id] = place
 
     def _ask(self, place: Place, calls: Sequence[Sequence[str]]) -> None:
@@ -110,7 +120,7 @@ class Chain:
 
     def place(self, commit: Head) -> Place:
         """Where the commit stands, whether it was appended there or changed what stands there."""
-        place = self._by_commit.get(commit.id or 0)
+        place = self._by_commit.get(commit.id or 0) if self.places else None
         if place is None:
             raise EditError(f"commit {_hex(commit)} has no place in the history at this point")
         return place
@@ -118,11 +128,11 @@ class Chain:
     def changes(self, commit: Head) -> list[Step]:
         """What an undo of this commit voids: the change itself, or all changes of a message."""
         found = [step for step in self.steps if step.id == commit.id]
-        if not found:
+        if not found or not self.places:
             raise EditError(f"commit {_hex(commit)} is not in the history at this point")
         if commit.id in self._voided:
             raise EditError(f"commit {_hex(commit)} is undone already")
-        changes = found if found[0].links else self.place(commit).changes
+        changes = found if found[0].links else list(self.place(commit).changes)
         if not changes:
             raise EditError(f"nothing to restore: commit {_hex(commit)} was never changed")
         return changes
@@ -140,12 +150,21 @@ class Chain:
         index = self.steps.index(place.origin)
         return self.steps[index - 1] if index else None
 
-    def shown(self, start: int = 0) -> Iterator[tuple[Step, bool]]:
-        """What the model sees, from one place on, and whether it sees only a stand-in."""
-        for place in self.places[start:]:
-            if not place.is_hidden:
-                skipped = place.priority == Priority.SKIP and place.origin.role == "tool"
-                yield place.shown, skipped
+    def shown(self, start: int = 0) -> list[Step]:
+        """What the model sees, from one place on."""
+        if self._is_plain:
+            return self.steps[start:]
+        return [place.shown for place in self.places[start:] if not place.is_hidden]
+
+    def stand_ins(self) -> set[bytes]:
+        """Those of the shown whose content gives way to a stand-in."""
+        if self._is_plain:
+            return set()
+        return {place.shown.hash for place in self.places if place.is_skipped_result}
+
+    def count(self) -> int:
+        """How many places there are."""
+        return len(self.steps) if self._is_plain else len(self.places)
 
 
 def _hex(commit: Head) -> str:

@@ -38,7 +38,8 @@ class Transcript:
         self.commits += [step.hash for step in steps]
         self.generation_configs += [step.generation_config for step in steps]
         self.tokens += list(accumulate(tokens, initial=self.tokens[-1]))[1:]
-        self.sources += list(accumulate(steps, _joint_source, initial=self.sources[-1]))[1:]
+        sources = [step.token_source for step in steps]
+        self.sources += list(accumulate(sources, _joint_source, initial=self.sources[-1]))[1:]
 
     def dump(self, kind: type[Dump], size: int) -> tuple[Any, list[str]]:
         """The first messages for a provider, and what had to be repaired in them."""
@@ -51,8 +52,8 @@ class Transcript:
             return wire.dump(self.messages, size)
 
 
-def _joint_source(known: str, step: Step) -> str:
-    return step.token_source if known in ("", step.token_source) else "mixed"
+def _joint_source(known: str, source: str) -> str:
+    return known if known == source else "mixed" if known else source
 
 
 class _Wire:

@@ -66,26 +66,28 @@ def commit_hash(
     """The name of a commit: SHA-256 of its envelope as sorted JSON. Absent fields are omitted, so
     that a field which is added later changes no old hash."""
     if rest:
-        rest = {key: rest[key] for key in rest if _is_said(rest[key])}
-    if parent and content and not rest:  # most commits; written out, because every read verifies it
-        envelope = (
-            f'{{"content":"{content.hex()}","operation":"{operation}",'
-            f'"parent":"{parent.hex()}","role":"{role}"}}'
-        )
-    else:
-        fields = {
-            "operation": operation,
-            "parent": parent.hex() if parent else None,
-            "content": content.hex() if content else None,
-            "role": role,
-            **rest,
-        }
-        envelope = _encode_sorted({key: fields[key] for key in fields if fields[key] is not None})
+        rest = {key: value for key, value in rest.items() if _is_said(value)}
+    if operation == "append" and parent and content and not rest:
+        return append_hash(parent, content, role)
+    fields = {
+        "operation": operation,
+        "parent": parent.hex() if parent else None,
+        "content": content.hex() if content else None,
+        "role": role,
+        **rest,
+    }
+    envelope = _encode_sorted({key: fields[key] for key in fields if fields[key] is not None})
     return sha256(envelope.encode("ascii")).digest()
 
 
+def append_hash(parent: bytes, content: bytes, role: str | None) -> bytes:
+    """The same for the envelope that most commits have, because every read verifies it."""
+    envelope = '{"content":"%s","operation":"append","parent":"%s","role":"%s"}'
+    return sha256((envelope % (content.hex(), parent.hex(), role)).encode()).digest()
+
+
 def _is_said(value: Json) -> bool:
-    return value is not None and value is not False and value != []
+    return value is not None and value is not False
 
 
 def _checked(encode: Callable[[Json], str], value: Json) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from tract.chain import Chain
 from tract.context import CompiledContext, Transcript
 from tract.errors import CorruptError, ForgottenError
@@ -19,7 +21,7 @@ class History:
         self._store = store
         self._head = EMPTY
         self._chain = Chain()
-        self._messages: dict[bytes, Message] = {}
+        self._large: dict[bytes, Message] = {}
         self._transcript = Transcript()
         self._transcribed = 0
 
@@ -37,40 +39,46 @@ class History:
 
     def compile(self, head: Head) -> CompiledContext:
         chain = self.chain(head)
-        shown = list(chain.shown(self._transcribed))
-        self._transcript.extend(
-            [
-                _with_content(s, SKIPPED) if is_stand_in else self.message(s)
-                for s, is_stand_in in shown
-            ],
-            [step for step, _ in shown],
-            [len(SKIPPED) // 4 if is_stand_in else s.token_count for s, is_stand_in in shown],
-        )
-        self._transcribed = len(chain.places)
+        steps = chain.shown(self._transcribed)
+        messages = list(map(self.message, steps))
+        tokens = [step.token_count for step in steps]
+        left_out = chain.stand_ins()
+        for index, step in enumerate(steps if left_out else ()):
+            if step.hash in left_out:
+                messages[index] = replace(messages[index], content=SKIPPED)
+                tokens[index] = len(SKIPPED) // 4
+        self._transcript.extend(messages, steps, tokens)
+        self._transcribed = chain.count()
         return CompiledContext(self._transcript)
 
     def message(self, step: Step) -> Message:
-        """What the commit says, loaded once; a fixed text if it was forgotten."""
-        message = self._messages.get(step.hash)
+        """What the commit says; a fixed text if it was forgotten. Large ones are loaded once."""
+        if step.data is not None:
+            return self.load(step)
+        message = self._large.get(step.hash)
         if message is None:
             try:
                 message = self.load(step)
             except ForgottenError:
                 message = _tombstone(step)
-            self._messages[step.hash] = message
+            self._large[step.hash] = message
         return message
 
     def load(self, step: Step) -> Message:
         """What the commit says; an error if it was forgotten."""
         data = step.data if step.data is not None else self._store.content(step.blob_id or 0)
-        content = unpack_content(step.role or "", from_json(data))
-        message = _with_content(step, content)
+        content = from_json(data)
+        if isinstance(content, list):
+            content = unpack_content(step.role or "", content)
+        message = Message(
+            step.role or "", content, step.tool_call_id, step.name, step.is_error, step.origin
+        )
         if (step.calls or isinstance(content, tuple)) and not _has_its_calls(message, step):
             raise CorruptError(f"commit {step.hash.hex()}: its calls were altered")
         return message
 
     def _start_anew(self) -> None:
-        self._chain, self._head, self._messages = Chain(), EMPTY, {}
+        self._chain, self._head, self._large = Chain(), EMPTY, {}
         self._transcript, self._transcribed = Transcript(), 0
 
     def _extend(self, steps: list[Step]) -> None:
@@ -80,14 +88,9 @@ class History:
 
 def _tombstone(step: Step) -> Message:
     calls = [ToolCall(call_id, name) for call_id, name in step.calls]
-    return _with_content(step, (Text(FORGOTTEN), *calls) if calls else FORGOTTEN)
+    content = (Text(FORGOTTEN), *calls) if calls else FORGOTTEN
+    return Message(step.role or "", content, step.tool_call_id, step.name, step.is_error)
 
 
 def _has_its_calls(message: Message, step: Step) -> bool:
     return [[call.id, call.name] for call in message.tool_calls] == list(step.calls)
-
-
-def _with_content(step: Step, content: object) -> Message:
-    return Message(
-        step.role or "", content, step.tool_call_id, step.name, step.is_error, step.origin
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
@@ -224,11 +224,11 @@ class Tract:
 
     def _write_all(self, drafts: Sequence[Draft], parent: Commit | None) -> CommitInfo:
         """One commit after another; the last one is returned."""
-        with self.batch() if len(drafts) > 1 else nullcontext():
-            for draft in drafts[:-1]:
-                info = self._write(lambda head, draft=draft: draft, parent)  # type: ignore[misc]
-                parent = parent if parent is None else info
-            return self._write(lambda head: drafts[-1], parent)
+        if len(drafts) == 1:
+            return self._write(lambda head: drafts[0], parent)
+        with self.batch():
+            info = self._write_all(drafts[:-1], parent)
+            return self._write(lambda head: drafts[-1], None if parent is None else info)
 
     def _write(self, plan: Plan, parent: Commit | None = None) -> CommitInfo:
         """The only way into the database. The head is read inside the transaction."""
@@ -250,7 +250,7 @@ class Tract:
         digest = draft_hash(draft, expected.hash, content)
         for step in self._history.chain(head).steps:
             if step.hash == digest:
-                return self._store.info(step.id)
+                return self._store.info(Head(step.id, step.hash))
         raise ConflictError(
             f"branch {self._branch!r} stands at {_hex(head)}, not at {_hex(expected)}"
         )
@@ -279,7 +279,7 @@ class Tract:
         return self._store.log(self._head().id)
 
     def get_commit(self, commit: Commit) -> CommitInfo:
-        return self._store.info(self._resolve(commit).id)
+        return self._store.info(self._resolve(commit))
 
     def get_message(self, commit: Commit) -> Message:
         """What was committed, as a message."""
@@ -306,7 +306,7 @@ class Tract:
         target = self._resolve(commit)
         with self._store.lock:
             steps = self._history.chain(self._head()).versions(target)
-            return [self._store.info(step.id) for step in steps]
+            return [self._store.info(Head(step.id, step.hash)) for step in steps]
 
     def search(self, text: str, *, all_dialogs: bool = False) -> Iterator[care.Hit]:
         """Commits whose content has the text, whatever the case of its letters, newest first."""
@@ -381,13 +381,13 @@ class Tract:
         target = self._resolve(commit)
         care.forget(self._store, target)
         self._history = History(self._store)
-        return self._store.info(target.id)
+        return self._store.info(target)
 
     # Names
 
     def _head(self) -> Head:
         if self._detached:
-            return self._detached
+            return self._store.check_head(self.dialog, self._detached)
         head = self._store.branch(self.dialog, self._branch)
         if head is None and self._store.has_dialog(self.dialog):
             raise BranchNotFoundError(f"branch {self._branch!r} was deleted")

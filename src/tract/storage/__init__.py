@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tract.errors import InputError, NotFoundError
 from tract.storage.driver import Driver, Durability
-from tract.storage.migrations import known_migrations, migrate
+from tract.storage.migrations import known_migrations, migrate, schema_version
 from tract.storage.rows import draft_hash
 from tract.storage.sqlite import Sqlite
 from tract.storage.store import Store
@@ -25,7 +25,7 @@ def open_store(
         raise InputError(f"durability {durability!r} is none of {', '.join(DURABILITIES)}")
     driver = _driver(os.fspath(place), durability, create)
     try:
-        if not create and not driver.tables():
+        if not create and not schema_version(driver):
             raise NotFoundError("there is nothing in this database yet")
         migrate(driver, known_migrations())
     except BaseException:

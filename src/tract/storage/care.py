@@ -14,6 +14,7 @@ from tract.errors import (
     DialogNotFoundError,
     ForgottenError,
     InputError,
+    StorageError,
 )
 from tract.hashing import from_json
 from tract.model import Head, Message, spoken, unpack_content
@@ -62,25 +63,48 @@ class Hit(msgspec.Struct, frozen=True):
 
 def fsck(store: Store) -> Fsck:
     """Verify every commit, every content and every reference, in bounded memory."""
-    commits, problems = store.verify_commits()
-    contents = 0
+    counts = {"commits": 0, "contents": 0}
+    problems: list[str] = []
+    for check in (_integrity, _bad_commits, _bad_contents, _dangling):
+        try:
+            problems += check(store, counts)
+        except StorageError as error:  # a file so damaged that this cannot even be asked
+            problems.append(str(error))
+    return Fsck(problems=problems, **counts)
+
+
+def _integrity(store: Store, counts: dict[str, int]) -> list[str]:
+    return store.driver.integrity()
+
+
+def _bad_commits(store: Store, counts: dict[str, int]) -> list[str]:
+    counts["commits"], problems = store.verify_commits()
+    return problems
+
+
+def _bad_contents(store: Store, counts: dict[str, int]) -> list[str]:
+    problems = []
     for (blob_id,) in store.driver.run("SELECT id FROM blobs ORDER BY id"):
-        contents += 1
+        counts["contents"] += 1
         try:
             store.content(blob_id)
         except CorruptError as error:
             problems.append(str(error))
         except ForgottenError:
-            pass
-    return Fsck(commits, contents, [*store.driver.integrity(), *problems, *_dangling(store)])
+            continue
+    return problems
 
 
-def _dangling(store: Store) -> list[str]:
+def _dangling(store: Store, counts: dict[str, int]) -> list[str]:
     """Branches that point nowhere, and commits whose content is not there."""
     run = store.driver.run
     problems = [
         f"branch {unescape(name)!r} points to a commit that is not there"
         for (name,) in run(_DANGLING_BRANCHES)
+    ]
+    problems += [
+        f"dialog {unescape(name)!r} is checked out at a commit that is not there"
+        for (name,) in run(_DANGLING_CHECKOUTS)
     ]
     for (digest,) in run(_DANGLING_COMMITS):
         problems.append(f"commit {digest.hex()} has lost its content")
@@ -166,7 +190,8 @@ def backup(store: Store, path: str) -> None:
         else:
             _copy(store.driver, path)
     except BaseException:
-        Path(path).unlink(missing_ok=True)
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            Path(path + suffix).unlink(missing_ok=True)
         raise
 
 
@@ -225,8 +250,14 @@ def _snippet(store: Store, role: str, blob_id: int, wanted: str) -> str | None:
 
 
 _DANGLING_BRANCHES = """
-SELECT r.name FROM branches r LEFT JOIN commits c ON c.id = r.head_id AND c.hash = r.head_hash
-WHERE r.head_id IS NOT NULL AND c.id IS NULL"""
+SELECT r.name FROM branches r LEFT JOIN commits c
+    ON c.id = r.head_id AND c.hash = r.head_hash AND c.dialog_id = r.dialog_id
+WHERE (r.head_id IS NOT NULL OR r.head_hash IS NOT NULL) AND c.id IS NULL"""
+
+_DANGLING_CHECKOUTS = """
+SELECT d.name FROM dialogs d LEFT JOIN commits c
+    ON c.id = d.detached_id AND c.hash = d.detached_hash AND c.dialog_id = d.id
+WHERE (d.detached_id IS NOT NULL OR d.detached_hash IS NOT NULL) AND c.id IS NULL"""
 
 _DANGLING_COMMITS = """
 SELECT c.hash FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id

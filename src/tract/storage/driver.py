@@ -28,6 +28,7 @@ class Driver(ABC):
         self.durability = durability
         self.lock = threading.RLock()
         self.depth = 0  # of the transactions inside each other
+        self.was_writing = False  # when the process forked
         self._is_inherited = self._is_closed = False
         self._guarded(self._connect)
         _drivers.add(self)
@@ -69,6 +70,7 @@ class Driver(ABC):
         """A child must neither use nor close what it inherited; its parent goes on with it. The
         lock may have been held by a thread that is not in the child."""
         self.lock = threading.RLock()
+        self.was_writing = self.depth > 0
         self.depth = 0
         self._is_inherited = True
 
@@ -84,6 +86,10 @@ class Driver(ABC):
             action()
         except self.failure as error:
             raise self._typed(error) from error
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Settings that change the database itself; called once it is known to be ours."""
 
     @abstractmethod
     def begin(self) -> None: ...

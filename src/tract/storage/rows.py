@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
 from tract.errors import CorruptError
-from tract.hashing import Json, commit_hash, content_hash, from_json, to_json
+from tract.hashing import Json, append_hash, commit_hash, content_hash, from_json, to_json
 from tract.model import (
     CommitInfo,
     CommitOperation,
@@ -97,7 +98,7 @@ def commit_row(
         _stored_json(draft.metadata),
         _stored_json(draft.generation_config),
         *unhashed,
-        checksum(*unhashed),
+        commit_checksum(*unhashed),
     )
 
 
@@ -108,37 +109,29 @@ def blob_row(draft: Draft) -> BlobRow:
     piece = pack(data) if len(data) <= CHUNK_SIZE else Piece(content_hash(data), CHUNKED, b"")
     preview = escape(glance(message)) if len(data) > COMPRESS_ABOVE else None
     facts = (len(data), draft.token_count, draft.token_source, preview)
-    return BlobRow._make((*piece, *facts, checksum(*facts)))
+    return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts)))
 
 
 def tombstone(row: BlobRow) -> BlobRow:
     """The row of a content that was forgotten: its size stays, nothing that it said."""
     facts = (row.byte_size, 0, row.token_source, None)
-    return BlobRow(row.hash, FORGOTTEN, None, *facts, checksum(*facts))
+    return BlobRow(row.hash, FORGOTTEN, None, *facts, blob_checksum(FORGOTTEN, *facts))
 
 
 def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> bytes:
     """The name that the draft gets on this parent."""
     message = draft.message
-    rest: dict[str, Json] = {
+    said: dict[str, Json] = {
         "links": _links_json(draft.links),
         "message": draft.note,
         "metadata": draft.metadata,
         "generation_config": draft.generation_config,
     }
     if message is None:
-        return commit_hash(draft.operation.value, parent, **rest)
-    return commit_hash(
-        draft.operation.value,
-        parent,
-        content,
-        message.role,
-        tool_call_id=message.tool_call_id,
-        name=message.name,
-        is_error=message.is_error,
-        origin=message.origin,
-        **rest,
-    )
+        return commit_hash(draft.operation.value, parent, **said)
+    said["tool_call_id"], said["name"] = message.tool_call_id, message.name
+    said["is_error"], said["origin"] = message.is_error, message.origin
+    return commit_hash(draft.operation.value, parent, content, message.role, **said)
 
 
 # Reading commits for people
@@ -175,10 +168,19 @@ def verify(row: CommitRow, blob: BlobRow | None, parent: bytes | None, links: Li
     )
     if digest != row.hash:
         raise CorruptError(f"commit {row.hash.hex()} does not match its hash")
-    if row.checksum != checksum(row.usage, row.calls, row.created_at):
+    if row.checksum != commit_checksum(row.usage, row.calls, row.created_at):
         raise CorruptError(f"commit {row.hash.hex()}: calls, usage or time were altered")
-    if blob and blob.checksum != checksum(*blob[3:7]):
-        raise CorruptError(f"content {blob.hash.hex()}: size, tokens or preview were altered")
+    if blob:
+        verify_blob(blob)
+
+
+def verify_blob(blob: BlobRow) -> None:
+    if blob.checksum != blob_checksum(blob.codec, *blob[3:7]):
+        raise _altered(blob.hash)
+
+
+def _altered(content: bytes) -> CorruptError:
+    return CorruptError(f"content {content.hex()}: its codec, size, tokens or preview were altered")
 
 
 def info_of(
@@ -199,12 +201,8 @@ def info_of(
         tool_call_id=call_id,
         name=name,
         is_error=bool(row.is_error),
-        replaces=tuple(link.target_hash.hex() for link in links if link.kind == "replaces"),
-        marks=tuple(
-            Mark(link.target_hash.hex(), link.kind, link.value)
-            for link in links
-            if link.kind != "replaces"
-        ),
+        replaces=_replaced(links) if links else (),
+        marks=_marks(links) if links else (),
         message=_text(row.message),
         metadata=_derived(call_id, name, _json(row.calls)) | (_json(row.metadata) or {}),
         generation_config=_json(row.generation_config),
@@ -213,6 +211,18 @@ def info_of(
         byte_size=blob.byte_size if blob else 0,
         preview=glance(message) if message else _preview(row, blob) if blob else "",
         created_at=as_datetime(row.created_at),
+    )
+
+
+def _replaced(links: Links) -> tuple[str, ...]:
+    return tuple(link.target_hash.hex() for link in links if link.kind == "replaces")
+
+
+def _marks(links: Links) -> tuple[Mark, ...]:
+    return tuple(
+        Mark(link.target_hash.hex(), link.kind, link.value)
+        for link in links
+        if link.kind != "replaces"
     )
 
 
@@ -228,7 +238,7 @@ def _derived(call_id: str | None, name: str | None, calls: Json) -> dict[str, Js
 def _preview(row: CommitRow, blob: BlobRow) -> str:
     if blob.codec == FORGOTTEN:
         return "[forgotten]"
-    if blob.preview is not None or blob.payload is None:
+    if blob.preview is not None:
         return _text(blob.preview) or ""
     data = unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
     return glance(Message(row.role or "", unpack_content(row.role or "", from_json(data))))
@@ -238,27 +248,38 @@ def _preview(row: CommitRow, blob: BlobRow) -> str:
 
 
 STEP_COLUMNS = """
-    c.id, c.hash, c.operation, c.role, c.blob_id,
-    b.hash, b.codec, b.payload, b.byte_size, b.token_count, b.token_source,
+    c.id, c.hash, c.operation, c.role, c.blob_id, b.hash, b.codec, b.payload,
+    b.byte_size, b.token_count, b.token_source, b.preview, b.checksum,
     c.calls, c.tool_call_id, c.name, c.is_error, c.origin, c.message, c.metadata,
     c.generation_config"""
-
-NOTHING_ELSE = (None, None, None, 0, None, None, None, None)
-"""What most rows have from `calls` on."""
 
 
 def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]) -> list[Step]:
     """The commits of a chain in rows of STEP_COLUMNS, verified. Every cold start comes through
-    here once per message: what most rows do not have is looked at only in those that do."""
+    here once per message, so the usual row is dealt with on the spot."""
     steps = []
     for row in rows:
-        commit_id, digest, operation, role, blob_id, content, codec, payload, size = row[:9]
+        (
+            commit_id, digest, operation, role, blob_id, content, codec, payload,
+            byte_size, token_count, token_source, preview, checksum,
+            calls, call_id, name, is_error, origin, note, metadata, config,
+        ) = row  # fmt: skip
         data = None
-        if payload is not None and codec in READABLE:
-            data = unpack(content, codec, payload, size)
-        if operation == "append" and row[11:] == NOTHING_ELSE:
-            actual = commit_hash(operation, parent, content, role)
-            step = Step(commit_id, digest, operation, role, blob_id, data, row[9], row[10])
+        if content:
+            if checksum != blob_checksum(codec, byte_size, token_count, token_source, preview):
+                raise _altered(content)
+            if payload is not None and codec in READABLE:
+                data = unpack(content, codec, payload, byte_size)
+        if (
+            calls is call_id is name is origin is note is metadata is config is None
+            and not is_error
+            and operation == "append"
+            and parent
+        ):
+            actual = append_hash(parent, content, role)
+            step = Step(
+                commit_id, digest, operation, role, blob_id, data, token_count, token_source
+            )
         else:
             step, actual = _unusual_step(row, data, parent, links.get(commit_id, ()))
         if actual != digest:
@@ -273,7 +294,7 @@ def _unusual_step(
 ) -> tuple[Step, bytes]:
     """A step with more to it than a role and a content, and the hash that it must have."""
     commit_id, digest, operation, role, blob_id, content = row[:6]
-    calls, call_id, name, is_error, origin, note, metadata, config = row[11:]
+    calls, call_id, name, is_error, origin, note, metadata, config = row[13:]
     said = {
         "tool_call_id": _text(call_id),
         "name": _text(name),
@@ -297,7 +318,7 @@ def _unusual_step(
 
 
 def _links_json(links: Sequence[Link]) -> Json:
-    return [_link_json(link) for link in links]
+    return [_link_json(link) for link in links] if links else None
 
 
 def _link_json(link: Link) -> dict[str, str]:
@@ -305,21 +326,42 @@ def _link_json(link: Link) -> dict[str, str]:
     return named if link.value is None else {**named, "value": link.value}
 
 
-def checksum(*facts: object) -> int:
-    """For what no hash covers, so that a flipped bit is never returned."""
-    return crc32("|".join(map(str, facts)).encode("ascii"))
+def commit_checksum(usage: str | None, calls: str | None, created_at: int) -> int:
+    """For what the hash does not cover, so that a flipped bit is never returned."""
+    try:
+        return created_at ^ _text_sum(usage, calls)
+    except TypeError:  # a damaged column may have another type
+        return -1
+
+
+def blob_checksum(
+    codec: int, byte_size: int, token_count: int, token_source: str, preview: str | None
+) -> int:
+    # What is no number is nearly always the same, and its sum is remembered.
+    try:
+        return byte_size ^ token_count << 24 ^ _text_sum(codec, token_source, preview)
+    except TypeError:
+        return -1
+
+
+@lru_cache(1024)
+def _text_sum(*facts: object) -> int:
+    return crc32("|".join(map(str, facts)).encode("utf-8", "surrogatepass"))
 
 
 # Columns
 
 
+@lru_cache(1024)
 def escape(text: str) -> str:
     """Whatever a caller names is stored as the inside of an ASCII JSON string."""
     return to_json(text)[1:-1]
 
 
 def unescape(stored: str) -> str:
-    text: str = from_json(f'"{stored}"'.encode("ascii"))
+    text = _json(f'"{stored}"')
+    if not isinstance(text, str):
+        raise CorruptError(f"not a stored text: {stored!r:.80}")
     return text
 
 
@@ -336,7 +378,12 @@ def _stored_json(value: Json) -> str | None:
 
 
 def _json(stored: str | None) -> Json:
-    return None if stored is None else from_json(stored.encode("ascii"))
+    if stored is None:
+        return None
+    try:
+        return from_json(stored.encode("ascii"))
+    except (ValueError, AttributeError) as error:
+        raise CorruptError(f"not stored JSON: {stored!r:.80}") from error
 
 
 def now() -> int:
@@ -345,4 +392,7 @@ def now() -> int:
 
 
 def as_datetime(microseconds: int) -> datetime:
-    return datetime.fromtimestamp(microseconds / 1e6, UTC)
+    try:
+        return datetime.fromtimestamp(microseconds / 1e6, UTC)
+    except (ValueError, OverflowError, OSError, TypeError) as error:
+        raise CorruptError(f"not a stored time: {microseconds!r:.80}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sqlite3
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -51,7 +52,7 @@ _ERRORS: dict[str, tuple[type[StorageError], str]] = {
 
 
 class Sqlite(Driver):
-    words: ClassVar = {"{key}": "INTEGER PRIMARY KEY", "{bytes}": "BLOB"}
+    words: ClassVar = {"{key}": "INTEGER PRIMARY KEY", "{bytes}": "BLOB", "{lock}": ""}
     failure: ClassVar = binding.Error
 
     def _connect(self) -> None:
@@ -64,23 +65,27 @@ class Sqlite(Driver):
             check_same_thread=False,
             cached_statements=256,
         )
-        self._choose_journal()
         relaxed = self.durability == "relaxed"
         self.connection.execute(f"PRAGMA synchronous = {'NORMAL' if relaxed else 'FULL'}")
 
-    def _choose_journal(self) -> None:
-        wal = is_safe_for_wal(binding.sqlite_version_info)
-        try:
-            self.connection.execute(
-                f"PRAGMA journal_mode = {'WAL' if wal else 'DELETE'}"
-            ).fetchall()
-        except binding.OperationalError as error:
-            # A read-only file keeps the journal that it has, and can still be read.
-            if _name(error) != "SQLITE_READONLY":
-                raise
+    def prepare(self) -> None:
+        mode = "wal" if is_safe_for_wal(binding.sqlite_version_info) else "delete"
+        end = time.monotonic() + BUSY_SECONDS
+        while self.run("PRAGMA journal_mode")[0][0] not in (mode, "memory"):
+            try:
+                self.run(f"PRAGMA journal_mode = {mode}")
+            except ReadOnlyError:
+                return  # it keeps the journal that it has, and can still be read
+            except BusyError:  # here SQLite does not wait by itself
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
 
     def _fetch(self, sql: str, values: Sequence[object]) -> list[Row]:
-        rows: list[Row] = self.connection.execute(sql, values).fetchall()
+        try:
+            rows: list[Row] = self.connection.execute(sql, values).fetchall()
+        except UnicodeDecodeError as error:  # all our texts are ASCII
+            raise CorruptError(f"{self.place} is damaged: {error}") from error
         return rows
 
     def _fetch_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
@@ -112,11 +117,15 @@ class Sqlite(Driver):
             self._guarded(lambda: self._copy_to(path))
 
     def _copy_to(self, path: str) -> None:
+        # Through a connection of its own: what this one has not committed is not copied.
+        source = self.connection if self.place == ":memory:" else binding.connect(self.place)
         target = binding.connect(path)
         try:
-            self.connection.backup(target)
+            source.backup(target)
         finally:
             target.close()
+            if source is not self.connection:
+                source.close()
 
     def scrub(self) -> None:
         self.run("VACUUM")
@@ -131,6 +140,9 @@ class Sqlite(Driver):
         return [row[0] for row in self.run("PRAGMA integrity_check") if row[0] != "ok"]
 
     def _abandon(self) -> None:
+        if self.was_writing:
+            # Its lock is remembered in this process, where nobody can ever release it.
+            raise StorageError(f"the process forked while it wrote to {self.place}: use a new one")
         # SQLite forbids even to close an inherited connection, so it must outlive the interpreter.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
 
@@ -144,4 +156,6 @@ class Sqlite(Driver):
 
 def _name(error: Exception) -> str:
     """The primary code: SQLITE_READONLY for SQLITE_READONLY_DIRECTORY."""
+    if "disk is full" in str(error):  # the backup API gives no code
+        return "SQLITE_FULL"
     return "_".join((getattr(error, "sqlite_errorname", None) or "").split("_")[:2])

@@ -33,10 +33,13 @@ from tract.storage.rows import (
     tombstone,
     unescape,
     verify,
+    verify_blob,
 )
 
 LOG_PAGE = 500
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
+_HEAD = """r.head_id, r.head_hash, c.hash FROM branches r
+    LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id"""
 INLINE_BELOW = 4096
 """Contents up to this size are read together with their commits, larger ones when needed."""
 
@@ -47,6 +50,7 @@ class Store:
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self._run = driver.run
+        self._lock_branch = driver.translate(_LOCK_BRANCH)
 
     @property
     def lock(self) -> RLock:
@@ -77,34 +81,37 @@ class Store:
 
     def checked_out(self, dialog: str) -> tuple[str, Head | None] | None:
         """The branch on which the dialog was left, and the old commit if it was left on one."""
-        sql = """SELECT d.branch, c.id, c.hash FROM dialogs d
-                 LEFT JOIN commits c ON c.id = d.detached_id WHERE d.name = ?"""
-        for branch, commit_id, digest in self._run(sql, (escape(dialog),)):
-            return unescape(branch), Head(commit_id, digest) if commit_id else None
+        sql = "SELECT branch, detached_id, detached_hash FROM dialogs WHERE name = ?"
+        for branch, *head in self._run(sql, (escape(dialog),)):
+            return unescape(branch), Head(*head) if head != [None, None] else None
         return None
 
+    def check_head(self, dialog: str, head: Head) -> Head:
+        """Refuse what does not name a commit of this dialog."""
+        sql = f"SELECT hash FROM commits WHERE id = ? AND dialog_id = {_DIALOG}"
+        rows = self._run(sql, (head.id, escape(dialog)))
+        return _head(*head, rows[0][0] if rows else None)
+
     def check_out(self, dialog: str, branch: str, detached: Head | None) -> None:
-        sql = "UPDATE dialogs SET branch = ?, detached_id = ? WHERE name = ?"
-        self._run(sql, (escape(branch), detached and detached.id, escape(dialog)))
+        sql = "UPDATE dialogs SET branch = ?, detached_id = ?, detached_hash = ? WHERE name = ?"
+        self._run(sql, (escape(branch), *(detached or EMPTY), escape(dialog)))
 
     # Branches
 
     def branches(self, dialog: str) -> dict[str, Head]:
-        sql = f"""SELECT name, head_id, head_hash FROM branches WHERE dialog_id = {_DIALOG}
-                  ORDER BY name"""
-        return {unescape(name): Head(*head) for name, *head in self._run(sql, (escape(dialog),))}
+        sql = f"SELECT r.name, {_HEAD} WHERE r.dialog_id = {_DIALOG} ORDER BY r.name"
+        return {unescape(name): _head(*head) for name, *head in self._run(sql, (escape(dialog),))}
 
     def branch(self, dialog: str, name: str) -> Head | None:
-        sql = f"SELECT head_id, head_hash FROM branches WHERE dialog_id = {_DIALOG} AND name = ?"
-        rows = self._run(sql, (escape(dialog), escape(name)))
-        return Head(*rows[0]) if rows else None
+        sql = f"SELECT {_HEAD} WHERE r.dialog_id = {_DIALOG} AND r.name = ?"
+        for head in self._run(sql, (escape(dialog), escape(name))):
+            return _head(*head)
+        return None
 
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Head] | None:
         """The key of the dialog, and where the branch stands. Nobody else can move it until the
         transaction ends."""
-        sql = f"""UPDATE branches SET head_id = head_id WHERE dialog_id = {_DIALOG} AND name = ?
-                  RETURNING dialog_id, head_id, head_hash"""
-        for dialog_id, *head in self._run(sql, (escape(dialog), escape(name))):
+        for dialog_id, *head in self._run(self._lock_branch, (escape(dialog), escape(name))):
             return dialog_id, Head(*head)
         return None
 
@@ -118,11 +125,10 @@ class Store:
         self._run(sql, (escape(dialog), escape(name)))
 
     def _move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
-        """Compare and swap: whoever read the head outside the transaction cannot overwrite it."""
-        sql = """UPDATE branches SET head_id = ?, head_hash = ?
-                 WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? RETURNING 1"""
-        if not self._run(sql, (*new, dialog_id, escape(name), old.id or 0)):
-            raise ConflictError(f"branch {name!r} has moved")
+        """Compare and swap: whoever read the head outside the transaction cannot overwrite it,
+        and nothing is put on a head that is not what the branch says."""
+        if not self._run(_MOVE_BRANCH, (*new, dialog_id, escape(name), old.id or 0)):
+            raise CorruptError(f"branch {name!r} has moved, or points to a wrong commit")
 
     # Writing commits
 
@@ -140,7 +146,7 @@ class Store:
         else:  # an equal commit is there already, made on another branch
             sql = "SELECT id FROM commits WHERE dialog_id = ? AND hash = ?"
             commit_id = self._run(sql, (dialog_id, digest))[0][0]
-            info = self.info(commit_id)
+            info = self.info(Head(commit_id, digest))
         self._move_branch(dialog_id, branch, head, Head(commit_id, digest))
         return info
 
@@ -166,9 +172,7 @@ class Store:
     def erase(self, blob_id: int) -> None:
         """Turn a content into a tombstone."""
         self._run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
-        columns = ", ".join(BlobRow._fields)
-        row = BlobRow._make(self._run(f"SELECT {columns} FROM blobs WHERE id = ?", (blob_id,))[0])
-        self._run(_REWRITE_BLOB, (*tombstone(row)[1:], blob_id))
+        self._run(_REWRITE_BLOB, (*tombstone(self._blob(blob_id))[1:], blob_id))
 
     # Reading commits
 
@@ -183,13 +187,18 @@ class Store:
         rows = self._run(sql, (escape(dialog), low, high))
         if not rows:
             raise CommitNotFoundError(f"no commit {name} in this dialog")
+        if not all(row[1].hex().startswith(prefix) for row in rows):
+            raise CorruptError(f"the index of commits is damaged: {name} finds another one")
         if len(rows) > 1:
             some = ", ".join(row[1].hex()[: len(prefix) + 4] for row in rows)
             raise AmbiguousPrefixError(f"{name} names several commits: {some}")
         return Head(*rows[0])
 
-    def info(self, commit_id: int | None) -> CommitInfo:
-        return next(self.log(commit_id, page=1))
+    def info(self, commit: Head) -> CommitInfo:
+        info = next(self.log(commit.id, page=1))
+        if commit.hash is None or info.commit_hash != commit.hash.hex():
+            raise CorruptError(f"the index of commits is damaged at {info.commit_hash}")
+        return info
 
     def log(self, head_id: int | None, page: int = LOG_PAGE) -> Iterator[CommitInfo]:
         """Newest first, a page at a time; what is appended meanwhile does not matter."""
@@ -210,12 +219,18 @@ class Store:
         if known.id and (not rows or rows.pop(0)[:2] != known):
             return None
         links = self._links([row[0] for row in rows if row[2] != "append"])
-        return steps_of(rows, known.hash, links)
+        steps = steps_of(rows, known.hash, links)
+        if not steps or steps[-1].hash != head.hash:
+            raise CorruptError(f"a commit is missing: key {head.id}")
+        return steps
 
     def step(self, commit: Head) -> Step:
         """One commit, as a step of its chain."""
-        (row,) = self._run(_STEP, (commit.id,))
-        return steps_of([row[:-1]], row[-1], self._links([row[0]]))[0]
+        for row in self._run(_STEP, (commit.id,)):
+            if row[1] != commit.hash:
+                raise CorruptError(f"the index of commits is damaged at {row[1].hex()}")
+            return steps_of([row[:-1]], row[-1], self._links([row[0]]))[0]
+        raise CorruptError(f"a commit is missing: key {commit.id}")
 
     def _links(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
         """The links of these commits, and perhaps of others."""
@@ -242,16 +257,19 @@ class Store:
 
     def content(self, blob_id: int) -> bytes:
         """The whole content, verified; a large one chunk by chunk."""
-        sql = "SELECT hash, codec, payload, byte_size FROM blobs WHERE id = ?"
-        rows = self._run(sql, (blob_id,))
-        if not rows:
-            raise CorruptError(f"a content is missing: key {blob_id}")
-        digest, codec, payload, byte_size = rows[0]
-        if codec == FORGOTTEN:
-            raise ForgottenError(f"content {digest.hex()} was forgotten")
-        if codec == CHUNKED:
-            return unpack(digest, PLAIN, b"".join(self._chunks(blob_id)), byte_size)
-        return unpack(digest, codec, payload, byte_size)
+        blob = self._blob(blob_id)
+        verify_blob(blob)
+        if blob.codec == FORGOTTEN:
+            raise ForgottenError(f"content {blob.hash.hex()} was forgotten")
+        if blob.codec == CHUNKED:
+            return unpack(blob.hash, PLAIN, b"".join(self._chunks(blob_id)), blob.byte_size)
+        return unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
+
+    def _blob(self, blob_id: int) -> BlobRow:
+        sql = f"SELECT {', '.join(BlobRow._fields)} FROM blobs WHERE id = ?"
+        for row in self._run(sql, (blob_id,)):
+            return BlobRow._make(row)
+        raise CorruptError(f"a content is missing: key {blob_id}")
 
     def _chunks(self, blob_id: int) -> Iterator[bytes]:
         sql = "SELECT hash, codec, payload FROM chunks WHERE blob_id = ? AND position = ?"
@@ -276,6 +294,15 @@ def _dialog(row: Row) -> DialogInfo:
     )
 
 
+def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> Head:
+    """A pointer that was read together with the commit that it points to."""
+    if digest != actual or (commit_id is None) != (digest is None):
+        raise CorruptError(
+            f"a branch or a checkout points to a wrong commit: key {commit_id!r:.80}"
+        )
+    return Head(commit_id, digest)
+
+
 def _info(row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo:
     commit, blob = split(row)
     verify(commit, blob, parent, links)
@@ -285,6 +312,17 @@ def _info(row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo
 def _marks(columns: tuple[str, ...]) -> str:
     return f"({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
 
+
+_LOCK_BRANCH = """
+SELECT r.dialog_id, r.head_id, r.head_hash FROM branches r JOIN dialogs d ON d.id = r.dialog_id
+WHERE d.name = ? AND r.name = ? {lock}"""
+
+_MOVE_BRANCH = """
+UPDATE branches SET head_id = ?, head_hash = ?
+WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
+    head_id IS NULL OR head_hash = (
+        SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))
+RETURNING 1"""
 
 _INSERT_BLOB = f"""
 INSERT INTO blobs {_marks(BlobRow._fields)} ON CONFLICT (hash) DO NOTHING RETURNING id"""

@@ -11,6 +11,7 @@ CREATE TABLE dialogs (
     name TEXT NOT NULL UNIQUE,
     branch TEXT NOT NULL,
     detached_id BIGINT,
+    detached_hash {bytes},
     created_at BIGINT NOT NULL
 );
 

@@ -26,23 +26,27 @@ def known_migrations() -> tuple[Migration, ...]:
 def migrate(driver: Driver, migrations: Sequence[Migration]) -> None:
     """Bring the database to the newest version, or leave it exactly as it was."""
     newest = migrations[-1].version
-    version = _version(driver)
-    if version == newest:
-        return
+    version = schema_version(driver)
     if version > newest:
         raise SchemaError(
             f"the database has schema {version}, this tract knows {newest}: upgrade tract-context"
         )
-    if version and isinstance(driver, Sqlite) and driver.place != ":memory:":
-        driver.backup(f"{driver.place}.schema-{version}.bak")
-    _apply(driver, migrations)
+    if 0 < version < migrations[0].version:
+        raise SchemaError(f"schema {version} is older than any that this tract can migrate")
+    driver.prepare()
+    if version < newest:
+        with driver.transaction(alone=True):
+            _apply(driver, migrations)
 
 
-def _version(driver: Driver) -> int:
+def schema_version(driver: Driver) -> int:
     """0 for an empty database; anything that is not ours is refused."""
     tables = driver.tables()
     if "tract_schema" in tables:
-        return int(driver.run("SELECT version FROM tract_schema")[0][0])
+        rows = driver.run("SELECT version FROM tract_schema")
+        if len(rows) != 1 or not isinstance(rows[0][0], int):
+            raise SchemaError("the database does not say which schema it has")
+        return rows[0][0]
     if tables & {"dialogs", "blobs", "commits", "branches"} or (
         tables and isinstance(driver, Sqlite)
     ):
@@ -51,18 +55,16 @@ def _version(driver: Driver) -> int:
 
 
 def _apply(driver: Driver, migrations: Sequence[Migration]) -> None:
-    driver.begin_alone()
-    try:
-        version = _version(driver)  # another process may have been faster
-        for migration in migrations:
-            if migration.version > version:
-                for statement in _statements(driver.translate(migration.sql)):
-                    driver.run(statement)
-        driver.run("UPDATE tract_schema SET version = ?", (migrations[-1].version,))
-        driver.commit()
-    except BaseException:
-        driver.rollback()
-        raise
+    version = schema_version(driver)  # another process may have been faster
+    if version == migrations[-1].version:
+        return
+    if version and isinstance(driver, Sqlite) and driver.place != ":memory:":
+        driver.backup(f"{driver.place}.schema-{version}.bak")
+    for migration in migrations:
+        if migration.version > version:
+            for statement in _statements(driver.translate(migration.sql)):
+                driver.run(statement)
+    driver.run("UPDATE tract_schema SET version = ?", (migrations[-1].version,))
 
 
 def _statements(sql: str) -> list[str]:
