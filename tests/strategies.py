@@ -78,7 +78,7 @@ def tidy_histories(draw: st.DrawFn) -> list[Message]:
 # Messages in a provider's own words, with keys that nobody models.
 
 unknown_keys = st.dictionaries(
-    st.sampled_from(["x_trace", "cache_control", "citations", "zz"]),
+    st.sampled_from(["x_trace", "citations", "zz"]),
     json_values,
     max_size=2,
 )

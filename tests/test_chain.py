@@ -196,7 +196,7 @@ def test_what_cannot_be_restored() -> None:
 def test_a_mark_has_no_place() -> None:
     build = ChainBuilder()
     mark = build.mark(build.append(), SKIP)
-    with pytest.raises(EditError, match="no place"):
+    with pytest.raises(EditError, match="is a mark"):
         fold(build).place(mark)
 
 

@@ -173,7 +173,8 @@ def test_the_tables_are_the_real_ones(tmp_path: Path) -> None:
 def columns_of(database: Path) -> dict[str, list[str]]:
     connection = binding.connect(database)
     try:
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        tables = connection.execute(sql)
         return {
             table: [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
             for (table,) in tables.fetchall()

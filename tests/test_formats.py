@@ -349,7 +349,6 @@ def assert_taken_or_refused(attempt: Callable[[Tract], object]) -> None:
 
 
 BAD_ANSWERS: list[Any] = [
-    None,
     5,
     [],
     {},

@@ -398,3 +398,51 @@ def test_a_skipped_result_that_came_without_content_shows_the_stand_in() -> None
         t.annotate(result, "skip")
         (sent,) = t.compile().to_anthropic()["messages"][2]["content"]
         assert sent["content"] == SKIPPED
+
+
+def test_a_text_behind_a_call_goes_before_it() -> None:
+    """The provider refuses it where it is: the results must follow the call directly."""
+    call = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
+    text = {"type": "text", "text": "after"}
+    with Tract.open() as t:
+        t.user("hi")
+        t.commit({"role": "assistant", "content": [call, text]})
+        t.tool_result("c1", "f", "x")
+        context = t.compile()
+        assert context.to_anthropic()["messages"][1]["content"] == [text, call]
+        assert any("behind a call" in note for note in context.notes)
+
+
+def test_a_breakpoint_that_moves_along_leaves_at_most_four() -> None:
+    def said(text: str) -> dict[str, Any]:
+        mark = {"type": "ephemeral"}
+        return {"role": "user", "content": [{"type": "text", "text": text, "cache_control": mark}]}
+
+    with Tract.open() as t:
+        for turn in range(7):
+            t.commit(said(f"question {turn}"))
+            t.assistant("answer")
+            messages = t.compile().to_anthropic()["messages"]
+            marked = [m["content"][0]["text"] for m in messages if "cache_control" in str(m)]
+            assert marked == [f"question {n}" for n in range(turn + 1)][-4:]
+        t.system([{"type": "text", "text": "be brief", "cache_control": {"type": "ephemeral"}}])
+        assert str(t.compile().to_anthropic()).count("cache_control") == 4
+
+
+def test_a_list_of_things_that_have_a_type_is_not_taken_for_blocks() -> None:
+    listing = [{"type": "image", "name": "logo.png"}, {"type": "document", "owner": "bob"}]
+    with Tract.open() as t:
+        t.user("list")
+        t.assistant(tool_calls=[{"id": "c", "name": "ls", "arguments": {}}])
+        t.tool_result("c", "ls", listing)
+        context = t.compile()
+        (result,) = context.to_anthropic()["messages"][2]["content"]
+        assert json.loads(result["content"]) == listing
+        assert json.loads(context.to_openai()[2]["content"]) == listing
+
+
+def test_what_one_provider_is_not_shown_is_noted() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "x", "data": "AA=="}}
+    with Tract.open() as t:
+        t.user([{"type": "text", "text": "look"}, image])
+        assert t.compile().notes == ["image is not shown to openai"]

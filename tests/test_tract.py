@@ -6,6 +6,8 @@ import itertools
 import json
 import subprocess
 import sys
+import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -757,3 +759,89 @@ def test_the_model_given_at_opening_is_kept() -> None:
     llm = object()
     with Tract.open(llm=llm) as t:
         assert t.llm is llm
+
+
+def test_recorders_at_the_same_moment_record_a_history_once(db: str) -> None:
+    history = [{"role": "user", "content": f"message {n}"} for n in range(5)]
+
+    def record() -> None:
+        with Tract.open(db) as t:
+            for size in range(1, 6):
+                t.record(history[:size])
+
+    threads = [threading.Thread(target=record) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with Tract.open(db) as t:
+        assert list(t.branches()) == ["main"]
+        assert [m.content for m in t.compile().messages] == [m["content"] for m in history]
+
+
+def test_a_dialog_that_was_made_again_is_read_again(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db) as admin:
+        t.user("hello")
+        large = "x" * 10_000
+        t.user(large)
+        t.compile()
+        admin.delete_dialog("default")
+        with Tract.open(db, dialog="other") as other:
+            other.user("something else, so that keys move")
+        admin.user("hello")
+        admin.user(large)
+        assert [m.content for m in t.compile().messages] == ["hello", large]
+
+
+def test_a_message_of_thousands_of_results(t: Tract) -> None:
+    blocks = [{"type": "tool_result", "tool_use_id": f"c{n}", "content": "x"} for n in range(2_000)]
+    info = t.commit({"role": "user", "content": blocks}, parent=ROOT)
+    assert info.tool_call_id == "c1999"
+    assert len(list(t.log())) == 2_000
+
+
+def test_an_edit_inherits_the_call_that_it_answers(t: Tract) -> None:
+    t.assistant(tool_calls=[{"id": "c", "name": "run", "arguments": {}}])
+    result = t.tool_result("c", "run", "long", is_error=True)
+    t.commit({"role": "tool", "content": "short"}, edit=result)
+    message = t.compile().messages[-1]
+    assert (message.tool_call_id, message.name, message.content) == ("c", "run", "short")
+    assert message.is_error
+
+
+def test_an_answer_without_a_text_and_a_response_with_calls_beside_it(t: Tract) -> None:
+    t.assistant(None, tool_calls=[{"id": "c", "name": "run", "arguments": {}}])
+    assert [call.name for call in t.compile().messages[0].tool_calls] == ["run"]
+    with pytest.raises(InputError, match="alone"):
+        t.assistant({"role": "assistant", "content": "x"}, tool_calls=[])
+
+
+def test_work_on_a_branch_that_somebody_deleted_can_be_named(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db) as other:
+        t.user("one")
+        t.branch("x")
+        t.checkout("x")
+        info = t.user("two")
+        other.checkout("main")
+        other.delete_branch("x")
+        with pytest.raises(BranchNotFoundError, match="x"):
+            t.user("three")
+        t.branch("rescued", at=info)
+        t.checkout("rescued")
+        assert [m.content for m in t.compile().messages] == ["one", "two"]
+
+
+@pytest.mark.parametrize("name", ["", " ", "-d", "HEAD", "a\nb", "x" * 201, 5])
+def test_names_that_nobody_could_use(t: Tract, name: Any) -> None:
+    t.user("one")
+    with pytest.raises(InputError):
+        t.branch(name)
+
+
+def test_notes_of_any_length_are_not_kept_in_memory(t: Tract) -> None:
+    tracemalloc.start()
+    for n in range(8):
+        t.user("x", message=f"{n}" * 1_000_000)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 4_000_000

@@ -69,14 +69,19 @@ class Chain:
 
     @property
     def places(self) -> list[Place]:
-        """Where every message stands. A plain chain needs none of them to be shown."""
+        """Where every message stands."""
+        self._fold()
+        return self._places
+
+    def _fold(self) -> None:
+        """Put the steps that came since the last time in their places. A plain chain can be shown
+        without."""
         if self._placed < len(self.steps):
             if not self._placed:
                 self._voided = voided(self.steps)
             for step in self.steps[self._placed :]:
                 self._apply(step)
             self._placed = len(self.steps)
-        return self._places
 
     def _apply(self, step: Step) -> None:
         if step.id in self._voided:
@@ -120,15 +125,17 @@ class Chain:
 
     def place(self, commit: Head) -> Place:
         """Where the commit stands, whether it was appended there or changed what stands there."""
-        place = self._by_commit.get(commit.id or 0) if self.places else None
+        self._fold()
+        place = self._by_commit.get(commit.id or 0)
         if place is None:
-            raise EditError(f"commit {_hex(commit)} has no place in the history at this point")
+            raise EditError(f"commit {_hex(commit)} is a mark, or not in the history at this point")
         return place
 
     def changes(self, commit: Head) -> list[Step]:
         """What an undo of this commit voids: the change itself, or all changes of a message."""
+        self._fold()
         found = [step for step in self.steps if step.id == commit.id]
-        if not found or not self.places:
+        if not found:
             raise EditError(f"commit {_hex(commit)} is not in the history at this point")
         if commit.id in self._voided:
             raise EditError(f"commit {_hex(commit)} is undone already")

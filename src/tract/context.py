@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import accumulate
 from threading import Lock
 from typing import Any, Protocol
 
@@ -13,11 +12,16 @@ from tract.shape import Arrangement
 
 
 class Dump(Protocol):
-    """A provider's messages, made one by one."""
+    """A provider's messages, made one by one, with notes on what it is not given as it was."""
+
+    notes: list[str]
 
     def feed(self, message: Message) -> None: ...
 
     def finish(self, tail: Iterable[Message] = ()) -> Any: ...
+
+
+DUMPS: tuple[type[Dump], ...] = (openai_chat.Dump, anthropic.Dump)
 
 
 class Transcript:
@@ -26,20 +30,21 @@ class Transcript:
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
-        self.commits: list[bytes] = []
-        self.generation_configs: list[dict[str, Json] | None] = []
-        self.tokens: list[int] = [0]
-        self.sources: list[str] = [""]
+        self.steps: list[Step] = []
+        self.token_count = 0
+        self.token_source = ""
         self._lock = Lock()
         self._wires: dict[type[Dump], _Wire] = {}
 
     def extend(self, messages: list[Message], steps: list[Step], tokens: list[int]) -> None:
+        sources = {step.token_source for step in steps}
+        if self.steps:
+            sources.add(self.token_source)
         self.messages += messages
-        self.commits += [step.hash for step in steps]
-        self.generation_configs += [step.generation_config for step in steps]
-        self.tokens += list(accumulate(tokens, initial=self.tokens[-1]))[1:]
-        sources = [step.token_source for step in steps]
-        self.sources += list(accumulate(sources, _joint_source, initial=self.sources[-1]))[1:]
+        self.steps += steps
+        self.token_count += sum(tokens)
+        if sources:
+            self.token_source = sources.pop() if len(sources) == 1 else "mixed"
 
     def dump(self, kind: type[Dump], size: int) -> tuple[Any, list[str]]:
         """The first messages for a provider, and what had to be repaired in them."""
@@ -50,10 +55,6 @@ class Transcript:
             if size == len(self.messages):
                 self._wires[kind] = wire
             return wire.dump(self.messages, size)
-
-
-def _joint_source(known: str, source: str) -> str:
-    return known if known == source else "mixed" if known else source
 
 
 class _Wire:
@@ -78,7 +79,7 @@ class _Wire:
             self._dump.feed(message)
         self._dumped = len(arrangement.messages)
         tail, notes = arrangement.ending()
-        return self._dump.finish(tail), [*arrangement.notes, *notes]
+        return self._dump.finish(tail), [*arrangement.notes, *notes, *self._dump.notes]
 
 
 class CompiledContext:
@@ -87,8 +88,8 @@ class CompiledContext:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self.commit_count = len(transcript.messages)
-        self.token_count = transcript.tokens[-1]
-        self.token_source = transcript.sources[-1]
+        self.token_count = transcript.token_count
+        self.token_source = transcript.token_source
 
     def __repr__(self) -> str:
         return (
@@ -103,11 +104,11 @@ class CompiledContext:
     @property
     def commit_hashes(self) -> list[str]:
         """For each message the commit whose content it shows."""
-        return [commit.hex() for commit in self._transcript.commits[: self.commit_count]]
+        return [step.hash.hex() for step in self._transcript.steps[: self.commit_count]]
 
     @property
     def generation_configs(self) -> list[dict[str, Json] | None]:
-        return self._transcript.generation_configs[: self.commit_count]
+        return [step.generation_config for step in self._transcript.steps[: self.commit_count]]
 
     @property
     def tools(self) -> list[dict[str, Json]]:
@@ -115,8 +116,10 @@ class CompiledContext:
 
     @property
     def notes(self) -> list[str]:
-        """What had to be repaired so that a provider takes the messages."""
-        return self._transcript.dump(openai_chat.Dump, self.commit_count)[1]
+        """What had to be repaired so that the providers take the messages, and what one of them
+        is not shown."""
+        dumps = (self._transcript.dump(kind, self.commit_count) for kind in DUMPS)
+        return list(dict.fromkeys(note for _, notes in dumps for note in notes))
 
     def to_dicts(self) -> list[dict[str, Json]]:
         """The messages as plain dicts: the chat form, which most libraries understand."""

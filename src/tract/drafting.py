@@ -44,7 +44,7 @@ def edited(place: Place, old: Message, new: Message, about: About, tokens: Token
     answers stay, unless the edit says otherwise."""
     if new.role != old.role:
         raise RoleError(f"a {old.role} message cannot become a {new.role} message")
-    if new.tool_call_id != old.tool_call_id:
+    if (new.tool_call_id or old.tool_call_id) != old.tool_call_id:
         raise EditError(
             f"the result of call {old.tool_call_id!r} cannot answer {new.tool_call_id!r}"
         )

@@ -14,7 +14,7 @@ from hashlib import sha256
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
-from tract.errors import NotJsonError
+from tract.errors import CorruptError, NotJsonError
 
 Json = Any
 """A value that JSON can hold: str, int, float, bool, None, and lists and dicts of them."""
@@ -48,7 +48,10 @@ def from_json(data: bytes) -> Json:
 
 
 def content_hash(data: bytes) -> bytes:
-    return sha256(data).digest()
+    try:
+        return sha256(data).digest()
+    except TypeError:  # a damaged row may hold something else
+        raise CorruptError(f"a content is no bytes but {type(data).__name__}") from None
 
 
 def hash_tool_schema(schema: dict[str, Json]) -> str:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from tract.chain import Place
+from tract.chain import Chain, Place
 from tract.formats import START, as_sent, parsed
 from tract.hashing import to_sorted_json
 from tract.model import Block, Json, Message, Priority, Raw, Step, Text, ToolCall
-from tract.shape import NO_RESULT, SKIPPED, quoted
+from tract.shape import FORGOTTEN, NO_RESULT, SKIPPED, quoted
 
 Load = Callable[[Step], Message]
 Atom = tuple[str, str, str]
@@ -27,24 +27,46 @@ class Alignment(NamedTuple):
     """The place from which on something else is recorded; None when nothing is."""
 
 
-def align(given: Sequence[Message], places: Sequence[Place], load: Load) -> Alignment:
-    """Walk both in step, block by block: providers join messages. A place is matched by any
-    version of it in any form in which it was ever sent, and passed over when the other side need
-    not know it: a hidden message, a system text that is kept elsewhere."""
+def align(given: Sequence[Message], chain: Chain, load: Load) -> Alignment:
+    """Walk both in step, in the order in which messages came or in the one in which they are
+    sent, where each result is right behind its call."""
+    found = _walk(given, chain.places, load)
+    if found.differs_at is not None:
+        as_sent = _walk(given, _results_behind_calls(chain.places), load)
+        if as_sent.differs_at is None:
+            return as_sent
+    return found
+
+
+def _results_behind_calls(places: Sequence[Place]) -> list[Place]:
+    return [member for place in places if place.call is None for member in place.turn]
+
+
+def _walk(given: Sequence[Message], places: Sequence[Place], load: Load) -> Alignment:
+    """Block by block, because providers join messages. A place is matched by any version of it in
+    any form in which it was ever sent, and passed over when the other side need not know it: a
+    hidden message, a system text that is kept elsewhere."""
     stream = Stream(given)
     stream.skip_stand_ins()
     for place in places:
         if stream.has_ended():
             return Alignment((), None)
-        if any(stream.take(form) for form in _forms(place, load)):
+        if _take(stream, place, load):
             continue
         if place.is_hidden or (place.origin.role == "system" and stream.role != "system"):
             continue
         stream.skip_stand_ins()
-        if not any(stream.take(form) for form in _forms(place, load)):
+        if not _take(stream, place, load):
             return Alignment(stream.rest(), None if stream.has_ended() else place)
     stream.skip_stand_ins()
     return Alignment(stream.rest(), None)
+
+
+def _take(stream: Stream, place: Place, load: Load) -> bool:
+    if any(stream.take(form) for form in _forms(place, load)):
+        return True
+    # What was forgotten cannot be compared; that something of its role is there must do.
+    return load(place.shown).text == FORGOTTEN and stream.take_any(place.origin.role or "")
 
 
 class Stream:
@@ -76,6 +98,13 @@ class Stream:
         elif message < len(self._messages) and block == len(self._atoms[message]) > 0:
             message, block = message + 1, 0
         self._message, self._block = message, block
+        return True
+
+    def take_any(self, role: str) -> bool:
+        """Whether a whole message of this role comes next; then it is behind us."""
+        if self.has_ended() or self._block or self.role != role:
+            return False
+        self._message += 1
         return True
 
     def _at_atom(self, message: int, block: int) -> tuple[int, int]:

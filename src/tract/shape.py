@@ -71,7 +71,7 @@ class Arrangement:
             self.rewrites += 1
             del self._notes[note]
         elif any(_is_same(result, other) for other in self._answered[call_id]):
-            self._note(f"left out a second, equal result of call {call_id!r}")
+            self._note(f"left out a second, equal result of call {call_id!r:.80}")
         else:
             self._strays.append(result)
 
@@ -91,11 +91,11 @@ class Arrangement:
 
 
 def _note_open(call: ToolCall) -> str:
-    return f"call {call.id!r} of {call.name} has no result"
+    return f"call {call.id!r:.80} of {call.name:.80} has no result"
 
 
 def _note_stray(result: Message) -> str:
-    return f"a result has no open call: {result.tool_call_id!r}"
+    return f"a result has no open call: {result.tool_call_id!r:.80}"
 
 
 def no_result(call: ToolCall) -> Message:

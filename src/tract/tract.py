@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
 from tract import drafting
+from tract.chain import Chain
 from tract.context import CompiledContext
 from tract.errors import (
     BranchNotFoundError,
@@ -18,7 +21,14 @@ from tract.errors import (
     EditError,
     InputError,
 )
-from tract.formats import given_content, load_answer, load_calls, load_message
+from tract.formats import (
+    as_dict,
+    given_content,
+    load_answer,
+    load_calls,
+    load_history,
+    load_message,
+)
 from tract.hashing import content_hash
 from tract.history import History
 from tract.model import (
@@ -33,7 +43,7 @@ from tract.model import (
     Message,
     Priority,
 )
-from tract.recording import align
+from tract.recording import Alignment, align
 from tract.storage import Store, care, draft_hash, open_store
 from tract.tokens import TokenCounter, token_counter
 
@@ -86,6 +96,8 @@ class Tract:
         `tokens` names a token counter. With `create=False` nothing new is made.
         """
         check_name("dialog", dialog)
+        if not os.fspath(path_or_url):
+            raise InputError("a database needs a place: a path, a URL or :memory:")
         store = open_store(path_or_url, durability=durability, create=create)
         try:
             if not create and not store.has_dialog(dialog):
@@ -140,13 +152,13 @@ class Tract:
         drafts = [drafting.appended(item, about, self._tokens) for item in given]
         return self._write_all(drafts, parent)
 
-    def system(self, text: str, **options: Unpack[CommitOptions]) -> CommitInfo:
-        """Add an instruction."""
-        return self.commit(Message("system", text), **options)
+    def system(self, text: str | list[Json], **options: Unpack[CommitOptions]) -> CommitInfo:
+        """Add an instruction: a text, or blocks in a provider's words."""
+        return self.commit(spoken_by("system", text), **options)
 
-    def user(self, text: str, **options: Unpack[CommitOptions]) -> CommitInfo:
-        """Add what the user says."""
-        return self.commit(Message("user", text), **options)
+    def user(self, text: str | list[Json], **options: Unpack[CommitOptions]) -> CommitInfo:
+        """Add what the user says: a text, or blocks in a provider's words."""
+        return self.commit(spoken_by("user", text), **options)
 
     def assistant(
         self,
@@ -156,8 +168,10 @@ class Tract:
         **options: Unpack[CommitOptions],
     ) -> CommitInfo:
         """Add an answer: a text with calls, or a response as an SDK gave it, object or dict."""
-        if isinstance(text, str):
-            return self.commit(drafting.answer(text, load_calls(tool_calls)), **options)
+        if text is None or isinstance(text, str):
+            return self.commit(drafting.answer(text or "", load_calls(tool_calls)), **options)
+        if tool_calls is not None:
+            raise InputError("a response has its own calls: give it alone")
         answer = load_answer(text)
         options.setdefault("usage", answer.usage)
         metadata = options.get("metadata") or {}
@@ -197,19 +211,34 @@ class Tract:
 
         return self._write(plan)
 
-    def record(self, messages: Sequence[Message | dict[str, Json]]) -> list[CommitInfo]:
-        """Append what is new of a full history. Where it differs from what is recorded, it goes on
-        on a new branch. Returns the new commits."""
-        if not isinstance(messages, list | tuple):
-            raise InputError(f"a history is a list of messages, not {type(messages).__name__}")
-        given = [message for item in messages for message in load(item)]
+    def record(
+        self, messages: Sequence[Message | dict[str, Json]] | dict[str, Json]
+    ) -> list[CommitInfo]:
+        """Append what is new of a full history: a list of messages, or a request with `messages`
+        and perhaps `system`. Where it differs from what is recorded, it goes on on a new branch.
+        Returns the new commits."""
+        given = [message for item in load_history(messages) for message in load(item)]
         with self.batch():
-            chain = self._history.chain(self._head())
-            new, differs_at = align(given, chain.places, self._history.message)
-            if differs_at is not None:
-                before = chain.before(differs_at)
-                self._branch_off(Head(before.id, before.hash) if before else EMPTY)
-            return [self.commit(item) for item in new]
+            _, head = self._lock_branch()
+            chain = self._history.chain(head)
+            found = align(given, chain, self._history.message)
+            if found.differs_at is not None:
+                found = self._go_where_it_goes_on(given, found, chain)
+            return [self.commit(item) for item in found.new]
+
+    def _go_where_it_goes_on(
+        self, given: list[Message], found: Alignment, chain: Chain
+    ) -> Alignment:
+        """To the branch that has this history already, else to a new one where it differs."""
+        for name, head in self._store.branches(self.dialog).items():
+            other = History(self._store)
+            known = align(given, other.chain(head), other.message)
+            if known.differs_at is None and len(known.new) < len(given):
+                self._go_to(name, None)
+                return known
+        before = chain.before(found.differs_at) if found.differs_at else None
+        self._branch_off(Head(before.id, before.hash) if before else EMPTY)
+        return found
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -227,8 +256,10 @@ class Tract:
         if len(drafts) == 1:
             return self._write(lambda head: drafts[0], parent)
         with self.batch():
-            info = self._write_all(drafts[:-1], parent)
-            return self._write(lambda head: drafts[-1], None if parent is None else info)
+            for draft in drafts[:-1]:
+                info = self._write_all([draft], parent)
+                parent = None if parent is None else info
+            return self._write_all(drafts[-1:], parent)
 
     def _write(self, plan: Plan, parent: Commit | None = None) -> CommitInfo:
         """The only way into the database. The head is read inside the transaction."""
@@ -279,11 +310,11 @@ class Tract:
         return self._store.log(self._head().id)
 
     def get_commit(self, commit: Commit) -> CommitInfo:
-        return self._store.info(self._resolve(commit))
+        return self._store.info(self._find(commit))
 
     def get_message(self, commit: Commit) -> Message:
         """What was committed, as a message."""
-        step = self._store.step(self._resolve(commit))
+        step = self._store.step(self._find(commit))
         if step.blob_id is None:
             raise InputError(f"commit {step.hash.hex()} is a mark and has no content")
         return self._history.load(step)
@@ -310,6 +341,8 @@ class Tract:
 
     def search(self, text: str, *, all_dialogs: bool = False) -> Iterator[care.Hit]:
         """Commits whose content has the text, whatever the case of its letters, newest first."""
+        if not text:
+            raise InputError("nothing to search for")
         return care.search(self._store, text, None if all_dialogs else self.dialog)
 
     # Branches
@@ -329,7 +362,8 @@ class Tract:
         branch is checked out too."""
         check_name("branch", name)
         with self.batch():
-            self._lock_branch()
+            if not self._store.has_dialog(self.dialog):
+                self._store.create_dialog(self.dialog, self._branch)
             head = self._head() if at is None else self._find(at)
             self._store.create_branch(self.dialog, name, head)
         if self._detached and at is None:
@@ -347,11 +381,14 @@ class Tract:
 
     def delete_branch(self, name: str) -> None:
         """Delete the name. What only it reached stays until `gc` takes it."""
-        if name not in self.branches():
-            raise BranchNotFoundError(f"no branch {name!r}; there are {', '.join(self.branches())}")
-        if name == self._branch:
-            raise ConflictError(f"branch {name!r} is checked out")
-        self._store.delete_branch(self.dialog, name)
+        with self.batch():
+            if name not in self.branches():
+                known = ", ".join(self.branches())
+                raise BranchNotFoundError(f"no branch {name!r}; there are {known}")
+            checked_out, _ = self._store.checked_out(self.dialog) or (MAIN, None)
+            if name in (self._branch, checked_out):
+                raise ConflictError(f"branch {name!r} is checked out")
+            self._store.delete_branch(self.dialog, name)
 
     # The whole database
 
@@ -424,28 +461,32 @@ class Tract:
 
     def _branch_off(self, head: Head) -> None:
         """Go on at an earlier commit, on a branch with the next free name."""
-        taken = self.branches()
-        number = 2
-        while f"{self._branch}-{number}" in taken:
-            number += 1
-        name = f"{self._branch}-{number}"
+        taken, base = self.branches(), re.sub(r"-\d+$", "", self._branch)
+        name = next(name for n in count(2) if (name := f"{base}-{n}") not in taken)
         self._store.create_branch(self.dialog, name, head)
         self._go_to(name, None)
+
+
+def spoken_by(role: str, content: object) -> Message | dict[str, Json]:
+    """A text as our message; blocks as the message of the provider in whose words they are."""
+    if isinstance(content, list):
+        return {"role": role, "content": content}
+    return Message(role, content)
 
 
 def load(content: Message | dict[str, Json]) -> list[Message]:
     """What was given to be committed, as messages."""
     if isinstance(content, Message):
         return [content]
-    if isinstance(content, dict):
-        return load_message(content)
-    raise InputError(f"a message or a dict can be committed, not {type(content).__name__}")
+    return load_message(as_dict(content))
 
 
 def check_name(kind: str, name: object) -> None:
-    """Names end up in listings and in an index: short, printable, not empty."""
-    if not isinstance(name, str) or not (name.isprintable() and 0 < len(name) <= MAX_NAME):
+    """Names end up in listings, on command lines and in an index."""
+    if not isinstance(name, str) or not (name.isprintable() and len(name) <= MAX_NAME):
         raise InputError(f"not a name for a {kind}: {name!r:.80}")
+    if not name.strip() or name.startswith("-") or name == "HEAD":
+        raise InputError(f"not a name for a {kind}: {name!r}")
 
 
 def _hex(head: Head) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -16,10 +16,12 @@ from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall, readab
 __all__ = [
     "START",
     "Answer",
+    "as_dict",
     "as_sent",
     "given_content",
     "load_answer",
     "load_calls",
+    "load_history",
     "load_message",
     "parsed",
 ]
@@ -32,6 +34,8 @@ def load_message(given: dict[str, Json]) -> list[Message]:
     if "content_type" in given:
         return [_load_short_form(given)]
     role, content = given.get("role"), given.get("content")
+    if "role" not in given:
+        raise InputError(f"not a message: it has no role, but {', '.join(map(str, given))[:200]!r}")
     if role not in (*ROLES, *openai_chat.OTHER_ROLES):
         raise RoleError(f"role {role!r} is none of {', '.join(ROLES)}")
     if not (content is None or isinstance(content, str | list) or role == "tool"):
@@ -40,6 +44,16 @@ def load_message(given: dict[str, Json]) -> list[Message]:
         return [openai_chat.load_message(given)]
     messages = anthropic.load_message(given)
     return [_for_everybody(message) for message in messages]
+
+
+def load_history(given: Any) -> Sequence[Any]:
+    """The messages of a history: a list of them, or a request that has them."""
+    if isinstance(given, dict) and isinstance(given.get("messages"), list):
+        system = given.get("system")
+        return [*([{"role": "system", "content": system}] if system else []), *given["messages"]]
+    if not isinstance(given, list | tuple):
+        raise InputError(f"a history is a list of messages, not {type(given).__name__}")
+    return given
 
 
 def _for_everybody(message: Message) -> Message:

@@ -20,6 +20,7 @@ from tract.formats.wire import (
     result_text,
     text_block,
     text_or,
+    unseen,
 )
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 
@@ -33,6 +34,7 @@ OWN_BLOCKS = (
     *("web_fetch_tool_result", "code_execution_tool_result", "tool_search_tool_result"),
     *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result"),
 )
+MAX_BREAKPOINTS = 4
 START = "[The beginning of this conversation is not shown.]"
 
 
@@ -104,24 +106,26 @@ class Dump:
     their calls. Neighbours of one role are joined, unless they came as messages of their own."""
 
     def __init__(self) -> None:
-        self._system: list[str] = []
+        self.notes: list[str] = []
+        self._system: list[Message] = []
         self._out: list[dict[str, Json]] = []
         self._group: list[Message] = []
         self._parts: list[Json] = []
+        self._marked: list[int] = []  # where in `_out` the cache breakpoints are
         self._ids = WireIds(LEGAL_ID, unique=True)
 
     def feed(self, message: Message) -> None:
         if message.role == "system":
-            self._system.append(message.text)
+            self._system.append(message)
             return
+        self.notes += unseen(message, PROVIDER, RESULT_TYPES)
         if message.role == "assistant":
             self._ids.start_turn()
         parts = self._render(message)
         if not parts:
             return
         if self._group and self._starts_anew(message):
-            self._out.append(self._joined())
-            self._group, self._parts = [], []
+            self._close_group()
         self._group.append(message)
         self._parts += parts
 
@@ -131,15 +135,23 @@ class Dump:
         aside._group, aside._parts, aside._ids = self._group[:], self._parts[:], self._ids.aside()
         for message in tail:
             aside.feed(message)
-        messages = [*self._out, *aside._out]
         if aside._group:
-            messages.append(aside._joined())
+            aside._close_group()
+        messages = [*self._out, *aside._out]
+        system = _system(self._system)
+        marked = self._marked + [len(self._out) + index for index in aside._marked]
+        _limit_breakpoints(messages, marked, MAX_BREAKPOINTS - _breakpoints(system))
         if messages and messages[0]["role"] == "assistant":
             messages.insert(0, {"role": "user", "content": START})
-        params: dict[str, Json] = {"messages": messages}
-        if self._system:
-            params["system"] = "\n\n".join(self._system)
-        return params
+        return {"messages": messages} | ({"system": system} if system else {})
+
+    def _close_group(self) -> None:
+        wire = self._joined()
+        if _breakpoints(wire["content"]):
+            self._marked.append(len(self._out))
+        self._out.append(wire)
+        self._group, self._parts = [], []
+        self._marked = _limit_breakpoints(self._out, self._marked, MAX_BREAKPOINTS)
 
     def _starts_anew(self, message: Message) -> bool:
         if _wire_role(message) != _wire_role(self._group[-1]):
@@ -158,7 +170,17 @@ class Dump:
         if message.role == "tool":
             return [self._result(message)]
         parts = [_wire_block(block, self._ids.call) for block in message.blocks]
-        return [part for part in parts if part is not None and not _is_blank(part)]
+        return self._calls_last([part for part in parts if part and not _is_blank(part)])
+
+    def _calls_last(self, parts: list[Json]) -> list[Json]:
+        """What is said behind a call goes before it: the results must follow directly."""
+        calls = [index for index, part in enumerate(parts) if part.get("type") == "tool_use"]
+        late = [part for part in parts[calls[0] :] if part.get("type") == "text"] if calls else []
+        if not late:
+            return parts
+        self.notes.append("a text behind a call was put before it")
+        rest = [part for part in parts[calls[0] :] if part.get("type") != "text"]
+        return [*parts[: calls[0]], *late, *rest]
 
     def _result(self, message: Message) -> dict[str, Json]:
         values: dict[str, Json] = {
@@ -193,6 +215,46 @@ def _is_blank(block: Json) -> bool:
         and block.get("type") == "text"
         and not str(block.get("text", "")).strip()
     )
+
+
+def _system(messages: list[Message]) -> str | list[Json]:
+    """One text; a list of blocks where one of them came with more than its text."""
+    blocks = [block for message in messages for block in message.blocks]
+    if any(isinstance(block, Text) and block.origin for block in blocks):
+        parts = [_wire_block(block, str) for block in blocks]
+        return [part for part in parts if part and not _is_blank(part)]
+    return "\n\n".join(message.text for message in messages)
+
+
+def _breakpoints(content: Json) -> int:
+    parts = content if isinstance(content, list) else []
+    return sum(isinstance(part.get("cache_control"), dict) for part in parts)
+
+
+def _limit_breakpoints(messages: list[dict[str, Json]], marked: list[int], limit: int) -> list[int]:
+    """The provider takes four cache breakpoints, and who moves one along leaves many behind. The
+    newest stay; says where they are."""
+    left: list[int] = []
+    for index in reversed(marked):
+        content = messages[index]["content"]
+        found = _breakpoints(content)
+        if found > limit:
+            messages[index] = messages[index] | {"content": _without(content, found - limit)}
+        if limit > 0:
+            left.insert(0, index)
+        limit = max(0, limit - found)
+    return left
+
+
+def _without(content: list[Json], number: int) -> list[Json]:
+    """The blocks, the first so many breakpoints taken away."""
+    parts = []
+    for part in content:
+        if number > 0 and isinstance(part.get("cache_control"), dict):
+            number -= 1
+            part = {key: value for key, value in part.items() if key != "cache_control"}
+        parts.append(part)
+    return parts
 
 
 def _wire_role(message: Message) -> str:

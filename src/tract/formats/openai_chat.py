@@ -18,6 +18,7 @@ from tract.formats.wire import (
     result_text,
     text_block,
     text_or,
+    unseen,
 )
 from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, readable
 
@@ -105,10 +106,12 @@ def _load_part(part: Json) -> Block:
 
 
 def load_call(call: Json) -> ToolCall:
-    function = call.get("function") if isinstance(call, dict) else None
+    function = call.get("function", call) if isinstance(call, dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise InputError(f"not a tool call: {readable(call)[:200]}")
     usual = list(call) == ["id", "type", "function"] and list(function) == ["name", "arguments"]
+    if function is call:  # said flatly: it is sent in the usual way
+        usual = True
     origin = {
         BLOCK: hollow(call, "id", "function"),
         FUNCTION: hollow(function, "name", "arguments"),
@@ -126,10 +129,12 @@ class Dump:
     """Chat messages, one for one. It is fed messages in valid order."""
 
     def __init__(self) -> None:
+        self.notes: list[str] = []
         self._out: list[dict[str, Json]] = []
         self._ids = WireIds(LEGAL_ID, unique=False)
 
     def feed(self, message: Message) -> None:
+        self.notes += unseen(message, PROVIDER, ("text", "input_text"))
         if message.role == "tool":
             values = {
                 "role": "tool",

@@ -8,7 +8,8 @@ from copy import copy
 from hashlib import sha256
 
 from tract.errors import InputError
-from tract.model import Json, Origin, Raw, Text, readable
+from tract.hashing import to_json
+from tract.model import Json, Message, Origin, Raw, Text, readable
 
 
 class WireIds:
@@ -119,6 +120,18 @@ def foreign_text(raw: Raw) -> str | None:
     return None if kind in THOUGHTS else f"[{kind or 'content'} not shown]"
 
 
+def unseen(message: Message, provider: str, result_types: tuple[str, ...]) -> list[str]:
+    """Notes on what this provider is not shown of a message."""
+    content: Json = message.content
+    kinds: list[object] = []
+    if message.role == "tool" and is_blocks(content):
+        kinds = [block["type"] for block in content if block["type"] not in result_types]
+    elif isinstance(content, tuple):
+        foreign = [b for b in content if isinstance(b, Raw) and b.provider not in (provider, ANY)]
+        kinds = [block.data.get("type") for block in foreign]
+    return [f"{kind} is not shown to {provider}" for kind in kinds]
+
+
 def block_text(block: Json) -> str:
     """A block of a tool's result, where only text can be sent."""
     if isinstance(block, dict) and isinstance(block.get("text"), str):
@@ -140,24 +153,34 @@ def is_blocks(content: Json) -> bool:
 
 
 def _is_block(block: Json) -> bool:
-    if not isinstance(block, dict) or block.get("type") not in RESULT_BLOCKS:
+    """A block has what its type needs: a tool may return things that happen to have a type."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    if kind not in tuple(RESULT_BLOCKS):
         return False
-    return block["type"] not in ("text", "input_text") or isinstance(block.get("text"), str)
+    needed, kind_of_value = RESULT_BLOCKS[kind]
+    return isinstance(block.get(needed), kind_of_value)
 
 
 def parsed(text: str) -> Json:
     """Arguments that came as a text, as the value that it says; the text where it says none."""
     try:
-        return json.loads(text or "{}", parse_constant=_refuse)
+        value = json.loads(text or "{}", parse_constant=_refuse)
+        to_json(value)  # refuses what is too large or too deep to be sent on
     except (ValueError, RecursionError):
         return text
+    return value
 
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
 
 
-RESULT_BLOCKS = (
-    *("text", "image", "document", "search_result"),
-    *("image_url", "input_text", "input_image"),
-)
+RESULT_BLOCKS: dict[str, tuple[str, type | tuple[type, ...]]] = {
+    "text": ("text", str),
+    "image": ("source", dict),
+    "document": ("source", dict),
+    "search_result": ("content", list),
+    "image_url": ("image_url", dict),
+    "input_text": ("text", str),
+    "input_image": ("image_url", str),
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from tract.errors import (
     StorageError,
 )
 from tract.hashing import from_json
-from tract.model import Head, Message, spoken, unpack_content
+from tract.model import Head, Json
 from tract.storage.driver import Driver
 from tract.storage.migrations import known_migrations, migrate
 from tract.storage.rows import as_datetime, escape, now, unescape
@@ -228,25 +229,40 @@ def search(store: Store, text: str, dialog: str | None) -> Iterator[Hit]:
     where = "" if dialog is None else "AND d.name = ?"
     names = () if dialog is None else (escape(dialog),)
     while rows := store.driver.run(_SEARCH.format(where=where), (last, *names, PAGE)):
-        for _, digest, role, name, blob_id, dialog, created_at in rows:
-            found = _snippet(store, role, blob_id, wanted)
+        for _, digest, role, name, blob_id, in_dialog, created_at in rows:
+            found = _snippet(store, blob_id, wanted)
             if found is not None:
-                name = None if name is None else unescape(name)
+                tool = None if name is None else unescape(name)
                 when = as_datetime(created_at)
-                yield Hit(unescape(dialog), digest.hex(), role, name, found, when)
+                yield Hit(unescape(in_dialog), digest.hex(), role, tool, found, when)
         last = rows[-1][0]
 
 
-def _snippet(store: Store, role: str, blob_id: int, wanted: str) -> str | None:
+def _snippet(store: Store, blob_id: int, wanted: str) -> str | None:
     try:
-        content = unpack_content(role, from_json(store.content(blob_id)))
+        said = "\n".join(_texts(from_json(store.content(blob_id))))
     except ForgottenError:
         return None
-    said = spoken(Message(role, content, "" if role == "tool" else None))
     at = said.casefold().find(wanted)
     if at < 0:
         return None
-    return " ".join(said[max(0, at - SNIPPET) : at + len(wanted) + SNIPPET].split())
+    exact = re.search(re.escape(wanted), said, re.IGNORECASE)  # folding may shift what is behind
+    at = exact.start() if exact else min(at, len(said))
+    start, end = max(0, at - SNIPPET // 2), at + len(wanted) + SNIPPET
+    cut = " ".join(said[start:end].split())
+    return f"{'…' if start else ''}{cut}{'…' if end < len(said) else ''}"
+
+
+def _texts(value: Json) -> list[str]:
+    """Every text in a JSON value, keys included."""
+    match value:
+        case str():
+            return [value]
+        case dict():
+            return [text for key in value for text in (key, *_texts(value[key]))]
+        case list():
+            return [text for item in value for text in _texts(item)]
+    return [] if value is None else [str(value)]
 
 
 _DANGLING_BRANCHES = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from hashlib import sha256
 from typing import NamedTuple
 
 from tract.errors import CorruptError
@@ -41,8 +40,8 @@ def pack(data: bytes) -> Piece:
 
 def unpack(digest: bytes, codec: int, payload: bytes | None, byte_size: int) -> bytes:
     """The bytes, verified; a flipped bit is reported, never returned."""
-    data = payload if codec == PLAIN else _inflate(digest, payload or b"", byte_size)
-    if not isinstance(data, bytes) or sha256(data).digest() != digest:
+    data = payload if codec == PLAIN else inflate(payload, byte_size)
+    if not isinstance(data, bytes) or content_hash(data) != digest:
         raise CorruptError(f"content {digest.hex()} does not match its hash")
     return data
 
@@ -52,9 +51,9 @@ def chunks(data: bytes) -> Iterator[Piece]:
         yield pack(data[start : start + CHUNK_SIZE])
 
 
-def _inflate(digest: bytes, payload: bytes, byte_size: int) -> bytes:
+def inflate(payload: bytes | None, byte_size: int) -> bytes:
     # One byte beyond the recorded size is allowed, so that a bomb stops there and fails the hash.
     try:
-        return zstd.ZstdDecompressor().decompress(payload, max_length=byte_size + 1)
+        return zstd.ZstdDecompressor().decompress(payload or b"", max_length=byte_size + 1)
     except (zstd.ZstdError, EOFError, TypeError) as error:
-        raise CorruptError(f"content {digest.hex()} cannot be decompressed: {error}") from None
+        raise CorruptError(f"a content cannot be decompressed: {error}") from None

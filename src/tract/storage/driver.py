@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
 from tract.errors import ConflictError, StorageError
 
 Row = tuple[Any, ...]
+Result = TypeVar("Result")
 Durability = str
 """`"full"`: what was acknowledged survives a power cut. `"relaxed"`: it survives a crash."""
 
@@ -35,17 +36,29 @@ class Driver(ABC):
 
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of one statement; no cursor stays open."""
+        return self._safely(self._fetch, sql, values)
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        self._safely(self._fetch_many, sql, rows)
+
+    def insert(self, sql: str, values: Sequence[object]) -> int | None:
+        """Insert one row. Its key, or None where the statement did nothing."""
+        return self._safely(self._insert, sql, values)
+
+    def change(self, sql: str, values: Sequence[object]) -> int:
+        """How many rows the statement changed."""
+        return self._safely(self._change, sql, values)
+
+    def _safely(
+        self, action: Callable[[str, Sequence[Any]], Result], sql: str, values: Sequence[Any]
+    ) -> Result:
         if self._is_inherited or self._is_closed:
             self._reopen()
         with self.lock:
             try:
-                return self._fetch(sql, values)
+                return action(sql, values)
             except self.failure as error:
                 raise self._typed(error) from error
-
-    def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        with self.lock:
-            self._guarded(lambda: self._fetch_many(sql, rows))
 
     def translate(self, sql: str) -> str:
         for word, meaning in self.words.items():
@@ -128,7 +141,13 @@ class Driver(ABC):
     def _fetch(self, sql: str, values: Sequence[object]) -> list[Row]: ...
 
     @abstractmethod
-    def _fetch_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None: ...
+    def _fetch_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None: ...
+
+    @abstractmethod
+    def _insert(self, sql: str, values: Sequence[object]) -> int | None: ...
+
+    @abstractmethod
+    def _change(self, sql: str, values: Sequence[object]) -> int: ...
 
     @abstractmethod
     def _abandon(self) -> None: ...

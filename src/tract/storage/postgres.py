@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar
 
@@ -54,9 +54,16 @@ class Postgres(Driver):
         cursor = self._alive().execute(_placeholders(sql), values or None)
         return cursor.fetchall() if cursor.description else []
 
-    def _fetch_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+    def _fetch_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         with self._alive().cursor() as cursor:
             cursor.executemany(_placeholders(sql), rows)
+
+    def _insert(self, sql: str, values: Sequence[object]) -> int | None:
+        rows = self._fetch(f"{sql} RETURNING id", values)
+        return rows[0][0] if rows else None
+
+    def _change(self, sql: str, values: Sequence[object]) -> int:
+        return self._alive().execute(_placeholders(sql), values).rowcount
 
     def _alive(self) -> psycopg.Connection[Row]:
         """The connection; a new one when the server went away between two transactions."""

@@ -30,6 +30,7 @@ from tract.storage.codec import (
     PLAIN,
     ZSTD,
     Piece,
+    inflate,
     pack,
     unpack,
 )
@@ -176,11 +177,7 @@ def verify(row: CommitRow, blob: BlobRow | None, parent: bytes | None, links: Li
 
 def verify_blob(blob: BlobRow) -> None:
     if blob.checksum != blob_checksum(blob.codec, *blob[3:7]):
-        raise _altered(blob.hash)
-
-
-def _altered(content: bytes) -> CorruptError:
-    return CorruptError(f"content {content.hex()}: its codec, size, tokens or preview were altered")
+        raise CorruptError(f"content {blob.hash.hex()}: its size, tokens or preview are wrong")
 
 
 def info_of(
@@ -247,6 +244,7 @@ def _preview(row: CommitRow, blob: BlobRow) -> str:
 # Reading chains
 
 
+# The hash of a content is not read where its bytes are: it is computed from them.
 STEP_COLUMNS = """
     c.id, c.hash, c.operation, c.role, c.blob_id, b.hash, b.codec, b.payload,
     b.byte_size, b.token_count, b.token_source, b.preview, b.checksum,
@@ -265,11 +263,14 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
             calls, call_id, name, is_error, origin, note, metadata, config,
         ) = row  # fmt: skip
         data = None
-        if content:
+        if checksum is not None:
             if checksum != blob_checksum(codec, byte_size, token_count, token_source, preview):
-                raise _altered(content)
-            if payload is not None and codec in READABLE:
-                data = unpack(content, codec, payload, byte_size)
+                raise CorruptError(
+                    f"commit {digest.hex()}: size or tokens of its content are wrong"
+                )
+            if payload is not None:
+                data = payload if codec == PLAIN else inflate(payload, byte_size)
+                content = content_hash(data)  # if it is wrong, so is the hash of the commit
         if (
             calls is call_id is name is origin is note is metadata is config is None
             and not is_error
@@ -281,19 +282,19 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
                 commit_id, digest, operation, role, blob_id, data, token_count, token_source
             )
         else:
-            step, actual = _unusual_step(row, data, parent, links.get(commit_id, ()))
+            step, actual = _unusual_step(row, data, parent, content, links.get(commit_id, ()))
         if actual != digest:
-            raise CorruptError(f"commit {digest.hex()} does not match its hash")
+            raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
         steps.append(step)
         parent = digest
     return steps
 
 
 def _unusual_step(
-    row: Row, data: bytes | None, parent: bytes | None, links: Links
+    row: Row, data: bytes | None, parent: bytes | None, content: bytes | None, links: Links
 ) -> tuple[Step, bytes]:
     """A step with more to it than a role and a content, and the hash that it must have."""
-    commit_id, digest, operation, role, blob_id, content = row[:6]
+    commit_id, digest, operation, role, blob_id = row[:5]
     calls, call_id, name, is_error, origin, note, metadata, config = row[13:]
     said = {
         "tool_call_id": _text(call_id),
@@ -337,14 +338,20 @@ def commit_checksum(usage: str | None, calls: str | None, created_at: int) -> in
 def blob_checksum(
     codec: int, byte_size: int, token_count: int, token_source: str, preview: str | None
 ) -> int:
-    # What is no number is nearly always the same, and its sum is remembered.
+    # Without a preview, what is no number is nearly always the same: its sum is remembered.
+    known = preview is None
+    rest = _source_sum(codec, token_source) if known else _text_sum(codec, token_source, preview)
     try:
-        return byte_size ^ token_count << 24 ^ _text_sum(codec, token_source, preview)
+        return byte_size ^ token_count << 24 ^ rest
     except TypeError:
         return -1
 
 
-@lru_cache(1024)
+@lru_cache(64)
+def _source_sum(codec: int, token_source: str) -> int:
+    return _text_sum(codec, token_source, None)
+
+
 def _text_sum(*facts: object) -> int:
     return crc32("|".join(map(str, facts)).encode("utf-8", "surrogatepass"))
 
@@ -352,7 +359,6 @@ def _text_sum(*facts: object) -> int:
 # Columns
 
 
-@lru_cache(1024)
 def escape(text: str) -> str:
     """Whatever a caller names is stored as the inside of an ASCII JSON string."""
     return to_json(text)[1:-1]

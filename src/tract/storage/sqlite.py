@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from tract.errors import (
@@ -52,7 +52,11 @@ _ERRORS: dict[str, tuple[type[StorageError], str]] = {
 
 
 class Sqlite(Driver):
-    words: ClassVar = {"{key}": "INTEGER PRIMARY KEY", "{bytes}": "BLOB", "{lock}": ""}
+    words: ClassVar = {
+        "{key}": "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "{bytes}": "BLOB",
+        "{lock}": "",
+    }
     failure: ClassVar = binding.Error
 
     def _connect(self) -> None:
@@ -88,8 +92,16 @@ class Sqlite(Driver):
             raise CorruptError(f"{self.place} is damaged: {error}") from error
         return rows
 
-    def _fetch_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+    def _fetch_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         self.connection.executemany(sql, rows)
+
+    def _insert(self, sql: str, values: Sequence[object]) -> int | None:
+        cursor = self.connection.execute(sql, values)
+        return cursor.lastrowid if cursor.rowcount == 1 else None
+
+    def _change(self, sql: str, values: Sequence[object]) -> int:
+        changed: int = self.connection.execute(sql, values).rowcount
+        return changed
 
     def begin(self) -> None:
         self.run("BEGIN IMMEDIATE")

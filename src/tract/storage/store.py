@@ -90,7 +90,9 @@ class Store:
         """Refuse what does not name a commit of this dialog."""
         sql = f"SELECT hash FROM commits WHERE id = ? AND dialog_id = {_DIALOG}"
         rows = self._run(sql, (head.id, escape(dialog)))
-        return _head(*head, rows[0][0] if rows else None)
+        if not rows:
+            raise CommitNotFoundError(f"the commit that is checked out is gone: key {head.id}")
+        return _head(*head, rows[0][0])
 
     def check_out(self, dialog: str, branch: str, detached: Head | None) -> None:
         sql = "UPDATE dialogs SET branch = ?, detached_id = ?, detached_hash = ? WHERE name = ?"
@@ -116,8 +118,8 @@ class Store:
         return None
 
     def create_branch(self, dialog: str, name: str, head: Head) -> None:
-        sql = f"INSERT INTO branches VALUES ({_DIALOG}, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
-        if not self._run(sql, (escape(dialog), escape(name), *head)):
+        sql = f"INSERT INTO branches VALUES ({_DIALOG}, ?, ?, ?) ON CONFLICT DO NOTHING"
+        if not self.driver.change(sql, (escape(dialog), escape(name), *head)):
             raise ConflictError(f"branch {name!r} exists already")
 
     def delete_branch(self, dialog: str, name: str) -> None:
@@ -127,7 +129,8 @@ class Store:
     def _move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
         """Compare and swap: whoever read the head outside the transaction cannot overwrite it,
         and nothing is put on a head that is not what the branch says."""
-        if not self._run(_MOVE_BRANCH, (*new, dialog_id, escape(name), old.id or 0)):
+        values = (*new, dialog_id, escape(name), old.id or 0)
+        if self.driver.change(_MOVE_BRANCH, values) != 1:
             raise CorruptError(f"branch {name!r} has moved, or points to a wrong commit")
 
     # Writing commits
@@ -138,9 +141,8 @@ class Store:
         digest = draft_hash(draft, head.hash, blob.hash if blob else None)
         blob_id = self._put_blob(blob, draft.payload or b"") if blob else None
         row = commit_row(draft, dialog_id, head.id, blob_id, digest)
-        new = self._run(_INSERT_COMMIT, row)
-        if new:
-            commit_id = new[0][0]
+        commit_id = self.driver.insert(_INSERT_COMMIT, row)
+        if commit_id is not None:
             self._put_links(commit_id, draft.links)
             info = info_of(row, blob, head.hash, draft.links, draft.message)
         else:  # an equal commit is there already, made on another branch
@@ -156,10 +158,8 @@ class Store:
             self._run("INSERT INTO commit_links VALUES (?, ?, ?, ?, ?)", values)
 
     def _put_blob(self, blob: BlobRow, data: bytes) -> int:
-        new = self._run(_INSERT_BLOB, blob)
-        if new:
-            blob_id, missing = new[0][0], True
-        else:  # known already; one that was forgotten is written again
+        blob_id, missing = self.driver.insert(_INSERT_BLOB, blob), True
+        if blob_id is None:  # known already; one that was forgotten is written again
             blob_id, codec = self._run("SELECT id, codec FROM blobs WHERE hash = ?", blob[:1])[0]
             missing = codec == FORGOTTEN
             if missing:
@@ -167,7 +167,7 @@ class Store:
         if missing and blob.codec == CHUNKED:
             for position, piece in enumerate(chunks(data)):
                 self._run("INSERT INTO chunks VALUES (?, ?, ?, ?, ?)", (blob_id, position, *piece))
-        return int(blob_id)
+        return blob_id
 
     def erase(self, blob_id: int) -> None:
         """Turn a content into a tombstone."""
@@ -321,21 +321,22 @@ _MOVE_BRANCH = """
 UPDATE branches SET head_id = ?, head_hash = ?
 WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
     head_id IS NULL OR head_hash = (
-        SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))
-RETURNING 1"""
+        SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))"""
 
 _INSERT_BLOB = f"""
-INSERT INTO blobs {_marks(BlobRow._fields)} ON CONFLICT (hash) DO NOTHING RETURNING id"""
+INSERT INTO blobs {_marks(BlobRow._fields)} ON CONFLICT (hash) DO NOTHING"""
 
 _REWRITE_BLOB = f"UPDATE blobs SET {' = ?, '.join(BlobRow._fields[1:])} = ? WHERE id = ?"
 
 _INSERT_COMMIT = f"""
 INSERT INTO commits {_marks(CommitRow._fields)}
-ON CONFLICT (dialog_id, hash) DO NOTHING RETURNING id"""
+ON CONFLICT (dialog_id, hash) DO NOTHING"""
 
 _INLINE = f"CASE WHEN b.byte_size <= {INLINE_BELOW} THEN b.payload END"
 _ROW = READ_COLUMNS.replace("b.payload", _INLINE)
-_STEP_ROW = STEP_COLUMNS.replace("b.payload", _INLINE)
+_STEP_ROW = STEP_COLUMNS.replace("b.payload", _INLINE).replace(
+    "b.hash", f"CASE WHEN {_INLINE} IS NULL THEN b.hash END"
+)
 
 _CHAIN = f"""
 WITH RECURSIVE chain (id, parent_id) AS (
