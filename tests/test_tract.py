@@ -845,3 +845,14 @@ def test_notes_of_any_length_are_not_kept_in_memory(t: Tract) -> None:
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept < 4_000_000
+
+
+def test_a_result_without_a_name_gets_that_of_its_call(t: Tract) -> None:
+    for turn in ("grep", "read"):
+        call = {"type": "tool_use", "id": "same", "name": turn, "input": {}}
+        t.commit({"role": "assistant", "content": [call]})
+        result = {"type": "tool_result", "tool_use_id": "same", "content": "x"}
+        assert t.commit({"role": "user", "content": [result]}).name == turn
+    assert t.tool_result("nobody", None, "x").name is None
+    sent = t.compile().to_openai()
+    assert all("name" not in message for message in sent if message["role"] == "tool")

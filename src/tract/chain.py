@@ -152,6 +152,13 @@ class Chain:
                 family.add(step.id)
         return [step for step in self.steps if step.id in family]
 
+    def tool_name(self, call_id: str) -> str | None:
+        """Which tool the next result with this id would be of."""
+        self._fold()
+        place = self._open_calls.waiting(call_id)
+        calls = place.shown.calls if place else ()
+        return next((name for called, name in calls if called == call_id), None)
+
     def before(self, place: Place) -> Step | None:
         """The commit after which this place came; None at the root."""
         index = self.steps.index(place.origin)

@@ -19,6 +19,11 @@ class OpenCalls(Generic[Owner]):
     def ask(self, call_id: str, owner: Owner) -> None:
         self._waiting.setdefault(call_id, []).append(owner)
 
+    def waiting(self, call_id: str) -> Owner | None:
+        """The newest owner that waits for this id."""
+        waiting = self._waiting.get(call_id)
+        return waiting[-1] if waiting else None
+
     def answer(self, call_id: str) -> Owner | None:
         """The newest owner that waits for this id, now answered; None for a stray result."""
         waiting = self._waiting.get(call_id)

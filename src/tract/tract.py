@@ -10,6 +10,8 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
+from msgspec.structs import replace
+
 from tract import drafting
 from tract.chain import Chain
 from tract.context import CompiledContext
@@ -254,12 +256,20 @@ class Tract:
     def _write_all(self, drafts: Sequence[Draft], parent: Commit | None) -> CommitInfo:
         """One commit after another; the last one is returned."""
         if len(drafts) == 1:
-            return self._write(lambda head: drafts[0], parent)
+            return self._write(lambda head: self._with_tool_name(head, drafts[0]), parent)
         with self.batch():
             for draft in drafts[:-1]:
                 info = self._write_all([draft], parent)
                 parent = None if parent is None else info
             return self._write_all(drafts[-1:], parent)
+
+    def _with_tool_name(self, head: Head, draft: Draft) -> Draft:
+        """Some providers do not say of which tool a result is; the call does."""
+        message = draft.message
+        if message is None or message.role != "tool" or message.name is not None:
+            return draft
+        name = self._history.chain(head).tool_name(message.tool_call_id or "")
+        return replace(draft, message=replace(message, name=name))
 
     def _write(self, plan: Plan, parent: Commit | None = None) -> CommitInfo:
         """The only way into the database. The head is read inside the transaction."""

@@ -111,7 +111,8 @@ class Dump:
         self._out: list[dict[str, Json]] = []
         self._group: list[Message] = []
         self._parts: list[Json] = []
-        self._marked: list[int] = []  # where in `_out` the cache breakpoints are
+        self._is_marked = False  # whether the open group has a cache breakpoint
+        self._marked: list[int] = []  # which of `_out` have one
         self._ids = WireIds(LEGAL_ID, unique=True)
 
     def feed(self, message: Message) -> None:
@@ -128,11 +129,13 @@ class Dump:
             self._close_group()
         self._group.append(message)
         self._parts += parts
+        self._is_marked = self._is_marked or _breakpoints(parts) > 0
 
     def finish(self, tail: Iterable[Message] = ()) -> dict[str, Json]:
         """The messages so far with their system text, and a tail that is not remembered."""
         aside = Dump()
         aside._group, aside._parts, aside._ids = self._group[:], self._parts[:], self._ids.aside()
+        aside._is_marked = self._is_marked
         for message in tail:
             aside.feed(message)
         if aside._group:
@@ -146,11 +149,10 @@ class Dump:
         return {"messages": messages} | ({"system": system} if system else {})
 
     def _close_group(self) -> None:
-        wire = self._joined()
-        if _breakpoints(wire["content"]):
+        if self._is_marked:
             self._marked.append(len(self._out))
-        self._out.append(wire)
-        self._group, self._parts = [], []
+        self._out.append(self._joined())
+        self._group, self._parts, self._is_marked = [], [], False
         self._marked = _limit_breakpoints(self._out, self._marked, MAX_BREAKPOINTS)
 
     def _starts_anew(self, message: Message) -> bool:

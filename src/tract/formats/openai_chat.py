@@ -143,7 +143,9 @@ class Dump:
             }
         else:
             values = self._spoken(message)
-        if message.name is not None and (message.role != "tool" or message.origin):
+        if message.name is not None and (
+            message.role != "tool" or MESSAGE in (message.origin or {})
+        ):
             values["name"] = message.name
         required = ("content",) if not values.get("tool_calls") else ()
         wire = filled(message.origin, MESSAGE, values, *required)

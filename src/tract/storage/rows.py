@@ -364,6 +364,10 @@ def escape(text: str) -> str:
     return to_json(text)[1:-1]
 
 
+stored_name = lru_cache(256)(escape)
+"""The same for names of dialogs and branches, which are short and few."""
+
+
 def unescape(stored: str) -> str:
     text = _json(f'"{stored}"')
     if not isinstance(text, str):

@@ -25,11 +25,11 @@ from tract.storage.rows import (
     blob_row,
     commit_row,
     draft_hash,
-    escape,
     info_of,
     now,
     split,
     steps_of,
+    stored_name,
     tombstone,
     unescape,
     verify,
@@ -66,15 +66,15 @@ class Store:
     # Dialogs. They are found by name every time: a key may be given out again after a deletion.
 
     def has_dialog(self, name: str) -> bool:
-        return bool(self._run("SELECT 1 FROM dialogs WHERE name = ?", (escape(name),)))
+        return bool(self._run("SELECT 1 FROM dialogs WHERE name = ?", (stored_name(name),)))
 
     def create_dialog(self, name: str, branch: str) -> None:
         """A dialog with its first, empty branch, unless another was faster."""
         sql = """INSERT INTO dialogs (name, branch, created_at) VALUES (?, ?, ?)
                  ON CONFLICT DO NOTHING"""
-        self._run(sql, (escape(name), escape(branch), now()))
+        self._run(sql, (stored_name(name), stored_name(branch), now()))
         sql = f"INSERT INTO branches VALUES ({_DIALOG}, ?, NULL, NULL) ON CONFLICT DO NOTHING"
-        self._run(sql, (escape(name), escape(branch)))
+        self._run(sql, (stored_name(name), stored_name(branch)))
 
     def dialogs(self) -> list[DialogInfo]:
         return [_dialog(row) for row in self._run(_DIALOGS)]
@@ -82,54 +82,58 @@ class Store:
     def checked_out(self, dialog: str) -> tuple[str, Head | None] | None:
         """The branch on which the dialog was left, and the old commit if it was left on one."""
         sql = "SELECT branch, detached_id, detached_hash FROM dialogs WHERE name = ?"
-        for branch, *head in self._run(sql, (escape(dialog),)):
+        for branch, *head in self._run(sql, (stored_name(dialog),)):
             return unescape(branch), Head(*head) if head != [None, None] else None
         return None
 
     def check_head(self, dialog: str, head: Head) -> Head:
         """Refuse what does not name a commit of this dialog."""
         sql = f"SELECT hash FROM commits WHERE id = ? AND dialog_id = {_DIALOG}"
-        rows = self._run(sql, (head.id, escape(dialog)))
+        rows = self._run(sql, (head.id, stored_name(dialog)))
         if not rows:
             raise CommitNotFoundError(f"the commit that is checked out is gone: key {head.id}")
         return _head(*head, rows[0][0])
 
     def check_out(self, dialog: str, branch: str, detached: Head | None) -> None:
         sql = "UPDATE dialogs SET branch = ?, detached_id = ?, detached_hash = ? WHERE name = ?"
-        self._run(sql, (escape(branch), *(detached or EMPTY), escape(dialog)))
+        self._run(sql, (stored_name(branch), *(detached or EMPTY), stored_name(dialog)))
 
     # Branches
 
     def branches(self, dialog: str) -> dict[str, Head]:
         sql = f"SELECT r.name, {_HEAD} WHERE r.dialog_id = {_DIALOG} ORDER BY r.name"
-        return {unescape(name): _head(*head) for name, *head in self._run(sql, (escape(dialog),))}
+        return {
+            unescape(name): _head(*head) for name, *head in self._run(sql, (stored_name(dialog),))
+        }
 
     def branch(self, dialog: str, name: str) -> Head | None:
         sql = f"SELECT {_HEAD} WHERE r.dialog_id = {_DIALOG} AND r.name = ?"
-        for head in self._run(sql, (escape(dialog), escape(name))):
+        for head in self._run(sql, (stored_name(dialog), stored_name(name))):
             return _head(*head)
         return None
 
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Head] | None:
         """The key of the dialog, and where the branch stands. Nobody else can move it until the
         transaction ends."""
-        for dialog_id, *head in self._run(self._lock_branch, (escape(dialog), escape(name))):
+        for dialog_id, *head in self._run(
+            self._lock_branch, (stored_name(dialog), stored_name(name))
+        ):
             return dialog_id, Head(*head)
         return None
 
     def create_branch(self, dialog: str, name: str, head: Head) -> None:
         sql = f"INSERT INTO branches VALUES ({_DIALOG}, ?, ?, ?) ON CONFLICT DO NOTHING"
-        if not self.driver.change(sql, (escape(dialog), escape(name), *head)):
+        if not self.driver.change(sql, (stored_name(dialog), stored_name(name), *head)):
             raise ConflictError(f"branch {name!r} exists already")
 
     def delete_branch(self, dialog: str, name: str) -> None:
         sql = f"DELETE FROM branches WHERE dialog_id = {_DIALOG} AND name = ?"
-        self._run(sql, (escape(dialog), escape(name)))
+        self._run(sql, (stored_name(dialog), stored_name(name)))
 
     def _move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
         """Compare and swap: whoever read the head outside the transaction cannot overwrite it,
         and nothing is put on a head that is not what the branch says."""
-        values = (*new, dialog_id, escape(name), old.id or 0)
+        values = (*new, dialog_id, stored_name(name), old.id or 0)
         if self.driver.change(_MOVE_BRANCH, values) != 1:
             raise CorruptError(f"branch {name!r} has moved, or points to a wrong commit")
 
@@ -184,7 +188,7 @@ class Store:
         low, high = bytes.fromhex(prefix.ljust(64, "0")), bytes.fromhex(prefix.ljust(64, "f"))
         sql = f"""SELECT id, hash FROM commits WHERE dialog_id = {_DIALOG}
                   AND hash BETWEEN ? AND ? LIMIT 3"""
-        rows = self._run(sql, (escape(dialog), low, high))
+        rows = self._run(sql, (stored_name(dialog), low, high))
         if not rows:
             raise CommitNotFoundError(f"no commit {name} in this dialog")
         if not all(row[1].hex().startswith(prefix) for row in rows):
