@@ -84,11 +84,11 @@ def main() -> int:
         play(t)
         show_stored(t)
         show_request(t)
-        show_editing(t)
+        edit = show_editing(t)
         report = t.fsck()
     text = f"{report.commits} commits and {report.contents} contents verified"
     print(f"\n{text}, {len(report.problems)} problems. File: {size(DATABASE.stat().st_size)}.")
-    show_next()
+    show_next(edit)
     return 0
 
 
@@ -111,7 +111,7 @@ def show_request(t: Tract) -> None:
     print(f"\n  {context.token_count} tokens, counted by {context.token_source}")
 
 
-def show_editing(t: Tract) -> None:
+def show_editing(t: Tract) -> CommitInfo:
     title("The grep result has done its work: edit it. The whole stays in the history")
     before = t.compile().token_count
     whole = find(t, "grep")
@@ -127,13 +127,20 @@ def show_editing(t: Tract) -> None:
     t.restore(edit)
     commits = len(list(t.log()))
     print(f"  and both undone: {t.compile().token_count} tokens again, in {commits} commits")
+    return edit
 
 
-def show_next() -> None:
+def show_next(edit: CommitInfo) -> None:
     tract = Path(sys.executable).with_name("tract").relative_to(ROOT)
     database = DATABASE.relative_to(ROOT)
     title("What to try next")
-    for command in ("log", "show HEAD", "search lock_branch", "compile --format openai", "dialogs"):
+    for command in (
+        "log",
+        f"show {edit.commit_hash[:10]}",
+        "search lock_branch",
+        "compile",
+        "fsck",
+    ):
         print(f"  {tract} --db {database} --dialog demo {command}")
     print("  docs/quickstart.md: the same with your own agent\n")
 

@@ -49,7 +49,7 @@ metadata_option = click.option(
 @click.option(
     "--file",
     type=click.File("rb"),
-    help="A JSON file: one provider message, or a full history of which the new part is recorded.",
+    help="A JSON file: one provider message, or a history or request whose new part is recorded.",
 )
 @json_option
 @click.pass_obj
@@ -167,7 +167,7 @@ def _commit_file(
     as_json: bool,
 ) -> None:
     given = _parse_json(file.read())
-    if isinstance(given, list):
+    if isinstance(given, list) or (isinstance(given, dict) and "messages" in given):
         if message is not None or metadata is not None:
             raise click.UsageError("--message and --metadata go with one message, not with a list")
         with place.open_any() as tract:
@@ -177,9 +177,9 @@ def _commit_file(
         print_commit(tract.commit(given, message=message, metadata=metadata), as_json)
 
 
-def _record(tract: Tract, messages: list[Any], as_json: bool) -> None:
+def _record(tract: Tract, history: list[Any] | dict[str, Any], as_json: bool) -> None:
     before = tract.current_branch
-    new = tract.record(messages)
+    new = tract.record(history)
     if as_json:
         dump_list(map(plain, new))
     else:

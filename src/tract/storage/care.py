@@ -249,6 +249,8 @@ def _snippet(store: Store, blob_id: int, wanted: str) -> str | None:
     exact = re.search(re.escape(wanted), said, re.IGNORECASE)  # folding may shift what is behind
     at = exact.start() if exact else min(at, len(said))
     start, end = max(0, at - SNIPPET // 2), at + len(wanted) + SNIPPET
+    if start:
+        start = said.find(" ", start, at) + 1 or start  # not in the middle of a word
     cut = " ".join(said[start:end].split())
     return f"{'…' if start else ''}{cut}{'…' if end < len(said) else ''}"
 
