@@ -849,7 +849,7 @@ def test_notes_of_any_length_are_not_kept_in_memory(t: Tract) -> None:
 
 def test_a_result_without_a_name_gets_that_of_its_call(t: Tract) -> None:
     for turn in ("grep", "read"):
-        call = {"type": "tool_use", "id": "same", "name": turn, "input": {}}
+        call: dict[str, Any] = {"type": "tool_use", "id": "same", "name": turn, "input": {}}
         t.commit({"role": "assistant", "content": [call]})
         result = {"type": "tool_result", "tool_use_id": "same", "content": "x"}
         assert t.commit({"role": "user", "content": [result]}).name == turn
