@@ -126,11 +126,13 @@ class CompiledContext:
         return self.to_openai()
 
     def to_openai(self) -> list[dict[str, Json]]:
-        """Messages for Chat Completions."""
+        """Messages for Chat Completions. The list is yours, the dicts in it are shared with later
+        contexts: copy one before you change it."""
         messages, _ = self._transcript.dump(openai_chat.Dump, self.commit_count)
         return messages  # type: ignore[no-any-return]
 
     def to_anthropic(self) -> dict[str, Json]:
-        """`messages` for the Messages API, and `system` when there is such a text."""
+        """`messages` for the Messages API, and `system` when there is such a text. The list is
+        yours, the dicts in it are shared with later contexts: copy one before you change it."""
         params, _ = self._transcript.dump(anthropic.Dump, self.commit_count)
         return params  # type: ignore[no-any-return]

@@ -94,8 +94,9 @@ class Tract:
     ) -> Self:
         """Open a dialog in memory, in a SQLite file or in PostgreSQL (`postgresql://…`).
 
-        `durability="relaxed"` is faster; a power cut may then take the last commits, a crash not.
-        `tokens` names a token counter. With `create=False` nothing new is made.
+        `durability="relaxed"` is faster; a power cut may then take the last commits, as may a crash
+        of a PostgreSQL server, but not one of this process. `tokens` names a token counter. With
+        `create=False` nothing new is made.
         """
         check_name("dialog", dialog)
         if not os.fspath(path_or_url):
@@ -103,7 +104,8 @@ class Tract:
         store = open_store(path_or_url, durability=durability, create=create)
         try:
             if not create and not store.has_dialog(dialog):
-                raise DialogNotFoundError(f"no dialog {dialog!r} in this database")
+                known = ", ".join(info.dialog for info in store.dialogs()[:5]) or "none yet"
+                raise DialogNotFoundError(f"no dialog {dialog!r} in this database; it has {known}")
             return cls(store, dialog, tokens=token_counter(tokens), llm=llm)
         except BaseException:
             store.close()

@@ -14,7 +14,7 @@ from tract.errors import ConflictError, StorageError
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
 Durability = str
-"""`"full"`: what was acknowledged survives a power cut. `"relaxed"`: it survives a crash."""
+"""`"full"`: what was acknowledged survives a power cut. `"relaxed"`: it survives the process."""
 
 
 class Driver(ABC):
