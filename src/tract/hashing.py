@@ -68,8 +68,7 @@ def commit_hash(
 ) -> bytes:
     """The name of a commit: SHA-256 of its envelope as sorted JSON. Absent fields are omitted, so
     that a field which is added later changes no old hash."""
-    if rest:
-        rest = {key: value for key, value in rest.items() if _is_said(value)}
+    rest = {key: value for key, value in rest.items() if value is not None and value is not False}
     if operation == "append" and parent and content and not rest:
         return append_hash(parent, content, role)
     fields = {
@@ -87,10 +86,6 @@ def append_hash(parent: bytes, content: bytes, role: str | None) -> bytes:
     """The same for the envelope that most commits have, because every read verifies it."""
     envelope = '{"content":"%s","operation":"append","parent":"%s","role":"%s"}'
     return sha256((envelope % (content.hex(), parent.hex(), role)).encode()).digest()
-
-
-def _is_said(value: Json) -> bool:
-    return value is not None and value is not False
 
 
 def _checked(encode: Callable[[Json], str], value: Json) -> str:
