@@ -299,7 +299,7 @@ BAD_INPUT: list[tuple[type[TractError], str, Callable[[Any], object]]] = [
     (RoleError, "robot", lambda t: t.commit({"role": "robot", "content": "x"})),
     (RoleError, "robot", lambda t: t.commit(Message("robot", "x"))),
     (RoleError, "assistant", lambda t: t.assistant("x", edit=t.head)),
-    (NotJsonError, "float", lambda t: t.tool_result("a", "f", float("nan"))),
+    (NotJsonError, "nan", lambda t: t.tool_result("a", "f", float("nan"))),
     (NotJsonError, "200", lambda t: t.tool_result("a", "f", deep(201))),
     (NotJsonError, "200", lambda t: t.user("x", metadata={"a": deep(100_000)})),
     (InputError, "int", lambda t: t.user(5)),

@@ -20,6 +20,7 @@ Json = Any
 """A value that JSON can hold: str, int, float, bool, None, and lists and dicts of them."""
 
 MAX_DEPTH = 200
+QUOTE = ord('"')
 
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 _encode_sorted = json.JSONEncoder(
@@ -40,7 +41,7 @@ def to_sorted_json(value: Json) -> str:
 
 def from_json(data: bytes) -> Json:
     """The value of stored bytes. A text without escapes, the usual case, needs no parser."""
-    if data[:1] != b'"':
+    if data[0] != QUOTE:
         return _decode(data.decode("ascii"))[0]
     if b"\\" not in data:
         return data[1:-1].decode("ascii")
@@ -94,9 +95,14 @@ def _checked(encode: Callable[[Json], str], value: Json) -> str:
     except RecursionError:
         raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels") from None
     except (TypeError, ValueError) as error:
-        raise NotJsonError(f"not JSON: {error}") from None
+        fact = "NaN and infinity are no numbers of it" if _is_about_nan(error) else error
+        raise NotJsonError(f"not JSON: {fact}") from None
     _check_faithful(value)
     return text
+
+
+def _is_about_nan(error: Exception) -> bool:
+    return str(error).startswith("Out of range float")  # the rest differs between Pythons
 
 
 def _check_faithful(value: Json) -> None:

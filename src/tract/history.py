@@ -40,7 +40,8 @@ class History:
     def compile(self, head: Head) -> CompiledContext:
         chain = self.chain(head)
         steps = chain.shown(self._transcribed)
-        messages = list(map(self.message, steps))
+        load = self.load
+        messages = [load(s) if s.data is not None else self.message(s) for s in steps]
         tokens = [step.token_count for step in steps]
         left_out = chain.stand_ins()
         for index, step in enumerate(steps if left_out else ()):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from hashlib import sha256
 from typing import NamedTuple
 from zlib import crc32
 
@@ -253,9 +254,17 @@ STEP_COLUMNS = """
 
 
 def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]) -> list[Step]:
-    """The commits of a chain in rows of STEP_COLUMNS, verified. Every cold start comes through
-    here once per message, so the usual row is dealt with on the spot."""
-    steps = []
+    """The commits of a chain in rows of STEP_COLUMNS, verified."""
+    try:
+        return list(_steps_of(rows, parent, links))
+    except TypeError as error:  # a damaged column may have another type
+        raise CorruptError(f"a row of the history is damaged: {error}") from error
+
+
+def _steps_of(
+    rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]
+) -> Iterator[Step]:
+    # Every cold start comes through here once per message: the usual row is dealt with on the spot.
     for row in rows:
         (
             commit_id, digest, operation, role, blob_id, content, codec, payload,
@@ -265,12 +274,10 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
         data = None
         if checksum is not None:
             if checksum != blob_checksum(codec, byte_size, token_count, token_source, preview):
-                raise CorruptError(
-                    f"commit {digest.hex()}: size or tokens of its content are wrong"
-                )
+                raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
             if payload is not None:
                 data = payload if codec == PLAIN else inflate(payload, byte_size)
-                content = content_hash(data)  # if it is wrong, so is the hash of the commit
+                content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
         if (
             calls is call_id is name is origin is note is metadata is config is None
             and not is_error
@@ -285,9 +292,8 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
             step, actual = _unusual_step(row, data, parent, content, links.get(commit_id, ()))
         if actual != digest:
             raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
-        steps.append(step)
+        yield step
         parent = digest
-    return steps
 
 
 def _unusual_step(
