@@ -22,7 +22,7 @@ class Driver(ABC):
 
     words: ClassVar[dict[str, str]]
     """What the words in braces of the SQL texts mean to this database."""
-    failure: ClassVar[type[Exception]]
+    failure: ClassVar[type[Exception] | tuple[type[Exception], ...]]
 
     def __init__(self, place: str, durability: Durability) -> None:
         self.place = place

@@ -29,7 +29,6 @@ from tract.storage.codec import (
     COMPRESS_ABOVE,
     FORGOTTEN,
     PLAIN,
-    ZSTD,
     Piece,
     inflate,
     pack,
@@ -38,7 +37,8 @@ from tract.storage.codec import (
 from tract.storage.driver import Row
 
 Links = tuple[Link, ...]
-READABLE = (PLAIN, ZSTD)
+DAMAGE = (TypeError, AttributeError, ValueError)
+"""What comes of a column that is not what it should be."""
 
 
 class CommitRow(NamedTuple):
@@ -154,6 +154,13 @@ READ_COLUMNS = ", ".join(
 
 def verify(row: CommitRow, blob: BlobRow | None, parent: bytes | None, links: Links) -> None:
     """Refuse a row with a flipped bit: the hash covers most columns, a checksum the others."""
+    try:
+        _verify(row, blob, parent, links)
+    except DAMAGE as error:
+        raise CorruptError(f"a row of commits is damaged: {error}") from error
+
+
+def _verify(row: CommitRow, blob: BlobRow | None, parent: bytes | None, links: Links) -> None:
     digest = commit_hash(
         row.operation,
         parent,
@@ -257,7 +264,7 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
     """The commits of a chain in rows of STEP_COLUMNS, verified."""
     try:
         return list(_steps_of(rows, parent, links))
-    except TypeError as error:  # a damaged column may have another type
+    except DAMAGE as error:
         raise CorruptError(f"a row of the history is damaged: {error}") from error
 
 

@@ -57,7 +57,7 @@ class Sqlite(Driver):
         "{bytes}": "BLOB",
         "{lock}": "",
     }
-    failure: ClassVar = binding.Error
+    failure: ClassVar = (binding.Error, UnicodeDecodeError)  # all our texts are ASCII
 
     def _connect(self) -> None:
         if self.place == ":memory:" and hasattr(self, "connection"):
@@ -86,10 +86,7 @@ class Sqlite(Driver):
                 time.sleep(0.01)
 
     def _fetch(self, sql: str, values: Sequence[object]) -> list[Row]:
-        try:
-            rows: list[Row] = self.connection.execute(sql, values).fetchall()
-        except UnicodeDecodeError as error:  # all our texts are ASCII
-            raise CorruptError(f"{self.place} is damaged: {error}") from error
+        rows: list[Row] = self.connection.execute(sql, values).fetchall()
         return rows
 
     def _fetch_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
@@ -162,6 +159,8 @@ class Sqlite(Driver):
         self.connection.close()
 
     def _typed(self, error: Exception) -> StorageError:
+        if isinstance(error, UnicodeDecodeError):
+            return CorruptError(f"the database file is damaged: {self.place} ({error})")
         kind, fact = _ERRORS.get(_name(error), (StorageError, "SQLite failed"))
         return kind(f"{fact}: {self.place} ({error})")
 
