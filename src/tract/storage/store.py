@@ -191,7 +191,7 @@ class Store:
         rows = self._run(sql, (stored_name(dialog), low, high))
         if not rows:
             raise CommitNotFoundError(f"no commit {name} in this dialog")
-        if not all(row[1].hex().startswith(prefix) for row in rows):
+        if not all(isinstance(d, bytes) and d.hex().startswith(prefix) for _, d in rows):
             raise CorruptError(f"the index of commits is damaged: {name} finds another one")
         if len(rows) > 1:
             some = ", ".join(row[1].hex()[: len(prefix) + 4] for row in rows)
@@ -232,7 +232,7 @@ class Store:
         """One commit, as a step of its chain."""
         for row in self._run(_STEP, (commit.id,)):
             if row[1] != commit.hash:
-                raise CorruptError(f"the index of commits is damaged at {row[1].hex()}")
+                raise CorruptError(f"the index of commits is damaged at key {commit.id}")
             return steps_of([row[:-1]], row[-1], self._links([row[0]]))[0]
         raise CorruptError(f"a commit is missing: key {commit.id}")
 
