@@ -44,6 +44,7 @@ from tract import (
     TractError,
 )
 from tract.storage.sqlite import Sqlite
+from tract.storage.store import Store
 
 BIG = os.urandom(1 << 20).hex()  # half as large when it is compressed
 
@@ -73,6 +74,36 @@ def test_processes_share_a_branch_of_a_database_that_they_all_create(db: str) ->
         assert {commit.commit_hash for commit in t.log()} == set(done)
         assert {f"w{i}-{j}" for i in range(8) for j in range(200)} == set(texts(t))
         assert_sound(t)
+
+
+def made_by_another_meanwhile(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look for a branch and the look for its dialog, another makes both."""
+    has_dialog = Store.has_dialog
+
+    def slow(store: Store, name: str) -> bool:
+        monkeypatch.undo()
+        with Tract.open(db) as other:
+            other.user("faster")
+        return has_dialog(store, name)
+
+    monkeypatch.setattr(Store, "has_dialog", slow)
+
+
+def test_a_first_write_meets_a_dialog_that_another_just_made(
+    pg_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Tract.open(pg_url) as t:
+        made_by_another_meanwhile(pg_url, monkeypatch)
+        t.user("slower")
+        assert texts(t) == ["faster", "slower"]
+
+
+def test_a_first_read_meets_a_dialog_that_another_just_made(
+    db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Tract.open(db) as t:
+        made_by_another_meanwhile(db, monkeypatch)
+        assert t.head is not None
 
 
 def test_processes_create_databases_at_the_same_moment(tmp_path: Path) -> None:

@@ -439,15 +439,19 @@ class Tract:
             return self._store.check_head(self.dialog, self._detached)
         head = self._store.branch(self.dialog, self._branch)
         if head is None and self._store.has_dialog(self.dialog):
-            raise BranchNotFoundError(f"branch {self._branch!r} was deleted")
+            head = self._store.branch(self.dialog, self._branch)  # it may have been made just now
+            if head is None:
+                raise BranchNotFoundError(f"branch {self._branch!r} was deleted")
         return head or EMPTY
 
     def _lock_branch(self) -> tuple[int, Head]:
         """The key of the dialog, which is made when something is first written to it, and where
         its branch stands."""
         found = self._store.lock_branch(self.dialog, self._branch)
-        if found is None and not self._store.has_dialog(self.dialog):
-            self._store.create_dialog(self.dialog, self._branch)
+        if found is None:
+            if not self._store.has_dialog(self.dialog):
+                self._store.create_dialog(self.dialog, self._branch)
+            # Also when the dialog is there: another may have made it since the branch was sought.
             found = self._store.lock_branch(self.dialog, self._branch)
         if found is None:
             raise BranchNotFoundError(f"branch {self._branch!r} was deleted")
