@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import shutil
@@ -30,6 +29,7 @@ from benchmarks.measure import (
     take_turns,
     timed,
 )
+from benchmarks.report import Numbers, Result, report
 from tract import Tract
 
 AT_MOST = {
@@ -46,16 +46,7 @@ AT_MOST = {
 MESSAGE = 200
 RESULT = 20_000
 
-Numbers = dict[str, float]
 Fill = Callable[[Tract, int], object]
-
-
-class Result(NamedTuple):
-    """A number that has a bound, and the numbers behind it."""
-
-    key: str
-    value: float
-    behind: Numbers
 
 
 class Scale(NamedTuple):
@@ -101,20 +92,20 @@ class Bench:
 
     # What databases are filled with
 
-    def chat(self, t: Tract, number: int) -> None:
-        (t.assistant if number % 2 else t.user)(self.texts[number])
+    def chat(self, t: Tract, number: int, **options: Any) -> None:
+        (t.assistant if number % 2 else t.user)(self.texts[number], **options)
 
     def users(self, t: Tract, number: int) -> None:
         t.user(self.texts[number])
 
-    def agent(self, t: Tract, number: int) -> None:
+    def agent(self, t: Tract, number: int, **options: Any) -> None:
         """Calls and results in turn: what an agent does most of the time."""
         text, call_id = self.texts[number], f"call_{number // 2}"
         if number % 2:
-            t.tool_result(call_id, "grep", text)
+            t.tool_result(call_id, "grep", text, **options)
         else:
             call = {"id": call_id, "name": "grep", "arguments": {"pattern": text[:40]}}
-            t.assistant(text[:80], tool_calls=[call])
+            t.assistant(text[:80], tool_calls=[call], **options)
 
     def results(self, t: Tract, number: int) -> None:
         t.tool_result(f"call_{number}", "fetch", _noise(number))
@@ -401,31 +392,8 @@ def run(scale: Scale) -> Iterator[Result]:
             yield measure(bench)
 
 
-def as_json(results: Sequence[Result]) -> str:
-    bounded = {result.key: result.value for result in results}
-    behind = {key: value for result in results for key, value in result.behind.items()}
-    return json.dumps({key: round(value, 3) for key, value in (bounded | behind).items()})
-
-
-def as_line(result: Result) -> str:
-    bound = AT_MOST[result.key]
-    verdict = "ok" if result.value <= bound else "over"
-    behind = ", ".join(f"{key} {value:,.4g}" for key, value in result.behind.items())
-    return f"{result.key:<22} {result.value:>8.2f} {bound:>8g}  {verdict:<5} {behind}"
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="dev.py bench core", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="one JSON object on one line")
-    parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all?")
-    args = parser.parse_args()
-    results = run(QUICK if args.quick else FULL)
-    if args.json:
-        print(as_json(list(results)))
-        return
-    print(f"{'key':<22} {'value':>8} {'at most':>8}")
-    for result in results:
-        print(as_line(result), flush=True)
+    report("core", __doc__, AT_MOST, lambda quick: run(QUICK if quick else FULL))
 
 
 if __name__ == "__main__":

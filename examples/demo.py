@@ -47,6 +47,36 @@ TOOLS: dict[str, Callable[..., object]] = {
 }
 
 
+# What a model is told of tools, in Anthropic's words. The second release comes while it works.
+
+
+def tool(name: str, description: str, *texts: str, **others: str) -> dict[str, Any]:
+    types = dict.fromkeys(texts, "string") | others
+    properties = {key: {"type": kind} for key, kind in types.items()}
+    schema = {"type": "object", "properties": properties, "required": list(texts)}
+    return {"name": name, "description": description, "input_schema": schema}
+
+
+READ = tool("read_file", "Read a file of the project, with line numbers.", "path")
+TEST = tool("run_tests", "Run the tests of a file and return what they print.", "path")
+FETCH = tool("fetch", "Fetch a page of the web as text.", "url")
+GREP = "Find the lines of all Python files that match a regular expression."
+RELEASE_1 = [
+    tool("grep", GREP, "pattern", "path"),
+    READ,
+    TEST,
+    FETCH,
+    tool("write_file", "Write a file of the project anew.", "path", "text"),
+]
+RELEASE_2 = [
+    tool("grep", GREP, "pattern", "path", limit="integer"),
+    READ,
+    TEST,
+    FETCH,
+    tool("edit_file", "Replace a text in a file of the project.", "path", "old", "new"),
+]
+
+
 # The agent: what a model said, word for word. Only its tools run for real.
 
 SCRIPT: list[tuple[str, list[ToolCall]]] = [
@@ -68,9 +98,11 @@ SCRIPT: list[tuple[str, list[ToolCall]]] = [
 def play(t: Tract) -> None:
     """One turn after another: the answer, then what its calls returned, in one transaction each."""
     t.system("You are a careful engineer. Answer from the code, not from memory.")
-    t.user("Can two writers lose each other's commits in this project?")
-    for text, calls in SCRIPT:
+    t.user("Can two writers lose each other's commits in this project?", tools=RELEASE_1)
+    for number, (text, calls) in enumerate(SCRIPT):
         with t.batch():
+            if number == 1:
+                t.set_tools(RELEASE_2, message="release 2 of the tools")
             t.assistant(text, tool_calls=calls or None)
             for call in calls:
                 t.tool_result(call.id, call.name, TOOLS[call.name](**call.arguments))
@@ -84,6 +116,7 @@ def main() -> int:
         play(t)
         show_stored(t)
         show_request(t)
+        show_tools(t)
         edit = show_editing(t)
         report = t.fsck()
     text = f"{report.commits} commits and {report.contents} contents verified"
@@ -95,9 +128,10 @@ def main() -> int:
 def show_stored(t: Tract) -> None:
     title("What is stored: everything, once")
     for info in reversed(list(t.log())):
-        what = f"{info.name} result" if info.role == "tool" else info.role or info.operation
+        what = f"{info.name} result" if info.role == "tool" else info.role or "tools"
         row = f"{what:<17}{size(info.byte_size):>8}{info.token_count:>6} tokens  "
-        print(f"  {dim(info.commit_hash[:10])}  {row}{clip(info.preview, len(row) + 14)}")
+        said = info.preview or info.message or ""
+        print(f"  {dim(info.commit_hash[:10])}  {row}{clip(said, len(row) + 14)}")
 
 
 def show_request(t: Tract) -> None:
@@ -108,7 +142,23 @@ def show_request(t: Tract) -> None:
     for message in request["messages"]:
         for block in blocks(message["content"]):
             print(f"  {message['role']:<10} {clip(block, 13)}")
-    print(f"\n  {context.token_count} tokens, counted by {context.token_source}")
+    counted = f"{context.token_count} tokens, counted by {context.token_source}"
+    print(f"\n  {counted}; {context.tool_tokens} of them for the tools beside the messages")
+
+
+def show_tools(t: Tract) -> None:
+    title("Which tools the model had, at every commit")
+    answers = [info for info in reversed(list(t.log())) if info.role == "assistant"]
+    first, last = t.compile(at=answers[0]), t.compile(at=answers[-1])
+    for when, context in (("first answer", first), ("last answer", last)):
+        names = ", ".join(context.tokens_by_tool)
+        print(f"  {when:<13}{context.tool_tokens:>4} tokens  {clip(names, 29)}")
+    found = t.diff_tools(first, last)
+    for name, paths in found.changed.items():
+        print(f"  {name} has another schema: {', '.join(paths)}")
+    print(f"  added: {', '.join(found.added)}; removed: {', '.join(found.removed)}")
+    idle = {name: n for name, n in last.tokens_by_tool.items() if name not in last.called}
+    print(f"  never called: {', '.join(idle)}; {sum(idle.values())} tokens in every request")
 
 
 def show_editing(t: Tract) -> CommitInfo:
@@ -138,6 +188,7 @@ def show_next(edit: CommitInfo) -> None:
         "log",
         f"show {edit.commit_hash[:10]}",
         "search lock_branch",
+        "tools unused",
         "compile",
         "fsck",
     ):

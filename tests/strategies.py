@@ -209,22 +209,36 @@ class ChainBuilder:
         self.steps: list[Step] = []
 
     def append(
-        self, role: str = "user", *, calls: tuple[str, ...] = (), answers: str | None = None
+        self,
+        role: str = "user",
+        *,
+        calls: tuple[str, ...] = (),
+        answers: str | None = None,
+        tools: bytes | None = None,
     ) -> Head:
         role = "tool" if answers is not None else "assistant" if calls else role
-        return self._add("append", role, calls, answers)
+        return self._add("append", role, calls, answers, tools=tools)
 
-    def edit(self, target: Head, *, calls: tuple[str, ...] = ()) -> Head:
+    def edit(
+        self, target: Head, *, calls: tuple[str, ...] = (), tools: bytes | None = None
+    ) -> Head:
         old = self.steps[(target.id or 0) - 1]
-        return self._add(
-            "edit", old.role, calls, old.tool_call_id, [self._link("replaces", target)]
-        )
+        links = [self._link("replaces", target)]
+        return self._add("edit", old.role, calls, old.tool_call_id, links, tools)
+
+    def summarize(self, tools: bytes) -> Head:
+        """A commit that stands for older ones; what it replaces does not matter here."""
+        return self._add("compress", None, (), None, tools=tools)
+
+    def offer(self, tools: bytes) -> Head:
+        return self._add("mark", None, (), None, tools=tools)
 
     def mark(self, target: Head, priority: str) -> Head:
         return self._add("mark", None, (), None, [self._link("priority", target, priority)])
 
-    def void(self, *targets: Head) -> Head:
-        return self._add("mark", None, (), None, [self._link("void", each) for each in targets])
+    def void(self, *targets: Head, tools: bytes | None = None) -> Head:
+        links = [self._link("void", each) for each in targets]
+        return self._add("mark", None, (), None, links, tools)
 
     def _link(self, kind: str, target: Head, value: str | None = None) -> Link:
         assert target.id is not None
@@ -238,6 +252,7 @@ class ChainBuilder:
         calls: tuple[str, ...],
         answers: str | None,
         links: list[Link] | None = None,
+        tools: bytes | None = None,
     ) -> Head:
         number = len(self.steps) + 1
         digest = number.to_bytes(32, "big")
@@ -256,6 +271,7 @@ class ChainBuilder:
             data=f'"content {number}"'.encode() if role else None,
             token_count=1,
             token_source="test",
+            toolset=tools,
             links=tuple(links or ()),
         )
         self.steps.append(step)

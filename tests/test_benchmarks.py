@@ -7,36 +7,43 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 BOUNDED = {
-    "append_full_vs_raw",
-    "append_relaxed_vs_raw",
-    "append_growth",
-    "turn_growth",
-    "cold_vs_raw",
-    "log_lazy_rss_mb",
-    "size_vs_text",
-    "statements_per_append",
+    "core": {
+        "append_full_vs_raw",
+        "append_relaxed_vs_raw",
+        "append_growth",
+        "turn_growth",
+        "cold_vs_raw",
+        "log_lazy_rss_mb",
+        "size_vs_text",
+        "statements_per_append",
+    },
+    "tools": {"tools_size_overhead", "tools_append_overhead", "tools_compile_overhead"},
 }
 
 
-def core(*options: str) -> str:
-    command = [sys.executable, "-m", "benchmarks.core", "--quick", *options]
+def bench(name: str, *options: str) -> str:
+    command = [sys.executable, "-m", f"benchmarks.{name}", "--quick", *options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
-def test_core_prints_one_json_object_on_one_line() -> None:
-    output = core("--json")
+@pytest.mark.parametrize("name", BOUNDED)
+def test_a_benchmark_prints_one_json_object_on_one_line(name: str) -> None:
+    output = bench(name, "--json")
     assert output.count("\n") == 1
     numbers = json.loads(output)
-    assert set(numbers) >= BOUNDED
+    assert set(numbers) >= BOUNDED[name]
     assert [key for key, value in numbers.items() if not value > 0] == []
 
 
-def test_core_prints_a_table_with_every_bound() -> None:
-    header, *lines = core().splitlines()
+@pytest.mark.parametrize("name", BOUNDED)
+def test_a_benchmark_prints_a_table_with_every_bound(name: str) -> None:
+    header, *lines = bench(name).splitlines()
     assert header.split() == ["key", "value", "at", "most"]
-    assert {line.split()[0] for line in lines} == BOUNDED
+    assert {line.split()[0] for line in lines} == BOUNDED[name]
     assert {line.split()[3] for line in lines} <= {"ok", "over"}

@@ -307,3 +307,182 @@ def test_extending_in_any_portions_equals_folding_at_once(
         chain.extend(build.steps[position : position + size])
         position += size
         assert shown(chain) == shown(Chain(build.steps[:position]))
+
+
+# Tools
+
+A, B, C = (letter.encode() * 32 for letter in "abc")
+
+
+def undo(build: ChainBuilder, *targets: Head) -> Head:
+    """As the facade does it: the undo records the toolset that it brings back, if that is
+    another."""
+    chain = fold(build)
+    left = chain.toolset_without(build.steps[(target.id or 0) - 1] for target in targets)
+    return build.void(*targets, tools=None if left == chain.toolset else left or NONE)
+
+
+NONE = b"\0" * 32
+"""Stands for the empty set."""
+
+
+def test_no_toolset_was_recorded() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    chain = fold(build)
+    assert chain.toolset is None
+    assert chain.toolset_at(first) is None
+    assert chain.toolset_changes() == []
+
+
+def test_a_toolset_is_in_force_until_the_next() -> None:
+    build = ChainBuilder()
+    before = build.append()
+    build.append(tools=A)
+    after = build.append(calls=("a",))
+    mark = build.offer(B)
+    last = build.append(answers="a")
+    chain = fold(build)
+    assert chain.toolset == B
+    at = [chain.toolset_at(commit) for commit in (before, after, mark, last)]
+    assert at == [None, A, B, B]
+    assert chain.toolset_changes() == [(1, A), (3, B)]
+
+
+@pytest.mark.parametrize("kind", ["edit", "summary"])
+def test_the_set_of_an_edit_or_a_summary_tells_only_where_it_comes_from(kind: str) -> None:
+    build = ChainBuilder()
+    first = build.append(tools=A)
+    build.append(tools=B)
+    commit = build.edit(first, tools=C) if kind == "edit" else build.summarize(A)
+    later = build.append()
+    chain = fold(build)
+    assert chain.toolset == chain.toolset_at(later) == B
+    assert chain.toolset_at(commit) == (C if kind == "edit" else A)
+    assert chain.toolset_changes() == [(0, A), (1, B)]
+
+
+def test_an_edit_without_tools_has_those_in_force() -> None:
+    build = ChainBuilder()
+    first = build.append(tools=A)
+    build.offer(B)
+    edit = build.edit(first)
+    assert fold(build).toolset_at(edit) == B
+    assert fold(build).toolset_at(first) == A
+
+
+def test_an_undone_toolset_gives_way_to_the_one_before() -> None:
+    build = ChainBuilder()
+    build.append(tools=A)
+    mark = build.offer(B)
+    undone = undo(build, mark)
+    assert fold(build).toolset == A
+    undo(build, undone)
+    assert fold(build).toolset == B
+
+
+@pytest.mark.parametrize(("order", "between"), [((0, 1), C), ((1, 0), B)])
+def test_toolsets_are_undone_in_any_order(order: tuple[int, int], between: bytes) -> None:
+    build = ChainBuilder()
+    build.append(tools=A)
+    marks = [build.offer(B), build.offer(C)]
+    undo(build, marks[order[0]])
+    assert fold(build).toolset == between
+    undo(build, marks[order[1]])
+    assert fold(build).toolset == A
+
+
+def test_undoing_the_only_toolset_leaves_none_in_force() -> None:
+    build = ChainBuilder()
+    mark = build.offer(A)
+    assert fold(build).toolset_without(build.steps) is None
+    undo(build, mark)
+    assert fold(build).toolset == NONE
+
+
+def test_undoing_something_else_leaves_the_tools() -> None:
+    build = ChainBuilder()
+    first = build.append(tools=A)
+    edit = build.edit(first, tools=B)
+    undo(build, edit)
+    assert fold(build).toolset == A
+    assert build.steps[-1].toolset is None
+
+
+def test_toolsets_are_counted_by_what_is_shown() -> None:
+    build = ChainBuilder()
+    call = build.append(calls=("a",), tools=A)
+    build.append(answers="a")
+    build.append()
+    build.offer(B)
+    build.append()
+    build.mark(call, SKIP)
+    assert fold(build).toolset_changes() == [(0, A), (1, B)]
+
+
+def test_the_same_set_again_is_no_change() -> None:
+    build = ChainBuilder()
+    build.append(tools=A)
+    build.append(tools=A)
+    build.append(tools=B)
+    build.append(tools=B)
+    assert fold(build).toolset_changes() == [(0, A), (2, B)]
+
+
+@st.composite
+def chains_with_tools(draw: st.DrawFn) -> ChainBuilder:
+    """Random messages, edits, sets of tools and undone changes, as the facade would write them."""
+    build = ChainBuilder()
+    for _ in range(draw(st.integers(1, 15))):
+        kind = draw(st.sampled_from(["say", "edit", "offer", "undo"]))
+        tools = draw(st.sampled_from([None, A, B, C]))
+        appended = [head(step) for step in build.steps if step.operation == "append"]
+        done = [head(step) for step in build.steps if step.operation != "append"]
+        left = [each for each in done if each.id not in undone_steps(build)]
+        if kind == "edit" and appended:
+            build.edit(draw(st.sampled_from(appended)), tools=tools)
+        elif kind == "offer" and tools:
+            build.offer(tools)
+        elif kind == "undo" and left:
+            undo(build, draw(st.sampled_from(left)))
+        else:
+            build.append(tools=tools)
+    return build
+
+
+def undone_steps(build: ChainBuilder) -> set[int]:
+    void: set[int] = set()
+    for step in reversed(build.steps):
+        if step.id not in void:
+            void |= {link.target_id for link in step.links if link.kind == "void"}
+    return void
+
+
+def plain_toolset(build: ChainBuilder) -> bytes | None:
+    """The newest set that a message or a mark recorded and nobody has undone. An undo decides
+    nothing by itself."""
+    void = undone_steps(build)
+    sets = [
+        step.toolset
+        for step in build.steps
+        if step.toolset and step.operation != "edit" and not step.links and step.id not in void
+    ]
+    ever = any(step.toolset for step in build.steps if step.operation != "edit")
+    return sets[-1] if sets else NONE if ever else None
+
+
+@settings(max_examples=400)
+@given(chains_with_tools(), st.data())
+def test_the_toolset_is_the_plain_one(build: ChainBuilder, data: st.DataObject) -> None:
+    chain, position = Chain(), 0
+    while position < len(build.steps):
+        size = data.draw(st.integers(1, 4))
+        chain.extend(build.steps[position : position + size])
+        position += size
+    assert chain.toolset == plain_toolset(build)
+    for step in build.steps:
+        seen = ChainBuilder()
+        seen.steps = build.steps[: step.id]
+        assert chain.toolset_at(head(step)) == (step.toolset or plain_toolset(seen))
+    last = [toolset for _, toolset in chain.toolset_changes()][-1:]
+    assert last == ([chain.toolset] if chain.toolset else [])

@@ -23,6 +23,7 @@ import psycopg
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.toolkit import claude_tool
 from tract import Message, ToolCall, Tract
 from tract.cli import COMMANDS, cli
 from tract.cli.reference import reference
@@ -140,6 +141,28 @@ tract restore b6
 tract forget b6
 tract forget b6 --yes
 tract show b6
+tract tools
+tract tools set release-1.json -m 'release 1'
+tract tools
+tract commit 'And now?'
+tract tools set release-2.json
+tract tools set release-2.json
+tract commit --role assistant 'Fixed.'
+tract log -n 4
+tract show ae
+tract tools
+tract tools --at 45
+tract tools diff 45 main
+tract tools diff main HEAD
+tract tools history grep
+tract tools history run_tests
+tract tools history rm
+tract tools unused
+tract compile --format anthropic --params --tools inline
+tract compile --format responses --params --json
+tract tools set none.json
+tract tools
+tract restore HEAD
 tract fsck
 """
 
@@ -157,12 +180,29 @@ CALLS = {
 }
 
 
+def grep_tool(**types: str) -> dict[str, Any]:
+    text = "Find lines.\n\nOf all files, in their order."
+    return claude_tool("grep", **types) | {"description": text}
+
+
+LS = {"name": "ls", "description": "List a folder.", "input_schema": {"type": "object"}}
+FIX = {"type": "function", "name": "fix", "parameters": {"type": "object"}, "strict": False}
+FILES = {
+    "call": CALLS,
+    "release-1": [grep_tool(pattern="string"), LS],
+    "release-2": {"tools": [LS, grep_tool(pattern="string", limit="integer"), FIX]},
+    "none": [],
+}
+
+
 def test_a_session_looks_as_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "call.json").write_text(json.dumps(CALLS))
+    for name, content in FILES.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
     screen = []
     for line in SESSION.splitlines():
         result = invoke(*shlex.split(line)[1:])
+        assert result.exception is None or isinstance(result.exception, SystemExit), line
         code = f"[exit code {result.exit_code}]\n" if result.exit_code else ""
         screen.append(f"$ {line}\n{result.stdout}{result.stderr}{code}")
     text = TIME.sub("2026-01-02 03:04:05Z", "\n".join(screen)).replace(f"{tmp_path}", "/project")
@@ -209,7 +249,8 @@ def test_every_command_prints_one_json_document(here: Path) -> None:
     assert [item["operation"] for item in log][-3:] == ["edit", "append", "append"]
     assert ok_json("log", "-n", "1") == log[:1]
     shown = ok_json("show", first["commit_hash"])
-    assert shown == first | {"content": "first", "tool_calls": [], "forgotten": False}
+    said = {"content": "first", "tool_calls": [], "forgotten": False, "tools": None}
+    assert shown == first | said
     assert ok_json("show")["content"] is None  # a mark
     assert {hit["commit_hash"] for hit in ok_json("search", "FIRST")} == {
         first["commit_hash"],
@@ -477,6 +518,7 @@ def test_init_obeys_environment_and_argument(
 
 READS = ["log", "show", "compile", "branch", "checkout x", "search --here x", "search x"]
 READS += ["fsck", "gc", "dialogs", "backup copy.db"]
+READS += ["tools", "tools history x", "tools diff x y", "tools unused"]
 
 
 @pytest.mark.parametrize("line", READS)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import histories
-from tract import Message, Priority, ToolCall, Tract
+from tests.toolkit import NAMES, claude_tool, in_the_end, names, tool, tool_lists
+from tests.wire_rules import (
+    MAX_BREAKPOINTS,
+    anthropic_problems,
+    breakpoints,
+    openai_problems,
+    responses_problems,
+)
+from tract import CommitInfo, Message, Priority, ToolCall, ToolSchemaError, Tract, convert_tool
 from tract.shape import NO_RESULT, SKIPPED
 
 
@@ -67,7 +77,7 @@ def test_a_skipped_result_costs_what_its_stand_in_costs() -> None:
 
 def test_an_old_context_stays_what_it_was() -> None:
     with Tract.open() as t:
-        t.user("x")
+        t.user("x", tools=[tool("run")])
         t.assistant(tool_calls=[ToolCall("a", "run")])
         old = t.compile()
         t.tool_result("a", "run", "y")
@@ -125,3 +135,404 @@ def test_repr_says_how_much() -> None:
     with Tract.open() as t:
         t.user("x")
         assert repr(t.compile()).startswith("CompiledContext(1 messages, 1 tokens by ")
+
+
+# Tools
+
+GREP, READ = tool("grep", pattern="string"), tool("read", path="string")
+CACHED = {"cache_control": {"type": "ephemeral"}}
+
+
+def test_tools_cost_tokens() -> None:
+    with Tract.open() as t:
+        info = t.user("one two three")
+        bare = t.compile()
+        assert (bare.tool_tokens, bare.tokens_by_tool) == (0, {})
+        t.set_tools([GREP, READ])
+        context = t.compile()
+        assert list(context.tokens_by_tool) == ["grep", "read"]
+        assert all(tokens > 5 for tokens in context.tokens_by_tool.values())
+        assert context.tool_tokens == sum(context.tokens_by_tool.values())
+        assert context.token_count == info.token_count + context.tool_tokens
+        assert (bare.token_count, bare.tool_tokens) == (info.token_count, 0)
+        t.set_tools([READ])
+        assert t.compile().tokens_by_tool == {"read": context.tokens_by_tool["read"]}
+        t.set_tools(None)
+        assert t.compile().token_count == info.token_count
+
+
+def test_tools_say_how_they_were_counted(db: str) -> None:
+    with Tract.open(db, tokens="chars/4") as t:
+        t.set_tools([GREP])
+        assert t.compile().token_source == "chars/4"
+        assert t.compile().token_count == t.compile().tool_tokens == -(-len(json.dumps(GREP)) // 4)
+    with Tract.open(db, tokens="estimate") as t:
+        t.user("x", tools=[GREP])
+        assert t.compile().token_source == "mixed"
+
+
+def test_a_changed_tool_that_is_told_inline_costs_twice() -> None:
+    limited = tool("grep", pattern="string", limit="integer")
+    with Tract.open() as t:
+        first = t.user("x", tools=[GREP])
+        old = t.compile().tool_tokens
+        t.set_tools([limited])
+        new = t.compile().tool_tokens
+        inline = t.compile(tools="inline")
+        assert inline.tool_tokens == old + new
+        assert inline.token_count == first.token_count + inline.tool_tokens
+
+
+def test_requests_without_tools_have_no_such_key() -> None:
+    with Tract.open() as t:
+        t.system("s")
+        t.user("x")
+        context = t.compile()
+        assert list(context.to_openai_params()) == ["messages"]
+        assert set(context.to_anthropic_params()) == {"messages", "system"}
+        assert list(context.to_responses_params()) == ["input"]
+        assert (context.called, context.betas, context.notes) == ([], [], [])
+
+
+def test_tools_go_out_verbatim_or_in_the_targets_words() -> None:
+    odd = {"x_own": [1], **claude_tool("ls")}
+    with Tract.open() as t:
+        t.user("x", tools=[GREP, odd])
+        with pytest.raises(ToolSchemaError, match="x_own"):
+            t.compile().to_openai_params()
+        assert t.compile().to_openai() == [{"role": "user", "content": "x"}]
+        assert any("x_own" in note for note in t.compile().notes)
+        declared = t.compile().to_anthropic_params()["tools"]
+        assert json.dumps(declared) == json.dumps([convert_tool(GREP, "anthropic"), odd])
+
+
+def test_calls_of_tools_that_nobody_recorded_are_declared() -> None:
+    with Tract.open() as t:
+        t.user("x")
+        t.assistant(
+            "", tool_calls=[ToolCall("a", "run"), ToolCall("b", "ls"), ToolCall("c", "run")]
+        )
+        old = t.compile()
+        for call_id in "abc":
+            t.tool_result(call_id, None, "y")
+        t.assistant("", tool_calls=[ToolCall("d", "read")])
+        context = t.compile()
+        note = "no tools were recorded; declared from the calls: run, ls, read"
+        assert note in context.notes
+        assert (context.called, old.called) == (["run", "ls", "read"], ["run", "ls"])
+        assert names(context.to_openai_params()["tools"]) == ["run", "ls", "read"]
+        assert names(old.to_openai_params()["tools"]) == ["run", "ls"]
+        request = context.to_anthropic_params()
+        assert [declared["name"] for declared in request["tools"]] == ["run", "ls", "read"]
+        assert "tool_choice" not in request
+        assert anthropic_problems(request) == []
+        declared = context.to_responses_params()["tools"]
+        assert [each["name"] for each in declared] == ["run", "ls", "read"]
+        assert (context.tools, context.toolset, context.tool_tokens) == ([], None, 0)
+        t.set_tools([GREP])
+        assert t.compile().notes == ["call 'd' of read has no result"]
+
+
+def test_calls_of_tools_that_were_taken_away() -> None:
+    with Tract.open() as t:
+        t.user("x", tools=[GREP])
+        t.assistant("", tool_calls=[ToolCall("a", "grep")])
+        t.tool_result("a", "grep", "y")
+        t.set_tools(None)
+        context = t.compile()
+        assert "tools" not in context.to_openai_params()
+        assert "tools" not in context.to_responses_params()
+        request = context.to_anthropic_params()
+        assert [declared["name"] for declared in request["tools"]] == ["grep"]
+        assert request["tool_choice"] == {"type": "none"}
+        assert anthropic_problems(request) == []
+
+
+# Cache breakpoints
+
+
+def marked(number: int) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": f"{each}", **CACHED} for each in range(number)]
+
+
+@given(st.integers(0, 6), st.integers(0, 2), st.lists(st.integers(0, 5), max_size=4))
+def test_breakpoints_of_tools_count_among_the_four(
+    tools: int, system: int, messages: list[int]
+) -> None:
+    with Tract.open() as t:
+        if system:
+            t.system(marked(system))
+        for number in messages:
+            t.user([{"type": "text", "text": "x"}, *marked(number)])
+            t.assistant("y")
+        t.set_tools([claude_tool(f"f{each}") | CACHED for each in range(tools)])
+        context = t.compile()
+        plain = json.dumps(context.to_anthropic())
+        request = context.to_anthropic_params()
+        assert breakpoints(request) == min(MAX_BREAKPOINTS, tools + system + sum(messages))
+        assert breakpoints(request.get("tools", [])) == min(MAX_BREAKPOINTS, tools)
+        assert anthropic_problems(request) == []
+        assert json.dumps(context.to_anthropic()) == plain
+        assert [each["name"] for each in context.tools] == [f"f{each}" for each in range(tools)]
+
+
+def test_the_newest_breakpoints_stay() -> None:
+    with Tract.open() as t:
+        for _ in range(4):
+            t.user([{"type": "text", "text": "x", **CACHED}])
+            t.assistant("y")
+        t.set_tools([claude_tool("f"), claude_tool("g") | CACHED])
+        request = t.compile().to_anthropic_params()
+        assert [breakpoints(message) for message in request["messages"]][::2] == [0, 1, 1, 1]
+        assert [breakpoints(declared) for declared in request["tools"]] == [0, 1]
+
+
+def test_breakpoints_of_tools_and_of_the_system_text_are_at_most_four() -> None:
+    with Tract.open() as t:
+        t.system(marked(4))
+        t.user("x", tools=[claude_tool("f") | CACHED, claude_tool("g") | CACHED])
+        request = t.compile().to_anthropic_params()
+        assert breakpoints(request) <= MAX_BREAKPOINTS
+
+
+def test_breakpoints_of_tools_that_are_added_inline_count_too() -> None:
+    with Tract.open() as t:
+        t.user("x", tools=[claude_tool("f") | CACHED])
+        t.assistant("y")
+        t.user(marked(3))
+        t.set_tools([claude_tool("f") | CACHED, claude_tool("g") | CACHED])
+        request = t.compile(tools="inline").to_anthropic_params()
+        assert breakpoints(request) <= MAX_BREAKPOINTS
+
+
+# Inline
+
+
+def described(tools: list[dict[str, Any]]) -> dict[str, Any]:
+    return {declared["name"]: declared for declared in tools}
+
+
+def test_changes_are_told_where_they_happened() -> None:
+    old, new = claude_tool("grep"), claude_tool("grep", limit="integer")
+    with Tract.open() as t:
+        t.user("x", tools=[old, claude_tool("ls")])
+        t.assistant("y")
+        t.user("z")
+        t.set_tools([new, claude_tool("read")])
+        context = t.compile(tools="inline")
+        request = context.to_anthropic_params()
+        assert request["tools"] == context.tools == [old, claude_tool("ls")]
+        assert request["messages"][-1] == {
+            "role": "system",
+            "content": [
+                {"type": "tool_removal", "tool": {"type": "tool_reference", "name": "ls"}},
+                {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": new}},
+                {
+                    "type": "tool_addition",
+                    "tool": {"type": "tool_definition", "definition": claude_tool("read")},
+                },
+            ],
+        }
+        assert context.betas == ["inline-tools-2026-09-15"]
+        assert context.to_anthropic() == t.compile().to_anthropic()
+        assert t.compile().betas == []
+        assert t.diff_tools(context, t.compile()).added == []
+
+
+def test_the_tools_of_an_answer_are_told_before_it() -> None:
+    with Tract.open() as t:
+        t.user("x", tools=[claude_tool("grep")])
+        t.assistant("y", tools=[claude_tool("grep"), claude_tool("ls")])
+        request = t.compile(tools="inline").to_anthropic_params()
+        assert [message["role"] for message in request["messages"]] == [
+            "user",
+            "system",
+            "assistant",
+        ]
+
+
+def test_changes_between_two_answers_wait_for_the_next_question() -> None:
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "y"}]}
+    with Tract.open() as t:
+        t.user("x", tools=[claude_tool("grep")])
+        t.commit(answer)
+        t.commit(answer, tools=[claude_tool("ls")])
+        request = t.compile(tools="inline").to_anthropic_params()
+        assert [message["role"] for message in request["messages"]] == [
+            *("user", "assistant", "assistant")
+        ]
+        t.user("z")
+        request = t.compile(tools="inline").to_anthropic_params()
+        assert anthropic_problems(request) == []
+        assert in_the_end(request) == {"ls": claude_tool("ls")}
+        t.assistant("y")
+        assert anthropic_problems(t.compile(tools="inline").to_anthropic_params()) == []
+
+
+def test_one_order_instead_of_another_leaves_the_prefix() -> None:
+    first = [claude_tool("grep"), claude_tool("ls")]
+    with Tract.open() as t:
+        t.user("x", tools=first)
+        t.assistant("y")
+        t.user("z", tools=first[::-1])
+        context = t.compile(tools="inline")
+        assert context.tools == first
+        assert context.to_anthropic_params()["tools"] == first
+        assert context.to_responses_params()["tools"] == [
+            convert_tool(each, "responses") for each in first
+        ]
+
+
+def test_responses_are_told_of_additions_only() -> None:
+    ls, grep, read = (convert_tool(tool(name), "responses") for name in NAMES)
+    with Tract.open() as t:
+        t.user("x", tools=[ls])
+        t.assistant("y")
+        t.user("z", tools=[ls, grep])
+        t.assistant("y")
+        t.set_tools([read, ls, grep])
+        request = t.compile(tools="inline").to_responses_params()
+        assert request["tools"] == [ls]
+        items = [item.get("type", item.get("role")) for item in request["input"]]
+        assert items == [
+            *("user", "message", "user"),
+            *("additional_tools", "message", "additional_tools"),
+        ]
+        added = [item for item in request["input"] if item.get("type") == "additional_tools"]
+        assert [item["tools"] for item in added] == [[grep], [read]]
+        assert {item["role"] for item in added} == {"developer"}
+        t.set_tools([grep, read])
+        request = t.compile(tools="inline").to_responses_params()
+        assert request["tools"] == [grep, read]
+        assert request["input"] == t.compile().to_responses_params()["input"]
+
+
+class Agent:
+    """Talks, changes its tools, and looks at every request that would be sent."""
+
+    def __init__(self, t: Tract) -> None:
+        self.t = t
+        self.first: list[dict[str, Any]] = []
+        self.later: dict[int, list[dict[str, Any]]] = {}
+        """The first tools that there were, and the last ones before each answer."""
+        self.marks: list[CommitInfo] = []
+        self.sent: list[tuple[str | None, list[str]]] = []
+        """The tools and the messages of each request that was answered."""
+
+    def do(self, action: str, tools: list[dict[str, Any]]) -> None:
+        t = self.t
+        match action:
+            case "ask":
+                t.user("x")
+            case "ask with tools":
+                t.user("x", tools=tools)
+            case "answer":
+                self.send()
+                t.assistant("y")
+            case "call":
+                self.send()
+                t.assistant("", tool_calls=[ToolCall(f"c{len(self.sent)}", "grep")])
+                t.tool_result(f"c{len(self.sent)}", "grep", "z")
+            case "offer":
+                mark = t.set_tools(tools)
+                self.marks += [mark] if mark else []
+            case "undo" if self.marks:
+                self.marks.append(t.restore(self.marks.pop()))
+        answers = [message for message in t.compile().messages if message.role == "assistant"]
+        active = t.get_tools() or []
+        if self.first and active != [self.first, *self.later.values()][-1]:
+            self.later[len(answers)] = active
+        self.first = self.first or active
+
+    def send(self) -> None:
+        request = self.t.compile(tools="inline").to_anthropic_params()
+        if request["messages"] and request["messages"][-1]["role"] != "assistant":
+            messages = [json.dumps(message) for message in request["messages"]]
+            self.sent.append((json.dumps(request["tools"]) if self.first else None, messages))
+
+    def check(self) -> None:
+        t, inline = self.t, self.t.compile(tools="inline")
+        request = inline.to_anthropic_params()
+        assert json.dumps(request) == json.dumps(
+            t.compile(at=t.head, tools="inline").to_anthropic_params() if t.head else request
+        )
+        self.check_anthropic(request)
+        self.check_responses(inline.to_responses_params())
+        told = any(message["role"] == "system" for message in request["messages"])
+        assert inline.betas or not told
+        chat = inline.to_openai_params()
+        assert chat == t.compile().to_openai_params()
+        assert openai_problems(chat["messages"]) == []
+
+    def check_anthropic(self, request: dict[str, Any]) -> None:
+        assert anthropic_problems(request) == []
+        messages = [json.dumps(message) for message in request["messages"]]
+        for tools, sent in self.sent:
+            assert messages[: len(sent)] == sent
+            assert tools in (None, json.dumps(request.get("tools")))
+        if self.first:
+            assert request["tools"] == self.first
+        if self.first and messages and request["messages"][-1]["role"] != "assistant":
+            assert in_the_end(request) == described(self.t.get_tools() or [])
+
+    def check_responses(self, request: dict[str, Any]) -> None:
+        assert responses_problems(request["input"]) == []
+        if not self.first:
+            return
+        added = [i["tools"] for i in request["input"] if i.get("type") == "additional_tools"]
+        has = [*request.get("tools", []), *(each for tools in added for each in tools)]
+        active = self.t.get_tools() or []
+        wanted = [convert_tool(each, "responses") for each in active]
+        assert described(has) == described(wanted)
+        assert len(has) == len(wanted)
+        sets = [self.first, *self.later.values()]
+        only_grow = all(each in new for old, new in pairwise(sets) for each in old)
+        assert bool(added) == (only_grow and len(active) > len(self.first))
+
+
+actions = st.lists(
+    st.tuples(
+        st.sampled_from(["ask", "ask with tools", "answer", "call", "offer", "undo"]),
+        tool_lists,
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=150)
+@given(actions)
+def test_inline_tools_always_amount_to_those_in_force(
+    taken: list[tuple[str, list[dict[str, Any]]]],
+) -> None:
+    with Tract.open() as t:
+        agent = Agent(t)
+        for action, tools in taken:
+            agent.do(action, tools)
+            agent.check()
+        t.user("end")
+        agent.check()
+
+
+@given(histories, st.lists(tool_lists, max_size=4), st.data())
+def test_inline_tools_keep_any_history_valid(
+    history: list[Message], sets: list[list[dict[str, Any]]], data: st.DataObject
+) -> None:
+    """Open calls, late results, skipped and edited messages: the request is taken, and says the
+    tools that are in force wherever it can say them."""
+    with Tract.open() as t:
+        contexts, seen = [], []
+        for message in history:
+            tools = data.draw(st.none() | st.sampled_from(sets)) if sets else None
+            info = t.commit(message, tools=tools)
+            if data.draw(st.integers(0, 3)) == 0:
+                t.annotate(info, data.draw(st.sampled_from([Priority.SKIP, Priority.PINNED])))
+            contexts.append(t.compile(tools="inline"))
+            request = contexts[-1].to_anthropic_params()
+            assert anthropic_problems(request) == []
+            assert responses_problems(contexts[-1].to_responses_params()["input"]) == []
+            ends = request["messages"][-1]["role"] if request["messages"] else None
+            if t.get_tools() is not None and ends in ("user", "system") and contexts[-1].tools:
+                assert in_the_end(request) == described(t.get_tools() or [])
+            seen.append(json.dumps(request))
+        for context, then in zip(contexts, seen, strict=True):
+            assert json.dumps(context.to_anthropic_params()) == then

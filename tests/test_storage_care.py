@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.harness import ask, busy_worker, execute, finish, go, is_postgres, start
+from tests.toolkit import tool
 from tract import (
     CommitNotFoundError,
     ConflictError,
@@ -32,7 +34,8 @@ def texts(t: Tract) -> list[object]:
 
 
 def counts(db: str) -> dict[str, int]:
-    tables = ("dialogs", "blobs", "chunks", "commits", "commit_links", "branches")
+    tables = ["dialogs", "blobs", "chunks", "commits", "commit_links", "branches"]
+    tables += ["tool_definitions", "toolsets", "toolset_members"]
     return {table: execute(db, f"SELECT count(*) FROM {table}")[0][0] for table in tables}
 
 
@@ -66,19 +69,69 @@ def test_fsck_goes_over_pages_and_dialogs(db: str) -> None:
     assert len(report.problems) == 3
 
 
+TOOL_DAMAGE = {
+    "schema": (
+        "UPDATE tool_definitions SET schema = replace(schema, 'string', 'strong')",
+        r"tool [0-9a-f]{64} does not match",
+    ),
+    "name": (
+        "UPDATE tool_definitions SET name = 'grip' WHERE name = 'grep'",
+        r"tool [0-9a-f]{64}: its name",
+    ),
+    "member": (
+        "DELETE FROM toolset_members WHERE position = 1",
+        r"toolset [0-9a-f]{64} does not have",
+    ),
+    "set in force": (
+        "UPDATE commits SET active_toolset_id = NULL WHERE id = 3",
+        r"commit [0-9a-f]{64}: its active toolset",
+    ),
+    "other set in force": (
+        "UPDATE commits SET active_toolset_id = 2 WHERE id = 3",
+        r"commit [0-9a-f]{64}: its active toolset",
+    ),
+    "missing branch": (
+        "DELETE FROM branches WHERE name = 'main'",
+        r"dialog 'default' is on branch 'main', which is not there",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", TOOL_DAMAGE)
+def test_fsck_finds_what_is_wrong_with_tools_and_branches(db: str, damage: str) -> None:
+    with Tract.open(db) as t:
+        t.user("before")
+        t.user("with", tools=[GREP, READ])
+        t.user("inherits")
+        t.set_tools([GREP])
+        t.set_tools(None)
+        t.branch("side")
+        assert t.fsck().problems == []
+    sql, problem = TOOL_DAMAGE[damage]
+    execute(db, sql)
+    with Tract.open(db, dialog="other") as t:
+        assert any(re.search(problem, found) for found in t.fsck().problems)
+
+
 # gc
+
+GREP, READ, LS = tool("grep", pattern="string"), tool("read"), tool("ls")
+
+
+def stored_tools(db: str) -> list[str]:
+    return [name for (name,) in execute(db, "SELECT name FROM tool_definitions ORDER BY name")]
 
 
 def prune(t: Tract) -> None:
-    """Leave a branch of three commits behind, one content of it used elsewhere too."""
-    t.user("root")
+    """Leave a branch of four commits behind, one content and one tool used elsewhere too."""
+    t.user("root", tools=[GREP])
     t.branch("side")
     t.user("kept")
     t.checkout("side")
     t.user("kept", message="for another reason")
-    t.user("gone " * 200)
+    t.user("gone " * 200, tools=[READ, GREP])
     t.user(CHUNKED)
-    t.user("edited", edit=list(t.log())[1])
+    t.user("edited", edit=list(t.log())[1], tools=[LS])
     t.checkout("main")
     t.delete_branch("side")
 
@@ -102,8 +155,35 @@ def test_gc_dry_run_says_exactly_what_gc_does(db: str) -> None:
         assert done.bytes == len('"' + "gone " * 200 + '"') + len(CHUNKED) + 2 + len('"edited"')
         assert after["chunks"] == 0
         assert after["commit_links"] == 0
+        assert (before["toolsets"], before["tool_definitions"]) == (3, 3)
+        assert (after["toolsets"], after["toolset_members"], stored_tools(db)) == (1, 1, ["grep"])
+        assert t.get_tools() == [GREP]
         assert texts(t) == all_of_it == ["root", "kept"]
         assert t.gc(grace_seconds=0).commits == 0
+        assert t.fsck().ok
+
+
+def test_gc_takes_only_tools_that_nobody_has(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db, dialog="other") as other:
+        first = t.user("one", tools=[GREP])
+        t.set_tools([READ])
+        t.user("edit", edit=first, tools=[LS])  # in force nowhere, and still told of
+        t.set_tools(None)
+        t.branch("side", at=first)
+        t.checkout("side")
+        t.user("two", tools=[tool("gone"), GREP])
+        t.checkout("main")
+        t.delete_branch("side")
+        other.user("x", tools=[tool("other"), READ])
+        assert t.gc(grace_seconds=0).commits == 1
+        assert "gone" in stored_tools(db)
+        assert t.gc(dry_run=False, grace_seconds=0).commits == 1
+        assert stored_tools(db) == ["grep", "ls", "other", "read"]
+        assert counts(db)["toolsets"] == 5
+        assert t.get_tools() == []
+        assert [len(t.get_commit_tools(info)) for info in t.log()] == [0, 1, 1, 1]
+        again = t.user("again", tools=[tool("gone"), GREP])
+        assert t.get_commit_tools(again) == t.get_tools() == [tool("gone"), GREP]
         assert t.fsck().ok
 
 
@@ -333,7 +413,9 @@ def test_forgotten_content_is_not_made_up(db: str) -> None:
 
 def test_forgotten_call_keeps_its_results(db: str) -> None:
     with Tract.open(db) as t:
-        call = t.assistant(SECRET, tool_calls=[ToolCall("c", "read", {"token": SECRET})])
+        call = t.assistant(
+            SECRET, tool_calls=[ToolCall("c", "read", {"token": SECRET})], tools=[tool("read")]
+        )
         t.tool_result("c", "read", "ok")
         t.forget(call)
         sent = t.compile().to_openai()
@@ -392,8 +474,8 @@ def test_forget_twice(db: str) -> None:
 def fill(t: Tract) -> None:
     first = t.system("be brief", message="why", metadata={"ünï": "\x00\ud800"})
     t.user("hello")
-    t.tool_result("c", "read", {"big": CHUNKED})
-    t.user("hullo", edit=list(t.log())[1])
+    t.tool_result("c", "read", {"big": CHUNKED}, tools=[READ, GREP, {"name": "ünï\ud800"}])
+    t.user("hullo", edit=list(t.log())[1], tools=[LS])
     t.annotate(first, Priority.PINNED)
     t.branch("side", at=first)
 
@@ -425,6 +507,31 @@ def test_backup_is_an_equal_database(db: str, tmp_path: Path) -> None:
             assert len(other.branches()) == 1101
     names = {path.name for path in tmp_path.iterdir()} - {"t.db", "t.db-wal", "t.db-shm"}
     assert names == {"copy.db"}
+
+
+def test_backup_keeps_the_tools(db: str, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with Tract.open(db) as t:
+        first = t.user("one", tools=[READ, GREP])
+        t.set_tools(None)
+        t.user("two", edit=first, tools=[LS])
+        with t.batch():
+            for number in range(600):  # more than a page of every table
+                t.user(f"{number}", tools=[tool(f"f{number}"), LS])
+        t.backup(copy)
+        view = "SELECT commit_hash, position, tool_hash FROM commit_tools ORDER BY 1, 2"
+        assert execute(str(copy), view) == execute(db, view)
+        with Tract.open(copy, create=False) as copied:
+            assert copied.get_tools() == t.get_tools() == [tool("f599"), LS]
+            for mine, theirs in zip(copied.log(), t.log(), strict=True):
+                assert mine == theirs
+            for info in [*t.log()][::100]:
+                assert copied.get_commit_tools(info) == t.get_commit_tools(info)
+            assert copied.tool_history("grep") == t.tool_history("grep")
+            assert copied.fsck().ok
+            copied.user("goes on", tools=[tool("new"), READ])
+            assert copied.get_tools() == [tool("new"), READ]
+            assert copied.fsck().ok
 
 
 def test_backup_of_memory(tmp_path: Path) -> None:
@@ -553,6 +660,21 @@ def test_delete_dialog_takes_what_is_only_its_own(db: str) -> None:
         assert texts(t) == ["anew"]
         with pytest.raises(DialogNotFoundError):
             t.delete_dialog("never")
+
+
+def test_delete_dialog_takes_the_tools_that_are_only_its_own(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db, dialog="other") as other:
+        t.user("x", tools=[GREP, READ])
+        other.user("y", tools=[READ, LS])
+        other.user("z", tools=[GREP, READ])
+        t.delete_dialog("other")
+        assert stored_tools(db) == ["grep", "read"]
+        assert (counts(db)["toolsets"], counts(db)["toolset_members"]) == (1, 2)
+        assert t.get_tools() == [GREP, READ]
+        assert other.get_tools() is None
+        other.user("anew", tools=[LS, READ])
+        assert other.get_tools() == [LS, READ]
+        assert t.fsck().ok
 
 
 def test_dialog_that_another_process_deleted(db: str) -> None:

@@ -29,6 +29,7 @@ from tests.faults.harness import (
     together,
     wrong,
 )
+from tests.toolkit import tool
 from tract import (
     ROOT,
     BusyError,
@@ -74,6 +75,87 @@ def test_processes_share_a_branch_of_a_database_that_they_all_create(db: str) ->
         assert {commit.commit_hash for commit in t.log()} == set(done)
         assert {f"w{i}-{j}" for i in range(8) for j in range(200)} == set(texts(t))
         assert_sound(t)
+
+
+def tools_by_commit(lines: list[str]) -> dict[str, list[str]]:
+    """What workers said that they wrote: for each commit the names of its tools."""
+    said = [line.split() for line in lines if line.startswith("done")]
+    return {commit: tools for _, commit, *tools in said}
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["one dialog", "a dialog each"])
+def test_processes_write_with_different_tools(db: str, apart: bool) -> None:
+    """In PostgreSQL, writers to different dialogs store the same tools at the same moment."""
+    workers = [
+        start("offerer.py", db, f"d{number}" if apart else "default", f"w{number}", 40)
+        for number in range(4)
+    ]
+    given = tools_by_commit(together(workers))
+    assert len(given) == 160
+    found: dict[str, list[str]] = {}
+    for dialog in [f"d{number}" for number in range(4)] if apart else ["default"]:
+        with Tract.open(db, dialog=dialog) as t:
+            for info in t.log():
+                tools = t.get_commit_tools(info)
+                found[info.commit_hash] = [str(each["name"]) for each in tools]
+            assert t.fsck().problems == []
+    assert found == given
+    assert execute(db, "SELECT count(*) FROM tool_definitions") == [(30,)]
+    sets = {tuple(tools) for tools in given.values()}
+    assert execute(db, "SELECT count(*) FROM toolsets") == [(len(sets),)]
+    members = sum(map(len, sets))
+    assert execute(db, "SELECT count(*) FROM toolset_members") == [(members,)]
+
+
+def test_the_same_new_tools_in_two_orders_are_stored_at_once(pg_url: str) -> None:
+    """Each writer would wait for a tool that the other has written and not committed yet."""
+
+    def work(index: int) -> None:
+        with Tract.open(pg_url, dialog=f"d{index}") as t:
+            for number in range(5):
+                kit = [tool(f"f{number}_{each}") for each in range(100)]
+                barrier.wait()
+                t.set_tools(kit[::-1] if index else kit)
+
+    barrier = threading.Barrier(2)
+    in_threads(2, work)
+    assert execute(pg_url, "SELECT count(*) FROM tool_definitions") == [(500,)]
+    assert execute(pg_url, "SELECT count(*) FROM toolsets") == [(10,)]
+
+
+def test_kill_while_tools_are_stored(db: str) -> None:
+    dice = random.Random(5)
+    given: dict[str, list[str]] = {}
+    for number in range(3 if is_postgres(db) else 6):
+        worker = start("offerer.py", db, "default", f"w{number}", 0)
+        go(worker)
+        given |= tools_by_commit(killed(worker, dice.randrange(1, 12), dice.uniform(0, 0.01)))
+        with Tract.open(db) as t:
+            assert_sound(t)
+            for commit, tools in given.items():
+                assert [each["name"] for each in t.get_commit_tools(commit)] == tools
+    assert len(given) > 3
+
+
+def test_gc_beside_a_writer_of_tools(db: str) -> None:
+    """What one process just found to be stored, another must not find to be unused."""
+    kit = [{"name": f"tool_{i:02}", "input_schema": {"type": "object"}} for i in range(30)]
+    worker = start("offerer.py", db, "default", "w", 60)
+    with Tract.open(db, dialog="side") as t:
+        t.user("root")
+        go(worker)
+        for number in range(20):
+            t.branch("aside")
+            t.checkout("aside")
+            t.user(f"{number}", tools=(kit + kit)[number % 30 :][: 1 + number % 10])
+            t.checkout("main")
+            t.delete_branch("aside")
+            assert t.gc(dry_run=False, grace_seconds=-3600).commits == 1
+    given = tools_by_commit(finish(worker))
+    with Tract.open(db) as t:
+        assert t.fsck().problems == []
+        for commit, tools in given.items():
+            assert [each["name"] for each in t.get_commit_tools(commit)] == tools
 
 
 def made_by_another_meanwhile(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -646,6 +728,7 @@ def test_password_is_not_in_the_error(tmp_path: Path) -> None:
 
 
 RICH_CALL = ToolCall("call-1", "grep", {"pattern": "x" * 30})
+GREP = tool("grep", pattern="string")
 
 
 @pytest.fixture
@@ -657,7 +740,9 @@ def rich(db: str) -> str:
 def fill_richly(db: str) -> None:
     """A database in which every column of every table says something."""
     with Tract.open(db) as t:
-        first = t.system("be brief", message="why", metadata={"k": ["v", 1]})
+        first = t.system(
+            "be brief", message="why", metadata={"k": ["v", 1]}, tools=[GREP, tool("read")]
+        )
         t.user("hello " * 10, generation_config={"temperature": 0.5})
         t.assistant("I look", tool_calls=[RICH_CALL], usage={"input_tokens": 7})
         t.tool_result("call-1", "grep", "line of a result\n" * 100, is_error=True)
@@ -665,7 +750,7 @@ def fill_richly(db: str) -> None:
         t.user("be very brief", edit=t.user("be"))
         t.annotate(first, Priority.PINNED)
         t.branch("side")
-        t.user("the last word")
+        t.user("the last word", tools=[tool("ls"), GREP])
         t.branch("old", at=first)
     with Tract.open(db, dialog="other") as t:
         t.user("elsewhere")
@@ -738,6 +823,37 @@ DAMAGE = {
     "commit of a dialog that is not there": "UPDATE commits SET dialog_id = 9 WHERE dialog_id = 2",
     "commit is gone": "DELETE FROM commits WHERE id = 2",
     "content is gone": "DELETE FROM blobs WHERE id = 2",
+    "toolset of another": "UPDATE commits SET toolset_id = 2 WHERE id = 1",
+    "no toolset": "UPDATE commits SET toolset_id = NULL WHERE id = 1",
+    "toolset that is not there": "UPDATE commits SET toolset_id = 999 WHERE id = 1",
+    "toolset where none was recorded": "UPDATE commits SET toolset_id = 1 WHERE id = 2",
+    "toolset in force": "UPDATE commits SET active_toolset_id = 2 WHERE id = 2",
+    "no toolset in force": "UPDATE commits SET active_toolset_id = NULL WHERE id = 2",
+    "toolset's hash": "UPDATE toolsets SET hash = (SELECT hash FROM commits LIMIT 1) WHERE id = 1",
+    "toolset is gone": "DELETE FROM toolsets WHERE id = 1",
+    "tool of a set is gone": "DELETE FROM toolset_members WHERE toolset_id = 1 AND position = 1",
+    "tools of the sets are gone": "DELETE FROM toolset_members",
+    "tool of a set is another": "UPDATE toolset_members SET tool_id = 1 WHERE toolset_id = 1",
+    "tool of a set that is not there": "UPDATE toolset_members SET tool_id = 999 "
+    "WHERE toolset_id = 1 AND position = 0",
+    "tool too many in a set": "INSERT INTO toolset_members VALUES (1, 2, 1)",
+    "order of a set": "UPDATE toolset_members SET position = 9 WHERE position = 0",
+    "set of a tool": "UPDATE toolset_members SET toolset_id = 9 WHERE toolset_id = 1",
+    "tool is gone": "DELETE FROM tool_definitions WHERE id = 1",
+    "tool's hash": "UPDATE tool_definitions SET hash = (SELECT hash FROM commits LIMIT 1) "
+    "WHERE id = 1",
+    "tool's name": "UPDATE tool_definitions SET name = 'grip' WHERE name = 'grep'",
+    "tool's name that is no text": "UPDATE tool_definitions SET name = '\\x' WHERE name = 'grep'",
+    "schema": "UPDATE tool_definitions SET schema = replace(schema, 'string', 'strong')",
+    "name in a schema": "UPDATE tool_definitions SET schema = replace(schema, 'grep', 'grip')",
+    "schema that is no JSON": """UPDATE tool_definitions SET schema = replace(schema, '"', '')""",
+    "schema that is no dict": "UPDATE tool_definitions SET schema = '[]'",
+    "empty schema": "UPDATE tool_definitions SET schema = ''",
+    "more behind a schema": "UPDATE tool_definitions SET schema = schema || ']'",
+    "tool's tokens": "UPDATE tool_definitions SET token_count = token_count + 1 WHERE id = 1",
+    "tool's token source": "UPDATE tool_definitions SET token_source = 'oracle' WHERE id = 1",
+    "tool's time": "UPDATE tool_definitions SET created_at = created_at + 1 WHERE id = 1",
+    "tool's checksum": "UPDATE tool_definitions SET checksum = checksum + 1 WHERE id = 1",
 }
 
 
@@ -756,6 +872,13 @@ IN_POSTGRES_TOO = (  # one of each kind: what is verified, and how, does not dep
     "link's value",
     "branch's key",
     "branch's hash",
+    "toolset of another",
+    "toolset in force",
+    "tool of a set is gone",
+    "tool is gone",
+    "tool's name",
+    "schema",
+    "schema that is no JSON",
 )
 
 
@@ -875,11 +998,13 @@ def small_rich(tmp_path: Path) -> Path:
     dice = random.Random(9)
     with Tract.open(path) as t:
         first = t.system("be brief", message="why", metadata={"k": ["v", 1, None]})
+        t.set_tools([GREP, *(tool(f"tool_{dice.random()}", x="string") for _ in range(20))])
         for i in range(20):
             t.user(f"{dice.random()} " * 10, generation_config={"temperature": 0.5})
             t.assistant("I look", tool_calls=[ToolCall(f"c{i}", "grep")], usage={"tokens": 7})
             t.tool_result(f"c{i}", "grep", f"{dice.random()}\n" * 50, is_error=True)
-        t.user("be very brief", edit=t.user("be"))
+        t.user("be very brief", edit=t.user("be"), tools=[tool("read")])
+        t.user("and so on", tools=[tool("ls"), GREP])
         t.annotate(first, Priority.PINNED)
         t.branch("old", at=first)
     return path

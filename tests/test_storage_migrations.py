@@ -13,6 +13,7 @@ import pytest
 
 from tests.faults.harness import execute, go, is_postgres, killed, start, together
 from tests.fixtures.make_v6 import LARGE, abridged, state
+from tests.toolkit import names, tool
 from tract import SchemaError, StorageError, Tract
 from tract.storage import _driver
 from tract.storage.migrations import Migration, known_migrations, migrate
@@ -69,18 +70,107 @@ def bring(db: str, sql: str, to: int = NEXT) -> None:
 
 
 # Version 6
+#
+# v6.db was written by the code of schema 6 and is never written again: make_v6.py refuses to run
+# on any other code. Its `state` is used here to read the file as that code read it.
 
 
-def test_version_6_reads_as_it_was_written(v6: Path) -> None:
+@pytest.fixture
+def old(db: str, v6: Path) -> str:
+    """The same history in a database of version 6, of either kind."""
+    if not is_postgres(db):
+        return shutil.copy(v6, db)
+    driver = _driver(db, "full", create=True)
+    migrate(driver, known_migrations()[:1])
+    for table in TABLES_OF_6:
+        rows = execute(str(v6), f"SELECT * FROM {table}")
+        driver.run_many(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    for table in ("dialogs", "blobs", "commits"):
+        driver.run(f"ALTER TABLE {table} ALTER COLUMN id RESTART WITH 1000")
+    driver.close()
+    return db
+
+
+TABLES_OF_6 = ("dialogs", "blobs", "chunks", "commits", "commit_links", "branches")
+TABLES_OF_7 = ("tool_definitions", "toolsets", "toolset_members", "commit_tools")
+
+
+def assert_is_of_version_6(db: str) -> None:
+    """As the fixture was, with nothing of version 7."""
+    assert version(db) == 6
+    assert [columns(db, table) for table in TABLES_OF_7] == [0, 0, 0, 0]
+    assert columns(db, "commits") == 18
+    recorded = json.loads((FIXTURES / "v6.json").read_text())
+    found = {bytes(digest).hex() for (digest,) in execute(db, "SELECT hash FROM commits")}
+    assert found == {
+        digest
+        for dialog in recorded.values()
+        for digest in [*dialog["log"], *dialog["branches"].values()]
+    }
+
+
+def test_version_6_reads_as_it_was_written(old: str) -> None:
+    assert_is_of_version_6(old)
     expected = json.loads((FIXTURES / "v6.json").read_text())
     for dialog, wanted in expected.items():
-        with Tract.open(v6, dialog=dialog, create=False) as t:
+        with Tract.open(old, dialog=dialog, create=False) as t:
             assert abridged(state(t)) == wanted
             assert t.fsck().ok
             t.user("and it goes on")
             assert t.compile().messages[-1].content == "and it goes on"
     assert "<LARGE>" in json.dumps(expected)
     assert len(LARGE) > 1 << 20
+    assert version(old) == NEXT - 1
+
+
+def test_version_6_has_no_tools_and_takes_some(old: str) -> None:
+    hashes = "SELECT id, hash FROM commits ORDER BY id"
+    before = execute(old, hashes)
+    with Tract.open(old, create=False) as t:
+        assert version(old) == 7
+        assert execute(old, hashes) == before
+        assert t.get_tools() is None
+        assert t.compile().tools == []
+        assert {info.toolset_hash for info in t.log()} == {None}
+        assert names(t.compile().to_openai_params()["tools"]) == ["grep", "read_file"]
+        head = t.head
+        info = t.user("with tools", tools=[tool("grep"), tool("ls")])
+        assert t.compile(at=head).tools == []
+        assert t.fsck().problems == []
+    with Tract.open(old, create=False) as t:
+        assert names(t.get_tools()) == names(t.get_commit_tools(info)) == ["grep", "ls"]
+        assert t.fsck().problems == []
+    assert execute(old, "SELECT count(*) FROM commit_tools") == [(2,)]
+
+
+def test_version_7_that_is_killed_halfway_leaves_version_6(old: str) -> None:
+    """All that version 7 changes is done, and not committed, when the process dies."""
+    worker = start("migrator.py", old, NEXT, slow(old))
+    go(worker)
+    time.sleep(0.5)
+    assert worker.poll() is None
+    assert killed(worker) == []
+    assert_is_of_version_6(old)
+    with Tract.open(old, create=False) as t:
+        assert t.fsck().problems == []
+        t.set_tools([tool("grep")])
+        assert names(t.get_tools()) == ["grep"]
+    assert version(old) == 7
+
+
+def test_version_7_that_fails_leaves_version_6(old: str) -> None:
+    with pytest.raises(StorageError, match="nowhere"):
+        bring(old, "INSERT INTO nowhere VALUES (1);\n")
+    assert_is_of_version_6(old)
+
+
+def test_two_processes_bring_version_6_to_7_at_once(old: str) -> None:
+    workers = [start("appender.py", old, f"w{number}", 3) for number in range(3)]
+    done = [line for line in together(workers) if line.startswith("done")]
+    assert len(done) == 9
+    assert version(old) == 7
+    with Tract.open(old, create=False) as t:
+        assert t.fsck().problems == []
 
 
 def test_schemas_start_at_version_6() -> None:
@@ -139,10 +229,13 @@ def test_opening_again_changes_nothing(filled: str) -> None:
     assert texts(filled) == ["one", "two"]
 
 
-def test_current_database_is_not_backed_up(v6: Path) -> None:
+def test_only_an_old_database_is_backed_up(v6: Path) -> None:
+    copy = v6.with_name("v6.db.schema-6.bak")
     Tract.open(v6).close()
-    if NEXT == 7:
-        assert [path.name for path in v6.parent.iterdir()] == ["v6.db"]
+    assert_is_of_version_6(str(copy))
+    copy.unlink()
+    Tract.open(v6).close()
+    assert [path.name for path in v6.parent.iterdir()] == ["v6.db"]
 
 
 # Migrating
@@ -233,6 +326,8 @@ def test_migration_that_is_killed_at_any_time(tmp_path: Path, rounds: int) -> No
         done = version(db) == NEXT
         assert columns(db, "extra_199") == done
         assert columns(db, "extras") == 2 * done
+        if not done:
+            assert_is_of_version_6(db)
         bring(db, many)
         assert version(db) == NEXT
         assert execute(db, "PRAGMA integrity_check") == [("ok",)]

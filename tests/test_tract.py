@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.toolkit import tool
 from tests.wire_rules import anthropic_problems, openai_problems
 from tract import (
     ROOT,
@@ -728,7 +729,7 @@ def test_a_record_that_fails_leaves_no_branch(t: Tract) -> None:
 
 
 def test_an_open_call_is_closed_in_the_dump_only(t: Tract) -> None:
-    t.user("x")
+    t.user("x", tools=[tool("f")])
     t.assistant("", tool_calls=[ToolCall("a", "f")])
     context = t.compile()
     assert len(context.messages) == 2

@@ -8,6 +8,12 @@ from typing import Any
 
 ANTHROPIC_ID = re.compile(r"[a-zA-Z0-9_-]+")
 ANTHROPIC_RESULT_BLOCKS = {"text", "image", "document", "search_result"}
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+TOOL_CHANGES: dict[Any, str] = {
+    "tool_addition": "tool_definition",
+    "tool_removal": "tool_reference",
+}
+MAX_BREAKPOINTS = 4
 MAX_OPENAI_ID = 40
 
 
@@ -17,7 +23,9 @@ def anthropic_problems(params: dict[str, Any]) -> list[str]:
 
 
 def _anthropic(params: dict[str, Any]) -> Iterator[str]:
-    messages = params["messages"]
+    yield from _anthropic_tools(params.get("tools", []))
+    yield from _anthropic_tool_changes(params["messages"])
+    messages = [message for message in params["messages"] if message["role"] != "system"]
     if "system" in params and not isinstance(params["system"], str | list):
         yield "system is no text"
     if messages and messages[0]["role"] != "user":
@@ -51,6 +59,49 @@ def _anthropic(params: dict[str, Any]) -> Iterator[str]:
         open_calls = calls
     if open_calls:
         yield f"tool_use ids were found without tool_result blocks: {open_calls}"
+
+
+def _anthropic_tools(tools: list[dict[str, Any]]) -> Iterator[str]:
+    declared = [tool.get("name") for tool in tools]
+    if len(set(declared)) != len(declared):
+        yield f"tool names must be unique: {declared}"
+    for tool in tools:
+        yield from _anthropic_definition(tool)
+
+
+def _anthropic_definition(tool: dict[str, Any]) -> Iterator[str]:
+    if not TOOL_NAME.fullmatch(str(tool.get("name"))):
+        yield f"tool name {tool.get('name')!r}"
+    if "type" not in tool and tool.get("input_schema", {}).get("type") != "object":
+        yield f"input_schema of {tool.get('name')!r} is no object"
+
+
+def _anthropic_tool_changes(messages: list[dict[str, Any]]) -> Iterator[str]:
+    """A system message among the others stands behind the user and before the assistant."""
+    roles = [None, *(message["role"] for message in messages), "assistant"]
+    for index, message in enumerate(messages):
+        if message["role"] != "system":
+            continue
+        if roles[index] != "user" or roles[index + 2] != "assistant":
+            yield f"messages.{index}: system between {roles[index]} and {roles[index + 2]}"
+        if not message["content"]:
+            yield f"messages.{index}: no content"
+        changes = message["content"] if isinstance(message["content"], list) else [{}]
+        for block in changes:
+            tool = block.get("tool", {})
+            if TOOL_CHANGES.get(block.get("type")) != tool.get("type"):
+                yield f"messages.{index}: not a change of tools: {block}"
+            if block.get("type") == "tool_addition":
+                yield from _anthropic_definition(tool["definition"])
+
+
+def breakpoints(value: Any) -> int:
+    """How many cache breakpoints there are in a request; the provider takes four."""
+    if isinstance(value, list):
+        return sum(map(breakpoints, value))
+    if not isinstance(value, dict):
+        return 0
+    return ("cache_control" in value) + sum(map(breakpoints, value.values()))
 
 
 def _blocks(content: Any) -> list[dict[str, Any]]:
@@ -161,3 +212,29 @@ def _is_openai_text(content: Any) -> bool:
     if isinstance(content, list):
         return all(isinstance(part, dict) and part.get("type") == "text" for part in content)
     return isinstance(content, str)
+
+
+def responses_problems(items: list[dict[str, Any]]) -> list[str]:
+    """Why the Responses API would refuse this input; an empty list when it would not."""
+    return list(_responses(items))
+
+
+def _responses(items: list[dict[str, Any]]) -> Iterator[str]:
+    waiting: list[str] = []
+    for index, item in enumerate(items):
+        kind = item.get("type", "message")
+        if kind == "function_call":
+            waiting.append(item["call_id"])
+            if not isinstance(item["arguments"], str):
+                yield f"input.{index}: arguments are not a string"
+        elif kind == "function_call_output":
+            if item["call_id"] not in waiting:
+                yield f"input.{index}: no such call before it: {item['call_id']!r}"
+            else:
+                waiting.remove(item["call_id"])
+        elif kind == "message" and item.get("role") not in ("system", "user", "assistant"):
+            yield f"input.{index}: role {item.get('role')!r}"
+        elif kind == "additional_tools" and not item["tools"]:
+            yield f"input.{index}: no tools to add"
+    if waiting:
+        yield f"calls {waiting} have no output"

@@ -20,8 +20,10 @@ from tract.errors import (
     RoleError,
     SchemaError,
     StorageError,
+    ToolSchemaError,
     TractError,
 )
+from tract.formats.tools import convert_tool
 from tract.hashing import hash_tool_schema
 from tract.model import (
     ROOT,
@@ -35,6 +37,7 @@ from tract.model import (
     Text,
     ToolCall,
 )
+from tract.toolsets import ToolDiff, ToolVersion
 from tract.tract import Tract
 
 __all__ = [
@@ -67,7 +70,11 @@ __all__ = [
     "StorageError",
     "Text",
     "ToolCall",
+    "ToolDiff",
+    "ToolSchemaError",
+    "ToolVersion",
     "Tract",
     "TractError",
+    "convert_tool",
     "hash_tool_schema",
 ]

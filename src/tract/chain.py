@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 
 from tract.errors import EditError
-from tract.model import Head, Priority, Step
+from tract.model import DECIDING, Head, Link, Priority, Step
 from tract.pairing import OpenCalls
 
 
@@ -46,7 +47,10 @@ class Chain:
 
     def __init__(self, steps: Iterable[Step] = ()) -> None:
         self.steps: list[Step] = []
-        self._is_plain = True  # nothing but appended messages so far: each is shown as it is
+        self.toolset: bytes | None = None
+        """The hash of the toolset in force; None where none was ever recorded."""
+        self._appended: list[Step] = []
+        self._is_plain = True  # nothing was changed so far: each message is shown as it is
         self._clear()
         self.extend(steps)
 
@@ -61,7 +65,9 @@ class Chain:
         """Add steps. Whether what was shown before is still shown the same."""
         new = list(steps)
         self.steps += new
-        changes = [step for step in new if step.operation != "append"]
+        self._appended += [step for step in new if step.operation == "append"]
+        self.toolset = next(recorded_toolsets(reversed(new)), self.toolset)
+        changes = [step for step in new if step.links]
         if any(link.kind == "void" for step in changes for link in step.links):
             self._clear()
         self._is_plain = self._is_plain and not changes
@@ -139,7 +145,8 @@ class Chain:
             raise EditError(f"commit {_hex(commit)} is not in the history at this point")
         if commit.id in self._voided:
             raise EditError(f"commit {_hex(commit)} is undone already")
-        changes = found if found[0].links else list(self.place(commit).changes)
+        is_change = found[0].operation != "append"
+        changes = found if is_change else list(self.place(commit).changes)
         if not changes:
             raise EditError(f"nothing to restore: commit {_hex(commit)} was never changed")
         return changes
@@ -167,7 +174,7 @@ class Chain:
     def shown(self, start: int = 0) -> list[Step]:
         """What the model sees, from one place on."""
         if self._is_plain:
-            return self.steps[start:]
+            return self._appended[start:]
         return [place.shown for place in self.places[start:] if not place.is_hidden]
 
     def stand_ins(self) -> set[bytes]:
@@ -178,7 +185,46 @@ class Chain:
 
     def count(self) -> int:
         """How many places there are."""
-        return len(self.steps) if self._is_plain else len(self.places)
+        return len(self._appended)
+
+    def has(self, commit: Head) -> bool:
+        return any(step.id == commit.id for step in self.steps)
+
+    def toolset_at(self, commit: Head) -> bytes | None:
+        """The toolset that was recorded with the commit, else the one in force at it."""
+        active = None
+        for step in self.steps:
+            active = next(recorded_toolsets([step]), active)
+            if step.id == commit.id:
+                return step.toolset or active
+        return active
+
+    def toolset_changes(self) -> list[tuple[int, bytes]]:
+        """The toolsets in their order, each with the first of the shown messages under it."""
+        shown = [place.origin.id for place in self.places if not place.is_hidden]
+        changes: list[tuple[int, bytes]] = []
+        for step in self.steps:
+            for toolset in recorded_toolsets([step]):
+                if not changes or changes[-1][1] != toolset:
+                    changes.append((bisect_left(shown, step.id), toolset))
+        return changes
+
+    def toolset_without(self, undone: Iterable[Step]) -> bytes | None:
+        """The toolset that would be in force without these changes."""
+        links = tuple(Link("void", step.id, step.hash) for step in undone)
+        gone = voided([*self.steps, Step(0, b"", "mark", links=links)])
+        # An undo records the set that it brings back; here it does not count as one of its own.
+        left = [step for step in reversed(self.steps) if step.id not in gone and not _undoes(step)]
+        return next(recorded_toolsets(left), None)
+
+
+def recorded_toolsets(steps: Iterable[Step]) -> Iterator[bytes]:
+    """The sets that steps put in force, in their order."""
+    return (step.toolset for step in steps if step.toolset and step.operation in DECIDING)
+
+
+def _undoes(step: Step) -> bool:
+    return any(link.kind == "void" for link in step.links)
 
 
 def _hex(commit: Head) -> str:

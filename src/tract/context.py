@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import Any, Protocol
 
-from tract.formats import anthropic, openai_chat
-from tract.model import Json, Message, Step
+from tract.errors import ToolSchemaError
+from tract.formats import anthropic, openai_chat, openai_responses
+from tract.formats import tools as forms
+from tract.model import Json, Message, Step, Toolset
 from tract.shape import Arrangement
+from tract.toolsets import Offered, changes_of
+
+ToolChanges = Mapping[int, list[Json]]
 
 
 class Dump(Protocol):
@@ -21,7 +27,11 @@ class Dump(Protocol):
     def finish(self, tail: Iterable[Message] = ()) -> Any: ...
 
 
-DUMPS: tuple[type[Dump], ...] = (openai_chat.Dump, anthropic.Dump)
+TARGETS: dict[str, type[Dump]] = {
+    forms.OPENAI: openai_chat.Dump,
+    forms.ANTHROPIC: anthropic.Dump,
+    forms.RESPONSES: openai_responses.Dump,
+}
 
 
 class Transcript:
@@ -32,49 +42,64 @@ class Transcript:
         self.messages: list[Message] = []
         self.steps: list[Step] = []
         self.token_count = 0
-        self.token_source = ""
+        self.token_sources: set[str] = set()
+        self.called: dict[str, int] = {}
+        """The tools that were called, each with the message that called it first."""
         self._lock = Lock()
-        self._wires: dict[type[Dump], _Wire] = {}
+        self._wires: dict[tuple[str, bool], _Wire] = {}
 
     def extend(self, messages: list[Message], steps: list[Step], tokens: list[int]) -> None:
-        sources = {step.token_source for step in steps}
-        if self.steps:
-            sources.add(self.token_source)
+        for place, step in enumerate(steps, len(self.steps)):
+            for _, name in step.calls:
+                self.called.setdefault(name, place)
+        self.token_sources = self.token_sources | {step.token_source for step in steps}
         self.messages += messages
         self.steps += steps
         self.token_count += sum(tokens)
-        if sources:
-            self.token_source = sources.pop() if len(sources) == 1 else "mixed"
 
-    def dump(self, kind: type[Dump], size: int) -> tuple[Any, list[str]]:
+    def dump(
+        self, target: str, size: int, changes: ToolChanges | None = None
+    ) -> tuple[Any, list[str]]:
         """The first messages for a provider, and what had to be repaired in them."""
         with self._lock:
-            wire = self._wires.get(kind)
-            if wire is None or wire.fed > size:
-                wire = _Wire(kind)
+            key = target, bool(changes)
+            wire = self._wires.get(key)
+            if wire is None or not wire.goes_on(size, changes or {}):
+                wire = _Wire(TARGETS[target])
             if size == len(self.messages):
-                self._wires[kind] = wire
-            return wire.dump(self.messages, size)
+                self._wires[key] = wire
+            return wire.dump(self.messages, size, changes or {})
 
 
 class _Wire:
     """A dump that goes on where it stopped."""
 
     def __init__(self, kind: type[Dump]) -> None:
-        self.fed = 0
+        self._fed = 0
         self._kind = kind
         self._arrangement = Arrangement()
         self._dump = kind()
         self._dumped = 0
         self._rewrites = 0
+        self._changes: ToolChanges = {}
 
-    def dump(self, messages: list[Message], size: int) -> tuple[Any, list[str]]:
+    def goes_on(self, size: int, changes: ToolChanges) -> bool:
+        """Whether what was dumped is a beginning of what is asked for now."""
+        return self._fed <= size and all(
+            changes.get(place) == blocks for place, blocks in self._changes.items()
+        )
+
+    def dump(
+        self, messages: list[Message], size: int, changes: ToolChanges
+    ) -> tuple[Any, list[str]]:
         arrangement = self._arrangement
-        for message in messages[self.fed : size]:
+        for message in messages[self._fed : size]:
             arrangement.feed(message)
-        self.fed = size
+        self._fed, self._changes = size, changes
         if arrangement.rewrites != self._rewrites:  # a late result changed what was dumped
             self._dump, self._dumped, self._rewrites = self._kind(), 0, arrangement.rewrites
+        if isinstance(self._dump, anthropic.Dump | openai_responses.Dump):
+            self._dump.tool_changes = changes
         for message in arrangement.messages[self._dumped :]:
             self._dump.feed(message)
         self._dumped = len(arrangement.messages)
@@ -85,11 +110,12 @@ class _Wire:
 class CompiledContext:
     """A history as a model would get it. The messages are shared between contexts: read only."""
 
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(self, transcript: Transcript, offered: Offered) -> None:
         self._transcript = transcript
+        self._offered = offered
         self.commit_count = len(transcript.messages)
-        self.token_count = transcript.token_count
-        self.token_source = transcript.token_source
+        self._message_tokens = transcript.token_count
+        self._token_sources = transcript.token_sources
 
     def __repr__(self) -> str:
         return (
@@ -102,6 +128,21 @@ class CompiledContext:
         return self._transcript.messages[: self.commit_count]
 
     @property
+    def token_count(self) -> int:
+        """The tokens of the messages and of the tools."""
+        return self._message_tokens + self.tool_tokens
+
+    @property
+    def tool_tokens(self) -> int:
+        return sum(tool.token_count for tool in self._offered.definitions)
+
+    @property
+    def token_source(self) -> str:
+        """What counted the tokens; "mixed" where it was not always the same."""
+        sources = self._token_sources | {t.token_source for t in self._offered.definitions}
+        return "mixed" if len(sources) > 1 else "".join(sources)
+
+    @property
     def commit_hashes(self) -> list[str]:
         """For each message the commit whose content it shows."""
         return [step.hash.hex() for step in self._transcript.steps[: self.commit_count]]
@@ -112,14 +153,40 @@ class CompiledContext:
 
     @property
     def tools(self) -> list[dict[str, Json]]:
-        return []
+        """The definitions as they were given. With `tools="inline"` the first set: later changes
+        stand among the messages."""
+        return self._offered.base.schemas if self._offered.base else []
+
+    @property
+    def toolset(self) -> Toolset | None:
+        """The set in force at the end; None where none was ever recorded."""
+        return self._offered.latest
+
+    @property
+    def tokens_by_tool(self) -> dict[str, int]:
+        """What each tool costs in every request; inline, all of its versions together."""
+        counts: Counter[str] = Counter()
+        for tool in self._offered.definitions:
+            counts[tool.name] += tool.token_count
+        return dict(counts)
+
+    @property
+    def betas(self) -> list[str]:
+        """What `to_anthropic_params` needs, for `client.beta.messages.create(betas=…)`."""
+        return [anthropic.INLINE_TOOLS] if self._changes(forms.ANTHROPIC) else []
 
     @property
     def notes(self) -> list[str]:
         """What had to be repaired so that the providers take the messages, and what one of them
         is not shown."""
-        dumps = (self._transcript.dump(kind, self.commit_count) for kind in DUMPS)
-        return list(dict.fromkeys(note for _, notes in dumps for note in notes))
+        found: list[str] = []
+        for target in TARGETS:
+            found += self._dump(target)[1]
+            try:
+                found += self._offer(target).notes
+            except ToolSchemaError as error:
+                found.append(str(error))
+        return list(dict.fromkeys(found))
 
     def to_dicts(self) -> list[dict[str, Json]]:
         """The messages as plain dicts: the chat form, which most libraries understand."""
@@ -128,11 +195,82 @@ class CompiledContext:
     def to_openai(self) -> list[dict[str, Json]]:
         """Messages for Chat Completions. The list is yours, the dicts in it are shared with later
         contexts: copy one before you change it."""
-        messages, _ = self._transcript.dump(openai_chat.Dump, self.commit_count)
-        return messages  # type: ignore[no-any-return]
+        messages: list[dict[str, Json]] = self._dump(forms.OPENAI)[0]
+        return messages
+
+    def to_openai_params(self) -> dict[str, Json]:
+        """`messages` for Chat Completions, and `tools` where there are any."""
+        return {"messages": self.to_openai(), **_listed(self._offer(forms.OPENAI).tools)}
 
     def to_anthropic(self) -> dict[str, Json]:
         """`messages` for the Messages API, and `system` when there is such a text. The list is
         yours, the dicts in it are shared with later contexts: copy one before you change it."""
-        params, _ = self._transcript.dump(anthropic.Dump, self.commit_count)
-        return params  # type: ignore[no-any-return]
+        params: dict[str, Json] = self._dump(forms.ANTHROPIC)[0]
+        return params
+
+    def to_anthropic_params(self) -> dict[str, Json]:
+        """`system`, `messages` and `tools` for the Messages API, each where there is one. Calls
+        without tools are refused there: if the tools were taken away, they are declared once more
+        with a `tool_choice` that rules them out."""
+        params, _ = self._dump(forms.ANTHROPIC, self._changes(forms.ANTHROPIC))
+        offer = self._offer(forms.ANTHROPIC)
+        if offer.tools:
+            return anthropic.with_tools(params, offer.tools)
+        if self.called:
+            declared = forms.minimal(self.called, forms.ANTHROPIC)
+            return {**params, "tools": declared, "tool_choice": anthropic.NO_CHOICE}
+        return dict(params)
+
+    def to_responses(self) -> list[dict[str, Json]]:
+        """`input` items for the Responses API, just those of the messages."""
+        items: list[dict[str, Json]] = self._dump(forms.RESPONSES)[0]
+        return items
+
+    def to_responses_params(self) -> dict[str, Json]:
+        """`input` items for the Responses API, and `tools` where there are any."""
+        items, _ = self._dump(forms.RESPONSES, self._changes(forms.RESPONSES))
+        return {"input": items, **_listed(self._offer(forms.RESPONSES).tools)}
+
+    @property
+    def called(self) -> list[str]:
+        """The tools that the messages call, in the order of their first calls."""
+        return [
+            name for name, place in self._transcript.called.items() if place < self.commit_count
+        ]
+
+    def _dump(self, target: str, changes: ToolChanges | None = None) -> tuple[Any, list[str]]:
+        return self._transcript.dump(target, self.commit_count, changes)
+
+    def _offer(self, target: str) -> forms.Offer:
+        """The tools of a request. Where none were ever recorded, those that are called are declared
+        with what can be known of them: some providers refuse a call of an undeclared tool."""
+        offered = self._offered
+        if offered.base is None:
+            note = f"no tools were recorded; declared from the calls: {', '.join(self.called)}"
+            return forms.Offer(forms.minimal(self.called, target), [note] if self.called else [])
+        in_list = offered.base if self._is_told(target) else offered.latest
+        return forms.offered(in_list.schemas if in_list else [], target)
+
+    def _is_told(self, target: str) -> bool:
+        """Whether a provider can be told what became of its tools. Else it gets the latest set."""
+        if target == forms.RESPONSES:  # it can be given tools, but none can be taken away
+            return all(change.is_addition for change in changes_of(self._offered))
+        return target == forms.ANTHROPIC
+
+    def _changes(self, target: str) -> ToolChanges:
+        """What a provider is told of later tools, by the number of the answer before which it
+        stands."""
+        if not self._is_told(target):
+            return {}
+        found: dict[int, list[Json]] = {}
+        for change in changes_of(self._offered):
+            added = forms.offered(change.added, target).tools
+            if target == forms.RESPONSES:
+                found[change.answer] = openai_responses.added_tools(added)
+            else:
+                found[change.answer] = anthropic.tool_changes(change.removed, added)
+        return {answer: blocks for answer, blocks in found.items() if blocks}
+
+
+def _listed(found: list[dict[str, Json]]) -> dict[str, Json]:
+    return {"tools": found} if found else {}

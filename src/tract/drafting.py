@@ -20,6 +20,7 @@ from tract.model import (
     Step,
     Text,
     ToolCall,
+    Toolset,
     pack_content,
     spoken,
 )
@@ -33,6 +34,7 @@ class About(NamedTuple):
     metadata: dict[str, Json] | None = None
     generation_config: dict[str, Json] | None = None
     usage: dict[str, Json] | None = None
+    toolset: Toolset | None = None
 
 
 def appended(message: Message, about: About, tokens: TokenCounter) -> Draft:
@@ -77,6 +79,11 @@ def prioritized(place: Place, priority: Priority | str, about: About) -> Draft:
 def undone(steps: Sequence[Step], about: About) -> Draft:
     """A mark that voids changes."""
     return _mark([_link("void", step) for step in steps], about)
+
+
+def offered(toolset: Toolset, about: About) -> Draft:
+    """A mark from which on the model has these tools."""
+    return _mark([], about._replace(toolset=toolset))
 
 
 def answer(text: str, tool_calls: Sequence[ToolCall] | None) -> Message:
@@ -154,9 +161,8 @@ def _check_texts(*values: object, required: bool = False) -> None:
 
 
 def _check_about(about: About) -> None:
-    note, *dicts = about
-    _check_texts(note)
-    for value in dicts:
+    _check_texts(about.note)
+    for value in (about.metadata, about.generation_config, about.usage):
         if value is None:
             continue
         if not isinstance(value, dict):
@@ -166,7 +172,13 @@ def _check_about(about: About) -> None:
 
 def _mark(links: list[Link], about: About) -> Draft:
     _check_about(about)
-    return Draft(CommitOperation.MARK, links=tuple(links), note=about.note, metadata=about.metadata)
+    return Draft(
+        CommitOperation.MARK,
+        links=tuple(links),
+        note=about.note,
+        metadata=about.metadata,
+        toolset=about.toolset,
+    )
 
 
 def _draft(
@@ -192,4 +204,5 @@ def _draft(
         about.usage,
         tokens.count(spoken(message)),
         tokens.source,
+        about.toolset,
     )

@@ -4,6 +4,7 @@
     ├── InputError               what was given cannot be taken
     │   ├── NotJsonError         NaN, a key that is no string, too deep, a type JSON lacks
     │   ├── RoleError            a role that is unknown or does not fit
+    │   ├── ToolSchemaError      a tool definition that nobody, or not this provider, can take
     │   └── EditError            a commit that cannot be edited, marked or restored
     ├── NotFoundError            a name that names nothing
     │   ├── CommitNotFoundError
@@ -38,6 +39,10 @@ class NotJsonError(InputError):
 
 class RoleError(InputError):
     """A role that is unknown, or does not fit where it is used."""
+
+
+class ToolSchemaError(InputError):
+    """A tool definition that cannot be taken, or that a provider has nothing like."""
 
 
 class EditError(InputError):

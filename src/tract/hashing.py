@@ -60,6 +60,11 @@ def hash_tool_schema(schema: dict[str, Json]) -> str:
     return sha256(to_sorted_json(schema).encode("ascii")).hexdigest()
 
 
+def toolset_hash(tools: Iterable[bytes]) -> bytes:
+    """The name of an ordered set of tools, given by the hashes of their schemas."""
+    return sha256(_encode([tool.hex() for tool in tools]).encode("ascii")).digest()
+
+
 def commit_hash(
     operation: str,
     parent: bytes | None = None,
@@ -83,10 +88,17 @@ def commit_hash(
     return sha256(envelope.encode("ascii")).digest()
 
 
-def append_hash(parent: bytes, content: bytes, role: str | None) -> bytes:
+def append_hash(
+    parent: bytes, content: bytes, role: str | None, toolset: bytes | None = None
+) -> bytes:
     """The same for the envelope that most commits have, because every read verifies it."""
-    envelope = '{"content":"%s","operation":"append","parent":"%s","role":"%s"}'
-    return sha256((envelope % (content.hex(), parent.hex(), role)).encode()).digest()
+    if toolset is None:
+        envelope = '{"content":"%s","operation":"append","parent":"%s","role":"%s"}'
+        said = envelope % (content.hex(), parent.hex(), role)
+    else:
+        envelope = '{"content":"%s","operation":"append","parent":"%s","role":"%s","toolset":"%s"}'
+        said = envelope % (content.hex(), parent.hex(), role, toolset.hex())
+    return sha256(said.encode()).digest()
 
 
 def _checked(encode: Callable[[Json], str], value: Json) -> str:

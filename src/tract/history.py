@@ -8,9 +8,10 @@ from tract.chain import Chain
 from tract.context import CompiledContext, Transcript
 from tract.errors import CorruptError, ForgottenError
 from tract.hashing import from_json
-from tract.model import EMPTY, Head, Message, Step, Text, ToolCall, unpack_content
+from tract.model import EMPTY, Head, Message, Step, Text, ToolCall, Toolset, unpack_content
 from tract.shape import FORGOTTEN, SKIPPED
 from tract.storage import Store
+from tract.toolsets import Offered
 
 
 class History:
@@ -37,7 +38,7 @@ class History:
             self._head = head
         return self._chain
 
-    def compile(self, head: Head) -> CompiledContext:
+    def compile(self, head: Head, *, inline_tools: bool = False) -> CompiledContext:
         chain = self.chain(head)
         steps = chain.shown(self._transcribed)
         load = self.load
@@ -50,7 +51,25 @@ class History:
                 tokens[index] = len(SKIPPED) // 4
         self._transcript.extend(messages, steps, tokens)
         self._transcribed = chain.count()
-        return CompiledContext(self._transcript)
+        return CompiledContext(self._transcript, self._offered(inline_tools))
+
+    def toolset(self, digest: bytes | None) -> Toolset | None:
+        return None if digest is None else self._store.toolset(digest)
+
+    def _offered(self, inline: bool) -> Offered:
+        """The tools in force; inline, the first ones that there were, and what became of them."""
+        if not inline:
+            return Offered(self.toolset(self._chain.toolset))
+        roles = [step.role for step in self._transcript.steps]
+        base: Toolset | None = None
+        later: dict[int, Toolset] = {}
+        for place, digest in self._chain.toolset_changes():
+            toolset = self._store.toolset(digest)
+            if base is None or not base.tools:
+                base = toolset
+            else:
+                later[roles[:place].count("assistant")] = toolset
+        return Offered(base, later)
 
     def message(self, step: Step) -> Message:
         """What the commit says; a fixed text if it was forgotten. Large ones are loaded once."""

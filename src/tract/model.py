@@ -32,6 +32,11 @@ class CommitOperation(StrEnum):
     MARK = "mark"
 
 
+DECIDING = (CommitOperation.APPEND, CommitOperation.MARK)
+"""The operations whose toolset is in force from there on. On the others it tells where they come
+from: an edit of an old message does not bring old tools back."""
+
+
 class Priority(StrEnum):
     """How much a message matters to the view."""
 
@@ -126,6 +131,33 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     value: str | None = None
 
 
+class ToolDefinition(msgspec.Struct, frozen=True, gc=False):
+    """A tool as it was declared to a model, named by the hash of its schema."""
+
+    hash: bytes
+    name: str
+    data: bytes
+    """The schema as JSON, in the key order in which it was first given."""
+    token_count: int = 0
+    token_source: str = ""
+
+    @property
+    def schema(self) -> dict[str, Json]:
+        """A copy that is the caller's own."""
+        return json.loads(self.data)  # type: ignore[no-any-return]
+
+
+class Toolset(msgspec.Struct, frozen=True, gc=False):
+    """The tools that a model had, in their order."""
+
+    hash: bytes
+    tools: tuple[ToolDefinition, ...] = ()
+
+    @property
+    def schemas(self) -> list[dict[str, Json]]:
+        return [tool.schema for tool in self.tools]
+
+
 class Draft(msgspec.Struct, frozen=True, gc=False):
     """A commit that has no parent yet."""
 
@@ -139,6 +171,7 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     usage: dict[str, Json] | None = None
     token_count: int = 0
     token_source: str = ""
+    toolset: Toolset | None = None
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):
@@ -153,6 +186,8 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     data: bytes | None = None
     token_count: int = 0
     token_source: str = ""
+    toolset: bytes | None = None
+    """The hash of the toolset that was recorded with it."""
     tool_call_id: str | None = None
     name: str | None = None
     is_error: bool = False
@@ -176,6 +211,7 @@ class CommitInfo(msgspec.Struct, frozen=True, gc=False):
     is_error: bool = False
     replaces: tuple[str, ...] = ()
     marks: tuple[Mark, ...] = ()
+    toolset_hash: str | None = None
     message: str | None = None
     metadata: dict[str, Json] = msgspec.field(default_factory=dict)
     generation_config: dict[str, Json] | None = None

@@ -12,7 +12,7 @@ from typing import Any, Self, TypedDict, Unpack
 
 from msgspec.structs import replace
 
-from tract import drafting
+from tract import drafting, toolsets
 from tract.chain import Chain
 from tract.context import CompiledContext
 from tract.errors import (
@@ -44,10 +44,12 @@ from tract.model import (
     Json,
     Message,
     Priority,
+    Toolset,
 )
 from tract.recording import Alignment, align
 from tract.storage import Store, care, draft_hash, open_store
 from tract.tokens import TokenCounter, token_counter
+from tract.toolsets import ToolDiff, ToolVersion
 
 Commit = str | CommitInfo
 """A commit is named by its hash, by an unambiguous prefix of it, or by what a write returned."""
@@ -56,6 +58,7 @@ Plan = Callable[[Head], Draft]
 """What to write, given where it is put."""
 
 MAIN = "main"
+TOOL_VIEWS = ("latest", "inline")
 MAX_NAME = 200
 
 
@@ -67,6 +70,7 @@ class CommitOptions(TypedDict, total=False):
     metadata: dict[str, Json] | None
     generation_config: dict[str, Json] | None
     usage: dict[str, Json] | None
+    tools: Sequence[Any] | None
     parent: Commit | None
 
 
@@ -138,9 +142,13 @@ class Tract:
         metadata: dict[str, Json] | None = None,
         generation_config: dict[str, Json] | None = None,
         usage: dict[str, Json] | None = None,
+        tools: Sequence[Any] | None = None,
         parent: Commit | None = None,
     ) -> CommitInfo:
         """Add a message to the history; with `edit`, put it in the place of an earlier one.
+
+        `tools` are the definitions that the model had, in any provider's words. None says nothing
+        of them, and they stay as they were; an empty list says that there were none.
 
         `parent` makes a retry safe: if the branch already goes on with an equal commit, that one
         is returned, and any other continuation is a conflict. `ROOT` stands for no parent.
@@ -148,7 +156,8 @@ class Tract:
         A provider's message with several tool results becomes one commit each; the last one is
         returned.
         """
-        about = drafting.About(message, metadata, generation_config, usage)
+        toolset = None if tools is None else toolsets.make(tools, self._tokens)
+        about = drafting.About(message, metadata, generation_config, usage, toolset)
         target = drafting.edit_target(operation, edit, response_to)
         given = load(content)
         if target is not None:
@@ -210,25 +219,55 @@ class Tract:
         """Undo an edit or a mark; of a message, undo everything that was done to it."""
 
         def plan(head: Head) -> Draft:
-            changes = self._history.chain(head).changes(self._resolve(commit))
-            return drafting.undone(changes, drafting.About(message))
+            chain = self._history.chain(head)
+            changes = chain.changes(self._resolve(commit))
+            left = chain.toolset_without(changes)
+            brought_back = None
+            if left != chain.toolset:
+                brought_back = self._history.toolset(left) or toolsets.make([], self._tokens)
+            return drafting.undone(changes, drafting.About(message, toolset=brought_back))
 
         return self._write(plan)
+
+    def set_tools(
+        self, tools: Sequence[Any] | None, *, message: str | None = None
+    ) -> CommitInfo | None:
+        """From here on the model has these tools, in any provider's words; with None, none.
+        Nothing is written where that is so already."""
+        toolset = toolsets.make([] if tools is None else tools, self._tokens)
+        self._check_on_branch()
+        with self.batch():
+            _, head = self._lock_branch()
+            if self._history.chain(head).toolset == toolset.hash:
+                return None
+            return self._write(lambda _: drafting.offered(toolset, drafting.About(message)))
 
     def record(
         self, messages: Sequence[Message | dict[str, Json]] | dict[str, Json]
     ) -> list[CommitInfo]:
         """Append what is new of a full history: a list of messages, or a request with `messages`
-        and perhaps `system`. Where it differs from what is recorded, it goes on on a new branch.
-        Returns the new commits."""
+        and perhaps `system` and `tools`. Where it differs from what is recorded, it goes on on a
+        new branch. Returns the new commits."""
         given = [message for item in load_history(messages) for message in load(item)]
+        tools = messages.get("tools") if isinstance(messages, dict) else None
         with self.batch():
             _, head = self._lock_branch()
             chain = self._history.chain(head)
             found = align(given, chain, self._history.message)
             if found.differs_at is not None:
                 found = self._go_where_it_goes_on(given, found, chain)
-            return [self.commit(item) for item in found.new]
+            return self._append_with_tools(found.new, tools)
+
+    def _append_with_tools(self, new: Sequence[Message], tools: Any) -> list[CommitInfo]:
+        """The tools of a request are for the answer to come: answers that are new in it were given
+        with those before, if there were any."""
+        known = self._history.chain(self._head()).toolset is not None
+        answers = [place for place, item in enumerate(new, 1) if item.role == "assistant"]
+        first = answers[-1] if answers and known else 0
+        commits = [self.commit(item) for item in new[:first]]
+        offered = None if tools is None else self.set_tools(tools)
+        commits += [offered] if offered else []
+        return [*commits, *(self.commit(item) for item in new[first:])]
 
     def _go_where_it_goes_on(
         self, given: list[Message], found: Alignment, chain: Chain
@@ -275,16 +314,19 @@ class Tract:
 
     def _write(self, plan: Plan, parent: Commit | None = None) -> CommitInfo:
         """The only way into the database. The head is read inside the transaction."""
-        if self._detached:
-            raise ConflictError(
-                f"an old commit is checked out, {_hex(self._detached)}: name a branch first"
-            )
+        self._check_on_branch()
         with self._store.writing():
             dialog_id, head = self._lock_branch()
             expected = head if parent is None else self._find_parent(parent)
             if expected != head:
                 return self._existing_child(expected, head, plan)
             return self._store.append(dialog_id, self._branch, head, plan(head))
+
+    def _check_on_branch(self) -> None:
+        if self._detached:
+            raise ConflictError(
+                f"an old commit is checked out, {_hex(self._detached)}: name a branch first"
+            )
 
     def _existing_child(self, expected: Head, head: Head, plan: Plan) -> CommitInfo:
         """The equal commit that a retry finds in the place of its own."""
@@ -336,13 +378,51 @@ class Tract:
         the provider's words."""
         return given_content(self.get_message(commit))
 
-    def compile(self, at: Commit | None = None) -> CompiledContext:
+    def compile(self, at: Commit | None = None, *, tools: str = "latest") -> CompiledContext:
         """What a model would be sent now, or would have been at an earlier commit or on another
-        branch. Work follows what is new since the last time."""
+        branch. Work follows what is new since the last time.
+
+        `tools="inline"` keeps the first set of tools in the request, so that the provider's cache
+        stays valid, and tells of later changes where they happened, if the provider can be told.
+        """
+        if tools not in TOOL_VIEWS:
+            raise InputError(f"tools={tools!r} is none of {', '.join(TOOL_VIEWS)}")
+        inline = tools == "inline"
         with self._store.lock:
             if at is None:
-                return self._history.compile(self._head())
-            return History(self._store).compile(self._find(at))
+                return self._history.compile(self._head(), inline_tools=inline)
+            return History(self._store).compile(self._find(at), inline_tools=inline)
+
+    def get_tools(self) -> list[dict[str, Json]] | None:
+        """The tools that the model has now; None where none were ever recorded."""
+        with self._store.lock:
+            found = self._history.toolset(self._history.chain(self._head()).toolset)
+        return None if found is None else found.schemas
+
+    def get_commit_tools(self, commit: Commit) -> list[dict[str, Json]]:
+        """The tools of a commit: those recorded with it, else those in force at it."""
+        found = self._toolset_at(commit)
+        return found.schemas if found else []
+
+    def diff_tools(self, a: Commit | CompiledContext, b: Commit | CompiledContext) -> ToolDiff:
+        """What became of the tools from one commit, branch or compiled context to another."""
+        return toolsets.diff(self._toolset_at(a), self._toolset_at(b))
+
+    def tool_history(self, name: str) -> list[ToolVersion]:
+        """The versions of a tool on this branch, oldest first, with the messages that used it."""
+        with self._store.lock:
+            steps = self._history.chain(self._head()).steps
+            return toolsets.history(name, steps, self._store.toolset)
+
+    def _toolset_at(self, what: Commit | CompiledContext) -> Toolset | None:
+        if isinstance(what, CompiledContext):
+            return what.toolset
+        commit = self._find(what)
+        with self._store.lock:
+            chain = self._history.chain(self._head())
+            if not chain.has(commit):
+                chain = History(self._store).chain(commit)
+            return self._history.toolset(chain.toolset_at(commit))
 
     def edit_history(self, commit: Commit) -> list[CommitInfo]:
         """The versions of a message, the first one first, undone edits included."""

@@ -125,11 +125,23 @@ def look(t: Tract, branches: Iterable[str], commits: Iterable[str]) -> dict[str,
         "head": lambda: t.head,
         "branches": t.branches,
         "dialogs": t.dialogs,
+        "tools": t.get_tools,
+        "requests": lambda: requests(t),
+        "tool history": lambda: t.tool_history("grep"),
     }
     views |= {f"compile {name}": partial(dump, t, name) for name in branches}
     views |= {f"commit {digest}": partial(t.get_commit, digest) for digest in commits}
     views |= {f"content {digest}": partial(t.get_content, digest) for digest in commits}
+    some = list(commits)[::10]  # each is looked for in the whole chain
+    views |= {f"tools of {digest}": partial(t.get_commit_tools, digest) for digest in some}
     return {name: outcome(view) for name, view in views.items()}
+
+
+def requests(t: Tract) -> object:
+    return [
+        (context.to_anthropic_params(), context.tokens_by_tool, context.tools)
+        for context in (t.compile(), t.compile(tools="inline"))
+    ]
 
 
 def dump(t: Tract, at: str) -> object:

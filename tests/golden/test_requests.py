@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.wire_rules import anthropic_problems, openai_problems
+from tests.toolkit import claude_tool, tool
+from tests.wire_rules import anthropic_problems, openai_problems, responses_problems
 from tract import Priority, ToolCall, Tract
 
 FOLDER = Path(__file__).parent / "requests"
@@ -76,28 +77,69 @@ def providers_words(t: Tract) -> None:
     t.commit({"role": "assistant", "content": [thought, {"type": "text", "text": "Done."}]})
 
 
-HISTORIES: list[Callable[[Tract], None]] = [texts, tool_loop, repaired, changed, providers_words]
+def offered(t: Tract) -> None:
+    """Tools in two providers' words, changed twice."""
+    cached = claude_tool("read", path="string") | {"cache_control": {"type": "ephemeral"}}
+    t.system("Be brief.")
+    t.user("Look at a.", tools=[tool("grep", pattern="string"), cached])
+    t.assistant("", tool_calls=[ToolCall("a", "read", {"path": "a"})])
+    t.tool_result("a", "read", "12")
+    t.set_tools([tool("grep", pattern="string"), cached, tool("ls")])
+    t.assistant("12.")
+    t.user("And b?", tools=[tool("ls"), tool("grep", pattern="string", limit="integer")])
 
 
-@pytest.mark.parametrize("make", HISTORIES, ids=lambda make: make.__name__)
-def test_requests_are_the_recorded_ones(make: Callable[[Tract], None]) -> None:
+def taken_away(t: Tract) -> None:
+    """A call of a tool that there is no more."""
+    t.user("Look at a.", tools=[tool("read", path="string")])
+    t.assistant("", tool_calls=[ToolCall("a", "read", {"path": "a"})])
+    t.tool_result("a", "read", "12")
+    t.set_tools(None)
+
+
+HISTORIES: list[Callable[[Tract], None]] = [
+    *(texts, tool_loop, repaired, changed, providers_words, offered, taken_away),
+]
+TOOLS = {"latest": "", "inline": "_inline"}
+"""How tools are compiled, and the end of the file's name."""
+RECORDED = [(make, "latest") for make in HISTORIES] + [(offered, "inline"), (taken_away, "inline")]
+
+
+NAMES = [f"{make.__name__}{TOOLS[tools]}" for make, tools in RECORDED]
+
+
+@pytest.mark.parametrize(("make", "tools"), RECORDED, ids=NAMES)
+def test_requests_are_the_recorded_ones(make: Callable[[Tract], None], tools: str) -> None:
     with Tract.open() as t:
         make(t)
-        context = t.compile()
+        context = t.compile(tools=tools)
     requests: dict[str, Any] = {
-        "openai": context.to_openai(),
-        "anthropic": context.to_anthropic(),
+        "openai": context.to_openai_params(),
+        "anthropic": context.to_anthropic_params(),
+        "responses": context.to_responses_params(),
+        "betas": context.betas,
         "notes": context.notes,
     }
-    assert openai_problems(requests["openai"]) == []
+    assert openai_problems(requests["openai"]["messages"]) == []
     assert anthropic_problems(requests["anthropic"]) == []
+    assert responses_problems(requests["responses"]["input"]) == []
     text = json.dumps(requests, indent=1, ensure_ascii=False) + "\n"
-    path = FOLDER / f"{make.__name__}.json"
+    path = FOLDER / f"{make.__name__}{TOOLS[tools]}.json"
     if os.environ.get("TRACT_UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")
     assert path.read_text(encoding="utf-8") == text
 
 
+@pytest.mark.parametrize("make", HISTORIES, ids=lambda make: make.__name__)
+def test_messages_alone_are_those_of_the_requests(make: Callable[[Tract], None]) -> None:
+    with Tract.open() as t:
+        make(t)
+        context = t.compile()
+    assert context.to_openai() == context.to_openai_params()["messages"]
+    request = context.to_anthropic_params()
+    alone = {key: request[key] for key in ("messages", "system") if key in request}
+    assert context.to_anthropic() == alone
+
+
 def test_every_recorded_request_is_made() -> None:
-    made = {f"{make.__name__}.json" for make in HISTORIES}
-    assert {path.name for path in FOLDER.iterdir()} == made
+    assert {path.name for path in FOLDER.iterdir()} == {f"{name}.json" for name in NAMES}

@@ -19,6 +19,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.toolkit import claude_tool
 from tests.wire_rules import anthropic_problems, openai_problems
 from tract import EditError, Message, Priority, Text, ToolCall, Tract
 from tract.shape import SKIPPED
@@ -29,9 +30,11 @@ class Change(NamedTuple):
 
     hash: str
     kind: str
-    """append, edit, priority or void"""
+    """append, edit, priority, tools or void"""
     target: str | None = None
     value: Any = None
+    tools: list[Any] | None = None
+    """Those that were recorded with it."""
 
 
 class Model:
@@ -83,6 +86,13 @@ class Model:
         marks = [change for change in self.live(head) if change.kind == "priority"]
         return {self.root(str(mark.target)): mark.value for mark in marks}
 
+    def tools(self, head: str | None) -> list[Any] | None:
+        """The newest set that a message or a mark recorded and nobody has undone."""
+        ever = [change for change in self.chains[head] if change.kind in ("append", "tools")]
+        live = [change.tools for change in self.live(head) if change in ever]
+        none: list[Any] | None = [] if any(change.tools is not None for change in ever) else None
+        return next((tools for tools in reversed(live) if tools is not None), none)
+
     def shown(self, head: str | None) -> list[tuple[Message, str]]:
         """What the model would see: each message and the commit that it comes from."""
         places: dict[str, tuple[Message, str]] = {}
@@ -108,6 +118,10 @@ ids = st.sampled_from(["a", "a", "b"])
 _numbers = count()
 picks = st.integers(0, 20)
 short = st.sampled_from(["", "x", "é\x00\ud800"])
+GREP, RUN = claude_tool("grep"), claude_tool("run", x="string")
+toolsets = st.sampled_from([[], [GREP], [GREP, RUN], [RUN, GREP]])
+perhaps_tools = st.none() | toolsets
+ANY = "append edit priority tools void"
 
 
 class HistoryMachine(RuleBasedStateMachine):
@@ -135,14 +149,23 @@ class HistoryMachine(RuleBasedStateMachine):
     def on_a_branch(self) -> bool:
         return self.model.branch is not None
 
-    def append(self, message: Message, commit: str) -> None:
-        self.model.add(Change(commit, "append", value=message))
+    def append(self, message: Message, commit: str, tools: list[Any] | None = None) -> None:
+        self.model.add(Change(commit, "append", value=message, tools=tools))
 
     @precondition(on_a_branch)
-    @rule(role=st.sampled_from(["system", "user", "assistant"]), text=short)
-    def say(self, role: str, text: str) -> None:
+    @rule(role=st.sampled_from(["system", "user", "assistant"]), text=short, tools=perhaps_tools)
+    def say(self, role: str, text: str, tools: list[Any] | None) -> None:
         message = Message(role, text)
-        self.append(message, self.t.commit(message).commit_hash)
+        self.append(message, self.t.commit(message, tools=tools).commit_hash, tools)
+
+    @precondition(on_a_branch)
+    @rule(tools=toolsets)
+    def set_tools(self, tools: list[Any]) -> None:
+        known = self.model.tools(self.model.head) == tools
+        info = self.t.set_tools(tools or None)
+        assert (info is None) == known
+        if info:
+            self.model.add(Change(info.commit_hash, "tools", tools=tools))
 
     @precondition(on_a_branch)
     @rule(text=short, called=st.lists(ids, min_size=1, max_size=2))
@@ -159,20 +182,21 @@ class HistoryMachine(RuleBasedStateMachine):
         self.append(Message("tool", content, call_id, "run"), info.commit_hash)
 
     @precondition(on_a_branch)
-    @rule(number=picks, text=short)
-    def edit(self, number: int, text: str) -> None:
+    @rule(number=picks, text=short, tools=perhaps_tools)
+    def edit(self, number: int, text: str, tools: list[Any] | None) -> None:
         change = self.pick(number, "append edit")
         if change is None:
             return
         old: Message = change.value
         calls = self.now_at(self.model.root(change.hash)).tool_calls
         if old.role == "tool":
-            info = self.t.tool_result(str(old.tool_call_id), "run", text, edit=change.hash)
+            call_id = str(old.tool_call_id)
+            info = self.t.tool_result(call_id, "run", text, edit=change.hash, tools=tools)
         else:
-            info = self.t.commit(Message(old.role, text), edit=change.hash)
+            info = self.t.commit(Message(old.role, text), edit=change.hash, tools=tools)
         content: Any = (Text(text), *calls) if calls else text
         message = Message(old.role, content, old.tool_call_id, old.name)
-        self.model.add(Change(info.commit_hash, "edit", change.hash, message))
+        self.model.add(Change(info.commit_hash, "edit", change.hash, message, tools))
 
     def now_at(self, place: str) -> Message:
         """What stands there now, skipped or not."""
@@ -202,7 +226,7 @@ class HistoryMachine(RuleBasedStateMachine):
     @precondition(on_a_branch)
     @rule(number=picks)
     def restore(self, number: int) -> None:
-        change = self.pick(number, "append edit priority void")
+        change = self.pick(number, ANY)
         if change is None:
             return
         live = self.model.live(self.model.head)
@@ -236,7 +260,7 @@ class HistoryMachine(RuleBasedStateMachine):
 
     @rule(number=picks)
     def checkout_commit(self, number: int) -> None:
-        change = self.pick(number, "append edit priority void")
+        change = self.pick(number, ANY)
         if change is not None:
             self.t.checkout(change.hash)
             self.model.branch, self.model.head = None, change.hash
@@ -249,9 +273,11 @@ class HistoryMachine(RuleBasedStateMachine):
 
     @rule(number=picks)
     def travel(self, number: int) -> None:
-        change = self.pick(number, "append edit priority void")
+        change = self.pick(number, ANY)
         if change is not None:
             self.compare(self.t.compile(at=change.hash), change.hash)
+            offered = change.tools if change.tools is not None else self.model.tools(change.hash)
+            assert self.t.get_commit_tools(change.hash) == (offered or [])
 
     @invariant()
     def names_agree(self) -> None:
@@ -268,14 +294,20 @@ class HistoryMachine(RuleBasedStateMachine):
     def views_agree(self) -> None:
         context = self.t.compile()
         self.compare(context, self.model.head)
+        assert self.t.get_tools() == self.model.tools(self.model.head)
         with Tract.open(self.path, dialog=self.dialog) as fresh:
             assert json.dumps(fresh.compile().to_openai()) == json.dumps(context.to_openai())
+            assert fresh.get_tools() == self.t.get_tools()
+            inline = self.t.compile(tools="inline").to_anthropic_params()
+            assert inline == fresh.compile(tools="inline").to_anthropic_params()
+            assert anthropic_problems(inline) == []
 
     def compare(self, context: Any, head: str | None) -> None:
         expected = self.model.shown(head)
         assert context.messages == [message for message, _ in expected]
         assert context.commit_hashes == [commit for _, commit in expected]
-        assert anthropic_problems(context.to_anthropic()) == []
+        assert context.tools == (self.model.tools(head) or [])
+        assert anthropic_problems(context.to_anthropic_params()) == []
         assert openai_problems(context.to_openai()) == []
 
 

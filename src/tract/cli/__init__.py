@@ -30,6 +30,7 @@ COMMANDS = {
     "show": "reading",
     "search": "reading",
     "compile": "reading",
+    "tools": "tools",
     "branch": "branching",
     "checkout": "branching",
     "fsck": "keeping",

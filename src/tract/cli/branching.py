@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tract.cli.commits import summary
+from tract.cli.commits import Offers, summary
 from tract.cli.place import Place, named
 from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, dump_list, json_option, put, table
 from tract.tract import Tract
@@ -53,7 +53,7 @@ def _described(tract: Tract, name: str) -> dict[str, Any]:
 
 
 def _row(tract: Tract, name: str, head: str | None, current: bool) -> tuple[str, str, str, str]:
-    said = summary(tract.get_commit(head)) if head else ""
+    said = summary(tract.get_commit(head), Offers(tract)) if head else ""
     return "*" if current else "", name, head[:SHORT] if head else "empty", said
 
 

@@ -156,7 +156,7 @@ def forget_command(place: Place, commit: str, yes: bool, as_json: bool) -> None:
             f"{short} would be erased for good",
             yes=yes,
         )
-        print_commit(tract.forget(info), as_json)
+        print_commit(tract, tract.forget(info), as_json)
 
 
 @click.command("dialogs")

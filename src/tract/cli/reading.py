@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tract.cli.commits import kind, mark_text, plain, print_commits, utc
+from tract.cli.commits import Offers, kind, mark_text, plain, print_commits, utc
 from tract.cli.place import Place, named
 from tract.cli.screen import (
     CYAN,
@@ -33,6 +33,8 @@ from tract.errors import ForgottenError
 from tract.model import CommitInfo, Message, Raw, Text, ToolCall, readable
 from tract.tract import Tract
 
+NOTES = 3  # how many are told beside the messages
+
 
 @click.command("log")
 @click.option("-n", "limit", type=click.IntRange(min=1), metavar="N", help="At most N commits.")
@@ -45,7 +47,7 @@ def log_command(place: Place, limit: int | None, as_json: bool) -> None:
         if as_json:
             dump_list(map(plain, commits))
         else:
-            print_commits(commits)
+            print_commits(tract, commits)
 
 
 @click.command("show")
@@ -60,10 +62,11 @@ def show_command(place: Place, commit: str, as_json: bool) -> None:
         if as_json:
             content = tract.get_content(info) if message else None
             calls = plain(message.tool_calls) if message else []
+            tools = tract.get_commit_tools(info) if info.toolset_hash else None
             said = {"content": content, "tool_calls": calls, "forgotten": forgotten}
-            dump(plain(info) | said)
+            dump(plain(info) | said | {"tools": tools})
         else:
-            _print_commit(info, message)
+            _print_commit(info, message, Offers(tract))
             if forgotten:
                 put("\n[forgotten]")
 
@@ -76,15 +79,15 @@ def _message(tract: Tract, info: CommitInfo) -> tuple[Message | None, bool]:
         return None, True
 
 
-def _print_commit(info: CommitInfo, message: Message | None) -> None:
-    for label, value in _facts(info):
+def _print_commit(info: CommitInfo, message: Message | None, offers: Offers) -> None:
+    for label, value in _facts(info, offers):
         style = YELLOW if label == "commit" else ""
         put(Painted(f"{label:<9}", DIM), Painted(one_line(value), style))
     if message is not None:
         put("\n" + "\n".join(_paragraphs(message)))
 
 
-def _facts(info: CommitInfo) -> Iterator[tuple[str, str]]:
+def _facts(info: CommitInfo, offers: Offers) -> Iterator[tuple[str, str]]:
     yield "commit", info.commit_hash
     yield "parent", info.parent_hash or "none"
     yield "kind", kind(info)
@@ -96,6 +99,10 @@ def _facts(info: CommitInfo) -> Iterator[tuple[str, str]]:
         yield "edits", target
     for mark in info.marks:
         yield "mark", mark_text(mark)
+    if info.toolset_hash is not None:
+        yield "tools", f"{info.toolset_hash[:SHORT]}  {offers.number(info)}"
+    if change := offers.change(info):
+        yield "change", change
     yield "time", utc(info.created_at)
     if info.content_hash:
         yield "size", f"{count(info.token_count, 'token')}, {count(info.byte_size, 'byte')}"
@@ -155,37 +162,70 @@ def search_command(place: Place, text: str, here: bool, as_json: bool) -> None:
 @click.option(
     "--format",
     "wire",
-    type=click.Choice(["openai", "anthropic"]),
+    type=click.Choice(["openai", "anthropic", "responses"]),
     default="openai",
     show_default=True,
     help="Whose messages to print.",
 )
+@click.option("--params", is_flag=True, help="The whole request: messages, system and tools.")
+@click.option(
+    "--tools",
+    type=click.Choice(["latest", "inline"]),
+    default="latest",
+    show_default=True,
+    help="With --params: one list of tools, or the first one and what became of it.",
+)
 @json_option
 @click.pass_obj
-def compile_command(place: Place, at: str | None, wire: str, as_json: bool) -> None:
+def compile_command(
+    place: Place, at: str | None, wire: str, params: bool, tools: str, as_json: bool
+) -> None:
     """Print the messages that a model would be sent, as JSON.
 
-    With --json they come in one object with the counts, the commits and the notes.
+    With --json they come in one object with the tools, the counts, the commits and the notes.
     """
+    if tools != "latest" and not params:
+        raise click.UsageError(f"--tools {tools} changes the request: give --params too")
     with place.open() as tract:
-        context = tract.compile(_existing(tract, at))
-        request = context.to_anthropic() if wire == "anthropic" else context.to_openai()
-        if as_json:
-            dump(_document(wire, context, request))
-        else:
-            dump_pretty(request)
-        say(_account(context))
+        context = tract.compile(_existing(tract, at), tools=tools)
+    request = (_request if params else _messages)(wire, context)
+    betas = context.betas if params and wire == "anthropic" else []
+    if as_json:
+        said = {"params": request} if params else request
+        dump({"format": wire, **said, "betas": betas, **_counts(context)})
+    else:
+        is_whole = params or wire == "anthropic"
+        dump_pretty(request if is_whole else next(iter(request.values())))
+    say(_account(context, betas))
 
 
 def _existing(tract: Tract, at: str | None) -> str | None:
     return None if at is None else named(tract, at)
 
 
-def _document(wire: str, context: CompiledContext, request: Any) -> dict[str, Any]:
+def _request(wire: str, context: CompiledContext) -> dict[str, Any]:
+    match wire:
+        case "anthropic":
+            return context.to_anthropic_params()
+        case "responses":
+            return context.to_responses_params()
+    return context.to_openai_params()
+
+
+def _messages(wire: str, context: CompiledContext) -> dict[str, Any]:
+    match wire:
+        case "anthropic":
+            return context.to_anthropic()
+        case "responses":
+            return {"input": context.to_responses_params()["input"]}
+    return {"messages": context.to_openai()}
+
+
+def _counts(context: CompiledContext) -> dict[str, Any]:
     return {
-        "format": wire,
-        **(request if isinstance(request, dict) else {"messages": request}),
         "tools": context.tools,
+        "tool_tokens": context.tool_tokens,
+        "tokens_by_tool": context.tokens_by_tool,
         "token_count": context.token_count,
         "token_source": context.token_source,
         "commit_count": context.commit_count,
@@ -195,8 +235,12 @@ def _document(wire: str, context: CompiledContext, request: Any) -> dict[str, An
     }
 
 
-def _account(context: CompiledContext) -> str:
+def _account(context: CompiledContext, betas: list[str]) -> str:
     counted = f" ({context.token_source})" if context.token_source else ""
-    messages = count(context.commit_count, "message")
-    tokens = count(context.token_count, "token") + counted
-    return one_line("; ".join([f"{messages}, {tokens}", *context.notes]))
+    said = [count(context.commit_count, "message"), count(context.token_count, "token") + counted]
+    if context.tool_tokens:
+        said.append(f"{context.tool_tokens} of them for tools")
+    notes = [*(f"needs the beta {beta}" for beta in betas), *context.notes]
+    if len(notes) > NOTES:
+        notes = [*notes[:NOTES], f"{len(notes) - NOTES} more notes (--json has them)"]
+    return one_line("; ".join([", ".join(said), *notes]))

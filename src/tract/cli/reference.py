@@ -5,9 +5,11 @@ Write it anew with `python -m tract.cli.reference > docs/cli.md`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
-from tract.cli import COMMANDS, cli
+from tract.cli import cli
 
 INTRODUCTION = """\
 # Command line
@@ -30,12 +32,19 @@ This page is made of the help texts: `python -m tract.cli.reference > docs/cli.m
 def reference() -> str:
     parent = click.Context(cli, info_name="tract", terminal_width=88)
     sections = [INTRODUCTION, _section("tract", cli, parent)]
-    for name in COMMANDS:
-        command = cli.get_command(parent, name)
+    sections += _sections("tract", cli, parent)
+    return "\n".join(sections)
+
+
+def _sections(path: str, group: click.Group, parent: click.Context) -> Iterator[str]:
+    """The commands of a group, each with its own ones behind it."""
+    for name in group.list_commands(parent):
+        command = group.get_command(parent, name)
         assert command is not None
         context = click.Context(command, info_name=name, parent=parent, terminal_width=88)
-        sections.append(_section(f"tract {name}", command, context))
-    return "\n".join(sections)
+        yield _section(f"{path} {name}", command, context)
+        if isinstance(command, click.Group):
+            yield from _sections(f"{path} {name}", command, context)
 
 
 def _section(title: str, command: click.Command, context: click.Context) -> str:

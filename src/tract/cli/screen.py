@@ -76,7 +76,8 @@ def put(*parts: str | Painted) -> None:
 
 
 def say(text: str) -> None:
-    """Tell the person something that is not data."""
+    """Tell the person something that is not data, behind the data that came before it."""
+    sys.stdout.flush()
     click.echo(visible(text), err=True)
 
 

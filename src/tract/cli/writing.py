@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import IO, Any
 
 import click
 
 from tract.cli.commits import plain, print_commit, print_commits
+from tract.cli.given import parse_json
 from tract.cli.place import Place, named
 from tract.cli.screen import dump_list, json_option, say
 from tract.errors import EditError
@@ -25,7 +25,7 @@ def parse_metadata(
 ) -> dict[str, Any] | None:
     if text is None:
         return None
-    value = _parse_json(text)
+    value = parse_json(text)
     if not isinstance(value, dict):
         raise click.BadParameter("a JSON object is needed")
     return value
@@ -74,7 +74,7 @@ def commit_command(
         raise click.UsageError("--role tool needs --call-id; no other role takes it or --error")
     given = Message(role, _given_text(text), call_id, name, is_error)
     with place.open_any() as tract:
-        print_commit(tract.commit(given, message=message, metadata=metadata), as_json)
+        print_commit(tract, tract.commit(given, message=message, metadata=metadata), as_json)
 
 
 @click.command("edit")
@@ -98,7 +98,9 @@ def edit_command(
         if old.role is None:
             raise EditError(f"commit {old.commit_hash} is a mark and has no text to edit")
         new = Message(old.role, _given_text(text), old.tool_call_id)
-        print_commit(tract.commit(new, edit=old, message=message, metadata=metadata), as_json)
+        print_commit(
+            tract, tract.commit(new, edit=old, message=message, metadata=metadata), as_json
+        )
 
 
 @click.command("pin")
@@ -127,19 +129,21 @@ def skip_command(place: Place, commit: str, message: str | None, as_json: bool) 
 @json_option
 @click.pass_obj
 def restore_command(place: Place, commit: str, message: str | None, as_json: bool) -> None:
-    """Undo an edit, a pin or a skip.
+    """Undo an edit, a pin, a skip or a change of the tools.
 
     Of a message, everything that was done to it is undone.
     """
     with place.open() as tract:
-        print_commit(tract.restore(named(tract, commit), message=message), as_json)
+        print_commit(tract, tract.restore(named(tract, commit), message=message), as_json)
 
 
 def _annotate(
     place: Place, commit: str, priority: Priority, message: str | None, as_json: bool
 ) -> None:
     with place.open() as tract:
-        print_commit(tract.annotate(named(tract, commit), priority, message=message), as_json)
+        print_commit(
+            tract, tract.annotate(named(tract, commit), priority, message=message), as_json
+        )
 
 
 def _given_text(text: str | None) -> str:
@@ -166,7 +170,7 @@ def _commit_file(
     metadata: dict[str, Any] | None,
     as_json: bool,
 ) -> None:
-    given = _parse_json(file.read())
+    given = parse_json(file.read())
     if isinstance(given, list) or (isinstance(given, dict) and "messages" in given):
         if message is not None or metadata is not None:
             raise click.UsageError("--message and --metadata go with one message, not with a list")
@@ -174,7 +178,7 @@ def _commit_file(
             _record(tract, given, as_json)
         return
     with place.open_any() as tract:
-        print_commit(tract.commit(given, message=message, metadata=metadata), as_json)
+        print_commit(tract, tract.commit(given, message=message, metadata=metadata), as_json)
 
 
 def _record(tract: Tract, history: list[Any] | dict[str, Any], as_json: bool) -> None:
@@ -183,17 +187,8 @@ def _record(tract: Tract, history: list[Any] | dict[str, Any], as_json: bool) ->
     if as_json:
         dump_list(map(plain, new))
     else:
-        print_commits(new)
+        print_commits(tract, new)
     if not new:
         say("nothing new")
     if tract.current_branch != before:
         say(f"the history differs from the recorded one: now on branch {tract.current_branch}")
-
-
-def _parse_json(text: str | bytes) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise click.BadParameter(f"not JSON: {error}") from None
-    except RecursionError:
-        raise click.BadParameter("not JSON that can be kept: nested too deep") from None

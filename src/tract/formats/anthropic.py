@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -25,6 +25,9 @@ from tract.formats.wire import (
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 
 PROVIDER, MESSAGE, BLOCK = "anthropic", "anthropic.message", "anthropic.block"
+INLINE_TOOLS = "inline-tools-2026-09-15"
+"""The beta that a request with changes of its tools needs."""
+NO_CHOICE = {"type": "none"}
 PART = "anthropic.part"  # what came behind results, in the same message
 LEGAL_ID = r"[a-zA-Z0-9_-]+"
 RESULT_TYPES = ("text", "image", "document", "search_result")
@@ -114,6 +117,10 @@ class Dump:
         self._is_marked = False  # whether the open group has a cache breakpoint
         self._marked: list[int] = []  # which of `_out` have one
         self._ids = WireIds(LEGAL_ID, unique=True)
+        self.tool_changes: Mapping[int, list[Json]] = {}
+        """Blocks that change the tools, by the number of the answer before which they stand."""
+        self._answers = 0
+        self._changes: list[Json] = []  # those that have not found their place yet
 
     def feed(self, message: Message) -> None:
         if message.role == "system":
@@ -122,11 +129,16 @@ class Dump:
         self.notes += unseen(message, PROVIDER, RESULT_TYPES)
         if message.role == "assistant":
             self._ids.start_turn()
+            self._changes = self._changes + self.tool_changes.get(self._answers, [])
+            self._answers += 1
         parts = self._render(message)
         if not parts:
             return
         if self._group and self._starts_anew(message):
             self._close_group()
+            if self._changes and message.role == "assistant" and self._out[-1]["role"] == "user":
+                self._out.append({"role": "system", "content": self._changes})
+                self._changes = []
         self._group.append(message)
         self._parts += parts
         self._is_marked = self._is_marked or _breakpoints(parts) > 0
@@ -141,6 +153,9 @@ class Dump:
         if aside._group:
             aside._close_group()
         messages = [*self._out, *aside._out]
+        changes = self._changes + self.tool_changes.get(self._answers, [])
+        if changes and messages and messages[-1]["role"] == "user":
+            messages.append({"role": "system", "content": changes})
         system = _system(self._system)
         marked = self._marked + [len(self._out) + index for index in aside._marked]
         _limit_breakpoints(messages, marked, MAX_BREAKPOINTS - _breakpoints(system))
@@ -196,6 +211,35 @@ class Dump:
         return filled(message.origin, BLOCK, values, *required)
 
 
+def tool_changes(removed: Iterable[str], added: Iterable[dict[str, Json]]) -> list[Json]:
+    """Blocks for a system message among the messages, from which on the model has other tools."""
+    references = [{"type": "tool_reference", "name": name} for name in removed]
+    # Without breakpoints: there are four for a request, and they belong to what comes first.
+    plain = ({key: tool[key] for key in tool if key != "cache_control"} for tool in added)
+    definitions = [{"type": "tool_definition", "definition": tool} for tool in plain]
+    return [
+        *({"type": "tool_removal", "tool": tool} for tool in references),
+        *({"type": "tool_addition", "tool": tool} for tool in definitions),
+    ]
+
+
+def with_tools(params: dict[str, Json], tools: list[dict[str, Json]]) -> dict[str, Json]:
+    """The request with tools; their cache breakpoints count among the four."""
+    marked = _breakpoints(tools)
+    if not marked:
+        return params | {"tools": tools}
+    tools = _without(tools, marked - MAX_BREAKPOINTS)
+    left = max(0, MAX_BREAKPOINTS - marked)
+    system = params.get("system")
+    if _breakpoints(system):
+        params["system"] = _without(system, _breakpoints(system) - left)
+        left = max(0, left - _breakpoints(system))
+    messages = params["messages"]
+    places = [i for i, message in enumerate(messages) if _breakpoints(message["content"])]
+    _limit_breakpoints(messages, places, left)
+    return params | {"tools": tools}
+
+
 def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:
     match block:
         case Text(text, origin):
@@ -248,7 +292,7 @@ def _limit_breakpoints(messages: list[dict[str, Json]], marked: list[int], limit
     return left
 
 
-def _without(content: list[Json], number: int) -> list[Json]:
+def _without(content: Json, number: int) -> list[Json]:
     """The blocks, the first so many breakpoints taken away."""
     parts = []
     for part in content:

@@ -8,14 +8,13 @@ from tract.errors import InputError
 from tract.formats.wire import (
     ANY,
     WireIds,
-    block_text,
     filled,
     foreign_text,
     hollow,
     is_blocks,
     json_text,
     kind_of,
-    result_text,
+    result_words,
     text_block,
     text_or,
     unseen,
@@ -24,7 +23,6 @@ from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, reada
 
 PROVIDER, MESSAGE, BLOCK, FUNCTION = "openai", "openai.message", "openai.block", "openai.function"
 LEGAL_ID = r"\S{1,40}"
-ERROR = "Error: "
 
 OTHER_ROLES = {"developer": "system", "function": "tool"}
 OWN_KEYS = frozenset(
@@ -212,16 +210,10 @@ def _part(block: Block) -> dict[str, Json] | None:
 
 
 def _result_content(message: Message) -> Json:
-    """A result is text here, so the error flag has to be said in words."""
     content: Json = message.content
     came_as_it_is = MESSAGE in (message.origin or {})
     if came_as_it_is and isinstance(content, str):
         return content
-    if is_blocks(content):
-        if came_as_it_is and all(block["type"] == "text" for block in content):
-            return content
-        text = "\n".join(map(block_text, content))
-    else:
-        text = result_text(content)
-    told = text[: len(ERROR)].lower() == ERROR.lower()
-    return ERROR + text if message.is_error and not told else text
+    if came_as_it_is and is_blocks(content) and all(b["type"] == "text" for b in content):
+        return content
+    return result_words(message)

@@ -147,6 +147,18 @@ def result_text(content: Json) -> str:
     return "" if content is None else json_text(content)
 
 
+ERROR = "Error: "
+
+
+def result_words(message: Message) -> str:
+    """A result where it must be text: the error flag has to be said in words."""
+    content: Json = message.content
+    blocks = is_blocks(content)
+    text = "\n".join(map(block_text, content)) if blocks else result_text(content)
+    told = text[: len(ERROR)].lower() == ERROR.lower()
+    return ERROR + text if message.is_error and not told else text
+
+
 def is_blocks(content: Json) -> bool:
     """Whether a tool's result is a list of content blocks and not just some list."""
     return isinstance(content, list) and bool(content) and all(map(_is_block, content))

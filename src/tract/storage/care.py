@@ -18,12 +18,13 @@ from tract.errors import (
     StorageError,
 )
 from tract.hashing import from_json
-from tract.model import Head, Json
+from tract.model import CommitInfo, Head, Json
 from tract.storage.driver import Driver
 from tract.storage.migrations import known_migrations, migrate
-from tract.storage.rows import as_datetime, escape, now, unescape
+from tract.storage.rows import DAMAGE, escape, now, unescape
 from tract.storage.sqlite import Sqlite
 from tract.storage.store import Store
+from tract.storage.tools import bad_tools, delete_unused_tools
 
 GRACE_SECONDS = 14 * 24 * 3600.0
 PAGE = 500
@@ -66,11 +67,13 @@ def fsck(store: Store) -> Fsck:
     """Verify every commit, every content and every reference, in bounded memory."""
     counts = {"commits": 0, "contents": 0}
     problems: list[str] = []
-    for check in (_integrity, _bad_commits, _bad_contents, _dangling):
+    for check in (_integrity, _bad_commits, _bad_contents, _dangling, _bad_tools):
         try:
             problems += check(store, counts)
         except StorageError as error:  # a file so damaged that this cannot even be asked
             problems.append(str(error))
+        except DAMAGE as error:
+            problems.append(f"a row is damaged: {error}")
     return Fsck(problems=problems, **counts)
 
 
@@ -107,9 +110,17 @@ def _dangling(store: Store, counts: dict[str, int]) -> list[str]:
         f"dialog {unescape(name)!r} is checked out at a commit that is not there"
         for (name,) in run(_DANGLING_CHECKOUTS)
     ]
+    problems += [
+        f"dialog {unescape(name)!r} is on branch {unescape(branch)!r}, which is not there"
+        for name, branch in run(_MISSING_BRANCHES)
+    ]
     for (digest,) in run(_DANGLING_COMMITS):
         problems.append(f"commit {digest.hex()} has lost its content")
     return problems
+
+
+def _bad_tools(store: Store, counts: dict[str, int]) -> list[str]:
+    return bad_tools(store.driver)
 
 
 def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
@@ -120,6 +131,7 @@ def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
         doomed = _unreachable(store, now() - int(grace_seconds * 1e6))
         _delete_commits(store, doomed)
         contents, size = _delete_contents(store)
+        delete_unused_tools(store.driver)
         run("ROLLBACK TO sweep" if dry_run else "RELEASE sweep")
     return Gc(len(doomed), contents, size, dry_run)
 
@@ -169,6 +181,7 @@ def delete_dialog(store: Store, name: str) -> None:
         run("DELETE FROM branches WHERE dialog_id = ?", (dialog_id,))
         run("DELETE FROM dialogs WHERE id = ?", (dialog_id,))
         _delete_contents(store)
+        delete_unused_tools(store.driver)
 
 
 def forget(store: Store, commit: Head) -> None:
@@ -229,13 +242,16 @@ def search(store: Store, text: str, dialog: str | None) -> Iterator[Hit]:
     where = "" if dialog is None else "AND d.name = ?"
     names = () if dialog is None else (escape(dialog),)
     while rows := store.driver.run(_SEARCH.format(where=where), (last, *names, PAGE)):
-        for _, digest, role, name, blob_id, in_dialog, created_at in rows:
+        for commit_id, digest, blob_id, in_dialog in rows:
             found = _snippet(store, blob_id, wanted)
             if found is not None:
-                tool = None if name is None else unescape(name)
-                when = as_datetime(created_at)
-                yield Hit(unescape(in_dialog), digest.hex(), role, tool, found, when)
+                yield _hit(unescape(in_dialog), store.info(Head(commit_id, digest)), found)
         last = rows[-1][0]
+
+
+def _hit(dialog: str, info: CommitInfo, snippet: str) -> Hit:
+    assert info.created_at is not None
+    return Hit(dialog, info.commit_hash, info.role or "", info.name, snippet, info.created_at)
 
 
 def _snippet(store: Store, blob_id: int, wanted: str) -> str | None:
@@ -277,12 +293,16 @@ SELECT d.name FROM dialogs d LEFT JOIN commits c
     ON c.id = d.detached_id AND c.hash = d.detached_hash AND c.dialog_id = d.id
 WHERE (d.detached_id IS NOT NULL OR d.detached_hash IS NOT NULL) AND c.id IS NULL"""
 
+_MISSING_BRANCHES = """
+SELECT d.name, d.branch FROM dialogs d
+LEFT JOIN branches r ON r.dialog_id = d.id AND r.name = d.branch WHERE r.name IS NULL"""
+
 _DANGLING_COMMITS = """
 SELECT c.hash FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id
 WHERE c.blob_id IS NOT NULL AND b.id IS NULL"""
 
 _SEARCH = """
-SELECT c.id, c.hash, c.role, c.name, c.blob_id, d.name, c.created_at
+SELECT c.id, c.hash, c.blob_id, d.name
 FROM commits c JOIN dialogs d ON d.id = c.dialog_id
 WHERE c.blob_id IS NOT NULL AND c.id < ? {where}
 ORDER BY c.id DESC LIMIT ?"""
@@ -293,5 +313,8 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "chunks": ("blob_id", "position"),
     "commits": ("id",),
     "commit_links": ("commit_id", "position"),
+    "tool_definitions": ("id",),
+    "toolsets": ("id",),
+    "toolset_members": ("toolset_id", "position"),
     "branches": ("dialog_id", "name"),
 }

@@ -37,7 +37,7 @@ from tract.storage.codec import (
 from tract.storage.driver import Row
 
 Links = tuple[Link, ...]
-DAMAGE = (TypeError, AttributeError, ValueError)
+DAMAGE = (TypeError, AttributeError, ValueError, LookupError)
 """What comes of a column that is not what it should be."""
 
 
@@ -61,6 +61,7 @@ class CommitRow(NamedTuple):
     calls: str | None
     created_at: int
     checksum: int
+    toolset_id: int | None
 
 
 class BlobRow(NamedTuple):
@@ -80,7 +81,12 @@ class BlobRow(NamedTuple):
 
 
 def commit_row(
-    draft: Draft, dialog_id: int, parent_id: int | None, blob_id: int | None, digest: bytes
+    draft: Draft,
+    dialog_id: int,
+    parent_id: int | None,
+    blob_id: int | None,
+    digest: bytes,
+    toolset_id: int | None,
 ) -> CommitRow:
     message = draft.message
     calls = [[call.id, call.name] for call in message.tool_calls] if message else None
@@ -101,6 +107,7 @@ def commit_row(
         _stored_json(draft.generation_config),
         *unhashed,
         commit_checksum(*unhashed),
+        toolset_id,
     )
 
 
@@ -128,6 +135,7 @@ def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> byt
         "message": draft.note,
         "metadata": draft.metadata,
         "generation_config": draft.generation_config,
+        "toolset": draft.toolset.hash.hex() if draft.toolset else None,
     }
     if message is None:
         return commit_hash(draft.operation.value, parent, **said)
@@ -139,28 +147,39 @@ def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> byt
 # Reading commits for people
 
 
-def split(row: Row) -> tuple[CommitRow, BlobRow | None]:
-    """The commit and its content, if it has one, in a row of READ_COLUMNS."""
-    blob = None if row[16] is None else BlobRow._make(row[16:])
-    return CommitRow(0, None, *row[1:16]), blob
+class ReadRow(NamedTuple):
+    """A commit as it is read, with its content and the hash of its toolset where it has them."""
+
+    commit: CommitRow
+    toolset: bytes | None
+    blob: BlobRow | None
+
+
+def split(row: Row) -> ReadRow:
+    """What is in a row of READ_COLUMNS."""
+    blob = None if row[18] is None else BlobRow._make(row[18:])
+    return ReadRow(CommitRow(0, None, *row[1:17]), row[17], blob)
 
 
 READ_COLUMNS = ", ".join(
     ["c.id"]
     + [f"c.{column}" for column in CommitRow._fields[2:]]
+    + ["s.hash"]
     + [f"b.{column}" for column in BlobRow._fields]
 )
 
 
-def verify(row: CommitRow, blob: BlobRow | None, parent: bytes | None, links: Links) -> None:
+def verify(row: ReadRow, parent: bytes | None, links: Links) -> None:
     """Refuse a row with a flipped bit: the hash covers most columns, a checksum the others."""
     try:
-        _verify(row, blob, parent, links)
+        _verify(*row, parent, links)
     except DAMAGE as error:
         raise CorruptError(f"a row of commits is damaged: {error}") from error
 
 
-def _verify(row: CommitRow, blob: BlobRow | None, parent: bytes | None, links: Links) -> None:
+def _verify(
+    row: CommitRow, toolset: bytes | None, blob: BlobRow | None, parent: bytes | None, links: Links
+) -> None:
     digest = commit_hash(
         row.operation,
         parent,
@@ -174,6 +193,7 @@ def _verify(row: CommitRow, blob: BlobRow | None, parent: bytes | None, links: L
         message=_text(row.message),
         metadata=_json(row.metadata),
         generation_config=_json(row.generation_config),
+        toolset=toolset.hex() if toolset else None,
     )
     if digest != row.hash:
         raise CorruptError(f"commit {row.hash.hex()} does not match its hash")
@@ -184,18 +204,17 @@ def _verify(row: CommitRow, blob: BlobRow | None, parent: bytes | None, links: L
 
 
 def verify_blob(blob: BlobRow) -> None:
+    if not isinstance(blob.hash, bytes):
+        raise CorruptError(f"a content has no hash but {blob.hash!r:.80}")
     if blob.checksum != blob_checksum(blob.codec, *blob[3:7]):
         raise CorruptError(f"content {blob.hash.hex()}: its size, tokens or preview are wrong")
 
 
 def info_of(
-    row: CommitRow,
-    blob: BlobRow | None,
-    parent: bytes | None,
-    links: Links,
-    message: Message | None = None,
+    read: ReadRow, parent: bytes | None, links: Links, message: Message | None = None
 ) -> CommitInfo:
     """A commit for people. Its message is given only where it is at hand."""
+    row, toolset, blob = read
     call_id, name = _text(row.tool_call_id), _text(row.name)
     return CommitInfo(
         commit_hash=row.hash.hex(),
@@ -208,6 +227,7 @@ def info_of(
         is_error=bool(row.is_error),
         replaces=_replaced(links) if links else (),
         marks=_marks(links) if links else (),
+        toolset_hash=toolset.hex() if toolset else None,
         message=_text(row.message),
         metadata=_derived(call_id, name, _json(row.calls)) | (_json(row.metadata) or {}),
         generation_config=_json(row.generation_config),
@@ -257,28 +277,39 @@ STEP_COLUMNS = """
     c.id, c.hash, c.operation, c.role, c.blob_id, b.hash, b.codec, b.payload,
     b.byte_size, b.token_count, b.token_source, b.preview, b.checksum,
     c.calls, c.tool_call_id, c.name, c.is_error, c.origin, c.message, c.metadata,
-    c.generation_config"""
+    c.generation_config, c.toolset_id"""
+TOOLSET_COLUMN = 21  # the place of the last one
 
 
-def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]) -> list[Step]:
-    """The commits of a chain in rows of STEP_COLUMNS, verified."""
+def steps_of(
+    rows: Iterable[Row],
+    parent: bytes | None,
+    links: Mapping[int, Links],
+    toolsets: Mapping[int, bytes],
+) -> list[Step]:
+    """The commits of a chain in rows of STEP_COLUMNS, verified, given their links and the hashes
+    of their toolsets."""
     try:
-        return list(_steps_of(rows, parent, links))
+        return list(_steps_of(rows, parent, links, toolsets))
     except DAMAGE as error:
         raise CorruptError(f"a row of the history is damaged: {error}") from error
 
 
 def _steps_of(
-    rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]
+    rows: Iterable[Row],
+    parent: bytes | None,
+    links: Mapping[int, Links],
+    toolsets: Mapping[int, bytes],
 ) -> Iterator[Step]:
     # Every cold start comes through here once per message: the usual row is dealt with on the spot.
     for row in rows:
         (
             commit_id, digest, operation, role, blob_id, content, codec, payload,
             byte_size, token_count, token_source, preview, checksum,
-            calls, call_id, name, is_error, origin, note, metadata, config,
+            calls, call_id, name, is_error, origin, note, metadata, config, toolset_id,
         ) = row  # fmt: skip
         data = None
+        toolset = None if toolset_id is None else toolsets[toolset_id]
         if checksum is not None:
             if checksum != blob_checksum(codec, byte_size, token_count, token_source, preview):
                 raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
@@ -291,12 +322,14 @@ def _steps_of(
             and operation == "append"
             and parent
         ):
-            actual = append_hash(parent, content, role)
+            actual = append_hash(parent, content, role, toolset)
             step = Step(
-                commit_id, digest, operation, role, blob_id, data, token_count, token_source
-            )
+                commit_id, digest, operation, role, blob_id, data, token_count, token_source,
+                toolset,
+            )  # fmt: skip
         else:
-            step, actual = _unusual_step(row, data, parent, content, links.get(commit_id, ()))
+            found = links.get(commit_id, ())
+            step, actual = _unusual_step(row, data, parent, content, found, toolset)
         if actual != digest:
             raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
         yield step
@@ -304,11 +337,16 @@ def _steps_of(
 
 
 def _unusual_step(
-    row: Row, data: bytes | None, parent: bytes | None, content: bytes | None, links: Links
+    row: Row,
+    data: bytes | None,
+    parent: bytes | None,
+    content: bytes | None,
+    links: Links,
+    toolset: bytes | None,
 ) -> tuple[Step, bytes]:
     """A step with more to it than a role and a content, and the hash that it must have."""
     commit_id, digest, operation, role, blob_id = row[:5]
-    calls, call_id, name, is_error, origin, note, metadata, config = row[13:]
+    calls, call_id, name, is_error, origin, note, metadata, config = row[13:21]
     said = {
         "tool_call_id": _text(call_id),
         "name": _text(name),
@@ -318,14 +356,23 @@ def _unusual_step(
     }
     tokens, source = row[9] or 0, row[10] or ""
     step = Step(
-        commit_id, digest, operation, role, blob_id, data, tokens, source,
-        calls=_json(calls) or (), links=links, **said,
+        commit_id, digest, operation, role, blob_id, data, tokens, source, toolset,
+        calls=_calls(calls), links=links, **said,
     )  # fmt: skip
     actual = commit_hash(
         operation, parent, content, role,
-        links=_links_json(links), message=_text(note), metadata=_json(metadata), **said,
+        links=_links_json(links), message=_text(note), metadata=_json(metadata),
+        toolset=toolset.hex() if toolset else None, **said,
     )  # fmt: skip
     return step, actual
+
+
+def _calls(stored: str | None) -> Sequence[Sequence[str]]:
+    """Id and name of each call. Whether they are the right ones is seen in the content."""
+    calls = _json(stored) or []
+    if not all(isinstance(part, str) for call_id, name in calls for part in (call_id, name)):
+        raise CorruptError(f"not stored calls: {stored!r:.80}")
+    return calls
 
 
 # Hashes and checksums

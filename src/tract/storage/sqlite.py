@@ -56,6 +56,8 @@ class Sqlite(Driver):
         "{key}": "INTEGER PRIMARY KEY AUTOINCREMENT",
         "{bytes}": "BLOB",
         "{lock}": "",
+        "{hex}": "lower(hex(",
+        "{end}": "))",
     }
     failure: ClassVar = (binding.Error, UnicodeDecodeError)  # all our texts are ASCII
 

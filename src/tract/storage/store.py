@@ -13,14 +13,26 @@ from tract.errors import (
     CorruptError,
     ForgottenError,
 )
-from tract.model import EMPTY, CommitInfo, DialogInfo, Draft, Head, Link, Step
+from tract.model import (
+    DECIDING,
+    EMPTY,
+    CommitInfo,
+    DialogInfo,
+    Draft,
+    Head,
+    Link,
+    Step,
+    Toolset,
+)
 from tract.storage.codec import CHUNK_SIZE, CHUNKED, FORGOTTEN, PLAIN, chunks, unpack
 from tract.storage.driver import Driver, Row, Transaction
 from tract.storage.rows import (
     READ_COLUMNS,
     STEP_COLUMNS,
+    TOOLSET_COLUMN,
     BlobRow,
     CommitRow,
+    ReadRow,
     as_datetime,
     blob_row,
     commit_row,
@@ -35,6 +47,7 @@ from tract.storage.rows import (
     verify,
     verify_blob,
 )
+from tract.storage.tools import put_toolset, read_toolset
 
 LOG_PAGE = 500
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
@@ -51,6 +64,7 @@ class Store:
         self.driver = driver
         self._run = driver.run
         self._lock_branch = driver.translate(_LOCK_BRANCH)
+        self._toolsets: dict[bytes, Toolset] = {}
 
     @property
     def lock(self) -> RLock:
@@ -144,11 +158,15 @@ class Store:
         blob = None if draft.payload is None else blob_row(draft)
         digest = draft_hash(draft, head.hash, blob.hash if blob else None)
         blob_id = self._put_blob(blob, draft.payload or b"") if blob else None
-        row = commit_row(draft, dialog_id, head.id, blob_id, digest)
-        commit_id = self.driver.insert(_INSERT_COMMIT, row)
+        toolset_id, toolset = None, None
+        if draft.toolset:
+            toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
+        row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
+        active = toolset_id if draft.operation in DECIDING else None
+        commit_id = self.driver.insert(_INSERT_COMMIT, (*row, active, head.id))
         if commit_id is not None:
             self._put_links(commit_id, draft.links)
-            info = info_of(row, blob, head.hash, draft.links, draft.message)
+            info = info_of(ReadRow(row, toolset, blob), head.hash, draft.links, draft.message)
         else:  # an equal commit is there already, made on another branch
             sql = "SELECT id FROM commits WHERE dialog_id = ? AND hash = ?"
             commit_id = self._run(sql, (dialog_id, digest))[0][0]
@@ -223,7 +241,7 @@ class Store:
         if known.id and (not rows or rows.pop(0)[:2] != known):
             return None
         links = self._links([row[0] for row in rows if row[2] != "append"])
-        steps = steps_of(rows, known.hash, links)
+        steps = steps_of(rows, known.hash, links, self._toolset_hashes(rows))
         if not steps or steps[-1].hash != head.hash:
             raise CorruptError(f"a commit is missing: key {head.id}")
         return steps
@@ -233,7 +251,8 @@ class Store:
         for row in self._run(_STEP, (commit.id,)):
             if row[1] != commit.hash:
                 raise CorruptError(f"the index of commits is damaged at key {commit.id}")
-            return steps_of([row[:-1]], row[-1], self._links([row[0]]))[0]
+            links, toolsets = self._links([row[0]]), self._toolset_hashes([row])
+            return steps_of([row[:-1]], row[-1], links, toolsets)[0]
         raise CorruptError(f"a commit is missing: key {commit.id}")
 
     def _links(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
@@ -244,6 +263,15 @@ class Store:
                 found[commit_id] = (*found.get(commit_id, ()), Link(*link))
         return found
 
+    def _toolset_hashes(self, rows: Sequence[Row]) -> dict[int, bytes]:
+        """The toolsets of these rows, and perhaps others: they are few, and a join would look one
+        up for each of many rows."""
+        keys = {row[TOOLSET_COLUMN] for row in rows if isinstance(row[TOOLSET_COLUMN], int)}
+        if not keys:
+            return {}
+        sql = "SELECT id, hash FROM toolsets WHERE id BETWEEN ? AND ?"
+        return dict(self._run(sql, (min(keys), max(keys))))
+
     def verify_commits(self) -> tuple[int, list[str]]:
         """Check all commits of all dialogs. How many there are, and what is wrong."""
         last, count, problems = 0, 0, []
@@ -251,7 +279,7 @@ class Store:
             links = self._links([row[0] for row in rows if row[3] != "append"])
             for row in rows:
                 try:
-                    verify(*split(row[:-1]), row[-1], links.get(row[0], ()))
+                    verify(split(row[:-1]), row[-1], links.get(row[0], ()))
                 except CorruptError as error:
                     problems.append(str(error))
             count, last = count + len(rows), rows[-1][0]
@@ -268,6 +296,13 @@ class Store:
         if blob.codec == CHUNKED:
             return unpack(blob.hash, PLAIN, b"".join(self._chunks(blob_id)), blob.byte_size)
         return unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
+
+    def toolset(self, digest: bytes) -> Toolset:
+        """The tools that the hash names, verified. They are few, and read once."""
+        found = self._toolsets.get(digest) or read_toolset(self.driver, digest)
+        if not self.driver.depth:  # what is not committed yet may be written otherwise next time
+            self._toolsets[digest] = found
+        return found
 
     def _blob(self, blob_id: int) -> BlobRow:
         sql = f"SELECT {', '.join(BlobRow._fields)} FROM blobs WHERE id = ?"
@@ -308,9 +343,9 @@ def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> 
 
 
 def _info(row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo:
-    commit, blob = split(row)
-    verify(commit, blob, parent, links)
-    return info_of(commit, blob, parent, links)
+    read = split(row)
+    verify(read, parent, links)
+    return info_of(read, parent, links)
 
 
 def _marks(columns: tuple[str, ...]) -> str:
@@ -333,9 +368,13 @@ INSERT INTO blobs {_marks(BlobRow._fields)} ON CONFLICT (hash) DO NOTHING"""
 _REWRITE_BLOB = f"UPDATE blobs SET {' = ?, '.join(BlobRow._fields[1:])} = ? WHERE id = ?"
 
 _INSERT_COMMIT = f"""
-INSERT INTO commits {_marks(CommitRow._fields)}
+INSERT INTO commits ({", ".join(CommitRow._fields)}, active_toolset_id)
+VALUES ({", ".join("?" * len(CommitRow._fields))},
+    coalesce(?, (SELECT active_toolset_id FROM commits WHERE id = ?)))
 ON CONFLICT (dialog_id, hash) DO NOTHING"""
 
+_PARTS = """
+LEFT JOIN blobs b ON b.id = c.blob_id LEFT JOIN toolsets s ON s.id = c.toolset_id"""
 _INLINE = f"CASE WHEN b.byte_size <= {INLINE_BELOW} THEN b.payload END"
 _ROW = READ_COLUMNS.replace("b.payload", _INLINE)
 _STEP_ROW = STEP_COLUMNS.replace("b.payload", _INLINE).replace(
@@ -363,10 +402,10 @@ WITH RECURSIVE chain (id, parent_id, place) AS (
     SELECT c.id, c.parent_id, place + 1
     FROM chain JOIN commits c ON c.id = chain.parent_id WHERE place < ? AND c.id < chain.id
 )
-SELECT {_ROW} FROM chain JOIN commits c ON c.id = chain.id LEFT JOIN blobs b ON b.id = c.blob_id"""
+SELECT {_ROW} FROM chain JOIN commits c ON c.id = chain.id {_PARTS}"""
 
 _ALL = f"""
-SELECT {_ROW}, p.hash FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id
+SELECT {_ROW}, p.hash FROM commits c {_PARTS}
 LEFT JOIN commits p ON p.id = c.parent_id AND p.dialog_id = c.dialog_id
 WHERE c.id > ? ORDER BY c.id LIMIT ?"""
 

@@ -1,0 +1,50 @@
+"""What every benchmark prints: a table, or one JSON object on one line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+Numbers = dict[str, float]
+
+
+class Result(NamedTuple):
+    """A number that has a bound, and the numbers behind it."""
+
+    key: str
+    value: float
+    behind: Numbers
+
+
+def report(
+    name: str,
+    purpose: str | None,
+    at_most: Mapping[str, float],
+    run: Callable[[bool], Iterable[Result]],
+) -> None:
+    """Run what the command line asks for. `run` is told whether it is to be quick."""
+    parser = argparse.ArgumentParser(prog=f"dev.py bench {name}", description=purpose)
+    parser.add_argument("--json", action="store_true", help="one JSON object on one line")
+    parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all?")
+    args = parser.parse_args()
+    results = run(args.quick)
+    if args.json:
+        print(_as_json(list(results)))
+        return
+    print(f"{'key':<22} {'value':>8} {'at most':>8}")
+    for result in results:
+        print(_as_line(result, at_most[result.key]), flush=True)
+
+
+def _as_json(results: Sequence[Result]) -> str:
+    bounded = {result.key: result.value for result in results}
+    behind = {key: value for result in results for key, value in result.behind.items()}
+    return json.dumps({key: round(value, 3) for key, value in (bounded | behind).items()})
+
+
+def _as_line(result: Result, bound: float) -> str:
+    verdict = "ok" if result.value <= bound else "over"
+    behind = ", ".join(f"{key} {value:,.4g}" for key, value in result.behind.items())
+    return f"{result.key:<22} {result.value:>8.2f} {bound:>8g}  {verdict:<5} {behind}"

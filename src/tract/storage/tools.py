@@ -1,0 +1,126 @@
+"""Tool definitions and toolsets: each is written once, and verified when it is read."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from zlib import crc32
+
+from tract.errors import CorruptError
+from tract.hashing import from_json, hash_tool_schema, to_json, toolset_hash
+from tract.model import ToolDefinition, Toolset
+from tract.storage.driver import Driver
+from tract.storage.rows import DAMAGE, escape, now, unescape
+
+
+class ToolRow(NamedTuple):
+    """A row of `tool_definitions` without its key."""
+
+    hash: bytes
+    name: str
+    schema: str
+    token_count: int
+    token_source: str
+    created_at: int
+    checksum: int
+
+
+def put_toolset(driver: Driver, toolset: Toolset) -> int:
+    """The key of the set. It and its tools are written where they are not known yet."""
+    known = driver.run("SELECT id FROM toolsets WHERE hash = ?", (toolset.hash,))
+    if known:
+        return int(known[0][0])
+    # In one order for everybody, so that two writers never wait for each other.
+    keys = {
+        tool.hash: _put_definition(driver, tool)
+        for tool in sorted(toolset.tools, key=lambda tool: tool.hash)
+    }
+    sql = "INSERT INTO toolsets (hash) VALUES (?) ON CONFLICT (hash) DO NOTHING"
+    toolset_id = driver.insert(sql, (toolset.hash,))
+    if toolset_id is None:  # another was faster
+        return put_toolset(driver, toolset)
+    members = [(toolset_id, place, keys[tool.hash]) for place, tool in enumerate(toolset.tools)]
+    driver.run_many("INSERT INTO toolset_members VALUES (?, ?, ?)", members)
+    return toolset_id
+
+
+def _put_definition(driver: Driver, tool: ToolDefinition) -> int:
+    facts = (escape(tool.name), tool.token_count, tool.token_source, now())
+    name, tokens, source, created_at = facts
+    schema = tool.data.decode("ascii")
+    row = ToolRow(tool.hash, name, schema, tokens, source, created_at, _checksum(*facts))
+    key = driver.insert(_INSERT_DEFINITION, row)
+    if key is None:
+        key = driver.run("SELECT id FROM tool_definitions WHERE hash = ?", (tool.hash,))[0][0]
+    return key
+
+
+def read_toolset(driver: Driver, digest: bytes) -> Toolset:
+    rows = [ToolRow._make(row) for row in driver.run(_MEMBERS, (digest,))]
+    tools = tuple(map(definition, rows))
+    if toolset_hash(tool.hash for tool in tools) != digest:
+        raise CorruptError(f"toolset {digest.hex()} does not have the tools that its hash names")
+    return Toolset(digest, tools)
+
+
+def definition(row: ToolRow) -> ToolDefinition:
+    """A tool as it was given; a typed error where a bit was flipped."""
+    try:
+        data = row.schema.encode("ascii")
+        schema = from_json(data)
+        if bytes.fromhex(hash_tool_schema(schema)) != row.hash or to_json(schema) != row.schema:
+            raise CorruptError(f"tool {row.hash.hex()} does not match its hash")
+        if row.checksum != _checksum(row.name, row.token_count, row.token_source, row.created_at):
+            raise CorruptError(f"tool {row.hash.hex()}: its name, tokens or time were altered")
+    except DAMAGE as error:
+        raise CorruptError(f"a row of tool_definitions is damaged: {error}") from error
+    return ToolDefinition(row.hash, unescape(row.name), data, row.token_count, row.token_source)
+
+
+def bad_tools(driver: Driver) -> list[str]:
+    """What is wrong with tools and toolsets, and with what commits say of them."""
+    problems = []
+    for row in driver.run(f"SELECT {_COLUMNS} FROM tool_definitions d ORDER BY d.id"):
+        try:
+            definition(ToolRow._make(row))
+        except CorruptError as error:
+            problems.append(str(error))
+    for (digest,) in driver.run("SELECT hash FROM toolsets ORDER BY id"):
+        try:
+            read_toolset(driver, digest)
+        except CorruptError as error:
+            problems.append(str(error))
+    for (digest,) in driver.run(_WRONG_ACTIVE):
+        problems.append(f"commit {digest.hex()}: its active toolset is not the one it inherits")
+    return problems
+
+
+def delete_unused_tools(driver: Driver) -> None:
+    """Delete what no commit refers to."""
+    driver.run(f"DELETE FROM toolsets WHERE id NOT IN ({_USED})")
+    driver.run(f"DELETE FROM toolset_members WHERE toolset_id NOT IN ({_USED})")
+    driver.run("DELETE FROM tool_definitions WHERE id NOT IN (SELECT tool_id FROM toolset_members)")
+
+
+def _checksum(name: str, token_count: int, token_source: str, created_at: int) -> int:
+    """For what the hash does not cover."""
+    return crc32(f"{name}|{token_count}|{token_source}|{created_at}".encode())
+
+
+_COLUMNS = ", ".join(f"d.{column}" for column in ToolRow._fields)
+
+_INSERT_DEFINITION = f"""
+INSERT INTO tool_definitions ({", ".join(ToolRow._fields)})
+VALUES ({", ".join("?" * len(ToolRow._fields))}) ON CONFLICT (hash) DO NOTHING"""
+
+_MEMBERS = f"""
+SELECT {_COLUMNS} FROM toolsets s JOIN toolset_members m ON m.toolset_id = s.id
+JOIN tool_definitions d ON d.id = m.tool_id WHERE s.hash = ? ORDER BY m.position"""
+
+_USED = """
+SELECT toolset_id FROM commits WHERE toolset_id IS NOT NULL
+UNION SELECT active_toolset_id FROM commits WHERE active_toolset_id IS NOT NULL"""
+
+_WRONG_ACTIVE = """
+SELECT c.hash FROM commits c LEFT JOIN commits p ON p.id = c.parent_id
+WHERE coalesce(c.active_toolset_id, 0) <> coalesce(
+    CASE WHEN c.operation IN ('append', 'mark') THEN c.toolset_id END, p.active_toolset_id, 0)"""
