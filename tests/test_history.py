@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import histories
+from tests.toolkit import tool, tool_lists
 from tract import ForgottenError, Message, Priority, ToolCall, Tract
 from tract.shape import FORGOTTEN
 
@@ -25,6 +26,11 @@ def view(context: Any) -> str:
             context.token_source,
             context.generation_configs,
             context.notes,
+            context.tools,
+            context.tokens_by_tool,
+            context.to_anthropic_params(),
+            context.to_responses_params(),
+            context.betas,
         ]
     )
 
@@ -32,6 +38,8 @@ def view(context: Any) -> str:
 def assert_fresh(t: Tract, path: str) -> None:
     with Tract.open(path) as other:
         assert view(t.compile()) == view(other.compile())
+        assert view(t.compile(tools="inline")) == view(other.compile(tools="inline"))
+        assert t.get_tools() == other.get_tools()
 
 
 def steps(t: Tract) -> list[Callable[[], object]]:
@@ -44,13 +52,16 @@ def steps(t: Tract) -> list[Callable[[], object]]:
     return [
         keep("system", lambda: t.system("s")),
         keep("user", lambda: t.user("u")),
+        keep("tools", lambda: t.set_tools([tool("f"), tool("g")])),
         keep("call", lambda: t.assistant("", tool_calls=[ToolCall("a", "f"), ToolCall("b", "f")])),
         keep("result", lambda: t.tool_result("b", "f", {"x": 1})),
-        lambda: t.user("meanwhile"),
+        lambda: t.user("meanwhile", tools=[tool("f"), tool("g"), tool("h")]),
         lambda: t.tool_result("a", "f", "late"),
         keep("edit", lambda: t.tool_result("b", "f", "short", edit=made["result"])),
         keep("again", lambda: t.tool_result("b", "f", "shorter", edit=made["edit"])),
+        keep("fewer", lambda: t.set_tools([tool("g", x="string")])),
         keep("skip", lambda: t.annotate(made["result"], Priority.SKIP)),
+        lambda: t.restore(made["fewer"]),
         lambda: t.restore(made["edit"]),
         lambda: t.restore(made["skip"]),
         lambda: t.annotate(made["call"], Priority.SKIP),
@@ -63,6 +74,8 @@ def steps(t: Tract) -> list[Callable[[], object]]:
         lambda: t.checkout(made["user"]),
         lambda: t.checkout("main"),
         lambda: t.restore(made["result"]),
+        lambda: t.restore(made["tools"]),
+        lambda: t.set_tools(None),
         lambda: t.forget(made["user"]),
         lambda: t.user("end"),
     ]
@@ -110,7 +123,7 @@ def test_time_travel_equals_what_was_seen_then(history: list[Message], data: st.
     with Tract.open() as t:
         then: dict[str, str] = {}
         for message in history:
-            info = t.commit(message)
+            info = t.commit(message, tools=data.draw(st.none() | tool_lists))
             if data.draw(st.booleans()):
                 info = t.annotate(info, data.draw(st.sampled_from(list(Priority))))
             then[info.commit_hash] = view(t.compile())

@@ -114,7 +114,7 @@ def test_the_same_new_tools_in_two_orders_are_stored_at_once(pg_url: str) -> Non
         with Tract.open(pg_url, dialog=f"d{index}") as t:
             for number in range(5):
                 kit = [tool(f"f{number}_{each}") for each in range(100)]
-                barrier.wait()
+                barrier.wait(10)
                 t.set_tools(kit[::-1] if index else kit)
 
     barrier = threading.Barrier(2)
