@@ -23,6 +23,7 @@ def report(
     purpose: str | None,
     at_most: Mapping[str, float],
     run: Callable[[bool], Iterable[Result]],
+    at_least: Mapping[str, float] | None = None,
 ) -> None:
     """Run what the command line asks for. `run` is told whether it is to be quick."""
     parser = argparse.ArgumentParser(prog=f"dev.py bench {name}", description=purpose)
@@ -33,9 +34,9 @@ def report(
     if args.json:
         print(_as_json(list(results)))
         return
-    print(f"{'key':<22} {'value':>8} {'at most':>8}")
+    print(f"{'key':<22} {'value':>8}  bound")
     for result in results:
-        print(_as_line(result, at_most[result.key]), flush=True)
+        print(_as_line(result, _judged(result, at_most, at_least or {})), flush=True)
 
 
 def _as_json(results: Sequence[Result]) -> str:
@@ -44,7 +45,15 @@ def _as_json(results: Sequence[Result]) -> str:
     return json.dumps({key: round(value, 3) for key, value in (bounded | behind).items()})
 
 
-def _as_line(result: Result, bound: float) -> str:
-    verdict = "ok" if result.value <= bound else "over"
+def _judged(result: Result, at_most: Mapping[str, float], at_least: Mapping[str, float]) -> str:
+    """The bound of a number, and whether it is kept."""
+    if result.key in at_least:
+        bound = at_least[result.key]
+        return f"at least {bound:<5g} {'ok' if result.value >= bound else 'under':<5}"
+    bound = at_most[result.key]
+    return f"at most {bound:<6g} {'ok' if result.value <= bound else 'over':<5}"
+
+
+def _as_line(result: Result, judged: str) -> str:
     behind = ", ".join(f"{key} {value:,.4g}" for key, value in result.behind.items())
-    return f"{result.key:<22} {result.value:>8.2f} {bound:>8g}  {verdict:<5} {behind}"
+    return f"{result.key:<22} {result.value:>8.2f}  {judged} {behind}"

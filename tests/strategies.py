@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tract.model import Head, Link, Message, Step, Text, ToolCall
 
@@ -215,9 +216,11 @@ class ChainBuilder:
         calls: tuple[str, ...] = (),
         answers: str | None = None,
         tools: bytes | None = None,
+        **about: Any,
     ) -> Head:
+        """`about` is what else the step has: its name, its form, its tokens."""
         role = "tool" if answers is not None else "assistant" if calls else role
-        return self._add("append", role, calls, answers, tools=tools)
+        return self._add("append", role, calls, answers, tools=tools, **about)
 
     def edit(
         self, target: Head, *, calls: tuple[str, ...] = (), tools: bytes | None = None
@@ -236,6 +239,9 @@ class ChainBuilder:
     def mark(self, target: Head, priority: str) -> Head:
         return self._add("mark", None, (), None, [self._link("priority", target, priority)])
 
+    def reshape(self, target: Head, form: str) -> Head:
+        return self._add("mark", None, (), None, [self._link("form", target, form)])
+
     def void(self, *targets: Head, tools: bytes | None = None) -> Head:
         links = [self._link("void", each) for each in targets]
         return self._add("mark", None, (), None, links, tools)
@@ -253,6 +259,7 @@ class ChainBuilder:
         answers: str | None,
         links: list[Link] | None = None,
         tools: bytes | None = None,
+        **about: Any,
     ) -> Head:
         number = len(self.steps) + 1
         digest = number.to_bytes(32, "big")
@@ -274,5 +281,5 @@ class ChainBuilder:
             toolset=tools,
             links=tuple(links or ()),
         )
-        self.steps.append(step)
+        self.steps.append(replace(step, **about))
         return Head(number, digest)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import ChainBuilder
+from tract import results
 from tract.chain import Chain
 from tract.errors import EditError
 from tract.model import Head, Priority
@@ -18,7 +19,8 @@ SKIP, NORMAL, PINNED = Priority
 
 def shown(chain: Chain) -> list[tuple[int, bool]]:
     """Which steps the model sees, and whether only a stand-in of each."""
-    return [(step.id, step.hash in chain.stand_ins()) for step in chain.shown()]
+    items = results.shown(chain.places)
+    return [(item.place.shown.id, item.is_left_out) for item in items]
 
 
 def fold(build: ChainBuilder) -> Chain:
@@ -338,7 +340,7 @@ def test_no_toolset_was_recorded() -> None:
 def test_a_toolset_is_in_force_until_the_next() -> None:
     build = ChainBuilder()
     before = build.append()
-    build.append(tools=A)
+    given = build.append(tools=A)
     after = build.append(calls=("a",))
     mark = build.offer(B)
     last = build.append(answers="a")
@@ -346,20 +348,20 @@ def test_a_toolset_is_in_force_until_the_next() -> None:
     assert chain.toolset == B
     at = [chain.toolset_at(commit) for commit in (before, after, mark, last)]
     assert at == [None, A, B, B]
-    assert chain.toolset_changes() == [(1, A), (3, B)]
+    assert chain.toolset_changes() == [(given.id, A), (mark.id, B)]
 
 
 @pytest.mark.parametrize("kind", ["edit", "summary"])
 def test_the_set_of_an_edit_or_a_summary_tells_only_where_it_comes_from(kind: str) -> None:
     build = ChainBuilder()
     first = build.append(tools=A)
-    build.append(tools=B)
+    second = build.append(tools=B)
     commit = build.edit(first, tools=C) if kind == "edit" else build.summarize(A)
     later = build.append()
     chain = fold(build)
     assert chain.toolset == chain.toolset_at(later) == B
     assert chain.toolset_at(commit) == (C if kind == "edit" else A)
-    assert chain.toolset_changes() == [(0, A), (1, B)]
+    assert chain.toolset_changes() == [(first.id, A), (second.id, B)]
 
 
 def test_an_edit_without_tools_has_those_in_force() -> None:
@@ -409,15 +411,15 @@ def test_undoing_something_else_leaves_the_tools() -> None:
     assert build.steps[-1].toolset is None
 
 
-def test_toolsets_are_counted_by_what_is_shown() -> None:
+def test_changes_of_tools_are_named_by_their_commits() -> None:
     build = ChainBuilder()
     call = build.append(calls=("a",), tools=A)
     build.append(answers="a")
     build.append()
-    build.offer(B)
+    offer = build.offer(B)
     build.append()
     build.mark(call, SKIP)
-    assert fold(build).toolset_changes() == [(0, A), (1, B)]
+    assert fold(build).toolset_changes() == [(call.id, A), (offer.id, B)]
 
 
 def test_the_same_set_again_is_no_change() -> None:
@@ -426,7 +428,7 @@ def test_the_same_set_again_is_no_change() -> None:
     build.append(tools=A)
     build.append(tools=B)
     build.append(tools=B)
-    assert fold(build).toolset_changes() == [(0, A), (2, B)]
+    assert fold(build).toolset_changes() == [(1, A), (3, B)]
 
 
 @st.composite

@@ -163,10 +163,22 @@ tract compile --format responses --params --json
 tract tools set none.json
 tract tools
 tract restore HEAD
+tract commit --file again.json
+tract commit --role tool --call-id call_3 --name grep --form reference 'src/b.py:2: raise OSError'
+tract results
+tract results --superseded
+tract results --tool rm
+tract result call_3 --grep OS
+tract result call_3 --raw
+tract result call_9
+tract compile --load-results none --keep-recent 1
+tract reshape summary call_1 call_3 --text 'Two files raise.' -m 'less'
+tract log -n 3
+tract show 55
 tract fsck
 """
 
-CALLS = {
+CALLS: dict[str, Any] = {
     "role": "assistant",
     "content": "Let me look.",
     "tool_calls": [
@@ -189,6 +201,7 @@ LS = {"name": "ls", "description": "List a folder.", "input_schema": {"type": "o
 FIX = {"type": "function", "name": "fix", "parameters": {"type": "object"}, "strict": False}
 FILES = {
     "call": CALLS,
+    "again": {**CALLS, "tool_calls": [{**CALLS["tool_calls"][0], "id": "call_3"}]},
     "release-1": [grep_tool(pattern="string"), LS],
     "release-2": {"tools": [LS, grep_tool(pattern="string", limit="integer"), FIX]},
     "none": [],

@@ -16,10 +16,21 @@ import tract
 def test_all_is_what_is_exported() -> None:
     exported = [
         name
-        for name, value in vars(tract).items()
-        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+        for name in dir(tract)
+        if not name.startswith("_") and not isinstance(getattr(tract, name), types.ModuleType)
     ]
     assert sorted(tract.__all__) == sorted(exported)
+
+
+def test_what_is_loaded_late_is_as_good_as_there() -> None:
+    from tract import results_storage
+
+    assert tract.ToolResultsStorage is results_storage.ToolResultsStorage
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = tract.nothing  # type: ignore[attr-defined]
+    code = "import sys, tract.cli; print('tract.results_storage' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "False", done.stderr
 
 
 def test_all_is_sorted() -> None:

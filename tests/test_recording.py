@@ -369,3 +369,30 @@ def test_arguments_that_no_request_can_hold_are_recorded() -> None:
             assert t.record(history) == []
             used = t.compile().to_anthropic()["messages"][1]["content"][0]
             assert used["input"] == {"raw_arguments": arguments}
+
+
+@pytest.mark.parametrize("form", ["reference", "truncated", "summary", "collapsed"])
+@pytest.mark.parametrize("provider", ["to_openai", "to_anthropic"])
+def test_a_result_is_known_in_any_form(form: str, provider: str) -> None:
+    with Tract.open() as t:
+        t.user("go")
+        calls = [ToolCall("a", "run", {"x": 1}), ToolCall("b", "run", {"x": 2})]
+        t.assistant("ok", tool_calls=calls)
+        for call in calls:
+            t.tool_result(call.id, "run", f"{call.id} line\n" * 2_000, form=form)
+        t.user("and?")
+        sent = getattr(t.compile(), provider)()
+        assert t.record(sent) == []
+        messages = sent["messages"] if isinstance(sent, dict) else sent
+        messages.append({"role": "assistant", "content": "done"})
+        assert [info.role for info in t.record(sent)] == ["assistant"]
+        assert t.record(getattr(t.compile(load_tool_results=True), provider)()) == []
+        assert t.current_branch == "main"
+
+
+def test_another_result_is_not_taken_for_a_form() -> None:
+    with Tract.open() as t:
+        t.record(HISTORY[:2])
+        t.tool_result("a", "run", "line\n" * 2_000, form="reference")
+        t.record([*HISTORY[:2], Message("tool", "something else", "a", "run")])
+        assert t.current_branch == "main-2"

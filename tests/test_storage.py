@@ -25,7 +25,7 @@ from tract import (
     ToolCall,
     Tract,
 )
-from tract.storage.codec import CHUNK_SIZE
+from tract.storage.codec import CHUNK_SIZE, TEXT_STRIDE
 from tract.storage.sqlite import Sqlite, binding, is_safe_for_wal
 
 ODD_TEXTS = [
@@ -206,13 +206,13 @@ def noise(size: int) -> str:
 
 
 def test_large_content_lies_in_chunks(db: str) -> None:
-    size = 3 * CHUNK_SIZE + 100
+    size = 20 * TEXT_STRIDE + 100
     with Tract.open(db) as t:
         large = t.user(noise(size))
         assert t.get_content(large) == t.compile().messages[0].content
     rows = execute(db, "SELECT position, hash, payload FROM chunks ORDER BY position")
-    assert [row[0] for row in rows] == [0, 1, 2, 3]
-    assert all(len(row[2]) <= CHUNK_SIZE for row in rows)
+    assert [row[0] for row in rows] == list(range(21))
+    assert all(len(row[2]) <= TEXT_STRIDE + 1 for row in rows)
     assert execute(db, "SELECT coalesce(length(payload), 0) FROM blobs") == [(0,)]
 
 
@@ -224,7 +224,8 @@ def test_sizes_around_a_chunk(db: str, extra: int) -> None:
     with Tract.open(db) as t:
         assert t.compile().messages[0].content == text
         assert t.fsck().ok
-    assert execute(db, "SELECT count(*) FROM chunks") == [(2 if extra > 0 else 0,)]
+    chunks = -(-len(text) // TEXT_STRIDE)
+    assert execute(db, "SELECT count(*) FROM chunks") == [(chunks if extra > 0 else 0,)]
 
 
 def test_content_hash_is_the_hash_of_the_json(db: str) -> None:

@@ -1,5 +1,7 @@
 """tract: version-controlled context for tool-using LLM agents."""
 
+import typing
+
 from tract.context import CompiledContext
 from tract.errors import (
     AmbiguousPrefixError,
@@ -17,11 +19,19 @@ from tract.errors import (
     NotFoundError,
     NotJsonError,
     ReadOnlyError,
+    ResultNotFoundError,
     RoleError,
     SchemaError,
     StorageError,
     ToolSchemaError,
     TractError,
+)
+from tract.fetching import GET_TOOL_RESULT_TOOL
+from tract.formats.compressor import (
+    CompressorConfig,
+    collapse_tool_chains,
+    compress_messages,
+    compress_tool_result,
 )
 from tract.formats.tools import convert_tool
 from tract.hashing import hash_tool_schema
@@ -30,17 +40,32 @@ from tract.model import (
     CommitInfo,
     CommitOperation,
     DialogInfo,
+    Form,
     Mark,
     Message,
     Priority,
     Raw,
+    Shape,
     Text,
     ToolCall,
 )
+from tract.results import ToolResultInfo
 from tract.toolsets import ToolDiff, ToolVersion
 from tract.tract import Tract
+from tract.turns import DroppedTurns, Superseded, ToolTurn
+
+if typing.TYPE_CHECKING:
+    from tract.results_storage import (
+        MigrationReport,
+        ToolResultMetadata,
+        ToolResultReference,
+        ToolResultsStorage,
+        import_messages,
+        migrate_results,
+    )
 
 __all__ = [
+    "GET_TOOL_RESULT_TOOL",
     "ROOT",
     "AmbiguousPrefixError",
     "BranchNotFoundError",
@@ -49,32 +74,64 @@ __all__ = [
     "CommitNotFoundError",
     "CommitOperation",
     "CompiledContext",
+    "CompressorConfig",
     "ConflictError",
     "CorruptError",
     "DialogInfo",
     "DialogNotFoundError",
     "DiskFullError",
+    "DroppedTurns",
     "EditError",
     "ForgottenError",
+    "Form",
     "InputError",
     "Mark",
     "Message",
+    "MigrationReport",
     "MissingExtraError",
     "NotFoundError",
     "NotJsonError",
     "Priority",
     "Raw",
     "ReadOnlyError",
+    "ResultNotFoundError",
     "RoleError",
     "SchemaError",
+    "Shape",
     "StorageError",
+    "Superseded",
     "Text",
     "ToolCall",
     "ToolDiff",
+    "ToolResultInfo",
+    "ToolResultMetadata",
+    "ToolResultReference",
+    "ToolResultsStorage",
     "ToolSchemaError",
+    "ToolTurn",
     "ToolVersion",
     "Tract",
     "TractError",
+    "collapse_tool_chains",
+    "compress_messages",
+    "compress_tool_result",
     "convert_tool",
     "hash_tool_schema",
+    "import_messages",
+    "migrate_results",
 ]
+
+
+if not typing.TYPE_CHECKING:  # or every misspelt name would pass for one of these
+
+    def __getattr__(name: str) -> object:
+        """Names that few programs need. Their module is loaded when one of them is asked for."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from tract import results_storage
+
+        return getattr(results_storage, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

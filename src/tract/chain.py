@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from tract.errors import EditError
-from tract.model import DECIDING, Head, Link, Priority, Step
+from tract.model import DECIDING, Form, Head, Link, Priority, Step, unpack_shape
 from tract.pairing import OpenCalls
+
+LEGIBLE = re.compile(r"(?!.*#\d+$)[!-~]{1,80}")
+"""Ids that can be shown and asked for. One that ends like `#2` would be taken for a number."""
 
 
 class Place:
     """Where an appended message stands. Edits change what is shown there, marks how."""
 
-    __slots__ = ("call", "changes", "origin", "priority", "results", "shown")
+    __slots__ = ("call", "changes", "number", "origin", "priority", "results", "shape", "shown")
 
     def __init__(self, origin: Step) -> None:
         self.origin = origin
         self.shown = origin
         self.priority = Priority.NORMAL
+        self.shape = origin.shape
+        self.number = 1  # of the results with its id
         self.changes: Sequence[Step] = ()
         self.call: Place | None = None
         self.results: list[Place] | tuple[()] = ()
+
+    @property
+    def label(self) -> str:
+        """What a result is asked for by: its id, numbered where that was used before, or its
+        commit where the id is no name."""
+        call_id = self.origin.tool_call_id or ""
+        if not LEGIBLE.fullmatch(call_id):
+            return f"result-{self.origin.hash.hex()[:12]}"
+        return call_id if self.number == 1 else f"{call_id}#{self.number}"
 
     @property
     def turn(self) -> list[Place]:
@@ -50,7 +65,10 @@ class Chain:
         self.toolset: bytes | None = None
         """The hash of the toolset in force; None where none was ever recorded."""
         self._appended: list[Step] = []
-        self._is_plain = True  # nothing was changed so far: each message is shown as it is
+        self.is_plain = True
+        """Nothing was changed so far: each message is shown as it is."""
+        self.is_lazy = False
+        """Whether a result ever had another form than its whole."""
         self._clear()
         self.extend(steps)
 
@@ -59,19 +77,32 @@ class Chain:
         self._placed = 0  # how many steps have found their places
         self._by_commit: dict[int, Place] = {}
         self._open_calls: OpenCalls[Place] = OpenCalls()
+        self._numbers: Counter[str] = Counter()
         self._voided: set[int] = set()
 
     def extend(self, steps: Iterable[Step]) -> bool:
         """Add steps. Whether what was shown before is still shown the same."""
         new = list(steps)
+        may_collapse = self._ends_collapsed() or any(map(_is_collapsed, new))
         self.steps += new
         self._appended += [step for step in new if step.operation == "append"]
         self.toolset = next(recorded_toolsets(reversed(new)), self.toolset)
         changes = [step for step in new if step.links]
+        is_shaped = any(step.shape for step in new)
+        self.is_lazy = self.is_lazy or is_shaped or _has_forms(changes)
         if any(link.kind == "void" for step in changes for link in step.links):
             self._clear()
-        self._is_plain = self._is_plain and not changes
-        return not changes
+        self.is_plain = self.is_plain and not changes and not is_shaped
+        return not (changes or may_collapse)
+
+    def _ends_collapsed(self) -> bool:
+        """Whether the last turn may be collapsed as soon as something follows it."""
+        if self.is_plain:
+            return False
+        spoken = (place for place in reversed(self.places) if place.origin.role != "tool")
+        call = next(spoken, None)
+        shapes = [result.shape for result in call.results] if call else []
+        return any(shape and shape.form == Form.COLLAPSED for shape in shapes)
 
     @property
     def places(self) -> list[Place]:
@@ -106,6 +137,10 @@ class Chain:
                 place = self._by_commit[link.target_id]
                 place.priority = Priority(link.value or "")
                 place.changes = (*place.changes, step)
+            elif link.kind == "form":
+                place = self._by_commit[link.target_id]
+                place.shape = unpack_shape(link.value or "")
+                place.changes = (*place.changes, step)
 
     def _append(self, step: Step) -> None:
         place = Place(step)
@@ -114,6 +149,8 @@ class Chain:
         if step.calls:
             self._ask(place, step.calls)
         if step.tool_call_id is not None:
+            self._numbers[step.tool_call_id] += 1
+            place.number = self._numbers[step.tool_call_id]
             place.call = self._open_calls.answer(step.tool_call_id)
             if place.call:
                 place.call.results = place.call.results or []
@@ -122,6 +159,7 @@ class Chain:
     def _edit(self, place: Place, step: Step) -> None:
         self._ask(place, [call for call in step.calls if call not in place.shown.calls])
         place.shown = step
+        place.shape = None  # an edit is the new truth, and all of it is shown
         place.changes = (*place.changes, step)
         self._by_commit[step.id] = place
 
@@ -171,21 +209,22 @@ class Chain:
         index = self.steps.index(place.origin)
         return self.steps[index - 1] if index else None
 
-    def shown(self, start: int = 0) -> list[Step]:
-        """What the model sees, from one place on."""
-        if self._is_plain:
-            return self._appended[start:]
-        return [place.shown for place in self.places[start:] if not place.is_hidden]
-
-    def stand_ins(self) -> set[bytes]:
-        """Those of the shown whose content gives way to a stand-in."""
-        if self._is_plain:
-            return set()
-        return {place.shown.hash for place in self.places if place.is_skipped_result}
+    def appended(self, start: int = 0) -> list[Step]:
+        """What was appended, from one place on."""
+        return self._appended[start:]
 
     def count(self) -> int:
         """How many places there are."""
         return len(self._appended)
+
+    def order(self, commit: Head) -> int:
+        """What tells before from after: of a message or an edit of it the key of the place, of a
+        mark its own."""
+        self._fold()
+        place = self._by_commit.get(commit.id or 0)
+        if place is None and not self.has(commit):
+            raise EditError(f"commit {_hex(commit)} is not in the history at this point")
+        return place.origin.id if place else commit.id or 0
 
     def has(self, commit: Head) -> bool:
         return any(step.id == commit.id for step in self.steps)
@@ -200,13 +239,12 @@ class Chain:
         return active
 
     def toolset_changes(self) -> list[tuple[int, bytes]]:
-        """The toolsets in their order, each with the first of the shown messages under it."""
-        shown = [place.origin.id for place in self.places if not place.is_hidden]
+        """The toolsets in their order, each with the key of the commit that put it in force."""
         changes: list[tuple[int, bytes]] = []
         for step in self.steps:
             for toolset in recorded_toolsets([step]):
                 if not changes or changes[-1][1] != toolset:
-                    changes.append((bisect_left(shown, step.id), toolset))
+                    changes.append((step.id, toolset))
         return changes
 
     def toolset_without(self, undone: Iterable[Step]) -> bytes | None:
@@ -221,6 +259,15 @@ class Chain:
 def recorded_toolsets(steps: Iterable[Step]) -> Iterator[bytes]:
     """The sets that steps put in force, in their order."""
     return (step.toolset for step in steps if step.toolset and step.operation in DECIDING)
+
+
+def _has_forms(changes: Iterable[Step]) -> bool:
+    links = [link for step in changes for link in step.links if link.kind == "form"]
+    return any(unpack_shape(link.value or "").form != Form.FULL for link in links)
+
+
+def _is_collapsed(step: Step) -> bool:
+    return step.shape is not None and step.shape.form == Form.COLLAPSED
 
 
 def _undoes(step: Step) -> bool:

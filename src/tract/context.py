@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, Protocol
 
@@ -41,6 +41,10 @@ class Transcript:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.steps: list[Step] = []
+        self.places: list[int] = []
+        """For each message the key of the commit that was appended at its place."""
+        self.is_lazy = False
+        """Whether something in it is not shown whole."""
         self.token_count = 0
         self.token_sources: set[str] = set()
         self.called: dict[str, int] = {}
@@ -48,13 +52,20 @@ class Transcript:
         self._lock = Lock()
         self._wires: dict[tuple[str, bool], _Wire] = {}
 
-    def extend(self, messages: list[Message], steps: list[Step], tokens: list[int]) -> None:
+    def extend(
+        self,
+        messages: list[Message],
+        steps: list[Step],
+        tokens: list[int],
+        places: list[int],
+    ) -> None:
         for place, step in enumerate(steps, len(self.steps)):
             for _, name in step.calls:
                 self.called.setdefault(name, place)
         self.token_sources = self.token_sources | {step.token_source for step in steps}
         self.messages += messages
         self.steps += steps
+        self.places += places
         self.token_count += sum(tokens)
 
     def dump(
@@ -110,9 +121,13 @@ class _Wire:
 class CompiledContext:
     """A history as a model would get it. The messages are shared between contexts: read only."""
 
-    def __init__(self, transcript: Transcript, offered: Offered) -> None:
+    def __init__(
+        self, transcript: Transcript, offered: Offered, extra: Sequence[dict[str, Json]] = ()
+    ) -> None:
+        """`extra` are tools that nobody recorded: those by which a model asks for results."""
         self._transcript = transcript
         self._offered = offered
+        self._extra = list(extra)
         self.commit_count = len(transcript.messages)
         self._message_tokens = transcript.token_count
         self._token_sources = transcript.token_sources
@@ -155,7 +170,16 @@ class CompiledContext:
     def tools(self) -> list[dict[str, Json]]:
         """The definitions as they were given. With `tools="inline"` the first set: later changes
         stand among the messages."""
-        return self._offered.base.schemas if self._offered.base else []
+        given = self._offered.base.schemas if self._offered.base else []
+        extra = self._beside(given)
+        form = forms.form_of(given[0]) if given else forms.OPENAI
+        target = form if form in forms.TARGETS else forms.ANTHROPIC
+        return given + [forms.convert_tool(schema, target) for schema in extra]
+
+    def _beside(self, schemas: list[dict[str, Json]]) -> list[dict[str, Json]]:
+        """The tools by which a model asks for results, unless they are among these."""
+        names = {forms.name_of(d) for schema in schemas for d in forms.declarations(schema)}
+        return [schema for schema in self._extra if forms.name_of(schema) not in names]
 
     @property
     def toolset(self) -> Toolset | None:
@@ -247,9 +271,13 @@ class CompiledContext:
         offered = self._offered
         if offered.base is None:
             note = f"no tools were recorded; declared from the calls: {', '.join(self.called)}"
-            return forms.Offer(forms.minimal(self.called, target), [note] if self.called else [])
+            known = {forms.name_of(schema) for schema in self._extra}
+            called = [name for name in self.called if name not in known]
+            found = forms.minimal(called, target) + forms.offered(self._extra, target).tools
+            return forms.Offer(found, [note] if called else [])
         in_list = offered.base if self._is_told(target) else offered.latest
-        return forms.offered(in_list.schemas if in_list else [], target)
+        schemas = in_list.schemas if in_list else []
+        return forms.offered([*schemas, *self._beside(schemas)], target)
 
     def _is_told(self, target: str) -> bool:
         """Whether a provider can be told what became of its tools. Else it gets the latest set."""

@@ -5,26 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from tract.chain import Place
 from tract.errors import EditError, InputError, RoleError
+from tract.gist import gist_of
 from tract.hashing import to_json
 from tract.model import (
     ROLES,
     CommitOperation,
     Draft,
+    Form,
+    Gist,
     Json,
     Link,
     Message,
     Priority,
     Raw,
+    Shape,
     Step,
     Text,
     ToolCall,
     Toolset,
     pack_content,
+    pack_shape,
     spoken,
 )
+from tract.results import GET_TOOL_RESULT, is_fixed
 from tract.tokens import TokenCounter
+
+GIST_ABOVE = 8_192
+"""A result with fewer bytes is looked at when it is shown as a reference, if ever."""
 
 
 class About(NamedTuple):
@@ -35,6 +46,7 @@ class About(NamedTuple):
     generation_config: dict[str, Json] | None = None
     usage: dict[str, Json] | None = None
     toolset: Toolset | None = None
+    shape: Shape | None = None
 
 
 def appended(message: Message, about: About, tokens: TokenCounter) -> Draft:
@@ -74,6 +86,35 @@ def prioritized(place: Place, priority: Priority | str, about: About) -> Draft:
         if pinned:
             raise EditError(f"result {pinned[0].origin.hash.hex()} of this call is pinned")
     return _mark([_link("priority", place.origin, str(Priority(priority)))], about)
+
+
+def left_out(calls: Sequence[Place], about: About) -> Draft:
+    """A mark that takes calls with their results out of the view."""
+    return _mark([_link("priority", call.origin, str(Priority.SKIP)) for call in calls], about)
+
+
+def reshaped(shapes: Sequence[tuple[Place, Shape]], about: About) -> Draft:
+    """A mark that gives results other forms."""
+    if not shapes:
+        raise InputError("nothing to reshape")
+    for place, _ in shapes:
+        name = place.origin.hash.hex()
+        if place.origin.role != "tool":
+            raise EditError(f"commit {name} is no result, and only those have forms")
+        if is_fixed(place):
+            raise EditError(f"result {name} is pinned, or an answer of {GET_TOOL_RESULT}")
+    return _mark([_link("form", place.origin, pack_shape(shape)) for place, shape in shapes], about)
+
+
+def shape_of(given: Any) -> Shape:
+    """A form as a caller names it."""
+    shape = given if isinstance(given, Shape) else Shape(given)
+    if shape.form not in list(Form):
+        raise InputError(f"form {shape.form!r:.80} is none of {', '.join(Form)}")
+    if not (shape.tokens is None or (type(shape.tokens) is int and shape.tokens >= 0)):
+        raise InputError(f"a form has a number of tokens from 0 on, not {shape.tokens!r:.80}")
+    _check_texts(shape.text)
+    return Shape(Form(shape.form), shape.tokens, shape.text)
 
 
 def undone(steps: Sequence[Step], about: About) -> Draft:
@@ -193,6 +234,9 @@ def _draft(
     if message.origin is not None:
         to_json(message.origin)
     payload = to_json(pack_content(message.role, message.content)).encode("ascii")
+    is_result = message.role == "tool"
+    if about.shape is not None and not is_result:
+        raise InputError(f"only results have forms, not a {message.role} message")
     return Draft(
         operation,
         message,
@@ -205,4 +249,11 @@ def _draft(
         tokens.count(spoken(message)),
         tokens.source,
         about.toolset,
+        about.shape,
+        _gist(message.content, tokens) if is_result and len(payload) > GIST_ABOVE else None,
     )
+
+
+def _gist(content: Json, tokens: TokenCounter) -> Gist:
+    found = gist_of(content)
+    return replace(found, token_count=tokens.count(found.summary + found.preview))

@@ -10,6 +10,7 @@
     │   ├── CommitNotFoundError
     │   ├── AmbiguousPrefixError a prefix that names several commits
     │   ├── BranchNotFoundError
+    │   ├── ResultNotFoundError  an id that no result of this dialog has
     │   └── DialogNotFoundError
     ├── ConflictError            somebody else was there first
     ├── ForgottenError           the content was forgotten on purpose
@@ -63,6 +64,10 @@ class AmbiguousPrefixError(NotFoundError):
 
 class BranchNotFoundError(NotFoundError):
     """No branch of this dialog has that name."""
+
+
+class ResultNotFoundError(NotFoundError):
+    """No result of this dialog has that id."""
 
 
 class DialogNotFoundError(NotFoundError):

@@ -60,6 +60,11 @@ def hash_tool_schema(schema: dict[str, Json]) -> str:
     return sha256(to_sorted_json(schema).encode("ascii")).hexdigest()
 
 
+def hash_stored_schema(data: bytes) -> bytes:
+    """The same for a schema that was stored, and so was checked before."""
+    return sha256(_encode_sorted(from_json(data)).encode("ascii")).digest()
+
+
 def toolset_hash(tools: Iterable[bytes]) -> bytes:
     """The name of an ordered set of tools, given by the hashes of their schemas."""
     return sha256(_encode([tool.hex() for tool in tools]).encode("ascii")).digest()
@@ -75,8 +80,9 @@ def commit_hash(
     """The name of a commit: SHA-256 of its envelope as sorted JSON. Absent fields are omitted, so
     that a field which is added later changes no old hash."""
     rest = {key: value for key, value in rest.items() if value is not None and value is not False}
-    if operation == "append" and parent and content and not rest:
-        return append_hash(parent, content, role)
+    if operation == "append" and parent and content and rest.keys() <= {"toolset"}:
+        toolset = rest.get("toolset")
+        return append_hash(parent, content, role, bytes.fromhex(toolset) if toolset else None)
     fields = {
         "operation": operation,
         "parent": parent.hex() if parent else None,
@@ -99,6 +105,24 @@ def append_hash(
         envelope = '{"content":"%s","operation":"append","parent":"%s","role":"%s","toolset":"%s"}'
         said = envelope % (content.hex(), parent.hex(), role, toolset.hex())
     return sha256(said.encode()).digest()
+
+
+def result_hash(
+    parent: bytes,
+    content: bytes,
+    role: str | None,
+    call_id: str,
+    name: str | None,
+    form: str | None,
+) -> bytes:
+    """The same for a plain result. Its id and name are given as the insides of JSON strings, as
+    they are stored."""
+    said = f'"form":{_encode(form)},' if form is not None else ""
+    said += f'"name":"{name}",' if name is not None else ""
+    envelope = '{"content":"%s",%s"operation":"append","parent":"%s","role":"%s",%s}'
+    asked = f'"tool_call_id":"{call_id}"'
+    whole = envelope % (content.hex(), said, parent.hex(), role, asked)
+    return sha256(whole.encode("ascii")).digest()
 
 
 def _checked(encode: Callable[[Json], str], value: Json) -> str:

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 
-from tract.chain import Chain
+from tract.chain import Chain, Place
 from tract.context import CompiledContext, Transcript
 from tract.errors import CorruptError, ForgottenError
+from tract.fetching import SCHEMA, whole_text
+from tract.gist import gist_of
 from tract.hashing import from_json
-from tract.model import EMPTY, Head, Message, Step, Text, ToolCall, Toolset, unpack_content
+from tract.model import (
+    EMPTY,
+    Form,
+    Gist,
+    Head,
+    Message,
+    Step,
+    Text,
+    ToolCall,
+    Toolset,
+    unpack_content,
+)
+from tract.results import (
+    AS_THEY_ARE,
+    Shown,
+    View,
+    collapsed,
+    is_lazy,
+    reference,
+    shown,
+    summary,
+    truncated,
+)
 from tract.shape import FORGOTTEN, SKIPPED
 from tract.storage import Store
 from tract.toolsets import Offered
@@ -38,37 +63,105 @@ class History:
             self._head = head
         return self._chain
 
-    def compile(self, head: Head, *, inline_tools: bool = False) -> CompiledContext:
+    def compile(
+        self,
+        head: Head,
+        *,
+        inline_tools: bool = False,
+        view: View = AS_THEY_ARE,
+        fetches: bool = False,
+    ) -> CompiledContext:
+        """The view at this commit. With `fetches` the model is always offered to ask for results,
+        else where it is not, or was not once, shown all of them."""
         chain = self.chain(head)
-        steps = chain.shown(self._transcribed)
-        load = self.load
-        messages = [load(s) if s.data is not None else self.message(s) for s in steps]
-        tokens = [step.token_count for step in steps]
-        left_out = chain.stand_ins()
-        for index, step in enumerate(steps if left_out else ()):
-            if step.hash in left_out:
-                messages[index] = replace(messages[index], content=SKIPPED)
-                tokens[index] = len(SKIPPED) // 4
-        self._transcript.extend(messages, steps, tokens)
-        self._transcribed = chain.count()
-        return CompiledContext(self._transcript, self._offered(inline_tools))
+        transcript = self._transcript
+        if view == AS_THEY_ARE:
+            self._transcribe(transcript, self._transcribed, view)
+            self._transcribed = chain.count()
+        else:
+            transcript = Transcript()
+            self._transcribe(transcript, 0, view)
+        fetches = fetches or chain.is_lazy or transcript.is_lazy
+        extra = [SCHEMA] if fetches else []
+        return CompiledContext(transcript, self._offered(transcript, inline_tools), extra)
+
+    def _transcribe(self, transcript: Transcript, start: int, view: View) -> None:
+        """Add what comes from one place on."""
+        chain, load = self._chain, self.load
+        if chain.is_plain and view == AS_THEY_ARE:  # the usual case, at every cold start
+            steps = chain.appended(start)
+            messages = [load(s) if s.data is not None else self.message(s) for s in steps]
+            tokens = [step.token_count for step in steps]
+            transcript.extend(messages, steps, tokens, [step.id for step in steps])
+            return
+        items = shown(chain.places, start, view)
+        gists = self._gists(items)
+        rendered = [self._rendered(item, gists) for item in items]
+        transcript.is_lazy = transcript.is_lazy or is_lazy(items)
+        transcript.extend(
+            [message for message, _ in rendered],
+            [item.place.shown for item in items],
+            [tokens for _, tokens in rendered],
+            [item.place.origin.id for item in items],
+        )
+
+    def _rendered(self, item: Shown, gists: Mapping[int, Gist]) -> tuple[Message, int]:
+        """A message as it is shown, and its tokens."""
+        place, shape, step = item.place, item.shape, item.place.shown
+        if item.is_left_out:
+            return _result(step, SKIPPED)
+        if shape.form == Form.FULL:
+            return self.message(step), step.token_count
+        if shape.form == Form.COLLAPSED:
+            message = collapsed(self.message(step), place)
+            return message, len(message.text) // 4
+        found = gists.get(step.blob_id or 0)
+        if found is None:  # forgotten
+            return self.message(step), step.token_count
+        if shape.form == Form.TRUNCATED:
+            text = truncated(whole_text(self.message(step)), place, shape)
+            return (self.message(step), step.token_count) if text is None else _result(step, text)
+        told = summary if shape.form == Form.SUMMARY else reference
+        return _result(step, told(place, found, shape))
+
+    def _gists(self, items: Sequence[Shown]) -> dict[int, Gist]:
+        """What is said in the place of results. What was not written with them is made now."""
+        told = (Form.REFERENCE, Form.SUMMARY, Form.TRUNCATED)
+        steps = [item.place.shown for item in items if item.shape.form in told]
+        found = self._store.gists([step.blob_id or 0 for step in steps])
+        for step in steps:
+            if step.blob_id not in found:
+                try:
+                    found[step.blob_id or 0] = gist_of(self.load(step).content)
+                except ForgottenError:
+                    continue
+        return found
+
+    def has_failed(self, place: Place) -> bool:
+        """Whether a result was flagged as an error, or tells of one."""
+        step = place.shown
+        if step.is_error:
+            return True
+        known = self._store.gists([step.blob_id or 0]).get(step.blob_id or 0)
+        return known.is_error if known else gist_of(self.message(step).content).is_error
 
     def toolset(self, digest: bytes | None) -> Toolset | None:
         return None if digest is None else self._store.toolset(digest)
 
-    def _offered(self, inline: bool) -> Offered:
+    def _offered(self, transcript: Transcript, inline: bool) -> Offered:
         """The tools in force; inline, the first ones that there were, and what became of them."""
         if not inline:
             return Offered(self.toolset(self._chain.toolset))
-        roles = [step.role for step in self._transcript.steps]
+        roles = [step.role for step in transcript.steps]
         base: Toolset | None = None
         later: dict[int, Toolset] = {}
-        for place, digest in self._chain.toolset_changes():
+        for commit_id, digest in self._chain.toolset_changes():
             toolset = self._store.toolset(digest)
             if base is None or not base.tools:
                 base = toolset
             else:
-                later[roles[:place].count("assistant")] = toolset
+                first = bisect_left(transcript.places, commit_id)
+                later[roles[:first].count("assistant")] = toolset
         return Offered(base, later)
 
     def message(self, step: Step) -> Message:
@@ -104,6 +197,12 @@ class History:
     def _extend(self, steps: list[Step]) -> None:
         if not self._chain.extend(steps):
             self._transcript, self._transcribed = Transcript(), 0
+
+
+def _result(step: Step, text: str) -> tuple[Message, int]:
+    """A result of which something else is shown than what it is."""
+    told = Message("tool", text, step.tool_call_id, step.name, step.is_error, step.origin)
+    return told, len(text) // 4
 
 
 def _tombstone(step: Step) -> Message:

@@ -45,6 +45,36 @@ class Priority(StrEnum):
     PINNED = "pinned"
 
 
+class Form(StrEnum):
+    """What the model sees of a result that is kept whole."""
+
+    FULL = "full"
+    TRUNCATED = "truncated"
+    REFERENCE = "reference"
+    SUMMARY = "summary"
+    COLLAPSED = "collapsed"
+
+
+class Shape(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A form with what belongs to it: how many tokens of the content are shown, or which words
+    stand in its place."""
+
+    form: Form = Form.FULL
+    tokens: int | None = None
+    text: str | None = None
+
+
+class Gist(msgspec.Struct, frozen=True, gc=False):
+    """What stands for a result that is not shown: what it is, in one line and in a few."""
+
+    kind: str
+    summary: str
+    preview: str
+    is_error: bool = False
+    """Whether the content itself tells of a failure."""
+    token_count: int = 0
+
+
 class Text(msgspec.Struct, frozen=True, gc=False):
     """A piece of text."""
 
@@ -123,7 +153,7 @@ EMPTY = Head(None, None)
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
-    """From a commit to an earlier one of its chain: `replaces`, `priority` or `void`."""
+    """From a commit to an earlier one of its chain: `replaces`, `priority`, `form` or `void`."""
 
     kind: str
     target_id: int
@@ -172,6 +202,8 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     token_count: int = 0
     token_source: str = ""
     toolset: Toolset | None = None
+    shape: Shape | None = None
+    gist: Gist | None = None
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):
@@ -196,6 +228,9 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     """Id and name of each call."""
     generation_config: dict[str, Json] | None = None
     links: tuple[Link, ...] = ()
+    shape: Shape | None = None
+    """The form in which a result was born; None where it is full."""
+    byte_size: int = 0
 
 
 class CommitInfo(msgspec.Struct, frozen=True, gc=False):
@@ -212,6 +247,8 @@ class CommitInfo(msgspec.Struct, frozen=True, gc=False):
     replaces: tuple[str, ...] = ()
     marks: tuple[Mark, ...] = ()
     toolset_hash: str | None = None
+    form: Form | None = None
+    """The form in which a result entered the view."""
     message: str | None = None
     metadata: dict[str, Json] = msgspec.field(default_factory=dict)
     generation_config: dict[str, Json] | None = None
@@ -233,6 +270,19 @@ class DialogInfo(msgspec.Struct, frozen=True):
     bytes: int
     created_at: datetime
     updated_at: datetime | None
+
+
+def pack_shape(shape: Shape) -> str:
+    """A shape as it is stored: a form that has nothing to it is just its name."""
+    if shape.tokens is None and shape.text is None:
+        return str(shape.form)
+    said = {"form": str(shape.form), "tokens": shape.tokens, "text": shape.text}
+    return json.dumps({key: value for key, value in said.items() if value is not None})
+
+
+def unpack_shape(stored: str) -> Shape:
+    said: Json = json.loads(stored) if stored.startswith("{") else {"form": stored}
+    return Shape(Form(said["form"]), said.get("tokens"), said.get("text"))
 
 
 def pack_content(role: str, content: str | Blocks | Json) -> Json:

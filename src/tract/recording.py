@@ -11,6 +11,7 @@ from tract.chain import Chain, Place
 from tract.formats import START, as_sent, parsed
 from tract.hashing import to_sorted_json
 from tract.model import Block, Json, Message, Priority, Raw, Step, Text, ToolCall
+from tract.results import collapsed, how_to_fetch
 from tract.shape import FORGOTTEN, NO_RESULT, SKIPPED, quoted
 
 Load = Callable[[Step], Message]
@@ -48,10 +49,16 @@ def _walk(given: Sequence[Message], places: Sequence[Place], load: Load) -> Alig
     hidden message, a system text that is kept elsewhere."""
     stream = Stream(given)
     stream.skip_stand_ins()
+    collapsed_calls: set[int] = set()
     for place in places:
         if stream.has_ended():
             return Alignment((), None)
+        if place.call and place.call.origin.id in collapsed_calls:
+            continue
         if _take(stream, place, load):
+            continue
+        if place.results and _take_any(stream, _sent(collapsed(load(place.shown), place))):
+            collapsed_calls.add(place.origin.id)
             continue
         if place.is_hidden or (place.origin.role == "system" and stream.role != "system"):
             continue
@@ -63,10 +70,16 @@ def _walk(given: Sequence[Message], places: Sequence[Place], load: Load) -> Alig
 
 
 def _take(stream: Stream, place: Place, load: Load) -> bool:
-    if any(stream.take(form) for form in _forms(place, load)):
+    if _take_any(stream, _forms(place, load)):
+        return True
+    if place.origin.role == "tool" and stream.take_result(how_to_fetch(place)):
         return True
     # What was forgotten cannot be compared; that something of its role is there must do.
     return load(place.shown).text == FORGOTTEN and stream.take_any(place.origin.role or "")
+
+
+def _take_any(stream: Stream, forms: Iterator[list[Atom]]) -> bool:
+    return any(stream.take(form) for form in forms)
 
 
 class Stream:
@@ -106,6 +119,14 @@ class Stream:
             return False
         self._message += 1
         return True
+
+    def take_result(self, hint: str) -> bool:
+        """Whether a result comes next that says this; then it is behind us."""
+        message, block = self._at_atom(self._message, self._block)
+        if message == len(self._messages):
+            return False
+        atom = self._atoms[message][block]
+        return atom[0] == "tool" and hint in atom[2] and self.take([atom])
 
     def _at_atom(self, message: int, block: int) -> tuple[int, int]:
         """The next atom; blank messages have none."""
@@ -162,11 +183,16 @@ def _forms(place: Place, load: Load) -> Iterator[list[Atom]]:
     versions = list(_versions(place, load))
     yield from map(atoms, versions)
     for version in versions:
-        for sent in as_sent(version):
-            form = [atom for message in sent for atom in atoms(message)]
-            # A provider may get nothing of a thought, but it gets every word.
-            if form or all(kind == "raw" for _, kind, _ in atoms(version)):
-                yield form
+        yield from _sent(version)
+
+
+def _sent(version: Message) -> Iterator[list[Atom]]:
+    """How a message comes back from the providers."""
+    for sent in as_sent(version):
+        form = [atom for message in sent for atom in atoms(message)]
+        # A provider may get nothing of a thought, but it gets every word.
+        if form or all(kind == "raw" for _, kind, _ in atoms(version)):
+            yield form
 
 
 def _versions(place: Place, load: Load) -> Iterator[Message]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -48,8 +49,8 @@ class ToolVersion(msgspec.Struct, frozen=True):
 # Making
 
 
-_made: dict[tuple[bytes, str], tuple[Json, Toolset]] = {}
-REMEMBERED = 32
+_made: deque[tuple[tuple[bytes, str], Json, Toolset]] = deque(maxlen=8)
+"""The sets that were made last. To compare bytes is cheaper than to hash them."""
 
 
 def make(given: Any, tokens: TokenCounter) -> Toolset:
@@ -62,12 +63,11 @@ def make(given: Any, tokens: TokenCounter) -> Toolset:
         key = msgspec.msgpack.encode(given), tokens.source
     except (TypeError, ValueError, OverflowError, RecursionError):
         return _make(given, tokens)  # an SDK's objects, or something to be refused
-    before, toolset = _made.get(key, (None, None))
-    if toolset is None or before != given:  # a date and its text have the same bytes
-        toolset = _make(given, tokens)
-        if len(_made) >= REMEMBERED:
-            _made.clear()
-        _made[key] = _copy(given), toolset
+    for known, before, toolset in tuple(_made):
+        if known == key and before == given:  # a date and its text have the same bytes
+            return toolset
+    toolset = _make(given, tokens)
+    _made.appendleft((key, _copy(given), toolset))
     return toolset
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
+import msgspec
 from msgspec.structs import replace
 
-from tract import drafting, toolsets
-from tract.chain import Chain
+from tract import drafting, results, toolsets, turns
+from tract.chain import Chain, Place
 from tract.context import CompiledContext
 from tract.errors import (
     BranchNotFoundError,
@@ -21,12 +22,16 @@ from tract.errors import (
     ConflictError,
     DialogNotFoundError,
     EditError,
+    ForgottenError,
     InputError,
+    NotFoundError,
 )
+from tract.fetching import find_result, has_pictures, whole_text
 from tract.formats import (
     as_dict,
     given_content,
     load_answer,
+    load_call,
     load_calls,
     load_history,
     load_message,
@@ -40,16 +45,22 @@ from tract.model import (
     CommitOperation,
     DialogInfo,
     Draft,
+    Form,
     Head,
     Json,
     Message,
     Priority,
+    Shape,
     Toolset,
 )
 from tract.recording import Alignment, align
+from tract.results import ToolResultInfo
+from tract.slices import Slice, Source, id_of, slice_of
+from tract.slices import answer as part_as_text
 from tract.storage import Store, care, draft_hash, open_store
 from tract.tokens import TokenCounter, token_counter
 from tract.toolsets import ToolDiff, ToolVersion
+from tract.turns import DroppedTurns, Superseded, ToolTurn
 
 Commit = str | CommitInfo
 """A commit is named by its hash, by an unambiguous prefix of it, or by what a write returned."""
@@ -84,6 +95,7 @@ class Tract:
         self._tokens = tokens
         self._history = History(store)
         self._branch, self._detached = store.checked_out(dialog) or (MAIN, None)
+        self._settings = results.settings(**(store.result_settings(dialog) or {}))
 
     @classmethod
     def open(
@@ -143,6 +155,7 @@ class Tract:
         generation_config: dict[str, Json] | None = None,
         usage: dict[str, Json] | None = None,
         tools: Sequence[Any] | None = None,
+        form: Form | Shape | str | None = None,
         parent: Commit | None = None,
     ) -> CommitInfo:
         """Add a message to the history; with `edit`, put it in the place of an earlier one.
@@ -153,14 +166,17 @@ class Tract:
         `parent` makes a retry safe: if the branch already goes on with an equal commit, that one
         is returned, and any other continuation is a conflict. `ROOT` stands for no parent.
 
-        A provider's message with several tool results becomes one commit each; the last one is
-        returned.
+        `form` is what the model sees of a result; it is kept whole in any case. A provider's
+        message with several tool results becomes one commit each; the last one is returned.
         """
+        shape = None if form is None else drafting.shape_of(form)
         toolset = None if tools is None else toolsets.make(tools, self._tokens)
-        about = drafting.About(message, metadata, generation_config, usage, toolset)
+        about = drafting.About(message, metadata, generation_config, usage, toolset, shape)
         target = drafting.edit_target(operation, edit, response_to)
         given = load(content)
         if target is not None:
+            if shape is not None:
+                raise EditError("an edit is shown whole: form= is for a new result, or reshape()")
             return self._write(self._edit_plan(target, given, about), parent)
         drafts = [drafting.appended(item, about, self._tokens) for item in given]
         return self._write_all(drafts, parent)
@@ -199,10 +215,12 @@ class Tract:
         content: Json,
         *,
         is_error: bool = False,
+        form: Form | Shape | str | None = None,
         **options: Unpack[CommitOptions],
     ) -> CommitInfo:
-        """Add what a tool returned: a text, or any JSON. It is kept whole."""
-        return self.commit(Message("tool", content, tool_call_id, name, is_error), **options)
+        """Add what a tool returned: a text, or any JSON. It is kept whole, whatever its form."""
+        message = Message("tool", content, tool_call_id, name, is_error)
+        return self.commit(message, form=form, **options)
 
     def annotate(
         self, commit: Commit, priority: Priority | str, *, message: str | None = None
@@ -241,6 +259,56 @@ class Tract:
             if self._history.chain(head).toolset == toolset.hash:
                 return None
             return self._write(lambda _: drafting.offered(toolset, drafting.About(message)))
+
+    def reshape(
+        self, forms: Mapping[str, Form | str | Shape], *, message: str | None = None
+    ) -> CommitInfo:
+        """Give results other forms, all in one commit, so that the view changes once. They stay
+        whole underneath, and `restore` undoes it."""
+
+        def plan(head: Head) -> Draft:
+            chain = self._history.chain(head)
+            shapes = [
+                (chain.place(self._resolve(commit)), drafting.shape_of(form))
+                for commit, form in forms.items()
+            ]
+            return drafting.reshaped(shapes, drafting.About(message))
+
+        return self._write(plan)
+
+    def configure_results(
+        self,
+        *,
+        inline_tokens: int | None = None,
+        preview_tokens: int | None = None,
+        keep: Sequence[str] = (),
+        tools: Mapping[str, Mapping[str, int | None]] | None = None,
+    ) -> None:
+        """How results of this dialog are shown from here on: above `inline_tokens` as a reference
+        with a preview of `preview_tokens`, but never those of the tools in `keep`. `tools` has
+        other limits for single tools. Without limits all are shown whole."""
+        given = results.settings(
+            inline_tokens=inline_tokens,
+            preview_tokens=preview_tokens,
+            keep=list(keep),
+            tools={name: dict(own) for name, own in (tools or {}).items()},
+        )
+        with self._store.writing():
+            self._lock_branch()
+            given = replace(given, was_lazy=self._settings.is_lazy or given.is_lazy)
+            self._store.set_result_settings(self.dialog, msgspec.to_builtins(given))
+        self._settings = given
+
+    def answer(self, call: Any) -> CommitInfo:
+        """Answer a model's call of `get_tool_result`: one line in an agent's loop."""
+        asked = load_call(call)
+        if asked.name != results.GET_TOOL_RESULT:
+            raise InputError(f"this is a call of {asked.name!r}, not of {results.GET_TOOL_RESULT}")
+        try:
+            found = self._fetch(id_of(asked.arguments), slice_of(asked.arguments), pictures=True)
+        except (InputError, NotFoundError, ForgottenError) as error:
+            return self.tool_result(asked.id, asked.name, str(error), is_error=True)
+        return self.tool_result(asked.id, asked.name, found)
 
     def record(
         self, messages: Sequence[Message | dict[str, Json]] | dict[str, Json]
@@ -287,30 +355,35 @@ class Tract:
     def batch(self) -> Iterator[None]:
         """Many commits in one transaction: all of them, or none."""
         with self._store.writing():
-            before = self._branch, self._detached
+            before = self._branch, self._detached, self._settings
             try:
                 yield
             except BaseException:
-                self._branch, self._detached = before
+                self._branch, self._detached, self._settings = before
                 raise
 
     def _write_all(self, drafts: Sequence[Draft], parent: Commit | None) -> CommitInfo:
         """One commit after another; the last one is returned."""
         if len(drafts) == 1:
-            return self._write(lambda head: self._with_tool_name(head, drafts[0]), parent)
+            return self._write(lambda head: self._completed(head, drafts[0]), parent)
         with self.batch():
             for draft in drafts[:-1]:
                 info = self._write_all([draft], parent)
                 parent = None if parent is None else info
             return self._write_all(drafts[-1:], parent)
 
-    def _with_tool_name(self, head: Head, draft: Draft) -> Draft:
-        """Some providers do not say of which tool a result is; the call does."""
+    def _completed(self, head: Head, draft: Draft) -> Draft:
+        """A result with the name of its tool, which some providers do not say but the call does,
+        and in the form that the settings give it."""
         message = draft.message
-        if message is None or message.role != "tool" or message.name is not None:
+        if message is None or message.role != "tool":
             return draft
-        name = self._history.chain(head).tool_name(message.tool_call_id or "")
-        return replace(draft, message=replace(message, name=name))
+        if message.name is None:
+            name = self._history.chain(head).tool_name(message.tool_call_id or "")
+            message = replace(message, name=name)
+        shape = draft.shape or self._settings.shape(message.name, draft.token_count)
+        is_whole = shape is None or shape.form == Form.FULL
+        return replace(draft, message=message, shape=None if is_whole else shape)
 
     def _write(self, plan: Plan, parent: Commit | None = None) -> CommitInfo:
         """The only way into the database. The head is read inside the transaction."""
@@ -347,7 +420,10 @@ class Tract:
         def plan(head: Head) -> Draft:
             place = self._history.chain(head).place(self._resolve(target))
             old = self._history.message(place.shown)
-            return drafting.edited(place, old, given[0], about, self._tokens)
+            kept = about
+            if old.role == "tool" and about.metadata is None:
+                kept = about._replace(metadata=self._store.metadata(place.shown.id))
+            return drafting.edited(place, old, given[0], kept, self._tokens)
 
         return plan
 
@@ -378,20 +454,153 @@ class Tract:
         the provider's words."""
         return given_content(self.get_message(commit))
 
-    def compile(self, at: Commit | None = None, *, tools: str = "latest") -> CompiledContext:
+    def compile(
+        self,
+        at: Commit | None = None,
+        *,
+        tools: str = "latest",
+        load_tool_results: bool | Iterable[str] | None = None,
+        keep_recent: int = 0,
+        inline_under: int = 0,
+    ) -> CompiledContext:
         """What a model would be sent now, or would have been at an earlier commit or on another
         branch. Work follows what is new since the last time.
 
         `tools="inline"` keeps the first set of tools in the request, so that the provider's cache
         stays valid, and tells of later changes where they happened, if the provider can be told.
+
+        `load_tool_results` shows each result in its form (None), all whole (True), all as
+        references (False), or just those with the given ids whole; the newest `keep_recent`, and
+        those of at most `inline_under` tokens, are whole in any case.
         """
         if tools not in TOOL_VIEWS:
             raise InputError(f"tools={tools!r} is none of {', '.join(TOOL_VIEWS)}")
-        inline = tools == "inline"
+        view = results.view(load_tool_results, keep_recent, inline_under)
         with self._store.lock:
-            if at is None:
-                return self._history.compile(self._head(), inline_tools=inline)
-            return History(self._store).compile(self._find(at), inline_tools=inline)
+            history = self._history if at is None else History(self._store)
+            return history.compile(
+                self._head() if at is None else self._find(at),
+                inline_tools=tools == "inline",
+                view=view,
+                fetches=self._settings.is_lazy,
+            )
+
+    def get_tool_result(
+        self,
+        id: str,  # noqa: A002
+        *,
+        lines: str | None = None,
+        grep: str | None = None,
+        context: int | None = None,
+        json_path: str | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
+    ) -> str:
+        """A part of a result, as a model would get it: labelled, and one page of it. `lines` are
+        from 1 on (`"10-20"`), `grep` searches them, `offset` and `limit` are characters."""
+        wanted = {
+            "lines": lines,
+            "grep": grep,
+            "context": context,
+            "json_path": json_path,
+            "offset": offset,
+            "limit": limit,
+        }
+        asked = {key: value for key, value in wanted.items() if value is not None}
+        text: str = self._fetch(id, slice_of(asked))
+        return text
+
+    def _fetch(self, name: str, wanted: Slice, *, pictures: bool = False) -> Json:
+        """A part of a result; with `pictures`, all blocks of one that a text cannot tell."""
+        with self._store.lock:
+            place = find_result(self._history.chain(self._head()).places, name)
+            step = place.shown
+            source: Source | str | None = None
+            if step.data is None:
+                source = self._store.large_text(step.blob_id or 0)
+            if source is None:
+                message = self._history.load(step)
+                if pictures and wanted == Slice() and has_pictures(message):
+                    return message.content
+                source = whole_text(message)
+            label = f"{place.label} · {step.name or 'a tool'}"
+            return part_as_text(source, wanted, label=label)
+
+    def list_tool_results(self, *ids: str) -> list[ToolResultInfo]:
+        """All results of the branch, oldest first, hidden ones too, or just those that the ids
+        mean: what each is, and in which form the model sees it."""
+        with self._store.lock:
+            chain = self._history.chain(self._head())
+            forms = results.forms(chain.places)
+            places = [find_result(chain.places, name) for name in ids] if ids else list(forms)
+            failed = map(self._history.has_failed, places)
+            times = (info.created_at for info in self._infos(places))
+            return list(map(results.info, places, map(forms.get, places), failed, times))
+
+    def find_tool_results(
+        self,
+        name: str | None = None,
+        *,
+        after: Commit | None = None,
+        before: Commit | None = None,
+    ) -> list[CommitInfo]:
+        """The results in the view, oldest first, as they are after edits: of one tool, or between
+        two commits, which are not among them."""
+        with self._store.lock:
+            chain = self._history.chain(self._head())
+            ends = (None if c is None else chain.order(self._resolve(c)) for c in (after, before))
+            return self._infos(turns.results_of(chain.places, name, *ends))
+
+    def find_tool_calls(self, name: str | None = None) -> list[CommitInfo]:
+        """The messages in the view that call tools, or one tool, oldest first."""
+        with self._store.lock:
+            places = self._history.chain(self._head()).places
+            return self._infos(turns.calls_of(places, name))
+
+    def find_tool_turns(self, name: str | None = None) -> list[ToolTurn]:
+        """The calls in the view with their results, oldest first."""
+        with self._store.lock:
+            calls = turns.calls_of(self._history.chain(self._head()).places, name)
+            found = iter(self._infos([place for call in calls for place in call.turn]))
+        return [
+            ToolTurn(
+                call=next(found),
+                results=[next(found) for _ in call.results],
+                tool_names=[tool for _, tool in call.shown.calls],
+            )
+            for call in calls
+        ]
+
+    def find_superseded(self) -> list[Superseded]:
+        """Results that a later one has made old: the same call again, or another on the same
+        file. A basis for `reshape`."""
+        with self._store.lock:
+            places = self._history.chain(self._head()).places
+            found = list(turns.superseded(places, self._history.message))[::-1]
+            old = self._infos([result for result, _, _ in found])
+            new = self._infos([by for _, by, _ in found])
+        reasons = [reason for _, _, reason in found]
+        return [Superseded(*each) for each in zip(old, new, reasons, strict=True)]
+
+    def drop_failed_tool_turns(self, name: str | None = None) -> DroppedTurns:
+        """Take calls whose results have all failed out of the view. `restore` brings them back."""
+        with self.batch():
+            _, head = self._lock_branch()
+            places = self._history.chain(head).places
+            failed = turns.failed_turns(places, name, self._history.has_failed)
+            if not failed:
+                return DroppedTurns(0, 0, 0)
+            members = [member for call in failed for member in call.turn]
+            about = drafting.About("failed calls left out")
+            commit = self._write(lambda _: drafting.left_out(failed, about))
+        tokens = sum(member.shown.token_count for member in members)
+        return DroppedTurns(len(failed), len(members) - len(failed), tokens, commit)
+
+    def _infos(self, places: Sequence[Place]) -> list[CommitInfo]:
+        """What the places show, for people. One pass over the log is cheaper than many look-ups."""
+        wanted = {place.shown.hash.hex() for place in places}
+        found = {c.commit_hash: c for c in self.log() if c.commit_hash in wanted}
+        return [found[place.shown.hash.hex()] for place in places]
 
     def get_tools(self) -> list[dict[str, Json]] | None:
         """The tools that the model has now; None where none were ever recorded."""

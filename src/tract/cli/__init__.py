@@ -31,6 +31,10 @@ COMMANDS = {
     "search": "reading",
     "compile": "reading",
     "tools": "tools",
+    "results": "results",
+    "result": "results",
+    "reshape": "results",
+    "migrate-results": "migrating",
     "branch": "branching",
     "checkout": "branching",
     "fsck": "keeping",
@@ -76,7 +80,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"tract.cli.{COMMANDS[cmd_name]}")
-        command: click.Command = getattr(module, f"{cmd_name}_command")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from tract.cli.screen import CYAN, DIM, SHORT, Column, count, dump, table
+from tract.errors import CorruptError
 from tract.formats.tools import declarations, name_of
-from tract.model import DECIDING, CommitInfo, CommitOperation, Mark
+from tract.model import DECIDING, CommitInfo, CommitOperation, Form, Mark, unpack_shape
+from tract.results import forms
 from tract.toolsets import ToolDiff
 from tract.tract import Tract
 
 NUMBER = Column(right=True)
 COLUMNS = (Column(DIM), Column(CYAN), Column(), NUMBER, NUMBER, Column(DIM), Column())
+LEFT_OUT = "left out"
 SEVERAL = 8  # how many tools a line names
 
 
@@ -24,9 +28,9 @@ def plain(value: Any) -> Any:
     return msgspec.to_builtins(value)
 
 
-def print_commits(tract: Tract, commits: Iterable[CommitInfo]) -> None:
+def print_commits(tract: Tract, commits: Iterable[CommitInfo], seen: Forms | None = None) -> None:
     offers = Offers(tract)
-    table(COLUMNS, (_row(commit, offers) for commit in commits))
+    table(COLUMNS, (_row(commit, offers, seen) for commit in commits))
 
 
 def print_commit(tract: Tract, commit: CommitInfo, as_json: bool) -> None:
@@ -34,6 +38,26 @@ def print_commit(tract: Tract, commit: CommitInfo, as_json: bool) -> None:
         dump(plain(commit))
     else:
         print_commits(tract, [commit])
+
+
+class Forms:
+    """What the model sees of results now. It is looked up when a first result turns up."""
+
+    def __init__(self, tract: Tract) -> None:
+        self._tract = tract
+
+    @cached_property
+    def _by_commit(self) -> dict[str, Form | None]:
+        try:
+            places = self._tract._history.chain(self._tract._head()).places
+            return {place.shown.hash.hex(): form for place, form in forms(places).items()}
+        except CorruptError:  # commits can still be told, and fsck tells the rest
+            return {}
+
+    def word(self, commit: CommitInfo) -> str:
+        """`full`, `reference`, …; of a version that is not the newest, the form it came in."""
+        form = self._by_commit.get(commit.commit_hash, commit.form or Form.FULL)
+        return form.value if form else LEFT_OUT
 
 
 class Offers:
@@ -94,16 +118,24 @@ def diff_text(found: ToolDiff) -> str:
     return ", ".join(f"{len(names)} {word}" for word, names in numbers.items() if names)
 
 
-def _row(commit: CommitInfo, offers: Offers) -> tuple[str, ...]:
+def _row(commit: CommitInfo, offers: Offers, seen: Forms | None) -> tuple[str, ...]:
     return (
         commit.commit_hash[:SHORT],
-        kind(commit),
+        " ".join(filter(None, [kind(commit), _form(commit, seen)])),
         commit.name or "",
         f"{commit.token_count} tok" if commit.content_hash else "",
         offers.number(commit),
         utc(commit.created_at),
         summary(commit, offers),
     )
+
+
+def _form(commit: CommitInfo, seen: Forms | None) -> str:
+    """How a result is shown, if not whole. One that was just written is as it came."""
+    if commit.role != "tool":
+        return ""
+    word = seen.word(commit) if seen else commit.form or ""
+    return f"({word})" if word not in ("", Form.FULL, LEFT_OUT) else ""
 
 
 def kind(commit: CommitInfo) -> str:
@@ -129,5 +161,8 @@ def summary(commit: CommitInfo, offers: Offers) -> str:
 
 
 def mark_text(mark: Mark) -> str:
+    if mark.kind == "form":
+        shape = unpack_shape(mark.value or "")
+        return f"{shape.form} {mark.target[:SHORT]}" + (f": {shape.text}" if shape.text else "")
     word = "undoes" if mark.kind == "void" else mark.value or mark.kind
     return f"{word} {mark.target[:SHORT]}"

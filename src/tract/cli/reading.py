@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tract.cli.commits import Offers, kind, mark_text, plain, print_commits, utc
+from tract.cli.commits import Forms, Offers, kind, mark_text, plain, print_commits, utc
 from tract.cli.place import Place, named
 from tract.cli.screen import (
     CYAN,
@@ -33,6 +33,7 @@ from tract.errors import ForgottenError
 from tract.model import CommitInfo, Message, Raw, Text, ToolCall, readable
 from tract.tract import Tract
 
+NUMBER = click.IntRange(min=0)
 NOTES = 3  # how many are told beside the messages
 
 
@@ -47,7 +48,7 @@ def log_command(place: Place, limit: int | None, as_json: bool) -> None:
         if as_json:
             dump_list(map(plain, commits))
         else:
-            print_commits(tract, commits)
+            print_commits(tract, commits, Forms(tract))
 
 
 @click.command("show")
@@ -66,7 +67,7 @@ def show_command(place: Place, commit: str, as_json: bool) -> None:
             said = {"content": content, "tool_calls": calls, "forgotten": forgotten}
             dump(plain(info) | said | {"tools": tools})
         else:
-            _print_commit(info, message, Offers(tract))
+            _print_commit(info, message, Offers(tract), Forms(tract))
             if forgotten:
                 put("\n[forgotten]")
 
@@ -79,15 +80,15 @@ def _message(tract: Tract, info: CommitInfo) -> tuple[Message | None, bool]:
         return None, True
 
 
-def _print_commit(info: CommitInfo, message: Message | None, offers: Offers) -> None:
-    for label, value in _facts(info, offers):
+def _print_commit(info: CommitInfo, message: Message | None, offers: Offers, forms: Forms) -> None:
+    for label, value in _facts(info, offers, forms):
         style = YELLOW if label == "commit" else ""
         put(Painted(f"{label:<9}", DIM), Painted(one_line(value), style))
     if message is not None:
         put("\n" + "\n".join(_paragraphs(message)))
 
 
-def _facts(info: CommitInfo, offers: Offers) -> Iterator[tuple[str, str]]:
+def _facts(info: CommitInfo, offers: Offers, forms: Forms) -> Iterator[tuple[str, str]]:
     yield "commit", info.commit_hash
     yield "parent", info.parent_hash or "none"
     yield "kind", kind(info)
@@ -95,6 +96,8 @@ def _facts(info: CommitInfo, offers: Offers) -> Iterator[tuple[str, str]]:
         yield "call", info.tool_call_id
     if info.name is not None:
         yield "name", info.name
+    if info.role == "tool":
+        yield "form", forms.word(info)
     for target in info.replaces:
         yield "edits", target
     for mark in info.marks:
@@ -144,7 +147,10 @@ def _readable(value: Any) -> str:
 @json_option
 @click.pass_obj
 def search_command(place: Place, text: str, here: bool, as_json: bool) -> None:
-    """Find a text, whatever its case, in all dialogs; newest first."""
+    """Find a text in all dialogs, whatever its case.
+
+    The newest commits come first.
+    """
     with place.open() if here else place.open_any() as tract:
         hits = tract.search(text, all_dialogs=not here)
         if as_json:
@@ -175,10 +181,30 @@ def search_command(place: Place, text: str, here: bool, as_json: bool) -> None:
     show_default=True,
     help="With --params: one list of tools, or the first one and what became of it.",
 )
+@click.option(
+    "--load-results",
+    "loaded",
+    multiple=True,
+    metavar="all|none|ID",
+    help="Show all tool results whole, all as references, or, given once or more, just these whole."
+    "  [default: each in its form]",
+)
+@click.option("--keep-recent", type=NUMBER, default=0, metavar="N", help="The newest N whole.")
+@click.option(
+    "--inline-under", type=NUMBER, default=0, metavar="N", help="Those of up to N tokens whole."
+)
 @json_option
 @click.pass_obj
 def compile_command(
-    place: Place, at: str | None, wire: str, params: bool, tools: str, as_json: bool
+    place: Place,
+    at: str | None,
+    wire: str,
+    params: bool,
+    tools: str,
+    loaded: tuple[str, ...],
+    keep_recent: int,
+    inline_under: int,
+    as_json: bool,
 ) -> None:
     """Print the messages that a model would be sent, as JSON.
 
@@ -187,7 +213,13 @@ def compile_command(
     if tools != "latest" and not params:
         raise click.UsageError(f"--tools {tools} changes the request: give --params too")
     with place.open() as tract:
-        context = tract.compile(_existing(tract, at), tools=tools)
+        context = tract.compile(
+            _existing(tract, at),
+            tools=tools,
+            load_tool_results=_load(tract, loaded, at),
+            keep_recent=keep_recent,
+            inline_under=inline_under,
+        )
     request = (_request if params else _messages)(wire, context)
     betas = context.betas if params and wire == "anthropic" else []
     if as_json:
@@ -197,6 +229,19 @@ def compile_command(
         is_whole = params or wire == "anthropic"
         dump_pretty(request if is_whole else next(iter(request.values())))
     say(_account(context, betas))
+
+
+def _load(tract: Tract, loaded: tuple[str, ...], at: str | None) -> bool | list[str] | None:
+    """What `compile` takes. An id that names nothing is an error here, not a silent no."""
+    if not loaded:
+        return None
+    if "all" in loaded or "none" in loaded:
+        if len(loaded) > 1:
+            raise click.UsageError("--load-results is all, none, or ids")
+        return loaded == ("all",)
+    if at is not None:  # where other results are
+        return list(loaded)
+    return [info.id for info in tract.list_tool_results(*loaded)]
 
 
 def _existing(tract: Tract, at: str | None) -> str | None:

@@ -12,7 +12,7 @@ from tract.cli.given import parse_json
 from tract.cli.place import Place, named
 from tract.cli.screen import dump_list, json_option, say
 from tract.errors import EditError
-from tract.model import ROLES, Message, Priority
+from tract.model import ROLES, Form, Message, Priority
 from tract.tract import Tract
 
 commit_argument = click.argument("commit")
@@ -44,6 +44,11 @@ metadata_option = click.option(
 @click.option("--call-id", metavar="ID", help="The call that a tool result answers.")
 @click.option("--name", metavar="TOOL", help="The tool that returned it.")
 @click.option("--error", "is_error", is_flag=True, help="The tool failed.")
+@click.option(
+    "--form",
+    type=click.Choice([form.value for form in Form]),
+    help="What the model sees of a tool result.",
+)
 @message_option
 @metadata_option
 @click.option(
@@ -60,6 +65,7 @@ def commit_command(
     call_id: str | None,
     name: str | None,
     is_error: bool,
+    form: str | None,
     message: str | None,
     metadata: dict[str, Any] | None,
     file: IO[bytes] | None,
@@ -68,13 +74,17 @@ def commit_command(
     """Add a message: TEXT, or what is piped in."""
     if file is not None:
         _refuse_with_file(text, role != "user", call_id, name, is_error)
-        _commit_file(place, file, message, metadata, as_json)
+        about = {"message": message, "metadata": metadata, "form": form}
+        _commit_file(place, file, about, as_json)
         return
-    if (role == "tool") != (call_id is not None) or (is_error and role != "tool"):
-        raise click.UsageError("--role tool needs --call-id; no other role takes it or --error")
+    if (role == "tool") != (call_id is not None) or (role != "tool" and (is_error or form)):
+        raise click.UsageError(
+            "--role tool needs --call-id; no other role takes it, --error or --form"
+        )
     given = Message(role, _given_text(text), call_id, name, is_error)
     with place.open_any() as tract:
-        print_commit(tract, tract.commit(given, message=message, metadata=metadata), as_json)
+        commit = tract.commit(given, message=message, metadata=metadata, form=form)
+        print_commit(tract, commit, as_json)
 
 
 @click.command("edit")
@@ -129,7 +139,7 @@ def skip_command(place: Place, commit: str, message: str | None, as_json: bool) 
 @json_option
 @click.pass_obj
 def restore_command(place: Place, commit: str, message: str | None, as_json: bool) -> None:
-    """Undo an edit, a pin, a skip or a change of the tools.
+    """Undo an edit, a pin, a skip, or other forms or tools.
 
     Of a message, everything that was done to it is undone.
     """
@@ -163,22 +173,18 @@ def _refuse_with_file(*others: object) -> None:
         raise click.UsageError("--file brings text, role, call and name with it")
 
 
-def _commit_file(
-    place: Place,
-    file: IO[bytes],
-    message: str | None,
-    metadata: dict[str, Any] | None,
-    as_json: bool,
-) -> None:
+def _commit_file(place: Place, file: IO[bytes], about: dict[str, Any], as_json: bool) -> None:
     given = parse_json(file.read())
     if isinstance(given, list) or (isinstance(given, dict) and "messages" in given):
-        if message is not None or metadata is not None:
-            raise click.UsageError("--message and --metadata go with one message, not with a list")
+        if any(value is not None for value in about.values()):
+            raise click.UsageError(
+                "--message, --metadata and --form go with one message, not with a list"
+            )
         with place.open_any() as tract:
             _record(tract, given, as_json)
         return
     with place.open_any() as tract:
-        print_commit(tract, tract.commit(given, message=message, metadata=metadata), as_json)
+        print_commit(tract, tract.commit(given, **about), as_json)
 
 
 def _record(tract: Tract, history: list[Any] | dict[str, Any], as_json: bool) -> None:

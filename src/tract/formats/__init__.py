@@ -15,16 +15,25 @@ from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall, readab
 
 __all__ = [
     "START",
+    "WIRE_IDS",
     "Answer",
     "as_dict",
     "as_sent",
     "given_content",
     "load_answer",
+    "load_call",
     "load_calls",
     "load_history",
     "load_message",
     "parsed",
 ]
+
+WIRE_IDS = (
+    (anthropic.LEGAL_ID, True),
+    (openai_chat.LEGAL_ID, False),
+    (openai_responses.LEGAL_ID, True),
+)
+"""Which ids each provider takes, and whether they must differ in a whole request."""
 
 CONTENT_TYPES = {"dialogue": "user", "instruction": "system"}
 

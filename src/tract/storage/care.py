@@ -19,6 +19,7 @@ from tract.errors import (
 )
 from tract.hashing import from_json
 from tract.model import CommitInfo, Head, Json
+from tract.storage.contents import erase_content
 from tract.storage.driver import Driver
 from tract.storage.migrations import known_migrations, migrate
 from tract.storage.rows import DAMAGE, escape, now, unescape
@@ -92,6 +93,7 @@ def _bad_contents(store: Store, counts: dict[str, int]) -> list[str]:
         counts["contents"] += 1
         try:
             store.content(blob_id)
+            store.gists([blob_id])
         except CorruptError as error:
             problems.append(str(error))
         except ForgottenError:
@@ -190,7 +192,7 @@ def forget(store: Store, commit: Head) -> None:
     if blob_id is None:
         raise InputError("a mark has no content to forget")
     with store.writing(alone=True):
-        store.erase(blob_id)
+        erase_content(store.driver, blob_id)
     store.driver.scrub()
 
 

@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tract.errors import CorruptError
-from tract.hashing import content_hash
+from tract.hashing import content_hash, to_json
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-PLAIN, ZSTD, CHUNKED, FORGOTTEN = 0, 1, 2, 3
+PLAIN, ZSTD, CHUNKED, FORGOTTEN, TEXT_CHUNKED = 0, 1, 2, 3, 4
 
 COMPRESS_ABOVE = 512
 CHUNK_SIZE = 1 << 20
+TEXT_STRIDE = 1 << 16
+"""Characters of a chunk of text. A character has at most twelve bytes of JSON."""
 LEVEL = 3
 
 
@@ -38,6 +40,10 @@ def pack(data: bytes) -> Piece:
     return Piece(content_hash(data), PLAIN, data)
 
 
+def deflate(data: bytes) -> bytes:
+    return zstd.compress(data, LEVEL)
+
+
 def unpack(digest: bytes, codec: int, payload: bytes | None, byte_size: int) -> bytes:
     """The bytes, verified; a flipped bit is reported, never returned."""
     data = payload if codec == PLAIN else inflate(payload, byte_size)
@@ -49,6 +55,18 @@ def unpack(digest: bytes, codec: int, payload: bytes | None, byte_size: int) -> 
 def chunks(data: bytes) -> Iterator[Piece]:
     for start in range(0, len(data), CHUNK_SIZE):
         yield pack(data[start : start + CHUNK_SIZE])
+
+
+def text_chunks(text: str) -> Iterator[tuple[Piece, int]]:
+    """A large text in chunks of as many characters each, together its JSON, and how many lines
+    have ended before each."""
+    lines = 0
+    for start in range(0, len(text), TEXT_STRIDE):
+        part = text[start : start + TEXT_STRIDE]
+        said = to_json(part)
+        end = None if start + TEXT_STRIDE >= len(text) else -1
+        yield pack(said[1 if start else 0 : end].encode("ascii")), lines
+        lines += part.count("\n")
 
 
 def inflate(payload: bytes | None, byte_size: int) -> bytes:

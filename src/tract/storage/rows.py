@@ -11,17 +11,29 @@ from typing import NamedTuple
 from zlib import crc32
 
 from tract.errors import CorruptError
-from tract.hashing import Json, append_hash, commit_hash, content_hash, from_json, to_json
+from tract.hashing import (
+    QUOTE,
+    Json,
+    append_hash,
+    commit_hash,
+    content_hash,
+    from_json,
+    result_hash,
+    to_json,
+)
 from tract.model import (
     CommitInfo,
     CommitOperation,
     Draft,
+    Gist,
     Link,
     Mark,
     Message,
     Step,
     glance,
+    pack_shape,
     unpack_content,
+    unpack_shape,
 )
 from tract.storage.codec import (
     CHUNK_SIZE,
@@ -29,7 +41,9 @@ from tract.storage.codec import (
     COMPRESS_ABOVE,
     FORGOTTEN,
     PLAIN,
+    TEXT_CHUNKED,
     Piece,
+    deflate,
     inflate,
     pack,
     unpack,
@@ -37,6 +51,7 @@ from tract.storage.codec import (
 from tract.storage.driver import Row
 
 Links = tuple[Link, ...]
+MAX_GIST = 1 << 16
 DAMAGE = (TypeError, AttributeError, ValueError, LookupError)
 """What comes of a column that is not what it should be."""
 
@@ -62,6 +77,7 @@ class CommitRow(NamedTuple):
     created_at: int
     checksum: int
     toolset_id: int | None
+    form: str | None
 
 
 class BlobRow(NamedTuple):
@@ -108,6 +124,7 @@ def commit_row(
         *unhashed,
         commit_checksum(*unhashed),
         toolset_id,
+        pack_shape(draft.shape) if draft.shape else None,
     )
 
 
@@ -115,7 +132,8 @@ def blob_row(draft: Draft) -> BlobRow:
     data, message = draft.payload, draft.message
     assert data is not None
     assert message is not None
-    piece = pack(data) if len(data) <= CHUNK_SIZE else Piece(content_hash(data), CHUNKED, b"")
+    large = TEXT_CHUNKED if data[0] == QUOTE else CHUNKED
+    piece = pack(data) if len(data) <= CHUNK_SIZE else Piece(content_hash(data), large, b"")
     preview = escape(glance(message)) if len(data) > COMPRESS_ABOVE else None
     facts = (len(data), draft.token_count, draft.token_source, preview)
     return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts)))
@@ -136,6 +154,7 @@ def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> byt
         "metadata": draft.metadata,
         "generation_config": draft.generation_config,
         "toolset": draft.toolset.hash.hex() if draft.toolset else None,
+        "form": pack_shape(draft.shape) if draft.shape else None,
     }
     if message is None:
         return commit_hash(draft.operation.value, parent, **said)
@@ -157,8 +176,8 @@ class ReadRow(NamedTuple):
 
 def split(row: Row) -> ReadRow:
     """What is in a row of READ_COLUMNS."""
-    blob = None if row[18] is None else BlobRow._make(row[18:])
-    return ReadRow(CommitRow(0, None, *row[1:17]), row[17], blob)
+    blob = None if row[19] is None else BlobRow._make(row[19:])
+    return ReadRow(CommitRow(0, None, *row[1:18]), row[18], blob)
 
 
 READ_COLUMNS = ", ".join(
@@ -188,12 +207,13 @@ def _verify(
         tool_call_id=_text(row.tool_call_id),
         name=_text(row.name),
         is_error=bool(row.is_error),
-        origin=_json(row.origin),
+        origin=stored_json(row.origin),
         links=_links_json(links),
         message=_text(row.message),
-        metadata=_json(row.metadata),
-        generation_config=_json(row.generation_config),
+        metadata=stored_json(row.metadata),
+        generation_config=stored_json(row.generation_config),
         toolset=toolset.hex() if toolset else None,
+        form=row.form,
     )
     if digest != row.hash:
         raise CorruptError(f"commit {row.hash.hex()} does not match its hash")
@@ -228,10 +248,12 @@ def info_of(
         replaces=_replaced(links) if links else (),
         marks=_marks(links) if links else (),
         toolset_hash=toolset.hex() if toolset else None,
+        form=unpack_shape(row.form).form if row.form else None,
         message=_text(row.message),
-        metadata=_derived(call_id, name, _json(row.calls)) | (_json(row.metadata) or {}),
-        generation_config=_json(row.generation_config),
-        usage=_json(row.usage),
+        metadata=_derived(call_id, name, stored_json(row.calls))
+        | (stored_json(row.metadata) or {}),
+        generation_config=stored_json(row.generation_config),
+        usage=stored_json(row.usage),
         token_count=blob.token_count if blob else 0,
         byte_size=blob.byte_size if blob else 0,
         preview=glance(message) if message else _preview(row, blob) if blob else "",
@@ -277,55 +299,48 @@ STEP_COLUMNS = """
     c.id, c.hash, c.operation, c.role, c.blob_id, b.hash, b.codec, b.payload,
     b.byte_size, b.token_count, b.token_source, b.preview, b.checksum,
     c.calls, c.tool_call_id, c.name, c.is_error, c.origin, c.message, c.metadata,
-    c.generation_config, c.toolset_id"""
-TOOLSET_COLUMN = 21  # the place of the last one
+    c.generation_config, c.form, s.hash"""
 
 
-def steps_of(
-    rows: Iterable[Row],
-    parent: bytes | None,
-    links: Mapping[int, Links],
-    toolsets: Mapping[int, bytes],
-) -> list[Step]:
-    """The commits of a chain in rows of STEP_COLUMNS, verified, given their links and the hashes
-    of their toolsets."""
+def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]) -> list[Step]:
+    """The commits of a chain in rows of STEP_COLUMNS, verified."""
     try:
-        return list(_steps_of(rows, parent, links, toolsets))
+        return list(_steps_of(rows, parent, links))
     except DAMAGE as error:
         raise CorruptError(f"a row of the history is damaged: {error}") from error
 
 
 def _steps_of(
-    rows: Iterable[Row],
-    parent: bytes | None,
-    links: Mapping[int, Links],
-    toolsets: Mapping[int, bytes],
+    rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]
 ) -> Iterator[Step]:
     # Every cold start comes through here once per message: the usual row is dealt with on the spot.
     for row in rows:
         (
             commit_id, digest, operation, role, blob_id, content, codec, payload,
             byte_size, token_count, token_source, preview, checksum,
-            calls, call_id, name, is_error, origin, note, metadata, config, toolset_id,
+            calls, call_id, name, is_error, origin, note, metadata, config, form, toolset,
         ) = row  # fmt: skip
         data = None
-        toolset = None if toolset_id is None else toolsets[toolset_id]
         if checksum is not None:
             if checksum != blob_checksum(codec, byte_size, token_count, token_source, preview):
                 raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
             if payload is not None:
                 data = payload if codec == PLAIN else inflate(payload, byte_size)
                 content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
-        if (
-            calls is call_id is name is origin is note is metadata is config is None
-            and not is_error
-            and operation == "append"
-            and parent
-        ):
+        is_plain = origin is note is metadata is config is None and not is_error
+        is_usual = is_plain and operation == "append"
+        if is_usual and parent and call_id is name is form is None:  # a text, perhaps with calls
             actual = append_hash(parent, content, role, toolset)
             step = Step(
                 commit_id, digest, operation, role, blob_id, data, token_count, token_source,
-                toolset,
+                toolset, calls=_calls(calls) if calls else (),
+            )  # fmt: skip
+        elif is_usual and parent and call_id is not None and toolset is calls is None:
+            actual = result_hash(parent, content, role, call_id, name, form)
+            step = Step(
+                commit_id, digest, operation, role, blob_id, data, token_count, token_source,
+                None, _text(call_id), _text(name), shape=_shape(form) if form else None,
+                byte_size=byte_size,
             )  # fmt: skip
         else:
             found = links.get(commit_id, ())
@@ -346,30 +361,34 @@ def _unusual_step(
 ) -> tuple[Step, bytes]:
     """A step with more to it than a role and a content, and the hash that it must have."""
     commit_id, digest, operation, role, blob_id = row[:5]
-    calls, call_id, name, is_error, origin, note, metadata, config = row[13:21]
+    calls, call_id, name, is_error, origin, note, metadata, config, form = row[13:22]
     said = {
         "tool_call_id": _text(call_id),
         "name": _text(name),
         "is_error": bool(is_error),
-        "origin": _json(origin),
-        "generation_config": _json(config),
+        "origin": stored_json(origin),
+        "generation_config": stored_json(config),
     }
     tokens, source = row[9] or 0, row[10] or ""
     step = Step(
         commit_id, digest, operation, role, blob_id, data, tokens, source, toolset,
-        calls=_calls(calls), links=links, **said,
+        calls=_calls(calls), links=links, shape=_shape(form) if form else None,
+        byte_size=row[8] or 0, **said,
     )  # fmt: skip
     actual = commit_hash(
         operation, parent, content, role,
-        links=_links_json(links), message=_text(note), metadata=_json(metadata),
-        toolset=toolset.hex() if toolset else None, **said,
+        links=_links_json(links), message=_text(note), metadata=stored_json(metadata),
+        toolset=toolset.hex() if toolset else None, form=form, **said,
     )  # fmt: skip
     return step, actual
 
 
+_shape = lru_cache(64)(unpack_shape)
+
+
 def _calls(stored: str | None) -> Sequence[Sequence[str]]:
     """Id and name of each call. Whether they are the right ones is seen in the content."""
-    calls = _json(stored) or []
+    calls = stored_json(stored) or []
     if not all(isinstance(part, str) for call_id, name in calls for part in (call_id, name)):
         raise CorruptError(f"not stored calls: {stored!r:.80}")
     return calls
@@ -416,6 +435,39 @@ def _text_sum(*facts: object) -> int:
     return crc32("|".join(map(str, facts)).encode("utf-8", "surrogatepass"))
 
 
+# What is read by itself has a sum of its own
+
+
+def sealed(value: Json) -> str:
+    said = to_json(value)
+    return f"{crc32(said.encode('ascii')):08x}{said}"
+
+
+def unsealed(stored: str) -> Json:
+    try:
+        said = stored[8:].encode("ascii")
+        if int(stored[:8], 16) != crc32(said):
+            raise CorruptError(f"stored JSON was altered: {stored[8:]!r:.80}")
+        return from_json(said)
+    except DAMAGE as error:
+        raise CorruptError(f"stored JSON is damaged: {error}") from error
+
+
+def stored_gist(gist: Gist | None) -> bytes | None:
+    """Compressed: a gist has a tenth of the bytes that a result has when that is compressed."""
+    if gist is None:
+        return None
+    said = sealed([gist.kind, gist.summary, gist.preview, gist.is_error, gist.token_count])
+    return deflate(said.encode("ascii"))
+
+
+def gist_of(stored: bytes) -> Gist:
+    try:
+        return Gist(*unsealed(inflate(stored, MAX_GIST).decode("ascii")))
+    except DAMAGE as error:
+        raise CorruptError(f"a stored preview is damaged: {error}") from error
+
+
 # Columns
 
 
@@ -429,7 +481,7 @@ stored_name = lru_cache(256)(escape)
 
 
 def unescape(stored: str) -> str:
-    text = _json(f'"{stored}"')
+    text = stored_json(f'"{stored}"')
     if not isinstance(text, str):
         raise CorruptError(f"not a stored text: {stored!r:.80}")
     return text
@@ -447,7 +499,7 @@ def _stored_json(value: Json) -> str | None:
     return None if value is None else to_json(value)
 
 
-def _json(stored: str | None) -> Json:
+def stored_json(stored: str | None) -> Json:
     if stored is None:
         return None
     try:

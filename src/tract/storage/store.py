@@ -11,26 +11,32 @@ from tract.errors import (
     CommitNotFoundError,
     ConflictError,
     CorruptError,
-    ForgottenError,
 )
+from tract.hashing import Json
 from tract.model import (
     DECIDING,
     EMPTY,
     CommitInfo,
     DialogInfo,
     Draft,
+    Gist,
     Head,
     Link,
     Step,
     Toolset,
 )
-from tract.storage.codec import CHUNK_SIZE, CHUNKED, FORGOTTEN, PLAIN, chunks, unpack
+from tract.storage.contents import (
+    StoredText,
+    add_gist,
+    put_content,
+    read_content,
+    read_gists,
+    text_of,
+)
 from tract.storage.driver import Driver, Row, Transaction
 from tract.storage.rows import (
     READ_COLUMNS,
     STEP_COLUMNS,
-    TOOLSET_COLUMN,
-    BlobRow,
     CommitRow,
     ReadRow,
     as_datetime,
@@ -39,13 +45,14 @@ from tract.storage.rows import (
     draft_hash,
     info_of,
     now,
+    sealed,
     split,
     steps_of,
+    stored_json,
     stored_name,
-    tombstone,
     unescape,
+    unsealed,
     verify,
-    verify_blob,
 )
 from tract.storage.tools import put_toolset, read_toolset
 
@@ -112,6 +119,16 @@ class Store:
         sql = "UPDATE dialogs SET branch = ?, detached_id = ?, detached_hash = ? WHERE name = ?"
         self._run(sql, (stored_name(branch), *(detached or EMPTY), stored_name(dialog)))
 
+    def result_settings(self, dialog: str) -> Json:
+        sql = "SELECT result_settings FROM dialogs WHERE name = ?"
+        for (stored,) in self._run(sql, (stored_name(dialog),)):
+            return None if stored is None else unsealed(stored)
+        return None
+
+    def set_result_settings(self, dialog: str, settings: Json) -> None:
+        sql = "UPDATE dialogs SET result_settings = ? WHERE name = ?"
+        self._run(sql, (sealed(settings), stored_name(dialog)))
+
     # Branches
 
     def branches(self, dialog: str) -> dict[str, Head]:
@@ -157,7 +174,7 @@ class Store:
         """Write content, commit and links, and move the branch. Runs inside `writing`."""
         blob = None if draft.payload is None else blob_row(draft)
         digest = draft_hash(draft, head.hash, blob.hash if blob else None)
-        blob_id = self._put_blob(blob, draft.payload or b"") if blob else None
+        blob_id = put_content(self.driver, blob, draft) if blob else None
         toolset_id, toolset = None, None
         if draft.toolset:
             toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
@@ -178,23 +195,6 @@ class Store:
         for position, link in enumerate(links):
             values = (commit_id, position, link.kind, link.target_id, link.value)
             self._run("INSERT INTO commit_links VALUES (?, ?, ?, ?, ?)", values)
-
-    def _put_blob(self, blob: BlobRow, data: bytes) -> int:
-        blob_id, missing = self.driver.insert(_INSERT_BLOB, blob), True
-        if blob_id is None:  # known already; one that was forgotten is written again
-            blob_id, codec = self._run("SELECT id, codec FROM blobs WHERE hash = ?", blob[:1])[0]
-            missing = codec == FORGOTTEN
-            if missing:
-                self._run(_REWRITE_BLOB, (*blob[1:], blob_id))
-        if missing and blob.codec == CHUNKED:
-            for position, piece in enumerate(chunks(data)):
-                self._run("INSERT INTO chunks VALUES (?, ?, ?, ?, ?)", (blob_id, position, *piece))
-        return blob_id
-
-    def erase(self, blob_id: int) -> None:
-        """Turn a content into a tombstone."""
-        self._run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
-        self._run(_REWRITE_BLOB, (*tombstone(self._blob(blob_id))[1:], blob_id))
 
     # Reading commits
 
@@ -241,7 +241,7 @@ class Store:
         if known.id and (not rows or rows.pop(0)[:2] != known):
             return None
         links = self._links([row[0] for row in rows if row[2] != "append"])
-        steps = steps_of(rows, known.hash, links, self._toolset_hashes(rows))
+        steps = steps_of(rows, known.hash, links)
         if not steps or steps[-1].hash != head.hash:
             raise CorruptError(f"a commit is missing: key {head.id}")
         return steps
@@ -251,9 +251,13 @@ class Store:
         for row in self._run(_STEP, (commit.id,)):
             if row[1] != commit.hash:
                 raise CorruptError(f"the index of commits is damaged at key {commit.id}")
-            links, toolsets = self._links([row[0]]), self._toolset_hashes([row])
-            return steps_of([row[:-1]], row[-1], links, toolsets)[0]
+            return steps_of([row[:-1]], row[-1], self._links([row[0]]))[0]
         raise CorruptError(f"a commit is missing: key {commit.id}")
+
+    def metadata(self, commit_id: int) -> Json:
+        """What a caller said about a commit, without what is derived."""
+        [(stored,)] = self._run("SELECT metadata FROM commits WHERE id = ?", (commit_id,))
+        return stored_json(stored)
 
     def _links(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
         """The links of these commits, and perhaps of others."""
@@ -262,15 +266,6 @@ class Store:
             for commit_id, *link in self._run(_LINKS, (min(changes), max(changes))):
                 found[commit_id] = (*found.get(commit_id, ()), Link(*link))
         return found
-
-    def _toolset_hashes(self, rows: Sequence[Row]) -> dict[int, bytes]:
-        """The toolsets of these rows, and perhaps others: they are few, and a join would look one
-        up for each of many rows."""
-        keys = {row[TOOLSET_COLUMN] for row in rows if isinstance(row[TOOLSET_COLUMN], int)}
-        if not keys:
-            return {}
-        sql = "SELECT id, hash FROM toolsets WHERE id BETWEEN ? AND ?"
-        return dict(self._run(sql, (min(keys), max(keys))))
 
     def verify_commits(self) -> tuple[int, list[str]]:
         """Check all commits of all dialogs. How many there are, and what is wrong."""
@@ -288,14 +283,17 @@ class Store:
     # Reading contents
 
     def content(self, blob_id: int) -> bytes:
-        """The whole content, verified; a large one chunk by chunk."""
-        blob = self._blob(blob_id)
-        verify_blob(blob)
-        if blob.codec == FORGOTTEN:
-            raise ForgottenError(f"content {blob.hash.hex()} was forgotten")
-        if blob.codec == CHUNKED:
-            return unpack(blob.hash, PLAIN, b"".join(self._chunks(blob_id)), blob.byte_size)
-        return unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
+        return read_content(self.driver, blob_id)
+
+    def large_text(self, blob_id: int) -> StoredText | None:
+        """A text that can be read in parts; None for any other content."""
+        return text_of(self.driver, blob_id)
+
+    def gists(self, blob_ids: Sequence[int]) -> dict[int, Gist]:
+        return read_gists(self.driver, blob_ids)
+
+    def add_gist(self, blob_id: int, gist: Gist) -> None:
+        add_gist(self.driver, blob_id, gist)
 
     def toolset(self, digest: bytes) -> Toolset:
         """The tools that the hash names, verified. They are few, and read once."""
@@ -303,20 +301,6 @@ class Store:
         if not self.driver.depth:  # what is not committed yet may be written otherwise next time
             self._toolsets[digest] = found
         return found
-
-    def _blob(self, blob_id: int) -> BlobRow:
-        sql = f"SELECT {', '.join(BlobRow._fields)} FROM blobs WHERE id = ?"
-        for row in self._run(sql, (blob_id,)):
-            return BlobRow._make(row)
-        raise CorruptError(f"a content is missing: key {blob_id}")
-
-    def _chunks(self, blob_id: int) -> Iterator[bytes]:
-        sql = "SELECT hash, codec, payload FROM chunks WHERE blob_id = ? AND position = ?"
-        position = 0
-        while rows := self._run(sql, (blob_id, position)):
-            digest, codec, payload = rows[0]
-            yield unpack(digest, codec, payload, CHUNK_SIZE)
-            position += 1
 
 
 def _dialog(row: Row) -> DialogInfo:
@@ -348,10 +332,6 @@ def _info(row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo
     return info_of(read, parent, links)
 
 
-def _marks(columns: tuple[str, ...]) -> str:
-    return f"({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-
-
 _LOCK_BRANCH = """
 SELECT r.dialog_id, r.head_id, r.head_hash FROM branches r JOIN dialogs d ON d.id = r.dialog_id
 WHERE d.name = ? AND r.name = ? {lock}"""
@@ -361,11 +341,6 @@ UPDATE branches SET head_id = ?, head_hash = ?
 WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
     head_id IS NULL OR head_hash = (
         SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))"""
-
-_INSERT_BLOB = f"""
-INSERT INTO blobs {_marks(BlobRow._fields)} ON CONFLICT (hash) DO NOTHING"""
-
-_REWRITE_BLOB = f"UPDATE blobs SET {' = ?, '.join(BlobRow._fields[1:])} = ? WHERE id = ?"
 
 _INSERT_COMMIT = f"""
 INSERT INTO commits ({", ".join(CommitRow._fields)}, active_toolset_id)
@@ -389,10 +364,10 @@ WITH RECURSIVE chain (id, parent_id) AS (
     WHERE c.id >= ? AND c.id < chain.id  -- a parent is older; a damaged file may say otherwise
 )
 SELECT {_STEP_ROW}
-FROM chain JOIN commits c ON c.id = chain.id LEFT JOIN blobs b ON b.id = c.blob_id"""
+FROM chain JOIN commits c ON c.id = chain.id {_PARTS}"""
 
 _STEP = f"""
-SELECT {_STEP_ROW}, p.hash FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id
+SELECT {_STEP_ROW}, p.hash FROM commits c {_PARTS}
 LEFT JOIN commits p ON p.id = c.parent_id WHERE c.id = ?"""
 
 _PAGE = f"""

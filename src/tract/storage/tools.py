@@ -6,7 +6,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from tract.errors import CorruptError
-from tract.hashing import from_json, hash_tool_schema, to_json, toolset_hash
+from tract.hashing import hash_stored_schema, toolset_hash
 from tract.model import ToolDefinition, Toolset
 from tract.storage.driver import Driver
 from tract.storage.rows import DAMAGE, escape, now, unescape
@@ -44,10 +44,9 @@ def put_toolset(driver: Driver, toolset: Toolset) -> int:
 
 
 def _put_definition(driver: Driver, tool: ToolDefinition) -> int:
-    facts = (escape(tool.name), tool.token_count, tool.token_source, now())
-    name, tokens, source, created_at = facts
     schema = tool.data.decode("ascii")
-    row = ToolRow(tool.hash, name, schema, tokens, source, created_at, _checksum(*facts))
+    facts = (escape(tool.name), schema, tool.token_count, tool.token_source, now())
+    row = ToolRow(tool.hash, *facts, _checksum(*facts))
     key = driver.insert(_INSERT_DEFINITION, row)
     if key is None:
         key = driver.run("SELECT id FROM tool_definitions WHERE hash = ?", (tool.hash,))[0][0]
@@ -66,10 +65,9 @@ def definition(row: ToolRow) -> ToolDefinition:
     """A tool as it was given; a typed error where a bit was flipped."""
     try:
         data = row.schema.encode("ascii")
-        schema = from_json(data)
-        if bytes.fromhex(hash_tool_schema(schema)) != row.hash or to_json(schema) != row.schema:
+        if hash_stored_schema(data) != row.hash:
             raise CorruptError(f"tool {row.hash.hex()} does not match its hash")
-        if row.checksum != _checksum(row.name, row.token_count, row.token_source, row.created_at):
+        if row.checksum != _checksum(*row[1:6]):
             raise CorruptError(f"tool {row.hash.hex()}: its name, tokens or time were altered")
     except DAMAGE as error:
         raise CorruptError(f"a row of tool_definitions is damaged: {error}") from error
@@ -101,9 +99,9 @@ def delete_unused_tools(driver: Driver) -> None:
     driver.run("DELETE FROM tool_definitions WHERE id NOT IN (SELECT tool_id FROM toolset_members)")
 
 
-def _checksum(name: str, token_count: int, token_source: str, created_at: int) -> int:
-    """For what the hash does not cover."""
-    return crc32(f"{name}|{token_count}|{token_source}|{created_at}".encode())
+def _checksum(name: str, schema: str, token_count: int, token_source: str, created_at: int) -> int:
+    """For what the hash does not cover: the order of keys, and what stands beside the schema."""
+    return crc32(f"{name}|{token_count}|{token_source}|{created_at}|{schema}".encode())
 
 
 _COLUMNS = ", ".join(f"d.{column}" for column in ToolRow._fields)

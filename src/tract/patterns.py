@@ -1,0 +1,378 @@
+"""Regular expressions over one line, in time that grows with the line and nothing else. Pure.
+
+The pattern comes from a model, which may have it from a page that wants to do harm. Python's `re`
+tries one way after the other and has no time limit: `(a+)+$`, or merely `.*.*.*x`, keeps it busy
+for hours with one line. Here all ways are followed at once, by an automaton whose states are made
+when they are first needed, and every piece of work is counted, so that a caller can stop.
+
+The syntax is Python's, without what such an automaton cannot do: back references, look-around,
+conditions, atomic groups, possessive repeats. Flags are `i`, `m`, `s` and `u`. `$` also stands
+before a carriage return. What cannot be read so is searched as the plain text that it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import reduce
+from itertools import groupby
+from operator import getitem
+from typing import NamedTuple
+
+END = "\n"  # ends every line, and stands in none
+
+MAX_STEPS = 1_000  # what a pattern may unfold to: "x{500}" is 500 steps
+MAX_DEPTH = 50
+MAX_REMEMBERED = 200_000  # transitions of the automaton, and the steps in its states
+
+
+class _UnreadableError(Exception):
+    """Not a pattern, or one with something that is not offered."""
+
+
+# --- a pattern as a tree -------------------------------------------------------------------
+
+
+class _One(NamedTuple):
+    """One character. It is tested by `re`, which knows all about sets, classes and case."""
+
+    spelling: str
+    fold: bool = False
+
+    @property
+    def literal(self) -> str | None:
+        """The only character that fits, where that is plain to see."""
+        if self.fold or self.spelling in _CLASSES or self.spelling[0] == "[":
+            return None
+        escaped = self.spelling[0] == "\\"
+        return None if escaped and self.spelling[1].isalnum() else self.spelling[-1]
+
+
+class _At(NamedTuple):
+    """A place between two characters."""
+
+    place: str
+
+
+class _Either(NamedTuple):
+    ways: list[list[_Node]]
+
+
+class _Repeat(NamedTuple):
+    node: _Node
+    low: int
+    high: int | None
+
+
+_Node = _One | _At | _Either | _Repeat
+
+_CLASSES = (".", r"\d", r"\D", r"\s", r"\S", r"\w", r"\W")
+_TOKEN = re.compile(
+    r"""
+      (?P<open> \((?!\?) | \(\?: | \(\?P<\w+> | \(\?(?P<flags>[imsu]+): )
+    | (?P<close> \) )
+    | (?P<either> \| )
+    | (?P<repeat> [*+?] | \{(?!\}) (?P<low>\d*) (?P<comma>,?) (?P<high>\d*) \} ) \??
+    | (?P<at> \^ | \$ | \\[AZzbB] )
+    | (?P<set> \[ \^? \]? (?:\\.|[^\]\\])* \] )
+    | (?P<one> \\x[\da-fA-F]{2} | \\u[\da-fA-F]{4} | \\U[\da-fA-F]{8} | \\[^\d] | [^\\()|*+?\[] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_FLAGS = re.compile(r"\(\?([imsu]+)\)")
+_MEANT_FOR_LATER = re.compile(r"\\.|[\[&~|]", re.DOTALL)  # `re` warns of these within a set
+
+
+def _parse(pattern: str) -> list[_Node]:
+    """The sequence that a pattern stands for. Open groups are kept on a stack of our own."""
+    flags = _FLAGS.match(pattern)
+    outside = _Open(_Either([[]]), flags is not None and "i" in flags[1])
+    opened = [outside]
+    for token in _tokens(pattern, flags.end() if flags else 0):
+        _take(token, opened)
+        if not opened or len(opened) > MAX_DEPTH:
+            raise _UnreadableError("groups do not fit together, or are too deep")
+    if len(opened) > 1:
+        raise _UnreadableError("a group is not closed")
+    return [outside.group]
+
+
+class _Open(NamedTuple):
+    group: _Either
+    fold: bool
+
+
+def _tokens(pattern: str, at: int) -> Iterator[re.Match[str]]:
+    while at < len(pattern):
+        token = _TOKEN.match(pattern, at)
+        if token is None:
+            raise _UnreadableError(f"not understood at {at}")
+        yield token
+        at = token.end()
+
+
+def _take(token: re.Match[str], opened: list[_Open]) -> None:
+    group, fold = opened[-1]
+    sequence, kind = group.ways[-1], token.lastgroup
+    if kind == "open":
+        opened.append(_Open(_Either([[]]), fold or "i" in (token["flags"] or "")))
+    elif kind == "close":
+        opened.pop()
+        if opened:
+            opened[-1].group.ways[-1].append(group)
+    elif kind == "either":
+        group.ways.append([])
+    elif kind == "repeat":
+        sequence.append(_repeated(token, sequence))
+    elif kind == "at":
+        sequence.append(_At(token["at"]))
+    else:
+        sequence.append(_One(token["one"] or _quiet(token["set"]), fold))
+
+
+def _repeated(token: re.Match[str], sequence: list[_Node]) -> _Repeat:
+    if not sequence or isinstance(sequence[-1], _At | _Repeat):
+        raise _UnreadableError("nothing to repeat")
+    low, high = _counts(token)
+    if high is not None and high < low:
+        raise _UnreadableError(f"repeated at least {low} and at most {high} times")
+    return _Repeat(sequence.pop(), low, high)
+
+
+def _counts(token: re.Match[str]) -> tuple[int, int | None]:
+    simple = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(token["repeat"])
+    if simple:
+        return simple
+    if len(token["low"]) > 4 or len(token["high"]) > 4:
+        raise _UnreadableError("repeated too often")
+    low = int(token["low"] or 0)
+    if not token["comma"]:
+        return low, low
+    return low, int(token["high"]) if token["high"] else None
+
+
+def _quiet(characters: str) -> str:
+    """The same set, spelled so that `re` has nothing to warn of."""
+    inside = characters[1:]
+    if "--" in inside or "[:" in inside:
+        raise _UnreadableError("a set that other languages read differently")
+    escaped = _MEANT_FOR_LATER.sub(lambda found: f"\\{found[0][-1]}", inside)
+    return "[" + escaped
+
+
+# --- the tree as steps ---------------------------------------------------------------------
+
+_MATCH = 0  # the number of the last step
+
+
+class _Step(NamedTuple):
+    """A character to be tested, a place to be checked, or just a fork; and where it leads."""
+
+    test: int | None
+    place: str | None
+    to: list[int]
+
+
+class _Program:
+    """The steps of a pattern, linked from the last to the first."""
+
+    def __init__(self, nodes: list[_Node]) -> None:
+        self.steps = [_Step(None, "match", [])]
+        self.tests: dict[_One, int] = {}
+        self.start = self._sequence(nodes, _MATCH)
+        self.passes = [_test(one) for one in self.tests]
+
+    def _add(self, test: int | None, place: str | None, to: list[int]) -> int:
+        if len(self.steps) >= MAX_STEPS:
+            raise _UnreadableError(f"more than {MAX_STEPS} steps")
+        self.steps.append(_Step(test, place, to))
+        return len(self.steps) - 1
+
+    def _sequence(self, nodes: list[_Node], after: int) -> int:
+        for node in reversed(nodes):
+            after = self._node(node, after)
+        return after
+
+    def _node(self, node: _Node, after: int) -> int:
+        match node:
+            case _One():
+                return self._add(self.tests.setdefault(node, len(self.tests)), None, [after])
+            case _At(place):
+                return self._add(None, place, [after])
+            case _Either(ways):
+                return self._add(None, None, [self._sequence(way, after) for way in ways])
+            case _Repeat(inner, low, high):
+                after = self._optional(inner, None if high is None else high - low, after)
+                for _ in range(low):
+                    after = self._node(inner, after)
+                return after
+
+    def _optional(self, inner: _Node, times: int | None, after: int) -> int:
+        if times is None:
+            loop = self._add(None, None, [after])
+            self.steps[loop].to.append(self._node(inner, loop))
+            return loop
+        entry = after
+        for _ in range(times):
+            entry = self._add(None, None, [after, self._node(inner, entry)])
+        return entry
+
+
+def _test(one: _One) -> Callable[[str], object]:
+    try:
+        return re.compile(one.spelling, re.IGNORECASE if one.fold else 0).fullmatch
+    except (re.error, OverflowError, ValueError) as error:
+        raise _UnreadableError(str(error)) from None
+
+
+# --- the automaton -------------------------------------------------------------------------
+
+
+class State(dict[str, "State"]):
+    """Where the automaton stands within a line: a dict from the next character to the next state,
+    which fills itself. Following it is then a loop in C."""
+
+    __slots__ = ("after_word", "pattern", "steps")
+
+    def __init__(self, pattern: Pattern, steps: frozenset[int], after_word: bool | None) -> None:
+        self.pattern = pattern
+        self.steps = steps
+        self.after_word = after_word  # None: at the beginning of the line
+
+    def __missing__(self, character: str) -> State:
+        following = self.pattern.step(self, character)
+        self[character] = following
+        return following
+
+
+class Pattern:
+    """A pattern that can be searched for. It remembers what it found out; `work` only grows."""
+
+    def __init__(self, nodes: list[_Node], is_literal: bool = False) -> None:
+        self.is_literal = is_literal
+        self.required = _required(nodes)
+        """A text that every line with a match contains; often empty."""
+        self.work = 0
+        self.matched = State(self, frozenset(), None)
+        self._program = _Program(nodes)
+        self._states: dict[tuple[frozenset[int], bool | None], State] = {}
+        self._passed: dict[str, frozenset[int]] = {}
+        self._remembered = 0
+
+    def is_in(self, line: str) -> bool:
+        """Whether a line, given without its end, has a match."""
+        if self.required not in line:
+            self.work += 1 + (len(line) >> 5)
+            return False
+        self.work += 32 + len(line)
+        return self.after(self.begin(), line)[END] is self.matched
+
+    def begin(self, before: str = "") -> State:
+        """The state in which nothing is matched yet; `before` is the character before, if any."""
+        return self._state(frozenset(), _is_word(before) if before else None)
+
+    def after(self, state: State, text: str) -> State:
+        return reduce(getitem, text, state)
+
+    def end_of_match(self, state: State, text: str) -> int:
+        """Where in the text the first match ends, of which it is known that it does."""
+        for position, character in enumerate(text):
+            state = state[character]
+            if state is self.matched:
+                return position
+        return len(text)
+
+    def step(self, state: State, character: str) -> State:
+        """The state that a state did not know yet."""
+        self._forget_if_full()
+        if state is self.matched:
+            return state
+        reached = self._reached(state, character)
+        if _MATCH in reached:
+            return self.matched
+        if character == END:
+            return self.begin()
+        passed, steps = self._passed_by(character), self._program.steps
+        arrived = (steps[number] for number in reached if steps[number].test in passed)
+        return self._state(frozenset(step.to[0] for step in arrived), _is_word(character))
+
+    def _reached(self, state: State, character: str) -> set[int]:
+        """All steps that can be next. A match may begin anywhere, so the first one always is."""
+        reached = {self._program.start, *state.steps}
+        waiting = list(reached)
+        while waiting:
+            step = self._program.steps[waiting.pop()]
+            if step.test is None and _holds(step.place, state.after_word, character):
+                new = [number for number in step.to if number not in reached]
+                reached.update(new)
+                waiting += new
+        self.work += 50 + 10 * len(reached)  # in units of a character that a state knows
+        return reached
+
+    def _passed_by(self, character: str) -> frozenset[int]:
+        if character not in self._passed:
+            tests = enumerate(self._program.passes)
+            passed = frozenset(number for number, test in tests if test(character))
+            self._passed[character] = passed
+            self.work += 10 * len(self._program.passes)
+            self._remembered += 1 + len(passed)
+        return self._passed[character]
+
+    def _state(self, steps: frozenset[int], after_word: bool | None) -> State:
+        known = self._states.get((steps, after_word))
+        if known is None:
+            known = self._states[steps, after_word] = State(self, steps, after_word)
+            self._remembered += 1 + len(steps)
+        return known
+
+    def _forget_if_full(self) -> None:
+        self._remembered += 1
+        if self._remembered > MAX_REMEMBERED:
+            for state in (self.matched, *self._states.values()):
+                state.clear()
+            self._states.clear()
+            self._passed.clear()
+            self._remembered = 0
+
+
+def _required(nodes: list[_Node]) -> str:
+    """The longest run of plain characters that no match can do without."""
+    while len(nodes) == 1 and isinstance(nodes[0], _Either) and len(nodes[0].ways) == 1:
+        nodes = nodes[0].ways[0]
+    literals = [node.literal if isinstance(node, _One) else None for node in nodes]
+    runs = ("".join(filter(None, run)) for plain, run in groupby(literals, bool) if plain)
+    return max(runs, key=len, default="")
+
+
+def _holds(place: str | None, after_word: bool | None, character: str) -> bool:
+    """Whether a step without a test can be passed between what was before and this character."""
+    match place:
+        case None:
+            return True
+        case "^" | r"\A":
+            return after_word is None
+        case "$":
+            return character in "\r\n"
+        case r"\Z" | r"\z":
+            return character == END
+        case r"\b":
+            return bool(after_word) != _is_word(character)
+        case r"\B":
+            return bool(after_word) == _is_word(character)
+    return False
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def pattern_of(text: str) -> Pattern:
+    """The pattern that a text spells, or the text itself as a literal where it spells none."""
+    try:
+        return Pattern(_parse(text))
+    except _UnreadableError:
+        return literal(text)
+
+
+def literal(text: str) -> Pattern:
+    return Pattern([_One(re.escape(character)) for character in text[: MAX_STEPS - 1]], True)

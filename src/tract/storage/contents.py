@@ -1,0 +1,181 @@
+"""Contents: written once, read whole or in parts, and forgotten. Whatever is read is verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from tract.errors import CorruptError, ForgottenError
+from tract.hashing import from_json
+from tract.model import Draft, Gist
+from tract.storage.codec import (
+    CHUNK_SIZE,
+    CHUNKED,
+    FORGOTTEN,
+    PLAIN,
+    TEXT_CHUNKED,
+    TEXT_STRIDE,
+    Piece,
+    chunks,
+    text_chunks,
+    unpack,
+)
+from tract.storage.driver import Driver
+from tract.storage.rows import BlobRow, gist_of, stored_gist, tombstone, verify_blob
+
+PAGE = 500
+_COLUMNS = ", ".join(BlobRow._fields)
+
+
+def put_content(driver: Driver, blob: BlobRow, draft: Draft) -> int:
+    """The key of the content. What is known already is not written again, unless it was
+    forgotten."""
+    gist = stored_gist(draft.gist)
+    blob_id = driver.insert(_INSERT, (*blob, gist))
+    if blob_id is None:
+        blob_id, codec = driver.run("SELECT id, codec FROM blobs WHERE hash = ?", blob[:1])[0]
+        if codec != FORGOTTEN:
+            return int(blob_id)
+        driver.run(_REWRITE, (*blob[1:], gist, blob_id))
+    for position, (piece, line) in enumerate(_pieces(blob, draft)):
+        driver.run(
+            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", (blob_id, position, *piece, line)
+        )
+    return int(blob_id)
+
+
+def _pieces(blob: BlobRow, draft: Draft) -> Iterator[tuple[Piece, int | None]]:
+    if blob.codec == CHUNKED:
+        yield from ((piece, None) for piece in chunks(draft.payload or b""))
+    elif blob.codec == TEXT_CHUNKED:
+        yield from text_chunks(from_json(draft.payload or b""))
+
+
+def erase_content(driver: Driver, blob_id: int) -> None:
+    """Turn a content into a tombstone."""
+    driver.run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
+    driver.run(_REWRITE, (*tombstone(_blob(driver, blob_id))[1:], None, blob_id))
+
+
+def read_content(driver: Driver, blob_id: int) -> bytes:
+    """The whole content; a large one chunk by chunk."""
+    blob = _readable_blob(driver, blob_id)
+    if blob.codec in (CHUNKED, TEXT_CHUNKED):
+        data = b"".join(_chunks(driver, blob_id))
+        return unpack(blob.hash, PLAIN, data, blob.byte_size)
+    return unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
+
+
+def _blob(driver: Driver, blob_id: int) -> BlobRow:
+    for row in driver.run(f"SELECT {_COLUMNS} FROM blobs WHERE id = ?", (blob_id,)):
+        blob = BlobRow._make(row)
+        verify_blob(blob)
+        return blob
+    raise CorruptError(f"a content is missing: key {blob_id}")
+
+
+def _readable_blob(driver: Driver, blob_id: int) -> BlobRow:
+    blob = _blob(driver, blob_id)
+    if blob.codec == FORGOTTEN:
+        raise ForgottenError(f"content {blob.hash.hex()} was forgotten")
+    return blob
+
+
+def _chunks(driver: Driver, blob_id: int) -> Iterator[bytes]:
+    for position in count():
+        rows = driver.run(_CHUNK, (blob_id, position))
+        if not rows:
+            return
+        digest, codec, payload, _ = rows[0]
+        yield unpack(digest, codec, payload, CHUNK_SIZE)
+
+
+class StoredText:
+    """A large text, of which only the wanted parts are read."""
+
+    def __init__(self, driver: Driver, blob_id: int) -> None:
+        self._driver, self._blob_id = driver, blob_id
+        self._known: tuple[int, str, int] | None = None  # the chunk that was read last
+        sql = "SELECT max(position) FROM chunks WHERE blob_id = ?"
+        self._last = int(driver.run(sql, (blob_id,))[0][0])
+        text, line = self._chunk(self._last)
+        self.size = self._last * TEXT_STRIDE + len(text)
+        self.line_count = line + text.count("\n") + (not text.endswith("\n"))
+
+    def read(self, start: int, end: int) -> str:
+        """Characters, by place."""
+        end = min(end, self.size)
+        if start >= end:
+            return ""
+        first = start // TEXT_STRIDE
+        found = [self._chunk(p)[0] for p in range(first, (end - 1) // TEXT_STRIDE + 1)]
+        return "".join(found)[start - first * TEXT_STRIDE : end - first * TEXT_STRIDE]
+
+    def line_start(self, number: int) -> int:
+        """Where a line starts, the first one being 1; the end, where it is none."""
+        if number <= 1:
+            return 0
+        sql = "SELECT max(position) FROM chunks WHERE blob_id = ? AND first_line < ?"
+        position = int(self._driver.run(sql, (self._blob_id, number - 1))[0][0])
+        text, line = self._chunk(position)
+        place = 0
+        for _ in range(number - 1 - line):
+            place = text.find("\n", place) + 1
+            if not place:
+                return self.size
+        return position * TEXT_STRIDE + place
+
+    def line_at(self, position: int) -> int:
+        """The number of the line to which the character at a position belongs."""
+        text, line = self._chunk(min(position // TEXT_STRIDE, self._last))
+        return line + text.count("\n", 0, position % TEXT_STRIDE) + 1
+
+    def _chunk(self, position: int) -> tuple[str, int]:
+        """The characters of a chunk, and how many lines have ended before it."""
+        if self._known is None or self._known[0] != position:
+            self._known = (position, *self._read_chunk(position))
+        return self._known[1:]
+
+    def _read_chunk(self, position: int) -> tuple[str, int]:
+        rows = self._driver.run(_CHUNK, (self._blob_id, position))
+        if not rows or not isinstance(rows[0][3], int):
+            raise CorruptError(f"a chunk is missing: {position} of content {self._blob_id}")
+        digest, codec, payload, line = rows[0]
+        data = unpack(digest, codec, payload, CHUNK_SIZE)
+        opening, closing = b"" if position == 0 else b'"', b"" if position == self._last else b'"'
+        text = from_json(opening + data + closing)
+        return str(text), line
+
+
+def text_of(driver: Driver, blob_id: int) -> StoredText | None:
+    """A text that is large enough to be read in parts; None for any other content."""
+    blob = _readable_blob(driver, blob_id)
+    return StoredText(driver, blob_id) if blob.codec == TEXT_CHUNKED else None
+
+
+def add_gist(driver: Driver, blob_id: int, gist: Gist) -> None:
+    """What is shown in the place of a content that was written without it."""
+    sql = "UPDATE blobs SET gist = ? WHERE id = ? AND gist IS NULL AND codec <> ?"
+    driver.run(sql, (stored_gist(gist), blob_id, FORGOTTEN))
+
+
+def read_gists(driver: Driver, blob_ids: Sequence[int]) -> dict[int, Gist]:
+    """What is shown in the place of contents, as far as it was written with them."""
+    found: dict[int, Gist] = {}
+    for start in range(0, len(blob_ids), PAGE):
+        page = blob_ids[start : start + PAGE]
+        marks = ", ".join("?" * len(page))
+        sql = f"SELECT id, gist FROM blobs WHERE gist IS NOT NULL AND id IN ({marks})"
+        found.update((blob_id, gist_of(gist)) for blob_id, gist in driver.run(sql, page))
+    return found
+
+
+_CHUNK = "SELECT hash, codec, payload, first_line FROM chunks WHERE blob_id = ? AND position = ?"
+
+_INSERT_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)"
+
+_INSERT = f"""
+INSERT INTO blobs ({_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)
+ON CONFLICT (hash) DO NOTHING"""
+
+_REWRITE = f"UPDATE blobs SET {' = ?, '.join(BlobRow._fields[1:])} = ?, gist = ? WHERE id = ?"

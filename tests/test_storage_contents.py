@@ -1,0 +1,353 @@
+"""Large texts of which parts are read, and what stands for a result, on both databases."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.harness import execute, is_postgres
+from tests.fixtures.make_v6 import LARGE
+from tract import CorruptError, ForgottenError, Tract
+from tract.gist import gist_of
+from tract.hashing import to_json
+from tract.model import Gist
+from tract.slices import TextSource
+from tract.storage.codec import (
+    CHUNK_SIZE,
+    CHUNKED,
+    TEXT_CHUNKED,
+    TEXT_STRIDE,
+    chunks,
+    deflate,
+    inflate,
+)
+from tract.storage.contents import StoredText
+from tract.storage.rows import blob_checksum
+
+FIXTURES = Path(__file__).parent / "fixtures"
+S = TEXT_STRIDE
+
+
+@pytest.fixture
+def t(db: str) -> Iterator[Tract]:
+    with Tract.open(db) as opened:
+        yield opened
+
+
+def result(t: Tract, content: Any, call_id: str = "c", **options: Any) -> int:
+    """The key of the content of a new result."""
+    t.tool_result(call_id, "run", content, **options)
+    [(blob_id,)] = t._store.driver.run("SELECT max(blob_id) FROM commits")
+    return int(blob_id)
+
+
+def stored(t: Tract, content: str) -> StoredText:
+    found = t._store.large_text(result(t, content))
+    assert found is not None
+    return found
+
+
+def around(text: str, place: int) -> str:
+    """A large text that has this one across a place."""
+    before = place - len(text) // 2
+    filler = "".join(f"{number:06}\n" for number in range(before // 7 + 1))[:before]
+    return filler + text + "y" * (CHUNK_SIZE + 1)
+
+
+# Parts
+
+LONG = "".join(f"line {number} {'z' * (number % 90)}\n" for number in range(30_000))
+TEXTS = {
+    "many lines": LONG,
+    "no newline at the end": LONG + "end",
+    "one line": "x" * (CHUNK_SIZE + 5),
+    "only newlines": "\n" * (CHUNK_SIZE + 5),
+    "lines longer than a chunk": "\n".join("ab"[i % 2] * (S + i) for i in range(1, 40)),
+    "whole chunks": ("x" * (S - 1) + "\n") * 20,
+    "a newline first in each chunk": "\n".join(["x" * (S - 1)] * 20),
+    "emoji": "a😀\n" * (S * 6),
+    "emoji across a border": around("😀👩‍👩‍👧é", S),
+    "surrogates across a border": around("\ud800\ud801\udc00x\udfff", S),
+    "a newline across a border": around("\r\n\n", S),
+    "quotes across a border": around('"\\"\\\\u0041"', S),
+    "odd separators": "a\r\n\x0b\x0c\x1c\x85\u2028\x00" * 40_000,
+}
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_parts_of_a_stored_text_are_parts_of_the_text(t: Tract, kind: str) -> None:
+    text = TEXTS[kind].encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    source, whole = stored(t, text), TextSource(text)
+    assert (source.size, source.line_count) == (whole.size, whole.line_count)
+    dice = random.Random(kind)
+    for _ in range(12):
+        start = dice.choice([dice.randrange(len(text)), S * dice.randrange(len(text) // S + 1)])
+        start = max(0, start + dice.randrange(-2, 3))
+        for length in (0, 1, 3, dice.randrange(3 * S), len(text)):
+            assert source.read(start, start + length) == whole.read(start, start + length)
+        line = dice.randrange(-1, whole.line_count + 3)
+        assert source.line_start(line) == (whole.line_start(line) if line > 0 else 0)
+        position = min(start, len(text) - 1)
+        assert source.line_at(position) == whole.line_at(position)
+    assert source.read(len(text) - 3, len(text) + 9) == text[-3:]
+    assert source.read(len(text), len(text) + 9) == ""
+
+
+@pytest.mark.parametrize("place", [S - 1, S, S + 1, 2 * S, 3 * S - 1])
+def test_a_character_at_any_border_comes_back(t: Tract, place: int) -> None:
+    odd = '😀\ud800é\n\udfff"\\'
+    text = around(odd, place)
+    source = stored(t, text)
+    begin = place - len(odd) // 2
+    assert source.read(begin, begin + len(odd)) == odd
+    assert source.read(0, source.size) == text
+
+
+def test_two_halves_that_meet_are_one_character(t: Tract) -> None:
+    """JSON has one spelling for both, so a chunk never ends between them."""
+    text = around("\ud83d\ude00", S)
+    source = stored(t, text)
+    assert source.size == len(text) - 1
+    assert source.read(S - 1, S) == "😀"
+
+
+def test_a_large_text_is_read_whole_too(db: str) -> None:
+    text = TEXTS["surrogates across a border"] + LONG
+    paired = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    with Tract.open(db) as t:
+        info = t.tool_result("c", "run", text)
+    with Tract.open(db) as t:
+        assert t.get_content(info) == paired
+        assert t.fsck().ok
+        for lines in ("1-3", "9000-9002", "-2"):
+            assert _body(t.get_tool_result("c", lines=lines)) == _lines(paired, lines)
+
+
+def _lines(text: str, lines: str) -> str:
+    every = text.split("\n")[:-1]
+    first, _, last = lines.partition("-")
+    chosen = every[int(first) - 1 : int(last)] if first else every[-int(last) :]
+    return "\n".join(chosen) + "\n"
+
+
+def _body(answer: str) -> str:
+    return answer.split("\n", 1)[1]
+
+
+def test_only_what_is_wanted_is_read(t: Tract) -> None:
+    source = stored(t, "x\n" * (20 * S))
+    execute_on(t, "DELETE FROM chunks WHERE position IN (3, 4, 5)")
+    assert source.read(S, S + 4) == "x\nx\n"
+    with pytest.raises(CorruptError, match="missing"):
+        source.read(3 * S, 3 * S + 1)
+
+
+def execute_on(t: Tract, sql: str, values: tuple[object, ...] = ()) -> None:
+    t._store.driver.run(sql, values)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE chunks SET payload = ? WHERE position = 2",
+        "UPDATE chunks SET hash = ? WHERE position = 2",
+    ],
+)
+def test_a_damaged_chunk_is_refused(t: Tract, damage: str) -> None:
+    source = stored(t, LONG)
+    execute_on(t, damage, (b"\x00" * 32,))
+    assert source.read(0, 9) == LONG[:9]
+    with pytest.raises(CorruptError):
+        source.read(2 * S, 2 * S + 9)
+    assert not t.fsck().ok
+
+
+def test_only_large_texts_are_read_in_parts(t: Tract) -> None:
+    assert t._store.large_text(result(t, "x" * 10_000)) is None
+    assert t._store.large_text(result(t, ["x" * CHUNK_SIZE * 2])) is None
+    assert t._store.large_text(result(t, "x" * (CHUNK_SIZE - 2))) is None
+    assert t._store.large_text(result(t, "x" * CHUNK_SIZE)) is not None
+
+
+# Contents of version 7
+
+
+@pytest.fixture
+def old(db: str, tmp_path: Path) -> str:
+    """A large text as version 7 stored it: in chunks of bytes, which know nothing of lines."""
+    with Tract.open(db) as t:
+        call = [{"id": "c", "name": "run", "arguments": {}}]
+        t.user("u")
+        t.assistant("", tool_calls=call)
+        blob_id = result(t, LONG)
+        with t._store.writing():
+            _store_as_version_7(t, blob_id, LONG)
+    return db
+
+
+def _store_as_version_7(t: Tract, blob_id: int, text: str) -> None:
+    run = t._store.driver.run
+    run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
+    [facts] = run(
+        "SELECT byte_size, token_count, token_source, preview FROM blobs WHERE id = ?", (blob_id,)
+    )
+    sql = "UPDATE blobs SET codec = ?, checksum = ?, gist = NULL WHERE id = ?"
+    run(sql, (CHUNKED, blob_checksum(CHUNKED, *facts), blob_id))
+    for position, piece in enumerate(chunks(to_json(text).encode("ascii"))):
+        sql = "INSERT INTO chunks (blob_id, position, hash, codec, payload) VALUES (?, ?, ?, ?, ?)"
+        run(sql, (blob_id, position, *piece))
+
+
+def test_a_content_of_version_7_is_read(old: str) -> None:
+    with Tract.open(old) as t:
+        assert t.fsck().problems == []
+        assert t.compile().messages[-1].content == LONG
+        assert _body(t.get_tool_result("c", lines="7-9")) == _lines(LONG, "7-9")
+        assert "result of run · c" in t.compile(load_tool_results=False).messages[-1].text
+        t.tool_result("again", "run", LONG)
+        assert t.get_content(t.head or "") == LONG
+        assert t.fsck().problems == []
+
+
+def test_a_large_text_of_version_6_is_read_in_parts_or_whole(tmp_path: Path) -> None:
+    path = shutil.copy(FIXTURES / "v6.db", tmp_path / "v6.db")
+    with Tract.open(path) as t:
+        t.tool_result("large", "run", LARGE)
+        assert t.get_content(t.head or "") == LARGE
+        assert (
+            t.get_tool_result("large", offset=100, limit=50)
+            .split("\n", 1)[1]
+            .startswith(LARGE[100:150].split("\n")[0])
+        )
+        assert t.fsck().problems == []
+
+
+# What stands for a result
+
+LOG = "".join(f"INFO step {number} done\n" for number in range(500)) + "ERROR it broke\n"
+
+
+def test_a_gist_is_written_with_a_result(t: Tract) -> None:
+    blob_id = result(t, LOG)
+    [found] = t._store.gists([blob_id]).values()
+    made = gist_of(LOG)
+    assert (found.kind, found.summary, found.preview) == (made.kind, made.summary, made.preview)
+    assert found.token_count > 0
+
+
+def test_a_short_result_has_no_gist_until_it_is_shown(t: Tract) -> None:
+    t.user("u")
+    blob_id = result(t, "short")
+    assert t._store.gists([blob_id]) == {}
+    assert "short" in t.compile(load_tool_results=False).messages[-1].text
+    assert t._store.gists([blob_id]) == {}
+
+
+def test_many_gists_are_read_at_once(t: Tract) -> None:
+    with t.batch():
+        ids = [result(t, f"{number} {LOG}") for number in range(600)]
+    assert list(t._store.gists([*ids, 10**9])) == ids
+    assert t._store.gists([]) == {}
+
+
+def test_a_gist_keeps_odd_texts(t: Tract) -> None:
+    odd = "\ud800 é 😀 \x00\n" * 1_000
+    blob_id = result(t, odd)
+    made = gist_of(odd)
+    found = t._store.gists([blob_id])[blob_id]
+    assert (found.summary, found.preview) == (made.summary, made.preview)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"x", deflate(b""), deflate(b"00000000[]"), deflate(b"not hex!!"), deflate(b"\xff" * 20)],
+    ids=range(6),
+)
+def test_a_damaged_gist_is_refused(db: str, damage: bytes) -> None:
+    with Tract.open(db) as t:
+        t.user("u")
+        result(t, LOG, form="reference")
+        t.compile()
+    execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (damage,))
+    with Tract.open(db) as t, pytest.raises(CorruptError):
+        t.compile()
+
+
+def alter_gist(db: str) -> None:
+    """Other words in a preview, as if its bytes had changed."""
+    [(stored,)] = execute(db, "SELECT gist FROM blobs WHERE gist IS NOT NULL")
+    said = inflate(bytes(stored), 1 << 16)
+    assert b"broke" in said
+    altered = deflate(said.replace(b"broke", b"works"))
+    execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (altered,))
+
+
+def test_an_altered_gist_is_refused(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("u")
+        result(t, LOG, form="reference")
+    alter_gist(db)
+    with Tract.open(db) as t:
+        with pytest.raises(CorruptError, match="altered"):
+            t.compile()
+        assert t.compile(load_tool_results=True).messages[-1].content == LOG
+
+
+def test_a_damaged_gist_is_found_by_fsck(db: str) -> None:
+    with Tract.open(db) as t:
+        result(t, LOG)
+    alter_gist(db)
+    with Tract.open(db) as t:
+        assert not t.fsck().ok
+
+
+def test_gists_are_equal_to_what_they_were(t: Tract) -> None:
+    first, second = result(t, LOG, "a"), result(t, LOG, "b")
+    assert first == second
+    assert isinstance(t._store.gists([first])[first], Gist)
+
+
+# Forgotten ones
+
+
+@pytest.mark.parametrize("content", [LOG, LONG], ids=["short", "chunked"])
+def test_what_is_forgotten_leaves_nothing(db: str, content: str) -> None:
+    with Tract.open(db) as t:
+        t.user("u")
+        t.assistant("", tool_calls=[{"id": "c", "name": "run", "arguments": {}}])
+        info = t.tool_result("c", "run", content, form="reference")
+        t.compile()
+        t.forget(info)
+        with pytest.raises(ForgottenError):
+            t.get_tool_result("c")
+        told = t.compile().messages[-1].text
+        assert "step" not in told
+        assert "line" not in told
+        assert t.fsck().ok
+    [(gist,)] = execute(db, "SELECT gist FROM blobs WHERE codec = 3")
+    assert gist is None
+    assert execute(db, "SELECT count(*) FROM chunks") == [(0,)]
+
+
+def test_what_was_forgotten_can_be_written_again(t: Tract) -> None:
+    info = t.tool_result("a", "run", LONG)
+    t.forget(info)
+    assert t.get_content(t.tool_result("b", "run", LONG)) == LONG
+    assert _body(t.get_tool_result("b", lines="3-4")) == _lines(LONG, "3-4")
+    blob_id = result(t, LONG, "c")
+    assert t._store.gists([blob_id])[blob_id].summary == gist_of(LONG).summary
+
+
+def test_the_layout_is_as_told(db: str) -> None:
+    """Each chunk of a text knows how many lines end before it."""
+    with Tract.open(db) as t:
+        result(t, LONG)
+    rows = execute(db, "SELECT position, first_line FROM chunks ORDER BY position")
+    assert rows == [(p, LONG.count("\n", 0, p * S)) for p in range(len(LONG) // S + 1)]
+    assert execute(db, "SELECT codec FROM blobs") == [(TEXT_CHUNKED,)]
+    assert is_postgres(db) or Path(db).stat().st_size < len(LONG)
