@@ -200,11 +200,16 @@ def test_sizes(size: int, told: str) -> None:
 
 
 def test_what_a_later_call_has_made_old(filled: Path) -> None:
+    assert ok_json("results", "--superseded") == []  # what failed makes nothing old
+    with opened() as tract:
+        called(tract, ("c3", "read"), path="a.py")
+        tract.tool_result("c3", "read", "x = 1")
     result = invoke("results", "--superseded")
-    assert re.split(r" {2,}", result.stdout.strip())[-2:] == ["by c2#2", "called again"]
+    assert re.split(r" {2,}", result.stdout.splitlines()[0])[-2:] == ["by c3", "called again"]
     assert result.stderr.endswith(" tokens: `tract reshape FORM ID…` shows less of them\n")
-    (old,) = ok_json("results", "--superseded")
-    assert (old["id"], old["by"], old["reason"]) == ("c2", "c2#2", "called again")
+    old, failed = ok_json("results", "--superseded")
+    assert (old["id"], old["by"], old["reason"]) == ("c2", "c3", "called again")
+    assert (failed["id"], failed["by"]) == ("c2#2", "c3")
     assert ok_json("results", "--superseded", "--tool", "read_log") == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,6 @@ from tract.storage.codec import (
     TEXT_CHUNKED,
     TEXT_STRIDE,
     chunks,
-    deflate,
-    inflate,
 )
 from tract.storage.contents import StoredText
 from tract.storage.rows import blob_checksum
@@ -265,7 +264,14 @@ def test_a_gist_keeps_odd_texts(t: Tract) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [b"", b"x", deflate(b""), deflate(b"00000000[]"), deflate(b"not hex!!"), deflate(b"\xff" * 20)],
+    [
+        b"",
+        b"x",
+        zlib.compress(b""),
+        zlib.compress(b"00000000[]"),
+        zlib.compress(b"not hex!!"),
+        zlib.compress(b"\xff" * 20),
+    ],
     ids=range(6),
 )
 def test_a_damaged_gist_is_refused(db: str, damage: bytes) -> None:
@@ -279,11 +285,10 @@ def test_a_damaged_gist_is_refused(db: str, damage: bytes) -> None:
 
 
 def alter_gist(db: str) -> None:
-    """Other words in a preview, as if its bytes had changed."""
+    """One bit of a preview, as if the disk had flipped it."""
     [(stored,)] = execute(db, "SELECT gist FROM blobs WHERE gist IS NOT NULL")
-    said = inflate(bytes(stored), 1 << 16)
-    assert b"broke" in said
-    altered = deflate(said.replace(b"broke", b"works"))
+    middle = len(stored) // 2
+    altered = stored[:middle] + bytes([stored[middle] ^ 1]) + stored[middle + 1 :]
     execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (altered,))
 
 
@@ -293,7 +298,7 @@ def test_an_altered_gist_is_refused(db: str) -> None:
         result(t, LOG, form="reference")
     alter_gist(db)
     with Tract.open(db) as t:
-        with pytest.raises(CorruptError, match="altered"):
+        with pytest.raises(CorruptError, match="damaged"):
             t.compile()
         assert t.compile(load_tool_results=True).messages[-1].content == LOG
 

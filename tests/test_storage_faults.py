@@ -797,8 +797,8 @@ DAMAGE = {
     "chunk is gone": "DELETE FROM chunks WHERE position = 1",
     "last chunk is gone": "DELETE FROM chunks WHERE position = (SELECT max(position) FROM chunks)",
     "chunks are gone": "DELETE FROM chunks",
-    "one chunk too many": "INSERT INTO chunks SELECT blob_id, 2, hash, codec, payload "
-    "FROM chunks WHERE position = 0",
+    "one chunk too many": "INSERT INTO chunks SELECT blob_id, (SELECT max(position) + 1 "
+    "FROM chunks), hash, codec, payload, 0 FROM chunks WHERE position = 0",
     "chunk is altered": "UPDATE chunks SET payload = (SELECT payload FROM blobs WHERE id = 4) "
     "WHERE position = 1",
     "chunk's hash": "UPDATE chunks SET hash = (SELECT hash FROM blobs WHERE id = 4) "

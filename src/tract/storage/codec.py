@@ -40,10 +40,6 @@ def pack(data: bytes) -> Piece:
     return Piece(content_hash(data), PLAIN, data)
 
 
-def deflate(data: bytes) -> bytes:
-    return zstd.compress(data, LEVEL)
-
-
 def unpack(digest: bytes, codec: int, payload: bytes | None, byte_size: int) -> bytes:
     """The bytes, verified; a flipped bit is reported, never returned."""
     data = payload if codec == PLAIN else inflate(payload, byte_size)
