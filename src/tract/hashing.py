@@ -114,6 +114,7 @@ def result_hash(
     call_id: str,
     name: str | None,
     form: str | None,
+    toolset: bytes | None,
 ) -> bytes:
     """The same for a plain result. Its id and name are given as the insides of JSON strings, as
     they are stored."""
@@ -121,6 +122,7 @@ def result_hash(
     said += f'"name":"{name}",' if name is not None else ""
     envelope = '{"content":"%s",%s"operation":"append","parent":"%s","role":"%s",%s}'
     asked = f'"tool_call_id":"{call_id}"'
+    asked += f',"toolset":"{toolset.hex()}"' if toolset else ""
     whole = envelope % (content.hex(), said, parent.hex(), role, asked)
     return sha256(whole.encode("ascii")).digest()
 

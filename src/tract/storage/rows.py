@@ -328,17 +328,23 @@ def _steps_of(
                 content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
         is_plain = origin is note is metadata is config is None and not is_error
         is_usual = is_plain and operation == "append"
-        if is_usual and parent and call_id is name is form is None:  # a text, perhaps with calls
+        if is_usual and parent and call_id is calls is name is form is None:
             actual = append_hash(parent, content, role, toolset)
             step = Step(
                 commit_id, digest, operation, role, blob_id, data, token_count, token_source,
-                toolset, calls=_calls(calls) if calls else (),
+                toolset,
             )  # fmt: skip
-        elif is_usual and parent and call_id is not None and toolset is calls is None:
-            actual = result_hash(parent, content, role, call_id, name, form)
+        elif is_usual and parent and call_id is name is form is None:
+            actual = append_hash(parent, content, role, toolset)
             step = Step(
                 commit_id, digest, operation, role, blob_id, data, token_count, token_source,
-                None, _text(call_id), _text(name), shape=_shape(form) if form else None,
+                toolset, calls=_calls(calls),
+            )  # fmt: skip
+        elif is_usual and parent and call_id is not None and calls is None:
+            actual = result_hash(parent, content, role, call_id, name, form, toolset)
+            step = Step(
+                commit_id, digest, operation, role, blob_id, data, token_count, token_source,
+                toolset, _text(call_id), _text(name), shape=_shape(form) if form else None,
                 byte_size=byte_size,
             )  # fmt: skip
         else:
