@@ -396,3 +396,20 @@ def test_another_result_is_not_taken_for_a_form() -> None:
         t.tool_result("a", "run", "line\n" * 2_000, form="reference")
         t.record([*HISTORY[:2], Message("tool", "something else", "a", "run")])
         assert t.current_branch == "main-2"
+
+
+def test_a_result_without_a_call_is_known_in_another_form() -> None:
+    with Tract.open() as t:
+        t.user("go")
+        t.tool_result("nobody", "run", "line\n" * 2_000, form="reference")
+        t.user("and?")
+        assert t.record(t.compile().to_openai()) == []
+        assert t.current_branch == "main"
+
+
+def test_a_turn_that_still_waits_is_compared_too() -> None:
+    with Tract.open() as t:
+        t.assistant("", tool_calls=[ToolCall("a", "grep"), ToolCall("a", "grep")])
+        t.tool_result("a", "grep", "x")
+        t.record([Message("user", "other")])
+        assert t.current_branch == "main-2"

@@ -72,8 +72,10 @@ def _walk(given: Sequence[Message], places: Sequence[Place], load: Load) -> Alig
 def _take(stream: Stream, place: Place, load: Load) -> bool:
     if _take_any(stream, _forms(place, load)):
         return True
-    if place.origin.role == "tool" and stream.take_result(how_to_fetch(place)):
-        return True
+    if place.origin.role == "tool":
+        role = "tool" if place.call else "user"  # without its call it is quoted
+        if stream.take_hint(role, how_to_fetch(place)):
+            return True
     # What was forgotten cannot be compared; that something of its role is there must do.
     return load(place.shown).text == FORGOTTEN and stream.take_any(place.origin.role or "")
 
@@ -120,13 +122,13 @@ class Stream:
         self._message += 1
         return True
 
-    def take_result(self, hint: str) -> bool:
-        """Whether a result comes next that says this; then it is behind us."""
+    def take_hint(self, role: str, hint: str) -> bool:
+        """Whether something of this role comes next that says this; then it is behind us."""
         message, block = self._at_atom(self._message, self._block)
         if message == len(self._messages):
             return False
         atom = self._atoms[message][block]
-        return atom[0] == "tool" and hint in atom[2] and self.take([atom])
+        return atom[0] == role and hint in atom[2] and self.take([atom])
 
     def _at_atom(self, message: int, block: int) -> tuple[int, int]:
         """The next atom; blank messages have none."""

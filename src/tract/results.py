@@ -234,7 +234,9 @@ def _line(block: Text | ToolCall | Raw, left: list[Place]) -> Text | Raw:
     """A call as one line, with the first of the results that are left for its id."""
     if not isinstance(block, ToolCall):
         return block
-    result = next(place for place in left if place.origin.tool_call_id == block.id)
+    result = next((place for place in left if place.origin.tool_call_id == block.id), None)
+    if result is None:  # an edit has changed the calls, or some still wait
+        return Text(f"[Tool: {block.name}]")
     left.remove(result)
     state = " | error" if result.shown.is_error else ""
     return Text(f"[Tool: {block.name} | Result summarized — call {result.label}{state}]")
