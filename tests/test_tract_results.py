@@ -898,3 +898,17 @@ def test_version_8_is_reached_from_an_empty_version_7(db: str) -> None:
         assert forms(t) == ["reference"]
         assert t.fsck().ok
     assert is_postgres(db) or execute(db, "PRAGMA integrity_check") == [("ok",)]
+
+
+@pytest.mark.parametrize("unsent", ["", None], ids=["empty", "system"])
+def test_a_turn_is_collapsed_in_a_view_that_grows_past_what_is_not_sent(unsent: str | None) -> None:
+    with Tract.open() as t:
+        t.user("go")
+        t.assistant("", tool_calls=[{"id": "c", "name": "run", "arguments": {}}])
+        t.tool_result("c", "run", "x" * 100, form="collapsed")
+        t.system("be brief") if unsent is None else t.user(unsent)
+        t.compile()
+        t.user("and?")
+        grown = [message.role for message in t.compile().messages]
+        assert grown == [message.role for message in t.compile(at=t.head).messages]
+        assert "tool" not in grown

@@ -53,6 +53,13 @@ class Place:
         return not any(member.priority == Priority.PINNED for member in self.turn)
 
     @property
+    def stays_last(self) -> bool:
+        """Whether a request ends with this, if nothing follows. A result goes right behind its
+        call, wherever it came; an instruction may go to the front; what is empty is not sent."""
+        is_said = self.shown.token_count > 0
+        return self.call is None and self.origin.role != "system" and is_said
+
+    @property
     def is_skipped_result(self) -> bool:
         return self.priority == Priority.SKIP and self.origin.role == "tool"
 
@@ -99,10 +106,13 @@ class Chain:
         """Whether the last turn may be collapsed as soon as something follows it."""
         if self.is_plain:
             return False
-        spoken = (place for place in reversed(self.places) if place.origin.role != "tool")
-        call = next(spoken, None)
-        shapes = [result.shape for result in call.results] if call else []
-        return any(shape and shape.form == Form.COLLAPSED for shape in shapes)
+        for place in reversed(self.places):
+            shapes = [result.shape for result in place.results]
+            if any(shape and shape.form == Form.COLLAPSED for shape in shapes):
+                return True
+            if place.stays_last and not place.is_hidden:
+                return False
+        return False
 
     @property
     def places(self) -> list[Place]:

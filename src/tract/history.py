@@ -115,18 +115,18 @@ class History:
         if shape.form == Form.COLLAPSED:
             message = collapsed(self.message(step), place)
             return message, len(message.text) // 4
-        found = gists.get(step.blob_id or 0)
-        if found is None:  # forgotten
-            return self.message(step), step.token_count
         if shape.form == Form.TRUNCATED:
             text = truncated(whole_text(self.message(step)), place, shape)
             return (self.message(step), step.token_count) if text is None else _result(step, text)
+        found = gists.get(step.blob_id or 0)
+        if found is None:  # forgotten
+            return self.message(step), step.token_count
         told = summary if shape.form == Form.SUMMARY else reference
         return _result(step, told(place, found, shape))
 
     def _gists(self, items: Sequence[Shown]) -> dict[int, Gist]:
         """What is said in the place of results. What was not written with them is made now."""
-        told = (Form.REFERENCE, Form.SUMMARY, Form.TRUNCATED)
+        told = (Form.REFERENCE, Form.SUMMARY)
         steps = [item.place.shown for item in items if item.shape.form in told]
         found = self._store.gists([step.blob_id or 0 for step in steps])
         for step in steps:

@@ -15,6 +15,7 @@ import msgspec
 
 from tract.chain import Place
 from tract.errors import InputError
+from tract.formats.compressor import ERROR, TEMPLATE
 from tract.formats.wire import THOUGHTS
 from tract.model import Form, Gist, Message, Priority, Raw, Shape, Text, ToolCall
 
@@ -67,13 +68,6 @@ def is_fixed(place: Place) -> bool:
     return place.priority == Priority.PINNED or place.origin.name == GET_TOOL_RESULT
 
 
-def _stays_last(place: Place) -> bool:
-    """Whether a request ends with this, if nothing follows. A result goes right behind its call,
-    wherever it came; an instruction may go to the front, and an empty message is not sent."""
-    is_said = place.shown.token_count > 0
-    return place.call is None and place.origin.role != "system" and is_said
-
-
 class _Choice:
     """The forms of one view."""
 
@@ -83,7 +77,7 @@ class _Choice:
         visible = [place for place in places if not place.is_hidden]
         results = (place.origin.id for place in reversed(visible) if place.origin.role == "tool")
         self._recent = set(islice(results, view.keep_recent))
-        self._last = next((p.origin.id for p in reversed(visible) if _stays_last(p)), 0)
+        self._last = next((p.origin.id for p in reversed(visible) if p.stays_last), 0)
         self._collapsed: dict[int, bool] = {}  # by call
 
     def shown(self, start: int) -> Iterator[Shown]:
@@ -198,10 +192,14 @@ def reference(place: Place, gist: Gist, shape: Shape = FULL) -> str:
         f"{step.byte_size} bytes",
         f"{step.token_count} tokens",
     )
-    preview = cut(gist.preview, _characters(shape))
+    preview = preview_of(gist, shape)
     told = "" if preview.strip() == gist.summary else gist.summary
     rest = f"[not shown whole; {how_to_fetch(place)} has the rest]"
     return "\n".join(part for part in (f"[{' · '.join(facts)}]", told, preview, rest) if part)
+
+
+def preview_of(gist: Gist, shape: Shape) -> str:
+    return cut(gist.preview, _characters(shape))
 
 
 def truncated(text: str, place: Place, shape: Shape) -> str | None:
@@ -238,8 +236,8 @@ def _line(block: Text | ToolCall | Raw, left: list[Place]) -> Text | Raw:
     if result is None:  # an edit has changed the calls, or some still wait
         return Text(f"[Tool: {block.name}]")
     left.remove(result)
-    state = " | error" if result.shown.is_error else ""
-    return Text(f"[Tool: {block.name} | Result summarized — call {result.label}{state}]")
+    state = ERROR if result.shown.is_error else ""
+    return Text(TEMPLATE.format(name=block.name, id=result.label + state))
 
 
 def _is_thought(block: object) -> bool:

@@ -21,11 +21,10 @@ from tract.formats.frameworks import STORAGE_TYPE, is_reference, load_dump
 from tract.gist import gist_of
 from tract.model import CommitInfo, Form, Gist, Head, Json, Shape, Step, ToolCall
 from tract.results import (
-    DEFAULT_TOKENS,
     ResultSettings,
-    cut,
     forms,
     is_fixed,
+    preview_of,
     reference,
     settings,
 )
@@ -303,7 +302,6 @@ def _described_one(
 ) -> ToolResultMetadata:
     step = place.shown
     gist = gist or _small_gist(tract, step) or Gist("", info.preview, info.preview)
-    tokens = place.shape.tokens if place.shape else None
     return ToolResultMetadata(
         tool_call_id=place.label,
         tool_name=step.name or "",
@@ -311,7 +309,7 @@ def _described_one(
         size_bytes=step.byte_size,
         token_count=step.token_count,
         summary=gist.summary,
-        truncated_preview=cut(gist.preview, (tokens or DEFAULT_TOKENS) * 4),
+        truncated_preview=preview_of(gist, place.shape or Shape()),
         form=form,
         timestamp=_time(info),
         dialog_id=tract.dialog,

@@ -38,9 +38,7 @@ def put_content(driver: Driver, blob: BlobRow, draft: Draft) -> int:
             return int(blob_id)
         driver.run(_REWRITE, (*blob[1:], gist, blob_id))
     for position, (piece, line) in enumerate(_pieces(blob, draft)):
-        driver.run(
-            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", (blob_id, position, *piece, line)
-        )
+        driver.run(_INSERT_CHUNK, (blob_id, position, *piece, line))
     return int(blob_id)
 
 
