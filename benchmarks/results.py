@@ -101,9 +101,10 @@ def _writing(path: Path) -> Tract:
 
 
 def _turn(t: Tract, number: int, content: Any, **options: Any) -> None:
-    call = {"id": f"call_{number}", "name": "run", "arguments": {"command": f"step {number}"}}
+    call_id = f"call_{number}"
+    call = {"id": call_id, "name": "run", "arguments": {"command": f"step {number}"}}
     t.assistant(f"Now step {number}.", tool_calls=[call])
-    t.tool_result(call["id"], "run", content, **options)  # type: ignore[arg-type]
+    t.tool_result(call_id, "run", content, **options)
 
 
 def _spread(number: int, size: int) -> int:

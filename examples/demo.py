@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tract import CommitInfo, Priority, ToolCall, Tract
+from tract import CommitInfo, Priority, ScriptedLLM, ToolCall, Tract
 
 ROOT = Path(__file__).resolve().parent.parent
 DATABASE = ROOT / ".tract" / "demo.db"
@@ -94,6 +94,13 @@ SCRIPT: list[tuple[str, list[ToolCall]]] = [
     ("Yes: the head is read and moved in one transaction, so no commit can be lost.", []),
 ]
 
+SUMMARY = """\
+src/tract/chain.py, class Chain: folds the commits of a branch into places.
+- _append(): a message gets a place of its own.
+- _change(): edits and marks change what is shown at a place.
+- voided(): which commits are undone; an undo can be undone itself.
+- It only reads: nothing in it writes to the database."""
+
 
 def play(t: Tract) -> None:
     """One turn after another: the answer, then what its calls returned, in one transaction each."""
@@ -118,6 +125,8 @@ def main() -> int:
         show_request(t)
         show_tools(t)
         edit = show_editing(t)
+        show_summary(t)
+        show_compression(t)
         report = t.fsck()
     text = f"{report.commits} commits and {report.contents} contents verified"
     print(f"\n{text}, {len(report.problems)} problems. File: {size(DATABASE.stat().st_size)}.")
@@ -180,6 +189,33 @@ def show_editing(t: Tract) -> CommitInfo:
     return edit
 
 
+def show_summary(t: Tract) -> None:
+    title("A long file, summarized by a model as it comes (here from a script)")
+    t.llm = ScriptedLLM([SUMMARY])
+    t.configure_tool_summarization({"read_file": "Keep names, and what each is for."})
+    t.user("And what does a reader see meanwhile?")
+    call = ToolCall("call_4", "read_file", {"path": "src/tract/chain.py"})
+    t.assistant("I'll read how a branch is put together.", tool_calls=[call])
+    whole = t.tool_result(call.id, call.name, read_file(**call.arguments))
+    seen = t.compile(load_tool_results=True).token_count - t.compile().token_count
+    print(f"  {whole.token_count} → {whole.token_count - seen} tokens. The model sees:")
+    quote(t.compile().messages[-1].text)
+    t.assistant("The chain up to the head that it read: whole commits, never half of one.")
+
+
+def show_compression(t: Tract) -> None:
+    title("All calls with their results, compressed without a model")
+    t.llm = None
+    before = t.compile()
+    done = t.compress_tool_calls(target_tokens=120)
+    after = t.compile()
+    print(f"  {before.commit_count} → {after.commit_count} messages, ", end="")
+    print(f"{before.token_count} → {after.token_count} tokens per call. The model sees:")
+    quote(after.messages[after.commit_hashes.index(done.summaries[0].commit_hash)].text)
+    t.restore(*done.summaries)
+    print(f"  and undone: {t.compile().token_count} tokens again; the answers never changed")
+
+
 def show_next(edit: CommitInfo) -> None:
     tract = Path(sys.executable).with_name("tract").relative_to(ROOT)
     database = DATABASE.relative_to(ROOT)
@@ -189,6 +225,7 @@ def show_next(edit: CommitInfo) -> None:
         f"show {edit.commit_hash[:10]}",
         "search lock_branch",
         "tools unused",
+        "compress --tools --dry-run",
         "compile",
         "fsck",
     ):
@@ -219,6 +256,11 @@ def one_line(block: dict[str, Any]) -> str:
 
 def title(text: str) -> None:
     print(f"\n\033[1m{text}\033[0m" if COLOUR else f"\n{text}")
+
+
+def quote(text: str) -> None:
+    for line in filter(str.strip, text.splitlines()):
+        print(f"  {dim('│')} {clip(line, 4)}")
 
 
 def dim(text: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import ChainBuilder
 from tract import results
-from tract.chain import Chain
+from tract.chain import Chain, outermost, summaries_of
 from tract.errors import EditError
 from tract.model import Head, Priority
 
@@ -174,9 +175,9 @@ def test_what_can_be_restored() -> None:
     edit = build.edit(first)
     mark = build.mark(first, SKIP)
     chain = fold(build)
-    assert [step.id for step in chain.changes(first)] == [2, 3]
-    assert [step.id for step in chain.changes(edit)] == [2]
-    assert [step.id for step in chain.changes(mark)] == [3]
+    assert [step.id for step in chain.changes([first])] == [2, 3]
+    assert [step.id for step in chain.changes([edit])] == [2]
+    assert [step.id for step in chain.changes([mark])] == [3]
 
 
 def test_what_cannot_be_restored() -> None:
@@ -186,11 +187,11 @@ def test_what_cannot_be_restored() -> None:
     build.void(edit)
     chain = fold(build)
     with pytest.raises(EditError, match=f"undone already.*|{first.hash!r}"):
-        chain.changes(edit)
+        chain.changes([edit])
     with pytest.raises(EditError, match="never changed"):
-        chain.changes(first)
+        chain.changes([first])
     with pytest.raises(EditError, match="ff" * 32):
-        chain.changes(Head(99, b"\xff" * 32))
+        chain.changes([Head(99, b"\xff" * 32)])
     with pytest.raises(EditError, match="ff" * 32):
         chain.place(Head(99, b"\xff" * 32))
 
@@ -488,3 +489,266 @@ def test_the_toolset_is_the_plain_one(build: ChainBuilder, data: st.DataObject) 
         assert chain.toolset_at(head(step)) == (step.toolset or plain_toolset(seen))
     last = [toolset for _, toolset in chain.toolset_changes()][-1:]
     assert last == ([chain.toolset] if chain.toolset else [])
+
+
+# Summaries
+
+
+class Builder(ChainBuilder):
+    """Writes summaries too."""
+
+    def compress(self, *sources: Head, tools: bytes | None = None) -> Head:
+        links = [self._link("replaces", source) for source in sources]
+        return self._add("compress", "user", (), None, links, tools)
+
+
+def test_a_summary_stands_where_the_first_of_its_sources_stood() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(4)]
+    build.compress(heads[1], heads[2])
+    assert shown(fold(build)) == [(1, False), (5, False), (4, False)]
+
+
+def test_what_comes_behind_a_summary_stays_behind_it() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(3)]
+    build.compress(heads[2])
+    build.append()
+    build.compress(heads[0])
+    build.append()
+    assert shown(fold(build)) == [(6, False), (2, False), (4, False), (5, False), (7, False)]
+
+
+def test_a_summary_is_as_old_as_what_it_stands_for() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(3)]
+    summary = build.compress(heads[1], heads[2])
+    chain = fold(build)
+    assert chain.order(summary) == chain.order(heads[1]) == 2
+    assert [place.at for place in chain.places] == [1, 2, 2, 3]
+
+
+def test_a_summary_of_sources_that_are_named_by_their_edits() -> None:
+    build = Builder()
+    first, _ = build.append(), build.append()
+    summary = build.compress(build.edit(first))
+    chain = fold(build)
+    assert shown(chain) == [(4, False), (2, False)]
+    assert chain.place(first).summary is chain.place(summary)
+
+
+def test_a_summary_of_a_turn_hides_all_of_it() -> None:
+    build = Builder()
+    call = build.append(calls=("a", "b"))
+    first = build.append(answers="a")
+    build.append()
+    late = build.append(answers="b")
+    build.compress(call, first, late)
+    assert shown(fold(build)) == [(5, False), (3, False)]
+
+
+def test_a_result_that_comes_later_still_knows_its_call() -> None:
+    build = Builder()
+    call = build.append(calls=("a",))
+    build.compress(call)
+    late = build.append(answers="a")
+    chain = fold(build)
+    assert shown(chain) == [(2, False), (3, False)]
+    assert chain.place(late).call is chain.place(call)
+
+
+def test_a_compressed_call_is_not_asked_twice() -> None:
+    build = Builder()
+    old = build.append(calls=("a",))
+    build.compress(old, build.append(answers="a"))
+    new = build.append(calls=("a",))
+    result = build.append(answers="a")
+    chain = fold(build)
+    assert chain.place(result).call is chain.place(new)
+    assert chain.place(result).label == "a#2"
+
+
+def test_a_summary_of_a_summary() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(4)]
+    inner = build.compress(heads[1], heads[2])
+    outer = build.compress(heads[0], inner)
+    chain = fold(build)
+    assert shown(chain) == [(6, False), (4, False)]
+    assert [place.origin.id for place in chain.place(outer).everything_under] == [1, 5, 2, 3]
+    assert outermost(chain.place(heads[2])) is chain.place(outer)
+    assert [place.origin.id for place in summaries_of(chain.place(heads[2]))] == [5, 6]
+
+
+def test_a_summary_over_a_part_of_another_takes_all_of_it() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(4)]
+    build.compress(heads[1], heads[2])
+    outer = build.compress(heads[2], heads[3])
+    chain = fold(build)
+    assert shown(chain) == [(1, False), (6, False)]
+    assert [place.origin.id for place in chain.place(outer).everything_under] == [5, 2, 3, 4]
+
+
+def test_edits_and_marks_of_a_summary() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(3)]
+    summary = build.compress(heads[0], heads[1])
+    edit = build.edit(summary)
+    assert shown(fold(build)) == [(5, False), (3, False)]
+    build.mark(edit, SKIP)
+    chain = fold(build)
+    assert shown(chain) == [(3, False)]
+    assert [step.id for step in chain.versions(summary)] == [4, 5]
+    assert [step.id for step in chain.changes([edit])] == [5]
+
+
+def test_an_undone_summary_gives_its_sources_back() -> None:
+    build = Builder()
+    call = build.append(calls=("a",))
+    result = build.append(answers="a")
+    build.mark(result, SKIP)
+    build.void(build.compress(call, result))
+    assert shown(fold(build)) == [(1, False), (2, True)]
+
+
+def test_what_was_done_to_an_undone_summary_has_no_effect() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(2)]
+    summary = build.compress(heads[0])
+    edit = build.edit(summary)
+    build.mark(edit, SKIP)
+    build.mark(summary, PINNED)
+    build.void(summary)
+    chain = fold(build)
+    assert shown(chain) == [(1, False), (2, False)]
+    assert {place.priority for place in chain.places} == {NORMAL}
+    for gone in (summary, edit):
+        with pytest.raises(EditError, match="not in the history at this point"):
+            chain.place(gone)
+
+
+def test_an_undone_undo_brings_a_summary_back_with_its_edits() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(2)]
+    summary = build.compress(heads[0], heads[1])
+    build.edit(summary)
+    undo = build.void(summary)
+    assert shown(fold(build)) == [(1, False), (2, False)]
+    build.void(undo)
+    assert shown(fold(build)) == [(4, False)]
+
+
+def test_another_selection_after_an_undo() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(3)]
+    undo = build.void(build.compress(heads[0], heads[1]))
+    other = build.compress(heads[1], heads[2])
+    assert shown(fold(build)) == [(1, False), (6, False)]
+    with pytest.raises(EditError, match="must be undone before"):
+        fold(build).changes([undo])
+    build.void(other)
+    assert [step.id for step in fold(build).changes([undo])] == [undo.id]
+
+
+def test_an_undo_of_a_message_takes_the_summaries_over_it_along() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(3)]
+    edit = build.edit(heads[0])
+    inner = build.compress(edit)
+    outer = build.compress(inner, heads[1])
+    chain = fold(build)
+    assert {step.id for step in chain.changes([heads[0]])} == {edit.id, inner.id, outer.id}
+    assert [step.id for step in chain.changes([heads[1]])] == [outer.id]
+    assert [step.id for step in chain.changes([outer])] == [outer.id]
+    assert {step.id for step in chain.changes([outer, inner])} == {inner.id, outer.id}
+    with pytest.raises(EditError, match="must be undone before"):
+        chain.changes([inner])
+    with pytest.raises(EditError, match="never changed"):
+        chain.changes([heads[2]])
+
+
+def test_a_summary_changes_no_tools() -> None:
+    build = Builder()
+    first, _ = build.append(tools=A), build.append(tools=B)
+    build.compress(first, tools=A)
+    chain = fold(build)
+    assert chain.toolset == B
+    assert chain.toolset_at(Head(3, build.steps[2].hash)) == A
+
+
+def test_results_behind_summaries_can_be_asked_for() -> None:
+    build = Builder()
+    ask = build.append()
+    call, result = build.append(calls=("a",)), build.append(answers="a")
+    build.compress(ask)
+    assert not fold(build).is_lazy
+    build.compress(call, result)
+    assert fold(build).is_lazy
+
+
+@st.composite
+def chains_with_summaries(draw: st.DrawFn) -> Builder:
+    """Random messages, edits, marks, summaries of neighbours and undone changes, as the facade
+    would write them."""
+    build = Builder()
+    for _ in range(draw(st.integers(1, 18))):
+        kind = draw(st.sampled_from(["say", "say", "edit", "mark", "compress", "undo"]))
+        visible = [head(place.shown) for place in fold(build).places if not place.is_hidden]
+        done = [head(step) for step in build.steps if step.operation != "append"]
+        if kind == "edit" and visible:
+            build.edit(draw(st.sampled_from(visible)))
+        elif kind == "mark" and visible:
+            build.mark(draw(st.sampled_from(visible)), draw(st.sampled_from(Priority)))
+        elif kind == "compress" and visible:
+            start = draw(st.integers(0, len(visible) - 1))
+            build.compress(*visible[start : start + draw(st.integers(1, 3))])
+        elif kind == "undo" and done:
+            with suppress(EditError):
+                build.void(*map(head, fold(build).changes([draw(st.sampled_from(done))])))
+        else:
+            build.append()
+    return build
+
+
+class Stand(NamedTuple):
+    """A place of the plain list: by which steps it is named, and which of them can be shown."""
+
+    names: set[int]
+    versions: list[int]
+
+
+def plain_places(build: Builder) -> list[int]:
+    """Which steps are shown, by a list in which each summary takes the place of its sources."""
+    void, stands, skipped = undone_steps(build), list[Stand](), dict[int, bool]()
+    for step in build.steps:
+        targets = {link.target_id for link in step.links}
+        found = [stand for stand in stands if stand.names & targets]
+        if step.operation == "edit" and found:
+            found[0].names.add(step.id)
+        if step.id in void:
+            continue
+        if step.operation == "append":
+            stands.append(Stand({step.id}, [step.id]))
+        elif step.operation == "edit" and found:
+            found[0].versions.append(step.id)
+        elif step.operation == "compress" and found:
+            stands.insert(stands.index(found[0]), Stand({step.id}, [step.id]))
+            stands = [stand for stand in stands if stand not in found]
+        elif found:
+            skipped[found[0].versions[0]] = step.links[0].value == SKIP
+    return [stand.versions[-1] for stand in stands if not skipped.get(stand.versions[0])]
+
+
+@settings(max_examples=150)
+@given(chains_with_summaries(), st.data())
+def test_what_is_shown_with_summaries_is_the_plain_list(
+    build: Builder, data: st.DataObject
+) -> None:
+    chain, position = Chain(), 0
+    while position < len(build.steps):
+        size = data.draw(st.integers(1, 4))
+        chain.extend(build.steps[position : position + size])
+        assert chain.places
+        position += size
+    assert [step for step, _ in shown(chain)] == plain_places(build)

@@ -62,7 +62,7 @@ def run(*args: str, **options: Any) -> subprocess.CompletedProcess[str]:
 
 def invoke(*args: str, stdin: str | bytes | None = None, **env: str) -> Result:
     """`tract` in this process."""
-    unset = dict.fromkeys(("TRACT_DB", "TRACT_DIALOG", "NO_COLOR"), None)
+    unset = dict.fromkeys(("TRACT_DB", "TRACT_DIALOG", "TRACT_MODEL", "NO_COLOR"), None)
     return CliRunner().invoke(cli, args, input=stdin, env=unset | env, prog_name="tract")
 
 
@@ -175,6 +175,15 @@ tract compile --load-results none --keep-recent 1
 tract reshape summary call_1 call_3 --text 'Two files raise.' -m 'less'
 tract log -n 3
 tract show 55
+tract compress --tools --dry-run
+tract compress --from 45 --content 'Greps found two files.'
+tract compress
+tract log -n 8
+tract show
+tract show 45
+tract results
+tract restore HEAD
+tract summarize call_3
 tract fsck
 """
 

@@ -180,7 +180,7 @@ def test_an_undo_voids_each_change() -> None:
     first = build.append()
     build.edit(first)
     build.mark(first, "skip")
-    draft = undone(Chain(build.steps).changes(first), About("why"))
+    draft = undone(Chain(build.steps).changes([first]), About("why"))
     assert [(link.kind, link.target_id) for link in draft.links] == [("void", 2), ("void", 3)]
     assert (draft.operation, draft.note, draft.payload) == ("mark", "why", None)
 

@@ -7,11 +7,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.strategies import anthropic_messages, histories, openai_messages, tidy_histories
 from tract import Message, Priority, Text, ToolCall, Tract
+from tract.llm import ScriptedLLM
 from tract.recording import atoms
 from tract.shape import NO_RESULT, SKIPPED
 
@@ -231,9 +233,13 @@ def test_after_recording_the_view_is_what_was_given(
     first: list[Message], second: list[Message]
 ) -> None:
     """Without system texts, which may be kept elsewhere, and blank ones, which one provider is
-    never sent."""
+    never sent. All results are of one tool: two that differ only in that are the same."""
     first, second = (
-        [m for m in h if m.role == "tool" or (m.role != "system" and atoms(m))]
+        [
+            replace(m, name="grep") if m.role == "tool" else m
+            for m in h
+            if m.role == "tool" or (m.role != "system" and atoms(m))
+        ]
         for h in (first, second)
     )
     with Tract.open() as t, Tract.open() as fresh:
@@ -413,3 +419,163 @@ def test_a_turn_that_still_waits_is_compared_too() -> None:
         t.tool_result("a", "grep", "x")
         t.record([Message("user", "other")])
         assert t.current_branch == "main-2"
+
+
+# After compressing
+
+PROVIDERS = ["to_openai", "to_anthropic"]
+LONGER = [
+    *HISTORY,
+    Message("user", "once more"),
+    Message("assistant", (Text("ok again"), ToolCall("b", "run", {"x": 2}))),
+    Message("tool", "another result", "b", "run"),
+    Message("assistant", "done again"),
+]
+
+
+def given_on(sent: Any, text: str) -> Any:
+    """What was sent, and then something more that was said."""
+    more = {"role": "user", "content": text}
+    if isinstance(sent, dict):
+        return {**sent, "messages": [*sent["messages"], more]}
+    return [*sent, more]
+
+
+def goes_on(t: Tract, sent: Any) -> None:
+    """The given history is known, and what is new in it is added to this branch."""
+    assert t.record(sent) == []
+    before = t.compile().commit_hashes
+    assert [info.preview for info in t.record(given_on(sent, "new"))] == ["new"]
+    assert t.compile().commit_hashes[:-1] == before
+    assert t.record(given_on(sent, "new")) == []
+    assert list(t.branches()) == ["main"]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize(("start", "end"), [(0, 4), (1, 3), (3, 5), (4, 8), (0, 8)])
+def test_who_has_the_originals_goes_on_after_a_compression(
+    provider: str, start: int, end: int
+) -> None:
+    with Tract.open() as t:
+        commits = t.record(LONGER)
+        sent = getattr(t.compile(), provider)()
+        t.compress(commits[start:end], content="in short")
+        goes_on(t, sent)
+        assert t.compile().messages[start].text.endswith("in short")
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize(("start", "end"), [(0, 1), (0, 4), (1, 3), (3, 5), (4, 8), (0, 8)])
+def test_who_has_the_summary_goes_on(provider: str, start: int, end: int) -> None:
+    with Tract.open() as t:
+        commits = t.record(LONGER)
+        t.compress(commits[start:end], content="in short")
+        goes_on(t, getattr(t.compile(), provider)())
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_who_has_one_of_two_summaries_goes_on(provider: str) -> None:
+    with Tract.open() as t:
+        commits = t.record(LONGER)
+        t.compress(commits[1:3], content="the first")
+        sent = getattr(t.compile(), provider)()
+        t.compress(commits[5:7], content="the second")
+        goes_on(t, sent)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("known", ["originals", "inner", "outer"])
+def test_who_has_any_of_nested_summaries_goes_on(provider: str, known: str) -> None:
+    with Tract.open() as t:
+        commits = t.record(LONGER)
+        sent = {"originals": getattr(t.compile(), provider)()}
+        inner = t.compress(commits[1:3], content="the inner one").summaries
+        sent["inner"] = getattr(t.compile(), provider)()
+        t.compress([commits[0], *inner, commits[3]], content="the outer one")
+        sent["outer"] = getattr(t.compile(), provider)()
+        goes_on(t, sent[known])
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_who_has_the_summary_goes_on_after_its_edit(provider: str) -> None:
+    with Tract.open() as t:
+        commits = t.record(LONGER)
+        (summary,) = t.compress(commits[:4], content="in short").summaries
+        sent = getattr(t.compile(), provider)()
+        t.user("in other words", edit=summary)
+        goes_on(t, sent)
+        goes_on(t, getattr(t.compile(), provider)())
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_who_has_the_originals_goes_on_after_an_undo(provider: str) -> None:
+    with Tract.open() as t:
+        commits = t.record(LONGER)
+        sent = getattr(t.compile(), provider)()
+        t.restore(*t.compress(commits[:4], content="in short").summaries)
+        goes_on(t, sent)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_late_results_and_a_summary(provider: str) -> None:
+    with Tract.open() as t:
+        t.user("go")
+        call = t.assistant("", tool_calls=[ToolCall("a", "run", {}), ToolCall("b", "run", {})])
+        first = t.tool_result("b", "run", "b says")
+        t.user("wait")
+        late = t.tool_result("a", "run", "a says")
+        sent = getattr(t.compile(), provider)()
+        t.compress([call, first, late], content="both said it")
+        goes_on(t, sent)
+        goes_on(t, getattr(t.compile(), provider)())
+
+
+@pytest.mark.parametrize("at", [0, 2, 5])
+def test_another_history_is_a_difference_after_a_compression_too(at: int) -> None:
+    with Tract.open() as t:
+        commits = t.record(LONGER)
+        t.compress(commits[1:4], content="in short")
+        changed = replace(LONGER[at], content="something else")
+        given = [*LONGER[:at], changed, *LONGER[at + 1 :]]
+        t.record(given)
+        assert t.current_branch == "main-2"
+        assert t.compile().messages == given
+
+
+def test_a_request_that_forgets_what_the_summary_stands_for_is_a_difference() -> None:
+    with Tract.open() as t:
+        commits = t.record(LONGER)
+        t.compress(commits[1:3], content="in short")
+        t.record([LONGER[0], *LONGER[3:]])
+        assert t.current_branch == "main-2"
+
+
+@settings(max_examples=40)
+@given(tidy_histories(), st.data())
+def test_any_history_is_known_before_and_after_a_compression(
+    history: list[Message], data: st.DataObject
+) -> None:
+    with Tract.open() as t:
+        t.record(history)
+        provider = data.draw(st.sampled_from(PROVIDERS))
+        before = getattr(t.compile(), provider)()
+        units = [turn.all_hashes for turn in t.find_tool_turns()]
+        grouped = {commit for unit in units for commit in unit}
+        units += [[commit] for commit in t.compile().commit_hashes if commit not in grouped]
+        chosen = data.draw(st.lists(st.sampled_from(units), min_size=1, unique_by=tuple))
+        t.llm = ScriptedLLM([f"in short {number}" for number in range(len(history))])
+        t.compress([commit for unit in chosen for commit in unit])
+        after = getattr(t.compile(), provider)()
+        goes_on(t, before)
+        assert t.record(after) == []
+        assert t.current_branch == "main"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_summary_behind_an_open_call_is_known(provider: str) -> None:
+    with Tract.open() as t:
+        t.user("go")
+        t.assistant("", tool_calls=[ToolCall("a", "run", {})])
+        t.compress([t.user("never mind")], content="in short")
+        t.assistant("ok")
+        goes_on(t, getattr(t.compile(), provider)())

@@ -1,45 +1,44 @@
-"""The facade from the outside, on both databases."""
+"""Compressing from the outside, with a scripted model and with given summaries. On both databases
+where something is stored; refusals need none."""
 
 from __future__ import annotations
 
-import itertools
-import json
-import subprocess
-import sys
-import threading
-import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
 
-from tests.toolkit import tool
-from tests.wire_rules import anthropic_problems, openai_problems
+from tests.toolkit import claude_tool, in_the_end, names, tool
+from tests.wire_rules import anthropic_problems, openai_problems, responses_problems
 from tract import (
-    ROOT,
-    AmbiguousPrefixError,
-    BranchNotFoundError,
     CommitInfo,
     CommitNotFoundError,
-    CommitOperation,
+    CompressError,
     ConflictError,
-    DialogNotFoundError,
     EditError,
     InputError,
+    LLMAnswerError,
+    LLMCallError,
     Message,
-    NotFoundError,
-    NotJsonError,
+    NoLLMError,
     Priority,
-    RoleError,
-    Text,
     ToolCall,
     Tract,
-    TractError,
 )
+from tract.llm import ScriptedLLM
 from tract.shape import NO_RESULT, SKIPPED
+from tract.summarize import (
+    CONVERSATION_SUMMARIZE_SYSTEM,
+    DEFAULT_SUMMARIZE_SYSTEM,
+    TOOL_SUMMARIZE_SYSTEM,
+)
 
-UNKNOWN = "ab" * 32
+PINNED, SKIP, NORMAL = Priority.PINNED, Priority.SKIP, Priority.NORMAL
+LISTING = "".join(f"src/mod{n}.py: 12 lines\n" for n in range(300))
 
 
 @pytest.fixture
@@ -48,812 +47,1198 @@ def t(db: str) -> Iterator[Tract]:
         yield opened
 
 
-def shown(t: Tract, at: Any = None) -> list[Any]:
-    return [message.content for message in t.compile(at=at).messages]
+@pytest.fixture
+def quick() -> Iterator[Tract]:
+    """In memory, for what never reaches the database."""
+    with Tract.open() as opened:
+        yield opened
 
 
-# Opening
+def turn(t: Tract, *ids: str, name: str = "ls", content: Any = "src") -> list[CommitInfo]:
+    """Calls in one message, and their results."""
+    call = t.assistant("", tool_calls=[ToolCall(call_id, name, {}) for call_id in ids])
+    return [call, *(t.tool_result(call_id, name, content) for call_id in ids)]
 
 
-def test_a_new_dialog_has_no_commit(t: Tract) -> None:
-    assert (t.head, list(t.log()), t.compile().messages) == (None, [], [])
-    assert (t.branches(), t.current_branch) == ({"main": None}, "main")
+def four(t: Tract) -> list[CommitInfo]:
+    """An instruction and three messages."""
+    said = [t.system("be brief"), t.user("one"), t.assistant("two"), t.user("three")]
+    assert texts(t) == ["be brief", "one", "two", "three"]
+    return said
 
 
-def test_what_was_written_is_there_after_reopening(db: str) -> None:
-    with Tract.open(db) as t:
-        info = t.user("hello", metadata={"k": 1}, message="why", generation_config={"m": 1})
-    with Tract.open(db, create=False) as t:
-        assert t.get_commit(info) == info
-        assert t.head == info.commit_hash
-        assert shown(t) == ["hello"]
+def texts(t: Tract, **view: Any) -> list[str]:
+    """What is shown, of a summary just the text."""
+    shown = [message.text for message in t.compile(**view).messages]
+    return [text.partition("]\n")[2] if text.startswith("[Summary") else text for text in shown]
 
 
-def test_dialogs_share_a_database_and_nothing_else(db: str) -> None:
-    with Tract.open(db, dialog="one") as one, Tract.open(db, dialog="two") as two:
-        info = one.user("x")
-        assert two.user("x").commit_hash == info.commit_hash
-        one.user("only in one")
-        assert (shown(one), shown(two)) == (["x", "only in one"], ["x"])
-        with pytest.raises(CommitNotFoundError, match=str(one.head)):
-            two.get_commit(str(one.head))
-        assert sorted(dialog.dialog for dialog in one.dialogs()) == ["one", "two"]
+def hashes(commits: list[CommitInfo]) -> list[str]:
+    return [commit.commit_hash for commit in commits]
 
 
-def test_without_create_nothing_is_made(db: str) -> None:
-    Tract.open(db).close()
-    with pytest.raises(DialogNotFoundError, match="nobody"):
-        Tract.open(db, dialog="nobody", create=False)
+def asked(llm: ScriptedLLM, number: int = -1) -> tuple[str, str]:
+    """The prompt and the request that the model got."""
+    prompt, request = llm.requests[number].messages
+    return prompt.text, request.text
 
 
-def test_bad_names_are_refused(t: Tract) -> None:
-    names: list[Any] = ["", "a\nb", "x" * 201, None, 5]
-    for name in names:
-        with pytest.raises(InputError, match="name"):
-            t.branch(name)
-        with pytest.raises(InputError, match="name"):
-            Tract.open(dialog=name)
-
-
-def test_other_names_are_fine(t: Tract) -> None:
-    t.user("x")
-    for name in ("é", "a/b", "with space", "日本", "'; DROP TABLE commits; --"):
-        t.branch(name)
-        t.checkout(name)
-        assert t.current_branch == name
-        assert t.branches()[name] == t.head
-
-
-def test_an_unknown_durability_is_refused() -> None:
-    with pytest.raises(InputError, match="sometimes"):
-        Tract.open(durability="sometimes")
-
-
-# Writing
-
-
-def test_the_chain_of_commits(t: Tract) -> None:
-    first, second = t.user("a"), t.assistant("b")
-    assert (first.parent_hash, second.parent_hash) == (None, first.commit_hash)
-    assert t.head == second.commit_hash
-    assert first.operation == CommitOperation.APPEND
-    assert (first.role, first.preview, first.byte_size) == ("user", "a", 3)
-    assert first.created_at is not None
-    assert first.created_at.tzinfo is not None
-
-
-def test_equal_histories_have_equal_hashes_and_other_remarks_do_not() -> None:
-    with Tract.open() as one, Tract.open() as two:
-        assert one.user("a").commit_hash == two.user("a").commit_hash
-        assert one.user("b", usage={"n": 1}).commit_hash == two.user("b").commit_hash
-        remarks: list[dict[str, Any]] = [
-            {"message": "m"},
-            {"metadata": {}},
-            {"metadata": {"k": 1}},
-            {"generation_config": {"k": 1}},
-        ]
-        for options in remarks:
-            plain, remarked = one.user("c"), two.user("c", **options)
-            assert plain.commit_hash != remarked.commit_hash
-            assert plain.content_hash == remarked.content_hash
-
-
-def test_any_text_comes_back_as_a_text(t: Tract) -> None:
-    for text in ("", "x", "é\x00\udfff\ud800\U0001f600", " \n\t", "[1]", '{"a": 1}', "null"):
-        for info in (
-            t.system(text),
-            t.user(text),
-            t.assistant(text),
-            t.assistant(text, tool_calls=[ToolCall("a", "f")]),
-            t.tool_result("a", "f", text),
-            t.commit({"role": "user", "content": text}),
-        ):
-            content = t.get_content(info)
-            assert (type(content), content) == (str, text)
-
-
-def test_any_json_of_a_tool_comes_back(t: Tract) -> None:
-    contents: list[Any] = [None, 0, 1.0, True, [], {}, [1, "a", None], {"b": 1, "a": {"c": []}}]
-    for content in contents:
-        info = t.tool_result("a", "f", content)
-        assert json.dumps(t.get_content(info)) == json.dumps(content)
-        assert json.dumps(t.compile().messages[-1].content) == json.dumps(content)
-
-
-def test_names_and_remarks_may_hold_any_text(t: Tract) -> None:
-    odd = "\x00é\ud800"
-    info = t.tool_result(odd, odd, "x", message=odd, metadata={odd: odd})
-    again = t.get_commit(info)
-    assert (again.tool_call_id, again.name, again.message) == (odd, odd, odd)
-    assert again.metadata[odd] == odd
-    assert again == info
-
-
-def test_metadata_shows_whom_a_result_answers_and_what_was_called(t: Tract) -> None:
-    call = t.assistant("", tool_calls=[ToolCall("a", "f", {"x": 1})], metadata={"mine": 1})
-    result = t.tool_result("a", "f", "y")
-    assert call.metadata == {"tool_calls": [{"id": "a", "name": "f"}], "mine": 1}
-    assert result.metadata == {"tool_call_id": "a", "name": "f"}
-    assert (result.tool_call_id, result.name) == ("a", "f")
-
-
-def test_nothing_that_was_given_is_kept_by_reference(t: Tract) -> None:
-    content: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": "x"}], "k": [1]}
-    result: list[Any] = [{"a": 1}]
-    metadata: dict[str, Any] = {"k": [1]}
-    arguments: dict[str, Any] = {"q": 1}
-    t.commit(content, metadata=metadata, generation_config=metadata)
-    info = t.assistant("x", tool_calls=[ToolCall("a", "f", arguments)])
-    t.tool_result("a", "f", result)
-    before = json.dumps([t.compile().to_openai(), t.compile().to_anthropic()])
-    content["content"].append(1)
-    content["k"].append(2)
-    result[0]["a"] = 2
-    metadata["k"].append(2)
-    arguments["q"] = 2
-    assert json.dumps([t.compile().to_openai(), t.compile().to_anthropic()]) == before
-    assert t.compile().generation_configs[0] == {"k": [1]}
-    (call,) = t.get_message(info).tool_calls
-    assert call.arguments == {"q": 1}
-
-
-def test_what_is_returned_can_be_changed_without_harm(t: Tract) -> None:
-    info = t.tool_result("a", "f", {"k": [1]}, metadata={"m": [1]})
-    t.get_content(info)["k"].append(2)
-    info.metadata["m"].append(2)
-    assert t.get_content(info) == {"k": [1]}
-    assert t.get_commit(info.commit_hash).metadata["m"] == [1]
-    assert t.compile().messages[0].content == {"k": [1]}
-
-
-# Naming commits
-
-
-def test_a_commit_by_info_hash_and_prefix(t: Tract) -> None:
-    info = t.user("x")
-    digest = info.commit_hash
-    for name in (info, digest, digest[:8], digest.upper(), digest[:1]):
-        assert t.get_commit(name) == info
-        assert t.get_content(name) == "x"
-        assert shown(t, at=name) == ["x"]
-
-
-def every_way_to_name(t: Tract) -> dict[str, Callable[[Any], object]]:
-    return {
-        "get_commit": t.get_commit,
-        "get_content": t.get_content,
-        "compile": lambda name: t.compile(at=name),
-        "edit": lambda name: t.user("y", edit=name),
-        "response_to": lambda name: t.commit(
-            {"role": "user", "content": "y"}, operation="edit", response_to=name
-        ),
-        "annotate": lambda name: t.annotate(name, "skip"),
-        "restore": t.restore,
-        "parent": lambda name: t.user("y", parent=name),
-        "checkout": t.checkout,
-        "branch": lambda name: t.branch("b", at=name),
-        "edit_history": t.edit_history,
-        "forget": t.forget,
-    }
-
-
-def test_an_unknown_hash_is_said(t: Tract) -> None:
-    t.user("before")
-    for way, use in every_way_to_name(t).items():
-        for name in (UNKNOWN, "abcd", "not a hash", "x" * 100, "\x00"):
-            with pytest.raises(NotFoundError) as error:
-                use(name)
-            assert ascii(name)[1:-1][:40] in ascii(str(error.value)), way
-    assert_untouched(t)
-
-
-def test_a_commit_of_an_empty_dialog_is_unknown(t: Tract) -> None:
-    for use in every_way_to_name(t).values():
-        with pytest.raises(NotFoundError, match=UNKNOWN):
-            use(UNKNOWN)
-    assert t.user("usable").parent_hash is None
-
-
-def test_an_ambiguous_prefix_is_said(t: Tract) -> None:
-    prefix = ambiguous_prefix(t)
-    before = t.head
-    for use in every_way_to_name(t).values():
-        with pytest.raises(AmbiguousPrefixError, match=prefix):
-            use(prefix)
-    assert (t.head, t.current_branch, list(t.branches())) == (before, "main", ["main"])
-
-
-def ambiguous_prefix(t: Tract) -> str:
-    seen: set[str] = set()
-    for number in itertools.count():
-        prefix = t.user(f"{number}").commit_hash[:1]
-        if prefix in seen:
-            return prefix
-        seen.add(prefix)
-    raise AssertionError
-
-
-def test_what_is_no_name_is_refused(t: Tract) -> None:
-    t.user("before")
-    names: list[Any] = [5, b"ab", ["ab"], 1.5, None]
-    for way, use in every_way_to_name(t).items():
-        for name in names if way not in ("compile", "edit", "parent", "branch") else names[:-1]:
-            with pytest.raises(InputError):
-                use(name)
-    assert_untouched(t)
-
-
-def assert_untouched(t: Tract) -> None:
-    """Only what was there before is there, and writing works."""
-    assert shown(t) == ["before"]
-    assert list(t.branches()) == ["main"]
-    assert t.current_branch == "main"
-    assert t.fsck().ok
-    t.user("after")
-    assert shown(t) == ["before", "after"]
-
-
-# Bad input
-
-
-BAD_INPUT: list[tuple[type[TractError], str, Callable[[Any], object]]] = [
-    (RoleError, "robot", lambda t: t.commit({"role": "robot", "content": "x"})),
-    (RoleError, "robot", lambda t: t.commit(Message("robot", "x"))),
-    (RoleError, "assistant", lambda t: t.assistant("x", edit=t.head)),
-    (NotJsonError, "nan", lambda t: t.tool_result("a", "f", float("nan"))),
-    (NotJsonError, "200", lambda t: t.tool_result("a", "f", deep(201))),
-    (NotJsonError, "200", lambda t: t.user("x", metadata={"a": deep(100_000)})),
-    (InputError, "int", lambda t: t.user(5)),
-    (InputError, "NoneType", lambda t: t.user(None)),
-    (InputError, "bytes", lambda t: t.commit(b"x")),
-    (InputError, "list", lambda t: t.commit(["x"])),
-    (InputError, "int", lambda t: t.user("x", message=5)),
-    (InputError, "str", lambda t: t.user("x", metadata="y")),
-    (InputError, "compress", lambda t: t.commit({}, operation="compress")),
-    (InputError, "loud", lambda t: t.annotate(t.head, "loud")),
-    (EditError, "edit", lambda t: t.commit({"role": "user", "content": "x"}, operation="edit")),
-    (EditError, "never changed", lambda t: t.restore(t.head)),
-    (ConflictError, "main", lambda t: t.branch("main")),
-    (ConflictError, "main", lambda t: t.delete_branch("main")),
-    (BranchNotFoundError, "nowhere", lambda t: t.delete_branch("nowhere")),
-    (InputError, "int", lambda t: t.record([5])),
-    (InputError, "int", lambda t: t.record(5)),
-]
-
-
-def test_bad_input_is_one_typed_error_with_the_fact(t: Tract) -> None:
-    t.user("before")
-    for error, fact, attempt in BAD_INPUT:
-        with pytest.raises(error, match=f"(?i){fact}"):
-            attempt(t)
-    assert_untouched(t)
-
-
-def deep(depth: int) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-def test_a_closed_instance_says_so(db: str) -> None:
-    t = Tract.open(db)
-    t.user("x")
-    t.close()
-    t.close()
-    try:
-        with pytest.raises(TractError, match="closed"):
-            t.user("y")
-    finally:
-        t.close()
-
-
-# Edits
-
-
-def test_edits_stand_where_the_original_stood(t: Tract) -> None:
-    first, second = t.user("1"), t.user("2")
-    edit = t.user("1b", edit=first)
-    again = t.user("1c", edit=edit)
-    other = t.user("1d", edit=first)
-    assert shown(t) == ["1d", "2"]
-    assert t.compile().commit_hashes == [other.commit_hash, second.commit_hash]
-    assert [info.replaces for info in (edit, again, other)] == [
-        (first.commit_hash,),
-        (edit.commit_hash,),
-        (again.commit_hash,),
-    ]
-    assert edit.operation == CommitOperation.EDIT
-    assert t.edit_history(again) == [first, edit, again, other]
-    assert t.get_content(first) == "1"
-
-
-def test_the_other_spelling_of_an_edit(t: Tract) -> None:
-    first = t.user("1")
-    content = {"content_type": "dialogue", "role": "user", "text": "1b"}
-    edit = t.commit(content, operation=CommitOperation.EDIT, response_to=first.commit_hash)
-    assert edit.operation == "edit"
-    assert shown(t) == ["1b"]
-    with pytest.raises(EditError, match="response_to"):
-        t.commit(content, response_to=first)
-
-
-def test_an_edited_answer_keeps_its_calls(t: Tract) -> None:
-    call = t.assistant("long", tool_calls=[ToolCall("a", "f", {"x": 1})])
-    t.tool_result("a", "f", "y")
-    t.assistant("short", edit=call)
-    assert shown(t)[0] == (Text("short"), ToolCall("a", "f", {"x": 1}))
-    t.assistant("other", tool_calls=[ToolCall("b", "g")], edit=call)
-    assert [c.id for c in t.compile().messages[0].tool_calls] == ["b"]
-    assert openai_problems(t.compile().to_openai()) == []
-
-
-def test_an_edited_result_inherits_what_it_is(t: Tract) -> None:
-    t.assistant("", tool_calls=[ToolCall("a", "f")])
-    result = t.tool_result("a", "f", "long", is_error=True)
-    edit = t.tool_result("a", None, "short", edit=result)
-    again = t.tool_result("a", "f", {"n": 1}, edit=edit)
-    for info in (edit, again):
-        assert (info.role, info.tool_call_id, info.name, info.is_error) == ("tool", "a", "f", True)
-    assert shown(t)[1] == {"n": 1}
-
-
-def test_a_result_cannot_be_edited_into_something_else(t: Tract) -> None:
-    t.assistant("", tool_calls=[ToolCall("a", "f"), ToolCall("b", "f")])
-    result = t.tool_result("a", "f", "x")
-    head = t.head
-    with pytest.raises(EditError, match=r"'a'.*'b'"):
-        t.tool_result("b", "f", "y", edit=result)
-    with pytest.raises(EditError, match=r"'f'.*'g'"):
-        t.tool_result("a", "g", "y", edit=result)
-    with pytest.raises(RoleError, match=r"tool.*user"):
-        t.user("y", edit=result)
-    several = [{"type": "tool_result", "tool_use_id": i, "content": "y"} for i in "ab"]
-    with pytest.raises(EditError, match="2"):
-        t.commit({"role": "user", "content": several}, edit=result)
-    assert t.head == head
-
-
-def test_a_mark_cannot_be_edited(t: Tract) -> None:
-    mark = t.annotate(t.user("x"), Priority.PINNED)
-    with pytest.raises(EditError, match=mark.commit_hash):
-        t.user("y", edit=mark)
-    with pytest.raises(InputError, match=mark.commit_hash):
-        t.get_content(mark)
-
-
-def test_a_commit_of_another_branch_cannot_be_edited(t: Tract) -> None:
-    t.user("1")
-    t.branch("side")
-    other = t.user("2")
-    t.checkout("side")
-    head = t.head
-    for attempt in (
-        lambda: t.user("y", edit=other),
-        lambda: t.annotate(other, "skip"),
-        lambda: t.restore(other),
-        lambda: t.edit_history(other),
-    ):
-        with pytest.raises(EditError, match=other.commit_hash):
-            attempt()
-    assert t.head == head
-
-
-# Marks and restore
-
-
-def test_skip_and_pin(t: Tract) -> None:
-    t.user("1")
-    call = t.assistant("look", tool_calls=[ToolCall("a", "f"), ToolCall("b", "f")])
-    one, two = t.tool_result("b", "f", "b"), t.tool_result("a", "f", "a")
-    t.annotate(one, Priority.SKIP)
-    assert shown(t)[2:] == [SKIPPED, "a"]
-    mark = t.annotate(call, "skip", message="noise")
-    assert shown(t) == ["1"]
-    assert (mark.operation, mark.message, mark.content_hash) == ("mark", "noise", None)
-    assert [(m.target, m.kind, m.value) for m in mark.marks] == [
-        (call.commit_hash, "priority", "skip")
-    ]
-    t.restore(mark)
-    t.annotate(two, Priority.PINNED)
-    with pytest.raises(EditError, match=two.commit_hash):
-        t.annotate(call, Priority.SKIP)
-    assert anthropic_problems(t.compile().to_anthropic()) == []
-
-
-def test_restore_undoes_one_change_or_all(t: Tract) -> None:
-    first = t.user("1")
-    edit = t.user("2", edit=first)
-    skip = t.annotate(first, "skip")
-    t.restore(skip)
-    assert shown(t) == ["2"]
-    undo = t.restore(edit)
-    assert shown(t) == ["1"]
-    t.restore(undo)
-    assert shown(t) == ["2"]
-    t.annotate(first, "skip")
-    t.restore(first)
-    assert shown(t) == ["1"]
-    with pytest.raises(EditError, match="never changed"):
-        t.restore(first)
-    with pytest.raises(EditError, match=edit.commit_hash):
-        t.restore(edit)
-
-
-def test_marks_act_downstream_only(t: Tract) -> None:
-    first = t.user("1")
-    t.branch("side")
-    second = t.user("2")
-    t.annotate(first, "skip")
-    assert shown(t) == ["2"]
-    assert shown(t, at=second) == ["1", "2"]
-    assert shown(t, at="side") == ["1"]
-
-
-# Retry
-
-
-def test_parent_makes_a_retry_safe(t: Tract) -> None:
-    first = t.user("1", parent=ROOT)
-    assert t.user("1", parent=ROOT) == first
-    second = t.user("2", parent=first)
-    assert t.user("2", parent=first.commit_hash[:12]) == second
-    assert t.user("1", parent="") == first
-    assert len(list(t.log())) == 2
-
-
-def test_another_child_is_a_conflict(t: Tract) -> None:
-    first = t.user("1", parent=ROOT)
-    second = t.user("2", parent=first)
-    for attempt in (
-        lambda: t.user("other", parent=first),
-        lambda: t.user("other", parent=ROOT),
-        lambda: t.user("2", parent=first, message="remark"),
-    ):
-        with pytest.raises(ConflictError, match=second.commit_hash):
-            attempt()
-    assert shown(t) == ["1", "2"]
-
-
-def test_a_retry_of_edits_and_of_several_results(t: Tract) -> None:
-    call = t.assistant("", tool_calls=[ToolCall("a", "f"), ToolCall("b", "f")])
-    content = [{"type": "tool_result", "tool_use_id": i, "content": i} for i in "ab"]
-    results: Any = {"role": "user", "content": content}
-    made = t.commit(results, parent=call)
-    assert t.commit(results, parent=call) == made
-    edit = t.tool_result("b", "f", "c", edit=made, parent=made)
-    assert t.tool_result("b", "f", "c", edit=made, parent=made) == edit
-    assert len(list(t.log())) == 4
-
-
-def test_a_commit_that_another_branch_has_already(t: Tract) -> None:
-    first = t.user("1")
-    t.branch("side")
-    second = t.user("2")
-    t.checkout("side")
-    again = t.user("2")
-    assert again == second
-    assert t.branches() == {"main": second.commit_hash, "side": second.commit_hash}
-    assert t.get_commit(second).parent_hash == first.commit_hash
-    assert t.fsck().commits == 2
-
-
-# Log
-
-
-def test_log_is_newest_first_and_complete(t: Tract) -> None:
-    with t.batch():
-        made = [t.user(f"{number}") for number in range(1100)]
-    assert list(t.log()) == made[::-1]
-
-
-def test_log_is_lazy_over_a_snapshot(t: Tract) -> None:
-    with t.batch():
-        made = [t.tool_result(f"{n}", "f", "long") for n in range(600)]
-    seen = []
-    for info in t.log():
-        seen.append(info)
-        if len(seen) % 100 == 0:
-            t.tool_result(info.tool_call_id or "", "f", "short", edit=info)
-    assert seen == made[::-1]
-    assert shown(t).count("short") == 6
-
-
-# Branches
-
-
-def test_branch_creates_and_checkout_goes_there(t: Tract) -> None:
-    first = t.user("1")
-    t.branch("side")
-    assert t.current_branch == "main"
-    t.user("2")
-    t.checkout("side")
-    assert (t.current_branch, t.head) == ("side", first.commit_hash)
-    t.user("3")
-    assert shown(t) == ["1", "3"]
-    assert shown(t, at="main") == ["1", "2"]
-    t.branch("early", at=first)
-    assert t.branches()["early"] == first.commit_hash
-
-
-def test_an_old_commit_is_read_only_until_a_branch_is_named(t: Tract) -> None:
-    first = t.user("1")
-    t.user("2")
-    t.checkout(first)
-    assert (t.current_branch, t.head, shown(t)) == (None, first.commit_hash, ["1"])
-    for attempt in (lambda: t.user("x"), lambda: t.annotate(first, "skip")):
-        with pytest.raises(ConflictError, match=first.commit_hash):
-            attempt()
-    t.branch("here")
-    assert t.current_branch == "here"
-    t.user("3")
-    assert shown(t) == ["1", "3"]
-    assert shown(t, at="main") == ["1", "2"]
-
-
-def test_where_one_was_is_remembered(db: str) -> None:
-    with Tract.open(db) as t:
-        first = t.user("1")
-        t.branch("side")
-        t.checkout("side")
-    with Tract.open(db) as t:
-        assert t.current_branch == "side"
-        t.checkout(first)
-    with Tract.open(db) as t:
-        assert (t.current_branch, t.head) == (None, first.commit_hash)
-
-
-def test_deleting_a_branch_leaves_the_commits(t: Tract) -> None:
-    t.user("1")
-    t.branch("side")
-    t.checkout("side")
-    info = t.user("2")
-    t.checkout("main")
-    t.delete_branch("side")
-    assert list(t.branches()) == ["main"]
-    assert t.get_content(info) == "2"
-    with pytest.raises(NotFoundError, match="side"):
-        t.checkout("side")
-
-
-def test_a_branch_that_somebody_else_deleted(db: str) -> None:
-    with Tract.open(db) as one, Tract.open(db) as other:
-        one.user("1")
-        other.user("2")
-        one.branch("side")
-        other.checkout("side")
-        one.checkout("main")
-        one.delete_branch("side")
-        with pytest.raises(BranchNotFoundError, match="side"):
-            other.user("3")
-        other.checkout("main")
-        other.user("3")
-        assert shown(other) == ["1", "2", "3"]
-
-
-# Batches
-
-
-def test_a_batch_is_all_or_nothing(t: Tract) -> None:
-    t.user("before")
-    with suppress(InputError), t.batch():
-        t.user("1")
-        t.branch("side")
-        t.checkout("side")
-        t.user(None)  # type: ignore[arg-type]
-    assert_untouched(t)
-
-
-def test_a_first_batch_that_fails_leaves_no_dialog(t: Tract) -> None:
-    with suppress(RuntimeError), t.batch():
-        t.user("1")
-        raise RuntimeError
-    assert (t.head, t.dialogs()) == (None, [])
-    assert t.user("2").parent_hash is None
-
-
-def test_batches_can_be_nested(t: Tract) -> None:
-    with t.batch():
-        t.user("1")
-        with t.batch():
-            t.user("2")
-            assert shown(t) == ["1", "2"]
-        with suppress(RuntimeError), t.batch():
-            t.user("lost")
-            assert shown(t) == ["1", "2", "lost"]
-            raise RuntimeError
-        assert shown(t) == ["1", "2"]
-        t.user("3")
-    assert shown(t) == ["1", "2", "3"]
-    assert t.fsck().ok
-
-
-def test_a_failing_commit_in_a_batch_can_be_caught(t: Tract) -> None:
-    with t.batch():
-        first = t.user("1")
-        with pytest.raises(RoleError):
-            t.assistant("x", edit=first)
-        with pytest.raises(ConflictError):
-            t.user("x", parent=ROOT)
-        t.user("2")
-    assert shown(t) == ["1", "2"]
-
-
-def test_a_batch_is_not_seen_by_others_before_it_ends(db: str) -> None:
-    with Tract.open(db) as one, Tract.open(db) as other:
-        one.user("1")
-        with one.batch():
-            one.user("2")
-            assert shown(other) == ["1"]
-        assert shown(other) == ["1", "2"]
-
-
-# Others
-
-
-def test_another_process_appends_in_between(db: str) -> None:
-    code = "import sys, tract; tract.Tract.open(sys.argv[1]).user(sys.argv[2])"
-    with Tract.open(db) as t:
-        first = t.user("1")
-        t.compile()
-        subprocess.run([sys.executable, "-c", code, db, "2"], check=True)
-        t.user("3")
-        assert shown(t) == ["1", "2", "3"]
-        with pytest.raises(ConflictError, match=str(t.head)):
-            t.user("4", parent=first)
-
-
-def test_record_on_both_databases(db: str) -> None:
-    history: list[Message | dict[str, Any]] = [
-        {"role": "user", "content": "go"},
-        Message("assistant", (ToolCall("a", "f", {"x": 1}),)),
-    ]
-    with Tract.open(db) as t:
-        assert len(t.record(history)) == 2
-        assert t.record(history) == []
-        assert len(t.record([*history, Message("tool", "y", "a")])) == 1
-        assert len(t.record([history[0], Message("user", "else")])) == 1
-        assert t.current_branch == "main-2"
-        with pytest.raises(InputError):
-            t.record([Message("user", "third"), {"role": "robot"}])
-        assert list(t.branches()) == ["main", "main-2"]
-    with Tract.open(db) as t:
-        assert t.current_branch == "main-2"
-
-
-def test_a_record_that_fails_leaves_no_branch(t: Tract) -> None:
-    t.record([Message("user", "1")])
-    with pytest.raises(InputError):
-        t.record([Message("user", "2"), Message("user", 5)])
-    assert (t.current_branch, list(t.branches())) == ("main", ["main"])
-
-
-def test_an_open_call_is_closed_in_the_dump_only(t: Tract) -> None:
-    t.user("x", tools=[tool("f")])
-    t.assistant("", tool_calls=[ToolCall("a", "f")])
+def problems(t: Tract) -> list[str]:
     context = t.compile()
-    assert len(context.messages) == 2
-    assert NO_RESULT in json.dumps(context.to_openai())
-    assert context.notes == ["call 'a' of f has no result"]
-    t.tool_result("a", "f", "y")
-    assert NO_RESULT not in json.dumps(t.compile().to_openai())
-    assert t.compile().notes == []
+    return [
+        *openai_problems(context.to_openai()),
+        *anthropic_problems(context.to_anthropic_params()),
+        *responses_problems(context.to_responses()),
+    ]
 
 
-def test_infos_are_plain_values(t: Tract) -> None:
-    info = t.user("x")
-    assert isinstance(info, CommitInfo)
-    assert info == t.get_commit(info) == next(t.log())
-    with pytest.raises(AttributeError):
-        info.role = "system"  # type: ignore[misc]
+def sent(t: Tract) -> list[Any]:
+    context = t.compile()
+    return [context.to_openai(), context.to_anthropic(), context.to_responses()]
 
 
-def test_looking_at_commits_loads_no_content(t: Tract) -> None:
-    """A forgotten content cannot be loaded, and nothing here asks for it."""
-    info = t.tool_result("a", "f", "x" * 10_000)
-    forgotten = t.forget(info)
-    assert next(t.log()) == t.get_commit(info) == forgotten
-    assert (forgotten.byte_size, forgotten.commit_hash) == (info.byte_size, info.commit_hash)
+# What is chosen
 
 
-def test_the_model_given_at_opening_is_kept() -> None:
-    llm = object()
-    with Tract.open(llm=llm) as t:
-        assert t.llm is llm
+def test_a_summary_stands_where_the_messages_stood(t: Tract, db: str) -> None:
+    said = four(t)
+    result = t.compress(said[1:3], content="one and two")
+    assert texts(t) == ["be brief", "one and two", "three"]
+    message = t.compile().messages[1]
+    assert message == Message("user", "[Summary of 2 earlier messages]\none and two")
+    (summary,) = result.summaries
+    assert (summary.operation, summary.role) == ("compress", "user")
+    assert summary.replaces == tuple(result.sources) == tuple(hashes(said[1:3]))
+    assert summary.metadata == {"summary": {"made_by": "given"}}
+    assert (result.made_by, result.preserved) == ("given", [])
+    assert t.head == summary.commit_hash
+    with Tract.open(db) as other:
+        assert sent(other) == sent(t)
+        assert other.fsck().ok
 
 
-def test_recorders_at_the_same_moment_record_a_history_once(db: str) -> None:
-    history = [{"role": "user", "content": f"message {n}"} for n in range(5)]
-
-    def record() -> None:
-        with Tract.open(db) as t:
-            for size in range(1, 6):
-                t.record(history[:size])
-
-    threads = [threading.Thread(target=record) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    with Tract.open(db) as t:
-        assert list(t.branches()) == ["main"]
-        assert [m.content for m in t.compile().messages] == [m["content"] for m in history]
+def test_tokens_before_and_after(t: Tract) -> None:
+    said = [t.user("word " * 100), t.assistant("word " * 100), t.user("next")]
+    before = t.compile().token_count
+    result = t.compress(said[:2], content="words")
+    assert result.tokens_before == said[0].token_count + said[1].token_count
+    assert result.tokens_after == result.summaries[0].token_count
+    assert result.ratio == result.tokens_after / result.tokens_before < 0.2
+    saved = result.tokens_before - result.tokens_after
+    assert t.compile().token_count == before - saved
 
 
-def test_a_dialog_that_was_made_again_is_read_again(db: str) -> None:
-    with Tract.open(db) as t, Tract.open(db) as admin:
-        t.user("hello")
-        large = "x" * 10_000
-        t.user(large)
+def test_nothing_else_is_dropped_and_more_can_be_said(t: Tract) -> None:
+    said = [t.user(f"{number}") for number in range(10)]
+    t.compress(said[2:4], content="2 and 3")
+    t.user("10")
+    assert texts(t) == ["0", "1", "2 and 3", *map(str, range(4, 11))]
+
+
+def test_the_order_of_the_list_does_not_matter(quick: Tract) -> None:
+    said = four(quick)
+    result = quick.compress([said[3], said[1], said[2], said[1]], content="all")
+    assert result.sources == hashes(said[1:])
+    assert texts(quick) == ["be brief", "all"]
+
+
+@pytest.mark.parametrize("named", ["original", "edit", "prefix"])
+def test_edits_are_read_as_edited(t: Tract, named: str) -> None:
+    old = t.user("the first version")
+    new = t.user("the second version", edit=old)
+    t.user("next")
+    t.llm = llm = ScriptedLLM(["in short"])
+    commit: Any = {"original": old, "edit": new, "prefix": old.commit_hash[:12]}[named]
+    result = t.compress([commit])
+    assert result.sources == [new.commit_hash]
+    assert "the second version" in asked(llm)[1]
+    assert "the first version" not in asked(llm)[1]
+    assert texts(t) == ["in short", "next"]
+    t.restore(*result.summaries)
+    assert texts(t) == ["the second version", "next"]
+
+
+def test_an_instruction_that_is_listed_is_compressed(quick: Tract) -> None:
+    said = four(quick)
+    quick.compress(said[:2], content="be brief, one")
+    assert texts(quick) == ["be brief, one", "two", "three"]
+
+
+def test_what_is_skipped_is_not_in_the_view(quick: Tract) -> None:
+    said = four(quick)
+    quick.annotate(said[2], SKIP)
+    with pytest.raises(CompressError, match="none of it is in the view"):
+        quick.compress([said[2]], content="x")
+    result = quick.compress(said[1:], content="one and three")
+    assert result.sources == hashes([said[1], said[3]])  # neighbours in the view
+    assert texts(quick) == ["be brief", "one and three"]
+    quick.annotate(said[2], NORMAL)
+    assert texts(quick) == ["be brief", "one and three", "two"]
+
+
+def test_a_skipped_result_is_told_by_its_stand_in(quick: Tract) -> None:
+    members = turn(quick, "a", content="a secret")
+    quick.annotate(members[1], SKIP)
+    quick.llm = llm = ScriptedLLM(["in short"])
+    quick.compress(members)
+    assert SKIPPED in asked(llm)[1]
+    assert "a secret" not in asked(llm)[1]
+
+
+@pytest.mark.parametrize("wrong", ["unknown", "mark", "other branch", "other dialog", "list"])
+def test_what_is_no_selection(tmp_path: Path, wrong: str) -> None:
+    with Tract.open(tmp_path / "t.db") as t, Tract.open(tmp_path / "t.db", dialog="b") as other:
+        here = t.user("here")
+        t.branch("side")
+        t.checkout("side")
+        there = t.user("there")
+        t.checkout("main")
+        elsewhere, mark = other.user("else"), t.annotate(here, PINNED)
+        t.annotate(here, NORMAL)
+        given: Any
+        given, error = {
+            "unknown": (["f" * 64], CommitNotFoundError),
+            "mark": ([mark], EditError),
+            "other branch": ([here, there], EditError),
+            "other dialog": ([elsewhere], CommitNotFoundError),
+            "list": (here, InputError),
+        }[wrong]
+        before = t.head
+        for choice in ({"commits": given}, {"commits": [here], "preserve": given}):
+            with pytest.raises(error):
+                t.compress(**choice, content="x")
+        assert t.head == before
+
+
+def test_an_empty_list_and_an_empty_history(quick: Tract) -> None:
+    with pytest.raises(CompressError, match="nothing to compress"):
+        quick.compress(content="x")
+    four(quick)
+    with pytest.raises(CompressError, match="nothing to compress"):
+        quick.compress([], content="x")
+
+
+def test_a_list_and_a_range_at_once(quick: Tract) -> None:
+    said = four(quick)
+    with pytest.raises(InputError, match="not both"):
+        quick.compress(said, said[0], content="x")
+
+
+@pytest.mark.parametrize("content", ["", "  \n", 7, ["a"]])
+def test_a_given_summary_says_something(quick: Tract, content: Any) -> None:
+    said = four(quick)
+    with pytest.raises(InputError, match="a text that says something"):
+        quick.compress(said, content=content)
+
+
+def test_all_pinned(quick: Tract) -> None:
+    said = four(quick)
+    for commit in said[1:]:
+        quick.annotate(commit, PINNED)
+    head = quick.head
+    for choice in ({"commits": said[1:]}, {}, {"commits": [said[0]], "preserve": [said[0]]}):
+        with pytest.raises(CompressError, match="pinned, or to be preserved"):
+            quick.compress(**choice, content="x")  # type: ignore[call-overload]
+    assert quick.head == head
+
+
+# Turns
+
+
+def test_a_turn_is_compressed_as_a_whole(t: Tract) -> None:
+    t.user("go")
+    members = turn(t, "a", "b")
+    t.assistant("done")
+    result = t.compress(members, content="listed twice")
+    assert result.sources == hashes(members)
+    assert texts(t) == ["go", "listed twice", "done"]
+    assert problems(t) == []
+    assert (
         t.compile()
-        admin.delete_dialog("default")
-        with Tract.open(db, dialog="other") as other:
-            other.user("something else, so that keys move")
-        admin.user("hello")
-        admin.user(large)
-        assert [m.content for m in t.compile().messages] == ["hello", large]
+        .messages[1]
+        .text.startswith(
+            '[Summary of 3 earlier messages; get_tool_result(id="…") has whole results: '
+            "a (ls), b (ls)]\n"
+        )
+    )
 
 
-def test_a_message_of_thousands_of_results(t: Tract) -> None:
-    blocks = [{"type": "tool_result", "tool_use_id": f"c{n}", "content": "x"} for n in range(2_000)]
-    info = t.commit({"role": "user", "content": blocks}, parent=ROOT)
-    assert info.tool_call_id == "c1999"
-    assert len(list(t.log())) == 2_000
+@pytest.mark.parametrize("chosen", [[0], [1], [2], [0, 1], [0, 2], [1, 2]])
+def test_a_part_of_a_turn_is_refused_with_what_is_missing(quick: Tract, chosen: list[int]) -> None:
+    members = turn(quick, "a", "b")
+    quick.user("next")
+    with pytest.raises(CompressError) as caught:
+        quick.compress([members[n] for n in chosen], content="x")
+    missing = [commit.commit_hash for n, commit in enumerate(members) if n not in chosen]
+    assert str(caught.value).endswith(f"also needed: {', '.join(missing)}")
+    assert len(list(quick.log())) == 4
 
 
-def test_an_edit_inherits_the_call_that_it_answers(t: Tract) -> None:
-    t.assistant(tool_calls=[{"id": "c", "name": "run", "arguments": {}}])
-    result = t.tool_result("c", "run", "long", is_error=True)
-    t.commit({"role": "tool", "content": "short"}, edit=result)
-    message = t.compile().messages[-1]
-    assert (message.tool_call_id, message.name, message.content) == ("c", "run", "short")
-    assert message.is_error
+def test_what_is_missing_is_named_by_its_edit(quick: Tract) -> None:
+    call, result = turn(quick, "a")
+    edit = quick.tool_result("a", "ls", "less", edit=result)
+    with pytest.raises(CompressError, match=edit.commit_hash):
+        quick.compress([call], content="x")
 
 
-def test_an_answer_without_a_text_and_a_response_with_calls_beside_it(t: Tract) -> None:
-    t.assistant(None, tool_calls=[{"id": "c", "name": "run", "arguments": {}}])
-    assert [call.name for call in t.compile().messages[0].tool_calls] == ["run"]
-    with pytest.raises(InputError, match="alone"):
-        t.assistant({"role": "assistant", "content": "x"}, tool_calls=[])
+def test_a_late_result_goes_with_its_call(quick: Tract) -> None:
+    call = quick.assistant("", tool_calls=[ToolCall("a", "ls", {})])
+    wait = quick.user("wait")
+    late = quick.tool_result("a", "ls", "src")
+    with pytest.raises(CompressError, match=late.commit_hash):
+        quick.compress([call], content="x")
+    result = quick.compress([call, late], content="listed")
+    assert texts(quick) == ["listed", "wait"]
+    assert result.sources == [call.commit_hash, late.commit_hash]
+    assert wait.commit_hash in quick.compile().commit_hashes
 
 
-def test_work_on_a_branch_that_somebody_deleted_can_be_named(db: str) -> None:
-    with Tract.open(db) as t, Tract.open(db) as other:
-        t.user("one")
-        t.branch("x")
-        t.checkout("x")
-        info = t.user("two")
-        other.checkout("main")
-        other.delete_branch("x")
-        with pytest.raises(BranchNotFoundError, match="x"):
-            t.user("three")
-        t.branch("rescued", at=info)
-        t.checkout("rescued")
-        assert [m.content for m in t.compile().messages] == ["one", "two"]
+def test_a_reused_id(quick: Tract) -> None:
+    first, second = turn(quick, "a", content="old"), turn(quick, "a", content="new")
+    quick.compress(first, content="the old one")
+    assert texts(quick) == ["the old one", "", "new"]
+    assert problems(quick) == []
+    assert quick.get_tool_result("a").endswith("\nold")
+    assert quick.get_tool_result("a#2").endswith("\nnew")
+    assert second[0].commit_hash in quick.compile().commit_hashes
 
 
-@pytest.mark.parametrize("name", ["", " ", "-d", "HEAD", "a\nb", "x" * 201, 5])
-def test_names_that_nobody_could_use(t: Tract, name: Any) -> None:
-    t.user("one")
+def test_a_result_that_comes_after_its_call_was_compressed(t: Tract) -> None:
+    call = t.assistant("", tool_calls=[ToolCall("a", "ls", {})])
+    t.user("never mind")
+    t.compress([call], content="listing was begun")
+    late = t.tool_result("a", None, "src")
+    assert late.name == "ls"
+    assert [m.role for m in t.compile().messages] == ["user", "user", "tool"]
+    assert "src" in str(t.compile().to_openai()[-1])
+    assert problems(t) == []
+    t.compress([late], content="it listed src")
+    assert texts(t) == ["listing was begun", "never mind", "it listed src"]
+
+
+def test_a_late_result_of_a_compressed_call_stands_where_it_came(quick: Tract) -> None:
+    call = quick.assistant("", tool_calls=[ToolCall("a", "ls", {})])
+    first = quick.user("first")
+    quick.compress([call], content="listing was begun")
+    quick.user("second")
+    late = quick.tool_result("a", "ls", "src")
+    quick.llm = ScriptedLLM(["x", "y"])
+    quick.compress([first, late])
+    assert texts(quick) == ["listing was begun", "x", "second", "y"]
+
+
+def test_a_call_does_not_come_back_without_its_result(quick: Tract) -> None:
+    call = quick.assistant("", tool_calls=[ToolCall("a", "ls", {})])
+    quick.user("wait")
+    first = quick.compress([call], content="listing was begun").summaries
+    quick.compress([quick.tool_result("a", "ls", "src")], content="src")
+    try:
+        quick.restore(*first)
+    except EditError:
+        return
+    assert NO_RESULT not in str(sent(quick))
+
+
+# What stays
+
+
+@pytest.mark.parametrize("how", ["preserve", "pinned"])
+def test_what_stays_in_the_middle_divides_the_summary(t: Tract, how: str) -> None:
+    said = [t.user(f"{number}") for number in range(5)]
+    llm = t.llm = ScriptedLLM(["0 and 1", "3 and 4"])
+    preserve = [said[2]] if how == "preserve" else []
+    if how == "pinned":
+        t.annotate(said[2], PINNED)
+    result = t.compress(said, preserve=preserve)
+    assert texts(t) == ["0 and 1", "2", "3 and 4"]
+    assert [info.replaces for info in result.summaries] == [
+        tuple(hashes(said[:2])),
+        tuple(hashes(said[3:])),
+    ]
+    assert result.preserved == [said[2].commit_hash]
+    assert len(llm.requests) == 2
+    t.restore(*result.summaries)
+    assert texts(t) == ["0", "1", "2", "3", "4"]
+
+
+def test_one_content_for_two_groups_is_refused(quick: Tract) -> None:
+    said = four(quick)
+    head = quick.head
+    with pytest.raises(CompressError, match="2 groups"):
+        quick.compress([said[1], said[3]], content="x")
+    assert quick.head == head
+
+
+@pytest.mark.parametrize("member", [0, 1, 2])
+@pytest.mark.parametrize("how", ["preserve", "pinned"])
+def test_a_member_that_stays_keeps_its_whole_turn(quick: Tract, member: int, how: str) -> None:
+    ask = quick.user("go")
+    members = turn(quick, "a", "b")
+    preserve = [members[member]] if how == "preserve" else []
+    if how == "pinned":
+        quick.annotate(members[member], PINNED)
+    result = quick.compress([ask, *members], preserve=preserve, content="asked")
+    assert result.sources == [ask.commit_hash]
+    assert result.preserved == hashes(members)
+    assert texts(quick) == ["asked", "", "src", "src"]
+    assert problems(quick) == []
+
+
+# Ranges
+
+
+def test_the_ends_of_a_range_belong_to_it(t: Tract) -> None:
+    said = [t.user(f"{number}") for number in range(5)]
+    result = t.compress(from_commit=said[1], to_commit=said[3], content="1 to 3")
+    assert texts(t) == ["0", "1 to 3", "4"]
+    assert result.sources == hashes(said[1:4])
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "left"),
+    [(2, None, ["0", "1", "x"]), (None, 1, ["x", "2"]), (1, 1, ["0", "x", "2"])],
+)
+def test_a_range_with_open_ends(
+    quick: Tract, start: int | None, end: int | None, left: list[str]
+) -> None:
+    said = [quick.user(f"{number}") for number in range(3)]
+    first, last = (None if n is None else said[n] for n in (start, end))
+    quick.compress(from_commit=first, to_commit=last, content="x")
+    assert texts(quick) == left
+
+
+def test_a_range_that_ends_before_it_begins(quick: Tract) -> None:
+    said = four(quick)
+    with pytest.raises(CompressError, match="ends before it begins"):
+        quick.compress(from_commit=said[2], to_commit=said[1], content="x")
+
+
+def test_a_range_leaves_instructions_and_pinned_ones(quick: Tract) -> None:
+    said = [*four(quick), quick.system("be kind"), quick.user("four"), quick.user("five")]
+    quick.annotate(said[5], PINNED)
+    quick.llm = ScriptedLLM(["x", "y"])
+    result = quick.compress()
+    assert texts(quick) == ["be brief", "x", "be kind", "four", "y"]
+    assert result.preserved == hashes([said[0], said[4], said[5]])
+
+
+def test_a_range_leaves_a_call_that_still_waits(quick: Tract) -> None:
+    quick.user("go")
+    call = quick.assistant("", tool_calls=[ToolCall("a", "ls", {}), ToolCall("b", "ls", {})])
+    first = quick.tool_result("a", "ls", "src")
+    result = quick.compress(content="asked")
+    assert result.preserved == hashes([call, first])
+    quick.tool_result("b", "ls", "docs")
+    assert texts(quick) == ["asked", "", "src", "docs"]
+    assert NO_RESULT not in str(sent(quick))
+
+
+def test_a_call_that_was_given_up_is_in_the_range(quick: Tract) -> None:
+    quick.assistant("", tool_calls=[ToolCall("a", "ls", {})])
+    quick.user("never mind")
+    quick.compress(content="given up")
+    assert texts(quick) == ["given up"]
+
+
+def test_a_range_between_edits_marks_and_summaries(quick: Tract) -> None:
+    said = [quick.user(f"{number}") for number in range(6)]
+    edit = quick.user("1, edited", edit=said[1])
+    inner = quick.compress(said[2:4], content="2 and 3").summaries[0]
+    quick.compress(from_commit=edit, to_commit=inner, content="1 to 3")
+    assert texts(quick) == ["0", "1 to 3", "4", "5"]
+
+
+def test_a_range_from_a_source_starts_at_its_place(quick: Tract) -> None:
+    said = [quick.user(f"{number}") for number in range(5)]
+    quick.compress(said[1:3], content="1 and 2")
+    quick.compress(from_commit=said[1], to_commit=said[3], content="1 to 3")
+    assert texts(quick) == ["0", "1 to 3", "4"]
+
+
+# What the model is told
+
+
+def test_the_request_says_what_was_asked_for(t: Tract) -> None:
+    said = four(t)
+    llm = t.llm = ScriptedLLM([{"role": "assistant", "content": "in short"}], model="tiny")
+    result = t.compress(said[1:], instructions="keep the NUMBERS", target_tokens=77)
+    prompt, request = asked(llm)
+    assert prompt == CONVERSATION_SUMMARIZE_SYSTEM
+    assert "keep the NUMBERS" in request
+    assert "77 tokens" in request
+    assert request.index("[user]\none") < request.index("[assistant]\ntwo")
+    assert (result.made_by, llm.requests[0].tools) == ("tiny", [])
+    assert result.summaries[0].metadata == {"summary": {"made_by": "tiny"}}
+
+
+def test_the_prompt_follows_what_is_compressed(quick: Tract) -> None:
+    ask, members = quick.user("go"), turn(quick, "a")
+    for chosen, prompt in [
+        ([ask], CONVERSATION_SUMMARIZE_SYSTEM),
+        (members, TOOL_SUMMARIZE_SYSTEM),
+        ([ask, *members], DEFAULT_SUMMARIZE_SYSTEM),
+    ]:
+        llm = quick.llm = ScriptedLLM(["in short"])
+        quick.compress(chosen, review=True)
+        assert asked(llm)[0] == prompt
+    llm = quick.llm = ScriptedLLM(["in short"])
+    quick.compress(members, system_prompt="be a poet", review=True)
+    assert asked(llm)[0] == "be a poet"
+
+
+def test_what_the_model_used_is_kept(quick: Tract) -> None:
+    said = four(quick)
+    usage = {"prompt_tokens": 30, "completion_tokens": 5}
+    reply = {"choices": [{"message": {"role": "assistant", "content": "x"}}], "usage": usage}
+    quick.llm = ScriptedLLM([reply], model="tiny")
+    (summary,) = quick.compress(said[1:]).summaries
+    assert summary.metadata == {"summary": {"made_by": "tiny", "usage": usage}}
+
+
+def test_without_a_model_and_without_content(quick: Tract) -> None:
+    said = four(quick)
+    with pytest.raises(NoLLMError, match="llm="):
+        quick.compress(said)
+    assert quick.head == said[-1].commit_hash
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        LLMCallError("down"),
+        "",
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "x", "name": "ls", "input": {}}],
+        },
+        KeyboardInterrupt,
+        "word " * 999,
+    ],
+)
+@pytest.mark.parametrize("number", [0, 1])
+def test_all_summaries_or_none(quick: Tract, reply: Any, number: int) -> None:
+    said = [quick.user(f"{number}") for number in range(3)]
+    quick.llm = ScriptedLLM([*["fine"] * number, reply])
+    with pytest.raises((LLMCallError, LLMAnswerError, KeyboardInterrupt)):
+        quick.compress([said[0], said[2]])
+    assert texts(quick) == ["0", "1", "2"]
+    assert quick.head == said[-1].commit_hash
+    assert quick.fsck().ok
+
+
+def test_inside_a_batch_no_model_is_asked(quick: Tract) -> None:
+    said = four(quick)
+    llm = quick.llm = ScriptedLLM(["x"])
+    with quick.batch():
+        with pytest.raises(ConflictError, match="batch"):
+            quick.compress(said[1:])
+        quick.compress(said[1:], content="given")
+    assert (llm.requests, texts(quick)) == ([], ["be brief", "given"])
+
+
+def test_a_batch_that_fails_takes_the_summary_back(t: Tract) -> None:
+    said = four(t)
+    with pytest.raises(CommitNotFoundError), t.batch():  # noqa: PT012 - all of it is undone
+        t.compress(said[1:], content="given")
+        t.restore("f" * 64)
+    assert texts(t) == ["be brief", "one", "two", "three"]
+    t.compress(said[1:], content="again")
+    assert texts(t) == ["be brief", "again"]
+
+
+def test_an_old_commit_is_not_compressed(quick: Tract) -> None:
+    said = four(quick)
+    quick.checkout(said[2].commit_hash)
+    llm = quick.llm = ScriptedLLM(["x"])
+    with pytest.raises(ConflictError, match="name a branch"):
+        quick.compress([said[1]])
+    assert llm.requests == []
+
+
+# What happens meanwhile
+
+Meanwhile = Callable[[Tract, list[CommitInfo]], object]
+
+
+def thinking(t: Tract, meanwhile: Callable[[], object]) -> ScriptedLLM:
+    """A model during whose answer something happens."""
+
+    def reply(_: object) -> str:
+        meanwhile()
+        return "in short"
+
+    t.llm = ScriptedLLM([reply])
+    return t.llm
+
+
+def test_what_is_said_meanwhile_does_not_matter(t: Tract, db: str) -> None:
+    said = [t.user("0"), *turn(t, "a"), t.user("1")]
+
+    def append() -> None:
+        with Tract.open(db) as other:
+            other.user("meanwhile")
+            turn(other, "b")
+            other.annotate(said[-1], PINNED)
+
+    thinking(t, append)
+    t.compress(said[:-1])
+    assert texts(t) == ["in short", "1", "meanwhile", "", "src"]
+    with Tract.open(db) as other:
+        assert sent(other) == sent(t)
+
+
+def edit_source(t: Tract, said: list[CommitInfo]) -> None:
+    t.user("0, edited", edit=said[0])
+
+
+def pin_source(t: Tract, said: list[CommitInfo]) -> None:
+    t.annotate(said[0], PINNED)
+
+
+def skip_source(t: Tract, said: list[CommitInfo]) -> None:
+    t.annotate(said[0], SKIP)
+
+
+def skip_turn(t: Tract, said: list[CommitInfo]) -> None:
+    t.annotate(said[1], SKIP)
+
+
+def pin_result(t: Tract, said: list[CommitInfo]) -> None:
+    t.annotate(said[2], PINNED)
+
+
+def late_result(t: Tract, said: list[CommitInfo]) -> None:
+    t.tool_result("b", "ls", "late")
+
+
+def compress_part(t: Tract, said: list[CommitInfo]) -> None:
+    t.compress([said[0]], content="0")
+
+
+def compress_all(t: Tract, said: list[CommitInfo]) -> None:
+    t.compress(said, content="all")
+
+
+def go_elsewhere(t: Tract, said: list[CommitInfo]) -> None:
+    t.branch("side", at=said[0])
+    t.checkout("side")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        edit_source,
+        pin_source,
+        skip_source,
+        skip_turn,
+        pin_result,
+        late_result,
+        compress_part,
+        compress_all,
+        go_elsewhere,
+    ],
+)
+def test_a_change_meanwhile_is_a_conflict(quick: Tract, change: Meanwhile) -> None:
+    said = [quick.user("0"), *open_turn(quick), quick.user("1")]
+    expected: list[Any] = []
+
+    def meanwhile() -> None:
+        change(quick, said)
+        expected.extend([quick.head, sent(quick)])
+
+    llm = thinking(quick, meanwhile)
+    with pytest.raises(ConflictError):
+        quick.compress(said)
+    assert [quick.head, sent(quick)] == expected
+    assert len(llm.requests) == 1
+    assert quick.fsck().ok
+
+
+def open_turn(t: Tract) -> list[CommitInfo]:
+    """Two calls, and the result of one."""
+    calls = [ToolCall("a", "ls", {}), ToolCall("b", "ls", {})]
+    return [t.assistant("", tool_calls=calls), t.tool_result("a", "ls", "src")]
+
+
+@pytest.mark.parametrize("how", ["skip a result", "reshape a result", "forget"])
+def test_another_view_meanwhile_is_a_conflict(quick: Tract, how: str) -> None:
+    call, result = turn(quick, "a", content=LISTING)
+    quick.user("next")
+
+    def meanwhile() -> None:
+        if how == "skip a result":
+            quick.annotate(result, SKIP)
+        elif how == "forget":
+            quick.forget(result)
+        else:
+            quick.reshape({result.commit_hash: "reference"})
+
+    thinking(quick, meanwhile)
+    with pytest.raises(ConflictError):
+        quick.compress([call, result])
+
+
+def test_a_conflict_between_two_who_compress(t: Tract, db: str) -> None:
+    said = [t.user(f"{number}") for number in range(4)]
+
+    def compress_too() -> None:
+        with Tract.open(db) as other:
+            other.compress(said[1:3], content="by another")
+
+    thinking(t, compress_too)
+    with pytest.raises(ConflictError):
+        t.compress(said[2:])
+    assert texts(t) == ["0", "by another", "3"]
+    assert t.fsck().ok
+
+
+def test_of_two_who_compress_at_once_one_does(t: Tract, db: str) -> None:
+    said = [t.user(f"{number}") for number in range(3)]
+    both = Barrier(2)
+
+    def reply(_: object) -> str:
+        both.wait(timeout=60)
+        return "in short"
+
+    def compress() -> str:
+        with Tract.open(db, llm=ScriptedLLM([reply])) as other:
+            try:
+                other.compress(said[:2])
+            except ConflictError:
+                return "conflict"
+        return "done"
+
+    with ThreadPoolExecutor(2) as pool:
+        done = [future.result() for future in [pool.submit(compress) for _ in range(2)]]
+    assert sorted(done) == ["conflict", "done"]
+    assert texts(t) == ["in short", "2"]
+    assert t.fsck().ok
+
+
+def test_two_who_compress_different_parts(t: Tract, db: str) -> None:
+    said = [t.user(f"{number}") for number in range(4)]
+
+    def compress_too() -> None:
+        with Tract.open(db) as other:
+            other.compress(said[:2], content="0 and 1")
+
+    thinking(t, compress_too)
+    t.compress(said[2:])
+    assert texts(t) == ["0 and 1", "in short"]
+
+
+# Review
+
+
+def test_nothing_is_committed_until_it_is_approved(t: Tract) -> None:
+    said = four(t)
+    t.llm = ScriptedLLM(["a draft"])
+    pending = t.compress(said[1:], review=True)
+    assert (pending.status, pending.summaries) == ("pending", ["a draft"])
+    assert (pending.sources, pending.preserved) == (hashes(said[1:]), [])
+    assert pending.tokens_before == sum(info.token_count for info in said[1:])
+    assert t.head == said[-1].commit_hash
+    result = pending.approve()
+    assert (pending.status, texts(t)) == ("approved", ["be brief", "a draft"])
+    assert result.made_by == "scripted"
+
+
+def test_a_summary_is_edited_before_it_is_approved(quick: Tract) -> None:
+    said = [quick.user(f"{number}") for number in range(3)]
+    quick.llm = ScriptedLLM(["x", "y"], model="tiny")
+    pending = quick.compress([said[0], said[2]], review=True)
+    pending.edit_summary("better", 1)
     with pytest.raises(InputError):
-        t.branch(name)
+        pending.edit_summary("")
+    result = pending.approve()
+    assert texts(quick) == ["x", "1", "better"]
+    makers = [info.metadata["summary"]["made_by"] for info in result.summaries]
+    assert makers == ["tiny", "given"]
 
 
-def test_notes_of_any_length_are_not_kept_in_memory(t: Tract) -> None:
-    tracemalloc.start()
-    for n in range(8):
-        t.user("x", message=f"{n}" * 1_000_000)
-    kept, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert kept < 4_000_000
+def test_a_rejected_one_changes_nothing(quick: Tract) -> None:
+    said = four(quick)
+    pending = quick.compress(said[1:], content="x", review=True)
+    pending.reject("not now")
+    assert pending.status == "rejected"
+    assert quick.head == said[-1].commit_hash
 
 
-def test_a_result_without_a_name_gets_that_of_its_call(t: Tract) -> None:
-    for turn in ("grep", "read"):
-        call: dict[str, Any] = {"type": "tool_use", "id": "same", "name": turn, "input": {}}
-        t.commit({"role": "assistant", "content": [call]})
-        result = {"type": "tool_result", "tool_use_id": "same", "content": "x"}
-        assert t.commit({"role": "user", "content": [result]}).name == turn
-    assert t.tool_result("nobody", None, "x").name is None
-    sent = t.compile().to_openai()
-    assert all("name" not in message for message in sent if message["role"] == "tool")
+@pytest.mark.parametrize("first", ["approve", "reject"])
+@pytest.mark.parametrize("then", ["approve", "reject", "edit_summary"])
+def test_it_is_decided_once(quick: Tract, first: str, then: str) -> None:
+    said = four(quick)
+    pending = quick.compress(said[1:], content="x", review=True)
+    getattr(pending, first)()
+    head = quick.head
+    with pytest.raises(ConflictError, match="too late"):
+        getattr(pending, then)(*["y"] * (then == "edit_summary"))
+    assert quick.head == head
+
+
+def test_an_approval_after_a_change_is_a_conflict_and_stays_open(quick: Tract) -> None:
+    said = four(quick)
+    pending = quick.compress(said[1:], content="x", review=True)
+    edit = quick.user("one, edited", edit=said[1])
+    with pytest.raises(ConflictError):
+        pending.approve()
+    assert pending.status == "pending"
+    quick.restore(edit)
+    quick.user("four")
+    pending.approve()
+    assert texts(quick) == ["be brief", "x", "four"]
+
+
+def test_the_same_is_not_approved_twice_by_two(quick: Tract) -> None:
+    said = four(quick)
+    one, two = (quick.compress(said[1:], content=text, review=True) for text in "ab")
+    one.approve()
+    with pytest.raises(ConflictError, match="compressed already"):
+        two.approve()
+    assert texts(quick) == ["be brief", "a"]
+
+
+@pytest.mark.parametrize("review", [False, True])
+def test_another_branch_is_not_compressed(quick: Tract, review: bool) -> None:
+    said = four(quick)
+
+    def go_to_side() -> None:
+        quick.branch("side")
+        quick.checkout("side")
+
+    if review:
+        pending = quick.compress(said[1:], content="x", review=True)
+        go_to_side()
+        compress: Callable[[], object] = pending.approve
+    else:
+        thinking(quick, go_to_side)
+        compress = partial(quick.compress, said[1:])
+    with pytest.raises(ConflictError):
+        compress()
+    assert texts(quick, at="side") == ["be brief", "one", "two", "three"]
+
+
+# Afterwards
+
+
+def test_the_tools_are_those_of_the_newest_source(t: Tract) -> None:
+    said = [t.user("go", tools=[tool("ls")]), t.user("and", tools=[tool("ls"), tool("cat")])]
+    said += turn(t, "a")
+    t.set_tools([tool("ls"), tool("grep")])
+    t.user("next")
+    before = t.compile()
+    (summary,) = t.compress(said, content="listed").summaries
+    assert names(t.get_commit_tools(summary)) == ["ls", "cat"]
+    assert names(t.get_tools()) == ["ls", "grep"]
+    assert t.compile().tools[:2] == before.tools
+    t.restore(summary)
+    assert names(t.get_tools()) == ["ls", "grep"]
+
+
+def test_a_message_with_tools_that_is_compressed_still_decides(t: Tract) -> None:
+    said = [t.user("go", tools=[tool("ls")]), t.assistant("ok")]
+    t.compress(said, content="x")
+    assert names(t.get_tools()) == ["ls"]
+    assert t.compile().tools == [tool("ls")]
+
+
+def test_results_are_fetched_from_behind_a_summary(t: Tract) -> None:
+    members = turn(t, "a", content=LISTING)
+    t.user("next")
+    assert "get_tool_result" not in names(t.compile().tools or [])  # type: ignore[operator]
+    t.compress(members, content="a listing")
+    assert t.get_tool_result("a", lines="2").endswith("src/mod1.py: 12 lines\n")
+    assert t.get_content(members[1]) == LISTING
+    offered = t.compile().to_openai_params()["tools"]
+    assert names(offered) == ["get_tool_result"]
+    asked_for = ToolCall("g", "get_tool_result", {"id": "a", "grep": "mod17\\b"})
+    t.assistant("", tool_calls=[asked_for])
+    t.answer(asked_for)
+    assert "src/mod17.py: 12 lines" in texts(t)[-1]
+
+
+def test_lists_and_finds_after_compressing(t: Tract) -> None:
+    old, new = turn(t, "a"), turn(t, "b")
+    t.compress(old, content="a listing")
+    listed = {info.id: info.form for info in t.list_tool_results()}
+    assert listed == {"a": None, "b": "full"}
+    assert hashes(t.find_tool_results()) == hashes(new[1:])
+    assert hashes(t.find_tool_calls()) == hashes(new[:1])
+    assert [turn.all_hashes for turn in t.find_tool_turns()] == [hashes(new)]
+    assert t.find_superseded() == []
+    assert t.drop_failed_tool_turns().turns == 0
+
+
+def test_changes_of_tools_are_told_behind_a_summary(quick: Tract) -> None:
+    said = [quick.user("1", tools=[claude_tool("ls")]), quick.assistant("2"), quick.user("3")]
+    quick.assistant("4")
+    quick.set_tools([claude_tool("ls"), claude_tool("grep")])
+    said += [quick.user("5"), quick.assistant("6")]
+    for chosen in (said[:2], said[2:3]):
+        quick.compress(chosen, content="x")
+        params = quick.compile(tools="inline").to_anthropic_params()
+        assert anthropic_problems(params) == []
+        assert list(in_the_end(params)) == ["ls", "grep"]
+        assert params["messages"][-2]["role"] == "system"
+        assert params["messages"][-3]["content"] == "5"
+
+
+def test_the_log_the_versions_and_the_search(t: Tract) -> None:
+    said = [t.user("a needle"), t.user("hay")]
+    (summary,) = t.compress(said, content="a needle in hay").summaries
+    assert [info.commit_hash for info in t.log()] == hashes([summary, said[1], said[0]])
+    assert hashes(t.edit_history(said[0])) == hashes(said[:1])
+    edit = t.user("a pin in hay", edit=summary)
+    assert hashes(t.edit_history(summary)) == hashes([summary, edit])
+    found = [hit.commit_hash for hit in t.search("needle")]
+    assert sorted(found) == sorted(hashes([summary, said[0]]))
+
+
+def test_gc_backup_and_fsck(t: Tract, tmp_path: Path) -> None:
+    said = [t.user("0"), *turn(t, "a", content=LISTING), t.user("1")]
+    t.compress(said[:3], content="listed")
+    assert t.gc(dry_run=False, grace_seconds=0).commits == 0
+    copy = tmp_path / "copy.db"
+    t.backup(copy)
+    with Tract.open(copy) as other:
+        assert sent(other) == sent(t)
+        assert other.fsck().ok
+        other.restore(said[0])
+        assert texts(other) == ["0", "", LISTING, "1"]
+    assert t.fsck().ok
+
+
+def test_a_compressed_content_can_be_forgotten(t: Tract) -> None:
+    said = [t.user("hunter2"), t.user("next")]
+    (summary,) = t.compress(said[:1], content="a password").summaries
+    t.forget(said[0])
+    assert texts(t) == ["a password", "next"]
+    t.restore(summary)
+    assert "hunter2" not in str(t.compile().messages)
+    assert t.fsck().ok
+
+
+def test_what_is_compressed_is_not_changed(quick: Tract) -> None:
+    said = [quick.user("0"), *turn(quick, "a")]
+    (summary,) = quick.compress(said, content="x").summaries
+    head = quick.head
+    for change in (
+        lambda: quick.user("edited", edit=said[0]),
+        lambda: quick.annotate(said[0], PINNED),
+        lambda: quick.annotate(said[1], SKIP),
+        lambda: quick.reshape({said[2].commit_hash: "reference"}),
+    ):
+        with pytest.raises(EditError, match=summary.commit_hash):
+            change()
+    with pytest.raises(CompressError, match=summary.commit_hash):
+        quick.compress(said[:1], content="again")
+    assert quick.head == head
+
+
+def test_a_summary_is_edited_pinned_and_skipped(t: Tract) -> None:
+    said = four(t)
+    (summary,) = t.compress(said[1:3], content="x").summaries
+    t.user("better", edit=summary)
+    assert texts(t) == ["be brief", "better", "three"]
+    t.annotate(summary, PINNED)
+    assert t.compress(content="y").preserved == hashes([said[0], t.edit_history(summary)[-1]])
+    t.annotate(summary, SKIP)
+    assert texts(t) == ["be brief", "y"]
+
+
+# Undo
+
+
+def test_an_undo_gives_everything_back(t: Tract, db: str) -> None:
+    said = [t.system("be brief"), t.user("0"), *turn(t, "a", "b"), t.assistant("done")]
+    before = sent(t)
+    result = t.compress(said[1:4] + said[4:5], content="x")
+    after = sent(t)
+    undo = t.restore(*result.summaries)
+    assert sent(t) == before
+    with Tract.open(db) as other:
+        assert sent(other) == before
+    t.restore(undo)
+    assert sent(t) == after
+    assert t.fsck().ok
+
+
+def test_a_source_is_restored_with_all_that_its_summary_stands_for(quick: Tract) -> None:
+    said = four(quick)
+    quick.compress(said[1:3], content="x")
+    quick.restore(said[2])
+    assert texts(quick) == ["be brief", "one", "two", "three"]
+    with pytest.raises(EditError, match="never changed"):
+        quick.restore(said[2])
+
+
+def test_a_summary_is_undone_once(quick: Tract) -> None:
+    said = four(quick)
+    (summary,) = quick.compress(said[1:3], content="x").summaries
+    quick.restore(summary)
+    with pytest.raises(EditError, match="undone already"):
+        quick.restore(summary)
+    quick.compress(said[2:], content="y")
+    assert texts(quick) == ["be brief", "one", "y"]
+
+
+def test_an_undo_that_would_put_two_summaries_over_one_message(quick: Tract) -> None:
+    said = four(quick)
+    first = quick.compress(said[1:3], content="x").summaries
+    undo = quick.restore(*first)
+    second = quick.compress(said[2:], content="y").summaries
+    with pytest.raises(EditError, match="must be undone before"):
+        quick.restore(undo)
+    quick.restore(*second)
+    quick.restore(undo)
+    assert texts(quick) == ["be brief", "x", "three"]
+
+
+def test_the_inner_one_is_not_undone_before_the_outer_one(quick: Tract) -> None:
+    said = four(quick)
+    inner = quick.compress(said[1:3], content="x").summaries
+    outer = quick.compress([*inner, said[3]], content="y").summaries
+    with pytest.raises(EditError, match=outer[0].commit_hash):
+        quick.restore(*inner)
+    quick.restore(*outer, *inner)
+    assert texts(quick) == ["be brief", "one", "two", "three"]
+
+
+def test_the_outer_one_does_not_come_back_before_the_inner_one(quick: Tract) -> None:
+    said = four(quick)
+    inner = quick.compress(said[1:3], content="x").summaries
+    outer = quick.compress([*inner, said[3]], content="y").summaries
+    undo = quick.restore(*outer)
+    quick.restore(*inner)
+    with pytest.raises(EditError):
+        quick.restore(undo)
+
+
+def test_a_source_of_a_source_is_restored(quick: Tract) -> None:
+    said = four(quick)
+    inner = quick.compress(said[1:3], content="x").summaries
+    quick.compress([*inner, said[3]], content="y")
+    quick.restore(said[1])
+    assert texts(quick) == ["be brief", "one", "two", "three"]
+
+
+def test_a_summary_of_summaries_counts_the_messages(quick: Tract) -> None:
+    said = [quick.user("0"), *turn(quick, "a")]
+    inner = quick.compress(said, content="x").summaries
+    quick.compress([*inner, quick.user("1")], content="y")
+    assert quick.compile().messages[0].text == (
+        '[Summary of 4 earlier messages; get_tool_result(id="…") has whole results: a (ls)]\ny'
+    )
+    assert quick.get_tool_result("a").endswith("src")
+
+
+def test_branches_know_only_their_own_summaries(t: Tract) -> None:
+    said = four(t)
+    t.branch("side")
+    t.compress(said[1:], content="x")
+    assert texts(t, at="side") == ["be brief", "one", "two", "three"]
+    t.checkout("side")
+    t.compress(said[2:], content="y")
+    assert texts(t) == ["be brief", "one", "y"]
+    assert texts(t, at="main") == ["be brief", "x"]
+    assert texts(t, at=said[-1]) == ["be brief", "one", "two", "three"]
+
+
+# Tool calls
+
+
+def agent(t: Tract, size: int = 300) -> list[list[CommitInfo]]:
+    """Two turns of one tool and one of another, each with an answer."""
+    out = []
+    for number, name in enumerate(["ls", "grep", "ls"]):
+        t.user(f"ask {number}")
+        listing = "".join(f"{name}{number}/mod{n}.py: 12 lines\n" for n in range(size))
+        out.append(turn(t, f"c{number}", name=name, content=listing))
+        t.assistant(f"answer {number}")
+    return out
+
+
+def test_all_turns_are_found_and_the_answers_stay(t: Tract) -> None:
+    turns = agent(t)
+    llm = t.llm = ScriptedLLM(["x", "y", "z"])
+    result = t.compress_tool_calls(instructions="just NAMES", target_tokens=55)
+    asks = [f"ask {n}" for n in range(3)]
+    answers = [f"answer {n}" for n in range(3)]
+    assert texts(t) == [part for each in zip(asks, "xyz", answers, strict=True) for part in each]
+    assert result.sources == [commit for members in turns for commit in hashes(members)]
+    for number in range(3):
+        prompt, request = asked(llm, number)
+        assert prompt == TOOL_SUMMARIZE_SYSTEM
+        assert "just NAMES" in request
+        assert "55 tokens" in request
+    assert problems(t) == []
+
+
+def test_a_second_run_does_nothing(t: Tract) -> None:
+    agent(t)
+    t.llm = ScriptedLLM(["x", "y", "z"])
+    t.compress_tool_calls()
+    head = t.head
+    again = t.compress_tool_calls()
+    assert (again.sources, again.summaries, again.made_by, again.ratio) == ([], [], None, 1.0)
+    assert t.head == head
+
+
+@pytest.mark.parametrize("with_history", [False, True])
+def test_where_there_are_no_calls_nothing_is_done(quick: Tract, with_history: bool) -> None:
+    if with_history:
+        four(quick)
+    head = quick.head
+    assert quick.compress_tool_calls().summaries == []
+    assert quick.compress_tool_calls(name="ls").summaries == []
+    assert quick.head == head
+
+
+def test_only_the_turns_of_one_tool(quick: Tract) -> None:
+    turns = agent(quick)
+    quick.llm = ScriptedLLM(["x", "y"])
+    result = quick.compress_tool_calls(name="ls")
+    assert result.sources == hashes(turns[0] + turns[2])
+    assert quick.compress_tool_calls(name="nobody").sources == []
+
+
+def test_listed_turns_of_one_tool(quick: Tract) -> None:
+    turns = agent(quick)
+    quick.llm = ScriptedLLM(["x"])
+    listed = [commit for members in turns[:2] for commit in members]
+    result = quick.compress_tool_calls(listed, name="grep")
+    assert result.sources == hashes(turns[1])
+    head = quick.head
+    assert quick.compress_tool_calls(listed, name="grep").sources == []
+    assert quick.head == head
+
+
+def test_the_answer_in_a_list_stays(quick: Tract) -> None:
+    members = turn(quick, "a")
+    answer = quick.assistant("done")
+    quick.llm = ScriptedLLM(["x", "y"])
+    result = quick.compress_tool_calls([*members, answer])
+    assert (result.sources, result.preserved) == (hashes(members), [answer.commit_hash])
+    assert texts(quick) == ["x", "done"]
+    quick.restore(*result.summaries)
+    quick.compress_tool_calls([*members, answer], preserve_answer=False)
+    assert texts(quick) == ["y"]
+
+
+def test_answers_go_too_where_they_are_not_preserved(quick: Tract) -> None:
+    agent(quick)
+    quick.llm = ScriptedLLM(["x", "y", "z"])
+    quick.compress_tool_calls(preserve_answer=False)
+    assert texts(quick) == ["ask 0", "x", "ask 1", "y", "ask 2", "z"]
+
+
+def test_the_newest_turns_stay(quick: Tract) -> None:
+    turns = agent(quick)
+    quick.llm = ScriptedLLM(["x", "y", "z"])
+    assert quick.compress_tool_calls(keep_recent=2).sources == hashes(turns[0])
+    assert quick.compress_tool_calls(keep_recent=5).sources == []
+
+
+def test_open_and_pinned_turns_stay(quick: Tract) -> None:
+    turns = agent(quick)
+    quick.annotate(turns[0][1], PINNED)
+    quick.assistant("", tool_calls=[ToolCall("open", "ls", {})])
+    quick.llm = ScriptedLLM(["y", "z"])
+    assert quick.compress_tool_calls().sources == hashes(turns[1] + turns[2])
+    assert problems(quick) == []
+
+
+def test_a_part_of_a_turn_in_a_list_is_refused(quick: Tract) -> None:
+    call, result = turn(quick, "a")
+    with pytest.raises(CompressError, match=result.commit_hash):
+        quick.compress_tool_calls([call])
+
+
+def test_without_a_model_the_structure_is_told(t: Tract) -> None:
+    agent(t)
+    before = t.compile().token_count
+    result = t.compress_tool_calls()
+    assert result.made_by == "structure"
+    assert result.tokens_after < result.tokens_before
+    assert t.compile().token_count < before / 4
+    assert "ls({})" in texts(t)[1]
+    assert problems(t) == []
+    assert t.compress_tool_calls().summaries == []
+
+
+def test_without_a_model_what_is_short_stays(quick: Tract) -> None:
+    turns = agent(quick, size=1)
+    assert quick.compress_tool_calls().summaries == []
+    quick.tool_result("c1", "grep", LISTING, edit=turns[1][1])
+    result = quick.compress_tool_calls()
+    edit = quick.edit_history(turns[1][1])[-1]
+    assert result.sources == hashes([turns[1][0], edit])
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"target_tokens": 0}, {"target_tokens": "9"}, {"instructions": 7}, {"system_prompt": ["x"]}],
+)
+def test_wrong_options(quick: Tract, option: dict[str, Any]) -> None:
+    four(quick)
+    for compress in (quick.compress, quick.compress_tool_calls):
+        with pytest.raises(InputError):
+            compress(**option)
+
+
+# What others found
+
+
+def test_what_was_forgotten_before_does_not_stand_in_the_way(quick: Tract) -> None:
+    secret = quick.user("hunter2")
+    quick.assistant("ok")
+    quick.forget(secret)
+    llm = quick.llm = ScriptedLLM(["nothing to tell"])
+    quick.compress()
+    assert texts(quick) == ["nothing to tell"]
+    assert "hunter2" not in llm.requests[0].messages[-1].text
+
+
+def test_changes_of_tools_stand_where_they_were_made(quick: Tract) -> None:
+    first, second = ({"name": name, "input_schema": {"type": "object"}} for name in "ab")
+    quick.user("1", tools=[first])
+    said = [quick.assistant("2"), quick.user("3")]
+    quick.assistant("4")
+    quick.user("5")
+    quick.set_tools([first, second])
+    quick.assistant("6")
+    quick.user("7")
+    before = quick.compile(tools="inline").to_anthropic_params()["messages"]
+    quick.compress(said, content="2 and 3")
+    after = quick.compile(tools="inline").to_anthropic_params()["messages"]
+    for messages in (before, after):
+        roles = [message["role"] for message in messages]
+        assert messages[roles.index("system") + 1]["content"] == "6"
+
+
+def test_one_short_answer_does_not_make_parts_tiny(quick: Tract) -> None:
+    usage = {"prompt_tokens": 4200, "completion_tokens": 1}
+    hello = {"choices": [{"message": {"role": "assistant", "content": "hi"}}], "usage": usage}
+    llm = quick.llm = ScriptedLLM([hello, "in short"], window=8192)
+    quick.chat("hello")
+    assert quick.token_factor() > 100
+    quick.user("word " * 500)
+    quick.compress()
+    assert len(llm.requests) == 2
+
+
+def test_without_a_model_nothing_gets_longer(quick: Tract) -> None:
+    for number in range(8):
+        turn(quick, f"a_very_long_identifier_{number}", name="mcp__filesystem__read_text_file")
+    quick.assistant("done")
+    before = quick.compile().token_count
+    for target in (20, 40, None):
+        quick.compress_tool_calls(target_tokens=target)
+        assert quick.compile().token_count <= before
+
+
+@pytest.mark.parametrize("wrong", ["2", None, -1, 1.5])
+def test_how_many_turns_are_kept_is_a_number(quick: Tract, wrong: Any) -> None:
+    turn(quick, "a")
+    with pytest.raises(InputError, match="keep_recent"):
+        quick.compress_tool_calls(keep_recent=wrong)

@@ -2,20 +2,28 @@
 
 import typing
 
+from tract.answers import ChatResponse
+from tract.compressing import CompressResult, PendingCompress, SummarizedResult
 from tract.context import CompiledContext
 from tract.errors import (
     AmbiguousPrefixError,
     BranchNotFoundError,
     BusyError,
     CommitNotFoundError,
+    CompressError,
     ConflictError,
     CorruptError,
     DialogNotFoundError,
     DiskFullError,
     EditError,
     ForgottenError,
+    HandlerError,
     InputError,
+    LLMAnswerError,
+    LLMCallError,
+    LLMError,
     MissingExtraError,
+    NoLLMError,
     NotFoundError,
     NotJsonError,
     ReadOnlyError,
@@ -35,6 +43,8 @@ from tract.formats.compressor import (
 )
 from tract.formats.tools import convert_tool
 from tract.hashing import hash_tool_schema
+from tract.hooks import PendingToolResult
+from tract.llm import LLMClient, ScriptedLLM
 from tract.model import (
     ROOT,
     CommitInfo,
@@ -50,6 +60,11 @@ from tract.model import (
     ToolCall,
 )
 from tract.results import ToolResultInfo
+from tract.summarize import (
+    CONVERSATION_SUMMARIZE_SYSTEM,
+    DEFAULT_SUMMARIZE_SYSTEM,
+    TOOL_SUMMARIZE_SYSTEM,
+)
 from tract.toolsets import ToolDiff, ToolVersion
 from tract.tract import Tract
 from tract.turns import DroppedTurns, Superseded, ToolTurn
@@ -65,15 +80,21 @@ if typing.TYPE_CHECKING:
     )
 
 __all__ = [
+    "CONVERSATION_SUMMARIZE_SYSTEM",
+    "DEFAULT_SUMMARIZE_SYSTEM",
     "GET_TOOL_RESULT_TOOL",
     "ROOT",
+    "TOOL_SUMMARIZE_SYSTEM",
     "AmbiguousPrefixError",
     "BranchNotFoundError",
     "BusyError",
+    "ChatResponse",
     "CommitInfo",
     "CommitNotFoundError",
     "CommitOperation",
     "CompiledContext",
+    "CompressError",
+    "CompressResult",
     "CompressorConfig",
     "ConflictError",
     "CorruptError",
@@ -84,21 +105,31 @@ __all__ = [
     "EditError",
     "ForgottenError",
     "Form",
+    "HandlerError",
     "InputError",
+    "LLMAnswerError",
+    "LLMCallError",
+    "LLMClient",
+    "LLMError",
     "Mark",
     "Message",
     "MigrationReport",
     "MissingExtraError",
+    "NoLLMError",
     "NotFoundError",
     "NotJsonError",
+    "PendingCompress",
+    "PendingToolResult",
     "Priority",
     "Raw",
     "ReadOnlyError",
     "ResultNotFoundError",
     "RoleError",
     "SchemaError",
+    "ScriptedLLM",
     "Shape",
     "StorageError",
+    "SummarizedResult",
     "Superseded",
     "Text",
     "ToolCall",

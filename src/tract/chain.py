@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tract.errors import EditError
 from tract.model import DECIDING, Form, Head, Link, Priority, Step, unpack_shape
@@ -15,12 +15,26 @@ LEGIBLE = re.compile(r"(?!.*#\d+$)[!-~]{1,80}")
 
 
 class Place:
-    """Where an appended message stands. Edits change what is shown there, marks how."""
+    """Where an appended message stands, or the summary of some. Edits change what is shown there,
+    marks how."""
 
-    __slots__ = ("call", "changes", "number", "origin", "priority", "results", "shape", "shown")
+    __slots__ = (
+        "at",
+        "call",
+        "changes",
+        "number",
+        "origin",
+        "priority",
+        "results",
+        "shape",
+        "shown",
+        "sources",
+        "summary",
+    )
 
     def __init__(self, origin: Step) -> None:
         self.origin = origin
+        self.at = origin.id  # what tells before from after: a summary stands where its first was
         self.shown = origin
         self.priority = Priority.NORMAL
         self.shape = origin.shape
@@ -28,6 +42,8 @@ class Place:
         self.changes: Sequence[Step] = ()
         self.call: Place | None = None
         self.results: list[Place] | tuple[()] = ()
+        self.sources: Sequence[Place] = ()  # of a summary: what it stands for
+        self.summary: Place | None = None  # what stands for this
 
     @property
     def label(self) -> str:
@@ -45,7 +61,19 @@ class Place:
         return [call, *call.results]
 
     @property
+    def everything_under(self) -> Iterator[Place]:
+        """What a summary stands for, and what the summaries among that stand for."""
+        for source in self.sources:
+            yield source
+            yield from source.everything_under
+
+    @property
     def is_hidden(self) -> bool:
+        """Whether nothing of it is in the view: it is left out, or a summary stands for it."""
+        return self.summary is not None or self.is_left_out
+
+    @property
+    def is_left_out(self) -> bool:
         """A skipped call hides its results too. A skipped result only gives way to a stand-in."""
         call = self.call or self
         if call.priority != Priority.SKIP or call.origin.role == "tool":
@@ -96,11 +124,18 @@ class Chain:
         self.toolset = next(recorded_toolsets(reversed(new)), self.toolset)
         changes = [step for step in new if step.links]
         is_shaped = any(step.shape for step in new)
-        self.is_lazy = self.is_lazy or is_shaped or _has_forms(changes)
+        self.is_lazy = (
+            self.is_lazy or is_shaped or _has_forms(changes) or self._hides_results(changes)
+        )
         if any(link.kind == "void" for step in changes for link in step.links):
             self._clear()
         self.is_plain = self.is_plain and not changes and not is_shaped
         return not (changes or may_collapse)
+
+    def _hides_results(self, changes: Iterable[Step]) -> bool:
+        """Whether some of these are summaries of results."""
+        summed = {link.target_id for c in changes if c.operation == "compress" for link in c.links}
+        return bool(summed) and any(s.role == "tool" and s.id in summed for s in self.steps)
 
     def _ends_collapsed(self) -> bool:
         """Whether the last turn may be collapsed as soon as something follows it."""
@@ -133,24 +168,45 @@ class Chain:
     def _apply(self, step: Step) -> None:
         if step.id in self._voided:
             if step.operation == "edit":  # it can still be named
-                self._by_commit[step.id] = self._by_commit[step.links[0].target_id]
+                self._name(step, self._by_commit.get(step.links[0].target_id))
         elif step.operation == "append":
             self._append(step)
+        elif step.operation == "compress":
+            self._compress(step)
         else:
             self._change(step)
 
+    def _name(self, step: Step, place: Place | None) -> None:
+        if place:
+            self._by_commit[step.id] = place
+
     def _change(self, step: Step) -> None:
         for link in step.links:
+            place = self._by_commit.get(link.target_id)
+            if place is None:  # a summary that is undone, and with it what was done to it
+                continue
             if link.kind == "replaces":
-                self._edit(self._by_commit[link.target_id], step)
+                self._edit(place, step)
             elif link.kind == "priority":
-                place = self._by_commit[link.target_id]
                 place.priority = Priority(link.value or "")
                 place.changes = (*place.changes, step)
             elif link.kind == "form":
-                place = self._by_commit[link.target_id]
                 place.shape = unpack_shape(link.value or "")
                 place.changes = (*place.changes, step)
+
+    def _compress(self, step: Step) -> None:
+        """Put a summary where the first of its sources stands."""
+        found = [self._by_commit.get(link.target_id) for link in step.links]
+        sources = [outermost(place) for place in found if place]
+        if not sources:
+            return
+        summary = Place(step)
+        summary.at = sources[0].at
+        summary.sources = list(dict.fromkeys(sources))
+        for source in summary.sources:
+            source.summary = summary
+        self._places.insert(self._places.index(sources[0]), summary)
+        self._by_commit[step.id] = summary
 
     def _append(self, step: Step) -> None:
         place = Place(step)
@@ -185,25 +241,56 @@ class Chain:
             raise EditError(f"commit {_hex(commit)} is a mark, or not in the history at this point")
         return place
 
-    def changes(self, commit: Head) -> list[Step]:
-        """What an undo of this commit voids: the change itself, or all changes of a message."""
+    def changes(self, commits: Iterable[Head]) -> list[Step]:
+        """What an undo of these commits voids: the changes themselves, or all changes of a message,
+        the summaries that stand for it included."""
+        steps = {step.id: step for step in self.steps}
+        found = {step.id: step for commit in commits for step in self._changes(commit, steps)}
+        self._check_summaries(list(found.values()))
+        return list(found.values())
+
+    def _changes(self, commit: Head, steps: Mapping[int, Step]) -> list[Step]:
         self._fold()
-        found = [step for step in self.steps if step.id == commit.id]
-        if not found:
+        step = steps.get(commit.id or 0)
+        if step is None:
             raise EditError(f"commit {_hex(commit)} is not in the history at this point")
         if commit.id in self._voided:
             raise EditError(f"commit {_hex(commit)} is undone already")
-        is_change = found[0].operation != "append"
-        changes = found if is_change else list(self.place(commit).changes)
-        if not changes:
+        found = [step]
+        if step.operation == "append":
+            place = self.place(commit)
+            found = [*place.changes, *(summary.origin for summary in summaries_of(place))]
+        if not found:
             raise EditError(f"nothing to restore: commit {_hex(commit)} was never changed")
-        return changes
+        return found
+
+    def _check_summaries(self, undone: Sequence[Step]) -> None:
+        """A summary of summaries is undone first; none comes back where there is another one."""
+        gone = {step.id for step in undone}
+        back = {link.target_id for step in undone for link in step.links if link.kind == "void"}
+        for step in self.steps:
+            if step.operation != "compress" or step.id not in gone | back:
+                continue
+            needed = [step.id] if step.id in gone else [link.target_id for link in step.links]
+            if not all(commit in self._by_commit or commit in back for commit in needed):
+                raise EditError(f"summary {step.hash.hex()} was made of one that is undone")
+            for other in self._summaries_over(needed):
+                if other.origin.id not in gone:
+                    name, over = step.hash.hex(), other.origin.hash.hex()
+                    raise EditError(f"summary {over} must be undone before summary {name}")
+
+    def _summaries_over(self, commits: Iterable[int]) -> Iterator[Place]:
+        """What stands for these commits, and for the results of calls that they bring back."""
+        for place in filter(None, map(self._by_commit.get, commits)):
+            turns = [member for source in place.sources for member in source.turn]
+            over = [one.summary for one in (place, *turns)]
+            yield from (summary for summary in over if summary and summary is not place)
 
     def versions(self, commit: Head) -> list[Step]:
         """What stood at the place of this commit, the first one first, undone edits included."""
         family = {self.place(commit).origin.id}
         for step in self.steps:
-            if any(link.kind == "replaces" and link.target_id in family for link in step.links):
+            if step.operation == "edit" and step.links[0].target_id in family:
                 family.add(step.id)
         return [step for step in self.steps if step.id in family]
 
@@ -225,7 +312,7 @@ class Chain:
 
     def count(self) -> int:
         """How many places there are."""
-        return len(self._appended)
+        return len(self._appended) if self.is_plain else len(self.places)
 
     def order(self, commit: Head) -> int:
         """What tells before from after: of a message or an edit of it the key of the place, of a
@@ -234,19 +321,24 @@ class Chain:
         place = self._by_commit.get(commit.id or 0)
         if place is None and not self.has(commit):
             raise EditError(f"commit {_hex(commit)} is not in the history at this point")
-        return place.origin.id if place else commit.id or 0
+        return place.at if place else commit.id or 0
 
     def has(self, commit: Head) -> bool:
         return any(step.id == commit.id for step in self.steps)
 
     def toolset_at(self, commit: Head) -> bytes | None:
         """The toolset that was recorded with the commit, else the one in force at it."""
+        return self.toolsets_at([commit.id or 0])[0]
+
+    def toolsets_at(self, commits: Sequence[int]) -> list[bytes | None]:
+        """The same for several, in one pass; None for a commit that is not here."""
+        found: dict[int, bytes | None] = dict.fromkeys(commits)
         active = None
         for step in self.steps:
             active = next(recorded_toolsets([step]), active)
-            if step.id == commit.id:
-                return step.toolset or active
-        return active
+            if step.id in found:
+                found[step.id] = step.toolset or active
+        return [found[commit] for commit in commits]
 
     def toolset_changes(self) -> list[tuple[int, bytes]]:
         """The toolsets in their order, each with the key of the commit that put it in force."""
@@ -264,6 +356,29 @@ class Chain:
         # An undo records the set that it brings back; here it does not count as one of its own.
         left = [step for step in reversed(self.steps) if step.id not in gone and not _undoes(step)]
         return next(recorded_toolsets(left), None)
+
+
+def summaries_of(place: Place) -> Iterator[Place]:
+    """The summary that stands for a place, and the one that stands for that."""
+    while place.summary:
+        place = place.summary
+        yield place
+
+
+def outermost(place: Place) -> Place:
+    """What stands in the view for a place: itself, or the last of its summaries."""
+    return next(reversed([place, *summaries_of(place)]))
+
+
+def in_sent_order(places: Sequence[Place]) -> list[Place]:
+    """The places as providers take them: each result right behind its call. One whose call is
+    not in the view stands where it came."""
+    order: list[Place] = []
+    for place in places:
+        if place.call is None or place.call.is_hidden:
+            order.append(place)
+            order += [] if place.is_hidden else place.results
+    return order
 
 
 def recorded_toolsets(steps: Iterable[Step]) -> Iterator[bytes]:

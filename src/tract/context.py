@@ -15,6 +15,7 @@ from tract.shape import Arrangement
 from tract.toolsets import Offered, changes_of
 
 ToolChanges = Mapping[int, list[Json]]
+NOTHING_OFFERED = Offered(None)
 
 
 class Dump(Protocol):
@@ -69,9 +70,13 @@ class Transcript:
         self.token_count += sum(tokens)
 
     def dump(
-        self, target: str, size: int, changes: ToolChanges | None = None
+        self,
+        target: str,
+        size: int,
+        changes: ToolChanges | None = None,
+        following: Sequence[Message] = (),
     ) -> tuple[Any, list[str]]:
-        """The first messages for a provider, and what had to be repaired in them."""
+        """The first messages for a provider with what follows them, and what had to be repaired."""
         with self._lock:
             key = target, bool(changes)
             wire = self._wires.get(key)
@@ -79,7 +84,7 @@ class Transcript:
                 wire = _Wire(TARGETS[target])
             if size == len(self.messages):
                 self._wires[key] = wire
-            return wire.dump(self.messages, size, changes or {})
+            return wire.dump(self.messages, size, changes or {}, following)
 
 
 class _Wire:
@@ -101,7 +106,11 @@ class _Wire:
         )
 
     def dump(
-        self, messages: list[Message], size: int, changes: ToolChanges
+        self,
+        messages: list[Message],
+        size: int,
+        changes: ToolChanges,
+        following: Sequence[Message],
     ) -> tuple[Any, list[str]]:
         arrangement = self._arrangement
         for message in messages[self._fed : size]:
@@ -115,21 +124,29 @@ class _Wire:
             self._dump.feed(message)
         self._dumped = len(arrangement.messages)
         tail, notes = arrangement.ending()
-        return self._dump.finish(tail), [*arrangement.notes, *notes, *self._dump.notes]
+        sent = self._dump.finish([*tail, *following])
+        return sent, [*arrangement.notes, *notes, *self._dump.notes]
 
 
 class CompiledContext:
     """A history as a model would get it. The messages are shared between contexts: read only."""
 
     def __init__(
-        self, transcript: Transcript, offered: Offered, extra: Sequence[dict[str, Json]] = ()
+        self,
+        transcript: Transcript,
+        offered: Offered = NOTHING_OFFERED,
+        extra: Sequence[dict[str, Json]] = (),
+        following: Sequence[Message] = (),
+        following_tokens: int = 0,
     ) -> None:
-        """`extra` are tools that nobody recorded: those by which a model asks for results."""
+        """`extra` are tools that nobody recorded: those by which a model asks for results.
+        `following` is what a user says next; it is not recorded yet."""
         self._transcript = transcript
         self._offered = offered
         self._extra = list(extra)
+        self._following = list(following)
         self.commit_count = len(transcript.messages)
-        self._message_tokens = transcript.token_count
+        self._message_tokens = transcript.token_count + following_tokens
         self._token_sources = transcript.token_sources
 
     def __repr__(self) -> str:
@@ -140,7 +157,7 @@ class CompiledContext:
 
     @property
     def messages(self) -> list[Message]:
-        return self._transcript.messages[: self.commit_count]
+        return self._transcript.messages[: self.commit_count] + self._following
 
     @property
     def token_count(self) -> int:
@@ -263,7 +280,7 @@ class CompiledContext:
         ]
 
     def _dump(self, target: str, changes: ToolChanges | None = None) -> tuple[Any, list[str]]:
-        return self._transcript.dump(target, self.commit_count, changes)
+        return self._transcript.dump(target, self.commit_count, changes, self._following)
 
     def _offer(self, target: str) -> forms.Offer:
         """The tools of a request. Where none were ever recorded, those that are called are declared
@@ -298,6 +315,14 @@ class CompiledContext:
             else:
                 found[change.answer] = anthropic.tool_changes(change.removed, added)
         return {answer: blocks for answer, blocks in found.items() if blocks}
+
+
+def context_of(messages: Sequence[Message], token_count: int = 0) -> CompiledContext:
+    """A context of messages that no history has, and without tools."""
+    transcript = Transcript()
+    transcript.messages += messages
+    transcript.token_count = token_count
+    return CompiledContext(transcript)
 
 
 def _listed(found: list[dict[str, Json]]) -> dict[str, Json]:

@@ -56,6 +56,7 @@ def appended(message: Message, about: About, tokens: TokenCounter) -> Draft:
 def edited(place: Place, old: Message, new: Message, about: About, tokens: TokenCounter) -> Draft:
     """The new message in the place of the old one. What an answer called and which call a result
     answers stay, unless the edit says otherwise."""
+    _check_in_view(place)
     if new.role != old.role:
         raise RoleError(f"a {old.role} message cannot become a {new.role} message")
     if (new.tool_call_id or old.tool_call_id) != old.tool_call_id:
@@ -81,6 +82,7 @@ def prioritized(place: Place, priority: Priority | str, about: About) -> Draft:
     """A mark on one message. A call cannot be left out from around a pinned result."""
     if priority not in list(Priority):
         raise InputError(f"priority {priority!r} is none of {', '.join(Priority)}")
+    _check_in_view(place)
     if priority == Priority.SKIP and place.origin.role != "tool":
         pinned = [member for member in place.turn[1:] if member.priority == Priority.PINNED]
         if pinned:
@@ -98,12 +100,27 @@ def reshaped(shapes: Sequence[tuple[Place, Shape]], about: About) -> Draft:
     if not shapes:
         raise InputError("nothing to reshape")
     for place, _ in shapes:
-        name = place.origin.hash.hex()
-        if place.origin.role != "tool":
-            raise EditError(f"commit {name} is no result, and only those have forms")
-        if is_fixed(place):
-            raise EditError(f"result {name} is pinned, or an answer of {GET_TOOL_RESULT}")
+        check_reshapable(place)
     return _mark([_link("form", place.origin, pack_shape(shape)) for place, shape in shapes], about)
+
+
+def check_reshapable(place: Place) -> None:
+    """Refuse what can have no other form."""
+    name = place.origin.hash.hex()
+    if place.origin.role != "tool":
+        raise EditError(f"commit {name} is no result, and only those have forms")
+    _check_in_view(place)
+    if is_fixed(place):
+        raise EditError(f"result {name} is pinned, or an answer of {GET_TOOL_RESULT}")
+
+
+def compressed(sources: Sequence[Place], text: str, about: About, tokens: TokenCounter) -> Draft:
+    """A summary in the place of messages. It is said by the user: nobody else can be made to say
+    what they did not."""
+    for place in sources:
+        _check_in_view(place)
+    links = tuple(_link("replaces", place.shown) for place in sources)
+    return _draft(CommitOperation.COMPRESS, Message("user", text), about, tokens, links)
 
 
 def shape_of(given: Any) -> Shape:
@@ -154,6 +171,12 @@ def _keeps_calls(old: Message, new: Message) -> bool:
     return isinstance(new.content, str) or new.origin is not None
 
 
+def _check_in_view(place: Place) -> None:
+    if place.summary:
+        name, summary = place.shown.hash.hex(), place.summary.shown.hash.hex()
+        raise EditError(f"commit {name} was compressed into {summary}: restore or edit that one")
+
+
 def _link(kind: str, step: Step, value: str | None = None) -> Link:
     return Link(kind, step.id, step.hash, value)
 
@@ -201,7 +224,7 @@ def _check_texts(*values: object, required: bool = False) -> None:
             raise InputError(f"ids, names and notes are texts, not {type(value).__name__}")
 
 
-def _check_about(about: About) -> None:
+def check_about(about: About) -> None:
     _check_texts(about.note)
     for value in (about.metadata, about.generation_config, about.usage):
         if value is None:
@@ -212,7 +235,7 @@ def _check_about(about: About) -> None:
 
 
 def _mark(links: list[Link], about: About) -> Draft:
-    _check_about(about)
+    check_about(about)
     return Draft(
         CommitOperation.MARK,
         links=tuple(links),
@@ -230,7 +253,7 @@ def _draft(
     links: tuple[Link, ...] = (),
 ) -> Draft:
     _check_message(message)
-    _check_about(about)
+    check_about(about)
     if message.origin is not None:
         to_json(message.origin)
     payload = to_json(pack_content(message.role, message.content)).encode("ascii")

@@ -5,7 +5,8 @@
     │   ├── NotJsonError         NaN, a key that is no string, too deep, a type JSON lacks
     │   ├── RoleError            a role that is unknown or does not fit
     │   ├── ToolSchemaError      a tool definition that nobody, or not this provider, can take
-    │   └── EditError            a commit that cannot be edited, marked or restored
+    │   ├── EditError            a commit that cannot be edited, marked or restored
+    │   └── CompressError        messages that cannot be compressed, or not alone
     ├── NotFoundError            a name that names nothing
     │   ├── CommitNotFoundError
     │   ├── AmbiguousPrefixError a prefix that names several commits
@@ -14,6 +15,11 @@
     │   └── DialogNotFoundError
     ├── ConflictError            somebody else was there first
     ├── ForgottenError           the content was forgotten on purpose
+    ├── LLMError                 a model is needed, and there is no answer to go on with
+    │   ├── NoLLMError           none is configured
+    │   ├── LLMCallError         it could not be asked, or broke off
+    │   └── LLMAnswerError       its answer cannot be used
+    ├── HandlerError             a handler failed; the result that it was given is kept
     ├── StorageError             the database cannot do what it was asked
     │   ├── CorruptError         stored bytes do not match their hash
     │   ├── SchemaError          a database of a newer tract, or of something else
@@ -50,6 +56,10 @@ class EditError(InputError):
     """A commit that cannot be edited, marked or restored."""
 
 
+class CompressError(InputError):
+    """Messages that cannot be compressed, or not without others."""
+
+
 class NotFoundError(TractError, LookupError):
     """A name that names nothing."""
 
@@ -80,6 +90,26 @@ class ConflictError(TractError):
 
 class ForgottenError(TractError):
     """The content was forgotten on purpose; only its tombstone is left."""
+
+
+class LLMError(TractError):
+    """A model is needed, and there is no answer to go on with; nothing was written."""
+
+
+class NoLLMError(LLMError):
+    """No model is configured."""
+
+
+class LLMCallError(LLMError):
+    """The model could not be asked, or broke off."""
+
+
+class LLMAnswerError(LLMError):
+    """The model answered with something that cannot be used."""
+
+
+class HandlerError(TractError):
+    """A handler failed, took too long or called itself. The result it was given is kept."""
 
 
 class StorageError(TractError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tract.chain import Chain, Place
 from tract.context import CompiledContext, Transcript
@@ -27,9 +27,11 @@ from tract.results import (
     AS_THEY_ARE,
     Shown,
     View,
+    as_told,
     collapsed,
     is_lazy,
     reference,
+    reference_tokens,
     shown,
     summary,
     truncated,
@@ -43,8 +45,9 @@ class History:
     """The chain at one head and what was compiled of it. Another head that stems from this one
     extends both; any other is read anew."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, count: Callable[[str], int]) -> None:
         self._store = store
+        self._count = count
         self._head = EMPTY
         self._chain = Chain()
         self._large: dict[bytes, Message] = {}
@@ -70,9 +73,12 @@ class History:
         inline_tools: bool = False,
         view: View = AS_THEY_ARE,
         fetches: bool = False,
+        toolset: Toolset | None = None,
+        following: Sequence[tuple[Message, int]] = (),
     ) -> CompiledContext:
         """The view at this commit. With `fetches` the model is always offered to ask for results,
-        else where it is not, or was not once, shown all of them."""
+        else where it is not, or was not once, shown all of them. `toolset` is offered in the place
+        of the recorded one; `following` is said after the history, each with its tokens."""
         chain = self.chain(head)
         transcript = self._transcript
         if view == AS_THEY_ARE:
@@ -82,8 +88,23 @@ class History:
             transcript = Transcript()
             self._transcribe(transcript, 0, view)
         fetches = fetches or chain.is_lazy or transcript.is_lazy
-        extra = [SCHEMA] if fetches else []
-        return CompiledContext(transcript, self._offered(transcript, inline_tools), extra)
+        return CompiledContext(
+            transcript,
+            Offered(toolset) if toolset else self._offered(transcript, inline_tools),
+            [SCHEMA] if fetches else [],
+            [message for message, _ in following],
+            sum(tokens for _, tokens in following),
+        )
+
+    def told(self, places: Sequence[Place], *, whole: bool) -> list[tuple[Message, int]]:
+        """What the view says at these places, with its tokens; a collapsed turn in more words. With
+        `whole`, what is behind it, with the tokens of the view."""
+        items = [as_told(place) for place in places]
+        gists = self._gists(items)
+        rendered = [self._rendered(item, gists) for item in items]
+        if not whole:
+            return rendered
+        return [(self.message(p.shown), n) for p, (_, n) in zip(places, rendered, strict=True)]
 
     def _transcribe(self, transcript: Transcript, start: int, view: View) -> None:
         """Add what comes from one place on."""
@@ -102,27 +123,35 @@ class History:
             [message for message, _ in rendered],
             [item.place.shown for item in items],
             [tokens for _, tokens in rendered],
-            [item.place.origin.id for item in items],
+            [item.place.at for item in items],
         )
 
     def _rendered(self, item: Shown, gists: Mapping[int, Gist]) -> tuple[Message, int]:
         """A message as it is shown, and its tokens."""
         place, shape, step = item.place, item.shape, item.place.shown
         if item.is_left_out:
-            return _result(step, SKIPPED)
+            return self._result(step, SKIPPED)
         if shape.form == Form.FULL:
             return self.message(step), step.token_count
         if shape.form == Form.COLLAPSED:
             message = collapsed(self.message(step), place)
-            return message, len(message.text) // 4
+            return message, self._count(message.text)
         if shape.form == Form.TRUNCATED:
             text = truncated(whole_text(self.message(step)), place, shape)
-            return (self.message(step), step.token_count) if text is None else _result(step, text)
+            if text is None:
+                return self.message(step), step.token_count
+            return self._result(step, text)
         found = gists.get(step.blob_id or 0)
         if found is None:  # forgotten
             return self.message(step), step.token_count
-        told = summary if shape.form == Form.SUMMARY else reference
-        return _result(step, told(place, found, shape))
+        if shape.form == Form.SUMMARY:
+            return self._result(step, summary(place, found, shape))
+        return self._result(step, reference(place, found, shape), reference_tokens(found, shape))
+
+    def _result(self, step: Step, text: str, tokens: int | None = None) -> tuple[Message, int]:
+        """A result of which something else is shown than what it is."""
+        told = Message("tool", text, step.tool_call_id, step.name, step.is_error, step.origin)
+        return told, self._count(text) if tokens is None else tokens
 
     def _gists(self, items: Sequence[Shown]) -> dict[int, Gist]:
         """What is said in the place of results. What was not written with them is made now."""
@@ -197,12 +226,6 @@ class History:
     def _extend(self, steps: list[Step]) -> None:
         if not self._chain.extend(steps):
             self._transcript, self._transcribed = Transcript(), 0
-
-
-def _result(step: Step, text: str) -> tuple[Message, int]:
-    """A result of which something else is shown than what it is."""
-    told = Message("tool", text, step.tool_call_id, step.name, step.is_error, step.origin)
-    return told, len(text) // 4
 
 
 def _tombstone(step: Step) -> Message:

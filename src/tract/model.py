@@ -75,6 +75,14 @@ class Gist(msgspec.Struct, frozen=True, gc=False):
     token_count: int = 0
 
 
+class Summary(NamedTuple):
+    """A text that stands for others, and who made it."""
+
+    text: str
+    made_by: str
+    usage: dict[str, Json] | None = None
+
+
 class Text(msgspec.Struct, frozen=True, gc=False):
     """A piece of text."""
 

@@ -46,21 +46,25 @@ def _results_behind_calls(places: Sequence[Place]) -> list[Place]:
 def _walk(given: Sequence[Message], places: Sequence[Place], load: Load) -> Alignment:
     """Block by block, because providers join messages. A place is matched by any version of it in
     any form in which it was ever sent, and passed over when the other side need not know it: a
-    hidden message, a system text that is kept elsewhere."""
+    hidden message, a system text that is kept elsewhere, a summary of what it still has."""
     stream = Stream(given)
     stream.skip_stand_ins()
-    collapsed_calls: set[int] = set()
+    told: set[int] = set()  # results of collapsed calls, sources of summaries
     for place in places:
         if stream.has_ended():
             return Alignment((), None)
-        if place.call and place.call.origin.id in collapsed_calls:
+        if place.origin.id in told:
             continue
+        if place.sources:
+            stream.skip_stand_ins()
         if _take(stream, place, load):
+            told.update(source.origin.id for source in place.everything_under)
             continue
         if place.results and _take_any(stream, _sent(collapsed(load(place.shown), place))):
-            collapsed_calls.add(place.origin.id)
+            told.update(result.origin.id for result in place.results)
             continue
-        if place.is_hidden or (place.origin.role == "system" and stream.role != "system"):
+        is_elsewhere = place.origin.role == "system" and stream.role != "system"
+        if place.sources or place.is_left_out or is_elsewhere:
             continue
         stream.skip_stand_ins()
         if not _take(stream, place, load):

@@ -21,6 +21,7 @@ from tract.model import Form, Gist, Message, Priority, Raw, Shape, Text, ToolCal
 
 GET_TOOL_RESULT = "get_tool_result"
 DEFAULT_TOKENS = 400
+FRAME_TOKENS = 60  # of a reference, beside summary and preview
 FULL, REFERENCE, COLLAPSED = Shape(), Shape(Form.REFERENCE), Shape(Form.COLLAPSED)
 
 
@@ -77,7 +78,7 @@ class _Choice:
         visible = [place for place in places if not place.is_hidden]
         results = (place.origin.id for place in reversed(visible) if place.origin.role == "tool")
         self._recent = set(islice(results, view.keep_recent))
-        self._last = next((p.origin.id for p in reversed(visible) if p.stays_last), 0)
+        self._last = next((p.at for p in reversed(visible) if p.stays_last), 0)
         self._collapsed: dict[int, bool] = {}  # by call
 
     def shown(self, start: int) -> Iterator[Shown]:
@@ -107,17 +108,28 @@ class _Choice:
     def _is_collapsed(self, call: Place) -> bool:
         """A turn gives way to one line when all of it may, and when something follows it: a
         request must not end with what the assistant said."""
-        if not call.results:
+        if not call.results or call.is_hidden:
             return False
         known = self._collapsed.get(call.origin.id)
         if known is None:
             known = (
-                self._last > call.origin.id
+                self._last > call.at
                 and len(call.results) == len(call.shown.calls)
                 and all(self._wanted(r).form == Form.COLLAPSED for r in call.results)
             )
             self._collapsed[call.origin.id] = known
         return known
+
+
+def as_told(place: Place) -> Shown:
+    """A message for somebody who is to tell what it says: in its own form, but never as the one
+    line of a collapsed turn, which says nothing of a result."""
+    shape = place.shape or FULL
+    if is_fixed(place):
+        shape = FULL
+    elif shape.form == Form.COLLAPSED:
+        shape = REFERENCE
+    return Shown(place, shape, place.is_skipped_result)
 
 
 def is_lazy(items: Sequence[Shown]) -> bool:
@@ -198,6 +210,15 @@ def reference(place: Place, gist: Gist, shape: Shape = FULL) -> str:
     return "\n".join(part for part in (f"[{' · '.join(facts)}]", told, preview, rest) if part)
 
 
+def reference_tokens(gist: Gist, shape: Shape) -> int | None:
+    """About how many tokens a reference has, if they were counted when the result was written:
+    counting all of them anew would be most of the work of opening a long history."""
+    if not gist.token_count:
+        return None
+    shown = len(gist.summary) + len(preview_of(gist, shape))
+    return FRAME_TOKENS + gist.token_count * shown // (len(gist.summary) + len(gist.preview))
+
+
 def preview_of(gist: Gist, shape: Shape) -> str:
     return cut(gist.preview, _characters(shape))
 
@@ -215,9 +236,12 @@ def _characters(shape: Shape) -> int:
 
 def summary(place: Place, gist: Gist, shape: Shape) -> str:
     """What somebody said of a result, and where the whole is."""
+    return summary_words(place, shape.text or gist.summary)
+
+
+def summary_words(place: Place, text: str) -> str:
     name = place.shown.name or "a tool"
-    told = f"[summary of the result of {name}; {how_to_fetch(place)} has the whole]"
-    return f"{told}\n{shape.text or gist.summary}"
+    return f"[summary of the result of {name}; {how_to_fetch(place)} has the whole]\n{text}"
 
 
 def collapsed(message: Message, call: Place) -> Message:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tract.chain import Place
+from tract.dialog import check_name
 from tract.errors import ConflictError, InputError, ResultNotFoundError, StorageError
 from tract.fetching import find_result
 from tract.formats.frameworks import STORAGE_TYPE, is_reference, load_dump
@@ -28,7 +29,7 @@ from tract.results import (
     reference,
     settings,
 )
-from tract.tract import Tract, check_name
+from tract.tract import Tract
 from tract.turns import results_of
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def _open(given: str | os.PathLike[str] | Tract, dialog: str) -> Tract:
         return Tract.open(given, dialog=dialog)
     if given.dialog == dialog:
         return given
-    return Tract(given._store, dialog, tokens=given._tokens)
+    return Tract(given._store, dialog, tokens=given._tokens, llm=given.llm)
 
 
 def _as_text(timestamp: object) -> str:

@@ -1,49 +1,38 @@
-"""The facade: an agent's history, open for reading and writing."""
+"""The facade: a dialog, and a model that answers, summarizes and compresses."""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import count
-from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import compress as where
+from itertools import islice
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import msgspec
 from msgspec.structs import replace
 
-from tract import drafting, results, toolsets, turns
+from tract import answers, compressing, drafting, hooks, toolsets, turns
+from tract.answers import ChatResponse
 from tract.chain import Chain, Place
-from tract.context import CompiledContext
+from tract.compressing import CompressResult, PendingCompress, Plan, Planned, SummarizedResult
+from tract.dialog import Commit, CommitOptions, Dialog, load, spoken_by
 from tract.errors import (
-    BranchNotFoundError,
-    CommitNotFoundError,
     ConflictError,
-    DialogNotFoundError,
-    EditError,
-    ForgottenError,
+    HandlerError,
     InputError,
-    NotFoundError,
+    LLMAnswerError,
+    NoLLMError,
+    TractError,
 )
-from tract.fetching import find_result, has_pictures, whole_text
-from tract.formats import (
-    as_dict,
-    given_content,
-    load_answer,
-    load_call,
-    load_calls,
-    load_history,
-    load_message,
-)
-from tract.hashing import content_hash
-from tract.history import History
+from tract.fetching import find_result
+from tract.formats import Answer
+from tract.hooks import Handler, Outcome, PendingToolResult, Registered, Run, Summarization
+from tract.llm import LLMClient, OnText, check_client
 from tract.model import (
-    EMPTY,
-    ROOT,
     CommitInfo,
-    CommitOperation,
-    DialogInfo,
     Draft,
     Form,
     Head,
@@ -51,162 +40,335 @@ from tract.model import (
     Message,
     Priority,
     Shape,
+    Summary,
     Toolset,
 )
-from tract.recording import Alignment, align
-from tract.results import ToolResultInfo
-from tract.slices import Slice, Source, id_of, slice_of
-from tract.slices import answer as part_as_text
-from tract.storage import Store, care, draft_hash, open_store
-from tract.tokens import TokenCounter, token_counter
-from tract.toolsets import ToolDiff, ToolVersion
-from tract.turns import DroppedTurns, Superseded, ToolTurn
+from tract.results import GET_TOOL_RESULT, summary_words
+from tract.storage import Store
+from tract.summarize import (
+    STRUCTURE,
+    TOOL_SUMMARIZE_SYSTEM,
+    OnRead,
+    Progress,
+    Reading,
+    Summarizer,
+    Task,
+    default_prompt,
+    glimpse,
+    outline,
+    section,
+)
+from tract.tokens import TokenCounter
 
-Commit = str | CommitInfo
-"""A commit is named by its hash, by an unambiguous prefix of it, or by what a write returned."""
+_log = logging.getLogger("tract")
 
-Plan = Callable[[Head], Draft]
-"""What to write, given where it is put."""
+NO_MODEL = (
+    "no model is configured: open the dialog with llm=, as in "
+    'Tract.open(…, llm=tract.llm.connect("anthropic:MODEL")), or set t.llm'
+)
+NO_TOOLS = Toolset(b"")
 
-MAIN = "main"
-TOOL_VIEWS = ("latest", "inline")
-MAX_NAME = 200
+Told = list[tuple[Message, int]]
+"""What a group of messages says, each with its tokens."""
 
-
-class CommitOptions(TypedDict, total=False):
-    """What every method that writes a message takes; `Tract.commit` explains it."""
-
-    message: str | None
-    edit: Commit | None
-    metadata: dict[str, Json] | None
-    generation_config: dict[str, Json] | None
-    usage: dict[str, Json] | None
-    tools: Sequence[Any] | None
-    parent: Commit | None
+KEPT_ERRORS = 100
+CALIBRATED_BY = 1000
+"""So many of the newest commits are looked at for what usage says about tokens."""
 
 
-class Tract:
-    """One dialog of a database. Every change is a commit that can be undone."""
+class CompressOptions(TypedDict, total=False):
+    """What `Tract.compress` takes beside the messages; it explains it."""
 
-    def __init__(self, store: Store, dialog: str, *, tokens: TokenCounter, llm: Any = None) -> None:
-        self.dialog = dialog
-        self.llm = llm
-        self._store = store
-        self._tokens = tokens
-        self._history = History(store)
-        self._branch, self._detached = store.checked_out(dialog) or (MAIN, None)
-        self._settings = results.settings(**(store.result_settings(dialog) or {}))
+    content: str | None
+    instructions: str | None
+    system_prompt: str | None
+    target_tokens: int | None
+    preserve: Sequence[Commit]
+    on_progress: Progress | None
 
-    @classmethod
-    def open(
-        cls,
-        path_or_url: str | os.PathLike[str] = ":memory:",
-        *,
-        dialog: str = "default",
-        llm: Any = None,
-        durability: str = "full",
-        tokens: str | None = None,
-        create: bool = True,
-    ) -> Self:
-        """Open a dialog in memory, in a SQLite file or in PostgreSQL (`postgresql://…`).
 
-        `durability="relaxed"` is faster; a power cut may then take the last commits, as may a crash
-        of a PostgreSQL server, but not one of this process. `tokens` names a token counter. With
-        `create=False` nothing new is made.
-        """
-        check_name("dialog", dialog)
-        if not os.fspath(path_or_url):
-            raise InputError("a database needs a place: a path, a URL or :memory:")
-        store = open_store(path_or_url, durability=durability, create=create)
-        try:
-            if not create and not store.has_dialog(dialog):
-                known = ", ".join(info.dialog for info in store.dialogs()[:5]) or "none yet"
-                raise DialogNotFoundError(f"no dialog {dialog!r} in this database; it has {known}")
-            return cls(store, dialog, tokens=token_counter(tokens), llm=llm)
-        except BaseException:
-            store.close()
-            raise
+class CompressToolsOptions(TypedDict, total=False):
+    """What `Tract.compress_tool_calls` takes beside the messages; it explains it."""
 
-    def close(self) -> None:
-        self._store.close()
+    name: str | None
+    target_tokens: int | None
+    instructions: str | None
+    system_prompt: str | None
+    preserve_answer: bool
+    keep_recent: int
+    on_progress: Progress | None
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+class Tract(Dialog):
+    """One dialog of a database, with a model. Every change is a commit that can be undone."""
+
+    def __init__(
+        self, store: Store, dialog: str, *, tokens: TokenCounter, llm: LLMClient | None = None
     ) -> None:
-        self.close()
+        super().__init__(store, dialog, tokens=tokens, llm=llm)
+        self.handler_errors: deque[HandlerError] = deque(maxlen=KEPT_ERRORS)
+        """What went wrong in handlers, the newest last. The results are safe in any case."""
+        self._thread = threading.local()
+        self._summarize_by(hooks.summarization(**(store.settings(dialog, "summarization") or {})))
 
-    # Writing
+    # Answers
 
-    def commit(
+    def chat(
         self,
-        content: Message | dict[str, Json],
+        text: str | list[Json],
         *,
-        operation: CommitOperation | str = CommitOperation.APPEND,
-        message: str | None = None,
-        edit: Commit | None = None,
-        response_to: Commit | None = None,
-        metadata: dict[str, Json] | None = None,
-        generation_config: dict[str, Json] | None = None,
-        usage: dict[str, Json] | None = None,
         tools: Sequence[Any] | None = None,
-        form: Form | Shape | str | None = None,
-        parent: Commit | None = None,
-    ) -> CommitInfo:
-        """Add a message to the history; with `edit`, put it in the place of an earlier one.
+        generation_config: dict[str, Json] | None = None,
+        on_text: OnText | None = None,
+        message: str | None = None,
+        metadata: dict[str, Json] | None = None,
+    ) -> ChatResponse:
+        """Say something to the model, and commit it with the answer. If there is no answer, nothing
+        is committed. `generate` explains the rest."""
+        said = load(spoken_by("user", text))
+        if any(item.role != "user" for item in said):
+            raise InputError("results of tools are committed by tool_result(), then generate()")
+        drafts = [drafting.appended(item, drafting.About(), self._tokens) for item in said]
+        about = drafting.About(message, metadata, generation_config)
+        return self._answer(drafts, tools, about, on_text)
 
-        `tools` are the definitions that the model had, in any provider's words. None says nothing
-        of them, and they stay as they were; an empty list says that there were none.
-
-        `parent` makes a retry safe: if the branch already goes on with an equal commit, that one
-        is returned, and any other continuation is a conflict. `ROOT` stands for no parent.
-
-        `form` is what the model sees of a result; it is kept whole in any case. A provider's
-        message with several tool results becomes one commit each; the last one is returned.
-        """
-        shape = None if form is None else drafting.shape_of(form)
-        toolset = None if tools is None else toolsets.make(tools, self._tokens)
-        about = drafting.About(message, metadata, generation_config, usage, toolset, shape)
-        target = drafting.edit_target(operation, edit, response_to)
-        given = load(content)
-        if target is not None:
-            if shape is not None:
-                raise EditError("an edit is shown whole: form= is for a new result, or reshape()")
-            return self._write(self._edit_plan(target, given, about), parent)
-        drafts = [drafting.appended(item, about, self._tokens) for item in given]
-        return self._write_all(drafts, parent)
-
-    def system(self, text: str | list[Json], **options: Unpack[CommitOptions]) -> CommitInfo:
-        """Add an instruction: a text, or blocks in a provider's words."""
-        return self.commit(spoken_by("system", text), **options)
-
-    def user(self, text: str | list[Json], **options: Unpack[CommitOptions]) -> CommitInfo:
-        """Add what the user says: a text, or blocks in a provider's words."""
-        return self.commit(spoken_by("user", text), **options)
-
-    def assistant(
+    def generate(
         self,
-        text: Any = "",
         *,
-        tool_calls: Sequence[Any] | None = None,
+        tools: Sequence[Any] | None = None,
+        generation_config: dict[str, Json] | None = None,
+        on_text: OnText | None = None,
+        message: str | None = None,
+        metadata: dict[str, Json] | None = None,
+    ) -> ChatResponse:
+        """Have the model answer the history as it is, and commit the answer with its calls, its
+        usage and the tools that it had.
+
+        `tools` are in any provider's words and stay in force; None leaves those in force as they
+        are. `generation_config` goes to the provider as it is. `on_text` is called with each piece
+        of text as it comes. If messages came to the branch while the model was answering, nothing
+        is committed.
+        """
+        about = drafting.About(message, metadata, generation_config)
+        return self._answer([], tools, about, on_text)
+
+    def _answer(
+        self,
+        said: Sequence[Draft],
+        tools: Sequence[Any] | None,
+        about: drafting.About,
+        on_text: OnText | None,
+    ) -> ChatResponse:
+        drafting.check_about(about)
+        config = about.generation_config or {}
+        client = self._client()
+        toolset = None if tools is None else toolsets.make(tools, self._tokens)
+        with self._store.lock:
+            self._check_on_branch()
+            branch, head = self._branch, self._head()
+            chain = self._history.chain(head)
+            messages, tools_then = len(chain.appended()), chain.toolset
+            context = self._history.compile(
+                head,
+                fetches=self._settings.is_lazy,
+                toolset=toolset,
+                following=[(d.message, d.token_count) for d in said if d.message],
+            )
+        if not context.messages:
+            raise InputError("nothing to answer: the history is empty")
+        answer = answers.parse(client.complete(context, config=config, on_text=on_text))
+        draft = self._answered(
+            answer,
+            about._replace(
+                metadata=answers.metadata(answer, context.token_count, about.metadata),
+                generation_config={"model": client.model, **config},
+                usage=answer.usage,
+                toolset=context.toolset,
+            ),
+        )
+        with self.batch():
+            self._check_unmoved(branch, messages)
+            tools_now = self._history.chain(self._head()).toolset
+            commit = self._write_all([*said, draft], None)
+            if tools_now != tools_then:  # somebody has set others, which are meant to stay
+                self.set_tools((self._history.toolset(tools_now) or NO_TOOLS).schemas)
+        return answers.response(answer, commit)
+
+    def _answered(self, answer: Answer, about: drafting.About) -> Draft:
+        try:
+            return drafting.appended(answer.message, about, self._tokens)
+        except InputError as error:
+            raise LLMAnswerError(f"the model's answer cannot be kept: {error}") from error
+
+    def _check_unmoved(self, branch: str, messages: int) -> None:
+        """Refuse an answer to something else than what the branch says now."""
+        self._check_branch(branch)
+        _, head = self._lock_branch()
+        new = len(self._history.chain(head).appended()) - messages
+        if new:
+            came = f"{new} message{'s' * (new != 1)}"
+            raise ConflictError(f"{came} came to the branch while the model was answering")
+
+    def _check_branch(self, branch: str) -> None:
+        if self._branch != branch or self._detached:
+            raise ConflictError(f"branch {branch!r} is no longer checked out")
+
+    def _check_remembered(
+        self, places: Sequence[Place], known: frozenset[int] = frozenset()
+    ) -> None:
+        """Refuse a summary of what was forgotten while it was made."""
+        if self._store.forgotten([place.shown.blob_id or 0 for place in places]) - known:
+            raise ConflictError("something has been forgotten meanwhile that was to be summarized")
+
+    def token_factor(self, model: str | None = None) -> float:
+        """How many tokens a model really reads for each one that is counted here, as the usage of
+        its newest answers on this branch tells; 1.0 where none does."""
+        name = model or (self.llm.model if self.llm else "")
+        return answers.token_factor(islice(self.log(), CALIBRATED_BY), name)
+
+    def _client(self) -> LLMClient:
+        if self.llm is None:
+            raise NoLLMError(NO_MODEL)
+        check_client(self.llm)
+        with self._store.lock:  # another thread's batch is waited for
+            if self._store.depth:
+                raise ConflictError("inside a batch no model is asked: others could not write")
+        return self.llm
+
+    # Handlers
+
+    def on(self, event: str, handler: Handler, *, timeout: float | None = hooks.TIMEOUT) -> None:
+        """Have a handler look at every new tool result once it is safe, in the place of any other
+        handler. It gets a `PendingToolResult` and may take `timeout` seconds. If it fails, the
+        result stays as it is; the failure is logged and kept in `handler_errors`."""
+        hooks.check_registration(event, handler, timeout)
+        self._listener = partial(self._hear, Registered(handler, timeout))
+
+    def off(self, event: str) -> None:
+        """Have no handler look at new tool results."""
+        hooks.check_event(event)
+        self._listener = None
+
+    def configure_tool_summarization(
+        self,
+        config: Mapping[str, str] | None = None,
+        *,
+        auto_threshold: int | None = None,
+        instructions: Mapping[str, str] | None = None,
+        default_instructions: str | None = None,
+        target_tokens: int | None = None,
+    ) -> None:
+        """Summarize results of this dialog by themselves, from here on: those of the tools that
+        `instructions` (or `config`) has, always; any other above `auto_threshold` tokens. Without
+        both, none. It works as a handler and takes the place of any other."""
+        if config is not None and instructions is not None:
+            raise InputError("instructions by tool are given once: as config or as instructions=")
+        by_tool = instructions if config is None else config
+        if not (by_tool is None or isinstance(by_tool, Mapping)):
+            raise InputError(f"instructions by tool are a dict, not {type(by_tool).__name__}")
+        given = hooks.summarization(
+            instructions=dict(by_tool or {}),
+            auto_threshold=auto_threshold,
+            default_instructions=default_instructions,
+            target_tokens=target_tokens,
+        )
+        with self._store.writing():
+            self._lock_branch()
+            self._store.set_settings(self.dialog, "summarization", msgspec.to_builtins(given))
+        self._summarize_by(given)
+
+    def _summarize_by(self, given: Summarization) -> None:
+        registered = Registered(given.handle, hooks.SUMMARY_TIMEOUT)
+        self._listener = partial(self._hear, registered) if given.is_on else None
+
+    def _hear(self, registered: Registered, results: Sequence[CommitInfo]) -> None:
+        for commit in results:
+            if commit.name == GET_TOOL_RESULT:
+                continue
+            if getattr(self._thread, "is_handling", False):
+                told = f"a handler committed result {commit.commit_hash}, which none looks at"
+                self._report(HandlerError(told))
+            else:
+                self._handle(registered, self._pending(commit))
+
+    def _handle(self, registered: Registered, pending: PendingToolResult) -> None:
+        def handler(pending: PendingToolResult) -> None:
+            self._thread.is_handling = True
+            registered.handler(pending)
+
+        try:
+            failure = Run(handler, pending).result(registered.timeout)
+            pending._close(failure)
+        except TractError as error:
+            failure = error
+        except BaseException as error:  # interrupted while it waited
+            pending._close(error)
+            raise
+        if failure is not None:
+            pending._close(failure)
+            self._report(hooks.failed(pending, failure))
+
+    def _report(self, error: HandlerError) -> None:
+        self.handler_errors.append(error)
+        _log.error("%s", error)
+
+    def _pending(self, commit: CommitInfo, *, is_review: bool = False) -> PendingToolResult:
+        return PendingToolResult(
+            self,
+            commit,
+            partial(self._summarize_result, commit.commit_hash),
+            partial(self._carry_out, commit, self._branch, 0),
+            is_review=is_review,
+        )
+
+    def _carry_out(
+        self, commit: CommitInfo, branch: str, changes: int, outcome: Outcome
+    ) -> CommitInfo | None:
+        """Write what was decided about a result, unless somebody else changed it meanwhile."""
+        if outcome == hooks.UNCHANGED:
+            return None
+        about = drafting.About(outcome.note, outcome.metadata)
+
+        def plan(head: Head) -> Draft:
+            self._check_branch(branch)
+            place = self._history.chain(head).place(self._resolve(commit))
+            if len(place.changes) != changes or place.summary:
+                raise ConflictError(f"result {commit.commit_hash} has been changed meanwhile")
+            self._check_remembered([place])
+            if outcome.shape:
+                return drafting.reshaped([(place, outcome.shape)], about)
+            if outcome.is_rejected:
+                return drafting.prioritized(place, Priority.SKIP, about)
+            edit = Message("tool", outcome.text, commit.tool_call_id)
+            return self._edit_plan(commit, [edit], about._replace(metadata=None))(head)
+
+        return self._write(plan)
+
+    @overload
+    def tool_result(
+        self,
+        tool_call_id: str,
+        name: str | None,
+        content: Json,
+        *,
+        is_error: bool = False,
+        form: Form | Shape | str | None = None,
+        review: Literal[False] = False,
         **options: Unpack[CommitOptions],
-    ) -> CommitInfo:
-        """Add an answer: a text with calls, or a response as an SDK gave it, object or dict."""
-        if text is None or isinstance(text, str):
-            return self.commit(drafting.answer(text or "", load_calls(tool_calls)), **options)
-        if tool_calls is not None:
-            raise InputError("a response has its own calls: give it alone")
-        answer = load_answer(text)
-        options.setdefault("usage", answer.usage)
-        metadata = options.get("metadata") or {}
-        if answer.rest and isinstance(metadata, dict):
-            options["metadata"] = {"response": answer.rest, **metadata}
-        return self.commit(answer.message, **options)
+    ) -> CommitInfo: ...
+
+    @overload
+    def tool_result(
+        self,
+        tool_call_id: str,
+        name: str | None,
+        content: Json,
+        *,
+        is_error: bool = False,
+        form: Form | Shape | str | None = None,
+        review: Literal[True],
+        **options: Unpack[CommitOptions],
+    ) -> PendingToolResult: ...
 
     def tool_result(
         self,
@@ -216,583 +378,276 @@ class Tract:
         *,
         is_error: bool = False,
         form: Form | Shape | str | None = None,
+        review: bool = False,
         **options: Unpack[CommitOptions],
-    ) -> CommitInfo:
-        """Add what a tool returned: a text, or any JSON. It is kept whole, whatever its form."""
-        message = Message("tool", content, tool_call_id, name, is_error)
-        return self.commit(message, form=form, **options)
-
-    def annotate(
-        self, commit: Commit, priority: Priority | str, *, message: str | None = None
-    ) -> CommitInfo:
-        """Pin a message, leave it out of the view, or make it a normal one again."""
-
-        def plan(head: Head) -> Draft:
-            place = self._history.chain(head).place(self._resolve(commit))
-            return drafting.prioritized(place, priority, drafting.About(message))
-
-        return self._write(plan)
-
-    def restore(self, commit: Commit, *, message: str | None = None) -> CommitInfo:
-        """Undo an edit or a mark; of a message, undo everything that was done to it."""
-
-        def plan(head: Head) -> Draft:
-            chain = self._history.chain(head)
-            changes = chain.changes(self._resolve(commit))
-            left = chain.toolset_without(changes)
-            brought_back = None
-            if left != chain.toolset:
-                brought_back = self._history.toolset(left) or toolsets.make([], self._tokens)
-            return drafting.undone(changes, drafting.About(message, toolset=brought_back))
-
-        return self._write(plan)
-
-    def set_tools(
-        self, tools: Sequence[Any] | None, *, message: str | None = None
-    ) -> CommitInfo | None:
-        """From here on the model has these tools, in any provider's words; with None, none.
-        Nothing is written where that is so already."""
-        toolset = toolsets.make([] if tools is None else tools, self._tokens)
-        self._check_on_branch()
+    ) -> CommitInfo | PendingToolResult:
+        """Add what a tool returned: a text, or any JSON. It is kept whole, whatever its form. With
+        `review=True` no handler sees it, and it is returned for somebody to decide about."""
+        result = Message("tool", content, tool_call_id, name, is_error)
+        if not review:
+            return self.commit(result, form=form, **options)
+        if options.get("edit") is not None:
+            raise InputError("an edit is a decision already: review=True is for a new result")
         with self.batch():
-            _, head = self._lock_branch()
-            if self._history.chain(head).toolset == toolset.hash:
-                return None
-            return self._write(lambda _: drafting.offered(toolset, drafting.About(message)))
+            commit = self.commit(result, form=form, **options)
+            self._fresh = [fresh for fresh in self._fresh if fresh is not commit]
+        return self._pending(commit, is_review=True)
 
-    def reshape(
-        self, forms: Mapping[str, Form | str | Shape], *, message: str | None = None
-    ) -> CommitInfo:
-        """Give results other forms, all in one commit, so that the view changes once. They stay
-        whole underneath, and `restore` undoes it."""
+    # Summaries
 
-        def plan(head: Head) -> Draft:
-            chain = self._history.chain(head)
-            shapes = [
-                (chain.place(self._resolve(commit)), drafting.shape_of(form))
-                for commit, form in forms.items()
-            ]
-            return drafting.reshaped(shapes, drafting.About(message))
-
-        return self._write(plan)
-
-    def configure_results(
-        self,
-        *,
-        inline_tokens: int | None = None,
-        preview_tokens: int | None = None,
-        keep: Sequence[str] = (),
-        tools: Mapping[str, Mapping[str, int | None]] | None = None,
-    ) -> None:
-        """How results of this dialog are shown from here on: above `inline_tokens` as a reference
-        with a preview of `preview_tokens`, but never those of the tools in `keep`. `tools` has
-        other limits for single tools. Without limits all are shown whole."""
-        given = results.settings(
-            inline_tokens=inline_tokens,
-            preview_tokens=preview_tokens,
-            keep=list(keep),
-            tools={name: dict(own) for name, own in (tools or {}).items()},
-        )
-        with self._store.writing():
-            self._lock_branch()
-            given = replace(given, was_lazy=self._settings.is_lazy or given.is_lazy)
-            self._store.set_result_settings(self.dialog, msgspec.to_builtins(given))
-        self._settings = given
-
-    def answer(self, call: Any) -> CommitInfo:
-        """Answer a model's call of `get_tool_result`: one line in an agent's loop."""
-        asked = load_call(call)
-        if asked.name != results.GET_TOOL_RESULT:
-            raise InputError(f"this is a call of {asked.name!r}, not of {results.GET_TOOL_RESULT}")
-        try:
-            found = self._fetch(id_of(asked.arguments), slice_of(asked.arguments), pictures=True)
-        except (InputError, NotFoundError, ForgottenError) as error:
-            return self.tool_result(asked.id, asked.name, str(error), is_error=True)
-        return self.tool_result(asked.id, asked.name, found)
-
-    def record(
-        self, messages: Sequence[Message | dict[str, Json]] | dict[str, Json]
-    ) -> list[CommitInfo]:
-        """Append what is new of a full history: a list of messages, or a request with `messages`
-        and perhaps `system` and `tools`. Where it differs from what is recorded, it goes on on a
-        new branch. Returns the new commits."""
-        given = [message for item in load_history(messages) for message in load(item)]
-        tools = messages.get("tools") if isinstance(messages, dict) else None
-        with self.batch():
-            _, head = self._lock_branch()
-            chain = self._history.chain(head)
-            found = align(given, chain, self._history.message)
-            if found.differs_at is not None:
-                found = self._go_where_it_goes_on(given, found, chain)
-            return self._append_with_tools(found.new, tools)
-
-    def _append_with_tools(self, new: Sequence[Message], tools: Any) -> list[CommitInfo]:
-        """The tools of a request are for the answer to come: answers that are new in it were given
-        with those before, if there were any."""
-        known = self._history.chain(self._head()).toolset is not None
-        answers = [place for place, item in enumerate(new, 1) if item.role == "assistant"]
-        first = answers[-1] if answers and known else 0
-        commits = [self.commit(item) for item in new[:first]]
-        offered = None if tools is None else self.set_tools(tools)
-        commits += [offered] if offered else []
-        return [*commits, *(self.commit(item) for item in new[first:])]
-
-    def _go_where_it_goes_on(
-        self, given: list[Message], found: Alignment, chain: Chain
-    ) -> Alignment:
-        """To the branch that has this history already, else to a new one where it differs."""
-        for name, head in self._store.branches(self.dialog).items():
-            other = History(self._store)
-            known = align(given, other.chain(head), other.message)
-            if known.differs_at is None and len(known.new) < len(given):
-                self._go_to(name, None)
-                return known
-        before = chain.before(found.differs_at) if found.differs_at else None
-        self._branch_off(Head(before.id, before.hash) if before else EMPTY)
-        return found
-
-    @contextmanager
-    def batch(self) -> Iterator[None]:
-        """Many commits in one transaction: all of them, or none."""
-        with self._store.writing():
-            before = self._branch, self._detached, self._settings
-            try:
-                yield
-            except BaseException:
-                self._branch, self._detached, self._settings = before
-                raise
-
-    def _write_all(self, drafts: Sequence[Draft], parent: Commit | None) -> CommitInfo:
-        """One commit after another; the last one is returned."""
-        if len(drafts) == 1:
-            return self._write(lambda head: self._completed(head, drafts[0]), parent)
-        with self.batch():
-            for draft in drafts[:-1]:
-                info = self._write_all([draft], parent)
-                parent = None if parent is None else info
-            return self._write_all(drafts[-1:], parent)
-
-    def _completed(self, head: Head, draft: Draft) -> Draft:
-        """A result with the name of its tool, which some providers do not say but the call does,
-        and in the form that the settings give it."""
-        message = draft.message
-        if message is None or message.role != "tool":
-            return draft
-        if message.name is None:
-            name = self._history.chain(head).tool_name(message.tool_call_id or "")
-            message = replace(message, name=name)
-        shape = draft.shape or self._settings.shape(message.name, draft.token_count)
-        is_whole = shape is None or shape.form == Form.FULL
-        return replace(draft, message=message, shape=None if is_whole else shape)
-
-    def _write(self, plan: Plan, parent: Commit | None = None) -> CommitInfo:
-        """The only way into the database. The head is read inside the transaction."""
-        self._check_on_branch()
-        with self._store.writing():
-            dialog_id, head = self._lock_branch()
-            expected = head if parent is None else self._find_parent(parent)
-            if expected != head:
-                return self._existing_child(expected, head, plan)
-            return self._store.append(dialog_id, self._branch, head, plan(head))
-
-    def _check_on_branch(self) -> None:
-        if self._detached:
-            raise ConflictError(
-                f"an old commit is checked out, {_hex(self._detached)}: name a branch first"
-            )
-
-    def _existing_child(self, expected: Head, head: Head, plan: Plan) -> CommitInfo:
-        """The equal commit that a retry finds in the place of its own."""
-        draft = plan(expected)
-        content = None if draft.payload is None else content_hash(draft.payload)
-        digest = draft_hash(draft, expected.hash, content)
-        for step in self._history.chain(head).steps:
-            if step.hash == digest:
-                return self._store.info(Head(step.id, step.hash))
-        raise ConflictError(
-            f"branch {self._branch!r} stands at {_hex(head)}, not at {_hex(expected)}"
-        )
-
-    def _edit_plan(self, target: Commit, given: list[Message], about: drafting.About) -> Plan:
-        if len(given) > 1:
-            raise EditError(f"an edit is one message, not {len(given)}")
-
-        def plan(head: Head) -> Draft:
-            place = self._history.chain(head).place(self._resolve(target))
-            old = self._history.message(place.shown)
-            kept = about
-            if old.role == "tool" and about.metadata is None:
-                kept = about._replace(metadata=self._store.metadata(place.shown.id))
-            return drafting.edited(place, old, given[0], kept, self._tokens)
-
-        return plan
-
-    # Reading
-
-    @property
-    def head(self) -> str | None:
-        """The hash of the newest commit; None while there is none."""
-        head = self._head()
-        return head.hash.hex() if head.hash else None
-
-    def log(self) -> Iterator[CommitInfo]:
-        """All commits of the branch as it is now, newest first, read as they are asked for."""
-        return self._store.log(self._head().id)
-
-    def get_commit(self, commit: Commit) -> CommitInfo:
-        return self._store.info(self._find(commit))
-
-    def get_message(self, commit: Commit) -> Message:
-        """What was committed, as a message."""
-        step = self._store.step(self._find(commit))
-        if step.blob_id is None:
-            raise InputError(f"commit {step.hash.hex()} is a mark and has no content")
-        return self._history.load(step)
-
-    def get_content(self, commit: Commit) -> Json:
-        """Exactly what was given: a text as a text, a tool's JSON as that, a provider's blocks in
-        the provider's words."""
-        return given_content(self.get_message(commit))
-
-    def compile(
-        self,
-        at: Commit | None = None,
-        *,
-        tools: str = "latest",
-        load_tool_results: bool | Iterable[str] | None = None,
-        keep_recent: int = 0,
-        inline_under: int = 0,
-    ) -> CompiledContext:
-        """What a model would be sent now, or would have been at an earlier commit or on another
-        branch. Work follows what is new since the last time.
-
-        `tools="inline"` keeps the first set of tools in the request, so that the provider's cache
-        stays valid, and tells of later changes where they happened, if the provider can be told.
-
-        `load_tool_results` shows each result in its form (None), all whole (True), all as
-        references (False), or just those with the given ids whole; the newest `keep_recent`, and
-        those of at most `inline_under` tokens, are whole in any case.
-        """
-        if tools not in TOOL_VIEWS:
-            raise InputError(f"tools={tools!r} is none of {', '.join(TOOL_VIEWS)}")
-        view = results.view(load_tool_results, keep_recent, inline_under)
-        with self._store.lock:
-            history = self._history if at is None else History(self._store)
-            return history.compile(
-                self._head() if at is None else self._find(at),
-                inline_tools=tools == "inline",
-                view=view,
-                fetches=self._settings.is_lazy,
-            )
-
-    def get_tool_result(
+    def summarize_tool_result(
         self,
         id: str,  # noqa: A002
         *,
-        lines: str | None = None,
-        grep: str | None = None,
-        context: int | None = None,
-        json_path: str | None = None,
-        offset: int | None = None,
-        limit: int | None = None,
-    ) -> str:
-        """A part of a result, as a model would get it: labelled, and one page of it. `lines` are
-        from 1 on (`"10-20"`), `grep` searches them, `offset` and `limit` are characters."""
-        wanted = {
-            "lines": lines,
-            "grep": grep,
-            "context": context,
-            "json_path": json_path,
-            "offset": offset,
-            "limit": limit,
-        }
-        asked = {key: value for key, value in wanted.items() if value is not None}
-        text: str = self._fetch(id, slice_of(asked))
-        return text
-
-    def _fetch(self, name: str, wanted: Slice, *, pictures: bool = False) -> Json:
-        """A part of a result; with `pictures`, all blocks of one that a text cannot tell."""
+        instructions: str | None = None,
+        target_tokens: int | None = None,
+        dry_run: bool = False,
+    ) -> SummarizedResult:
+        """Show a summary of a result that is there already. The whole can still be fetched, and
+        `restore` brings it back. With `dry_run` nothing is written."""
         with self._store.lock:
-            place = find_result(self._history.chain(self._head()).places, name)
-            step = place.shown
-            source: Source | str | None = None
-            if step.data is None:
-                source = self._store.large_text(step.blob_id or 0)
-            if source is None:
-                message = self._history.load(step)
-                if pictures and wanted == Slice() and has_pictures(message):
-                    return message.content
-                source = whole_text(message)
-            label = f"{place.label} · {step.name or 'a tool'}"
-            return part_as_text(source, wanted, label=label)
+            place = find_result(self._history.chain(self._head()).places, id)
+            drafting.check_reshapable(place)
+            commit, branch, changes = self._infos([place])[0], self._branch, len(place.changes)
+            [(_, before)] = self._history.told([place], whole=False)
+        made = self._summarize_result(commit.commit_hash, instructions, target_tokens)
+        if made is None:
+            return SummarizedResult(None, None, before, before)
+        after = self._tokens.count(summary_words(place, made.text))
+        told = SummarizedResult(made.text, made.made_by, before, after)
+        if dry_run:
+            return told
+        written = self._carry_out(commit, branch, changes, hooks.summarized(made))
+        return replace(told, commit=written)
 
-    def list_tool_results(self, *ids: str) -> list[ToolResultInfo]:
-        """All results of the branch, oldest first, hidden ones too, or just those that the ids
-        mean: what each is, and in which form the model sees it."""
-        with self._store.lock:
-            chain = self._history.chain(self._head())
-            forms = results.forms(chain.places)
-            places = [find_result(chain.places, name) for name in ids] if ids else list(forms)
-            failed = map(self._history.has_failed, places)
-            times = (info.created_at for info in self._infos(places))
-            return list(map(results.info, places, map(forms.get, places), failed, times))
-
-    def find_tool_results(
+    def _summarize_result(
         self,
-        name: str | None = None,
+        commit: str,
+        instructions: str | None,
+        target_tokens: int | None,
+        on_read: OnRead | None = None,
+    ) -> Summary | None:
+        """A summary of a result; None where there is no model and nothing shorter can be said."""
+        task = Task(TOOL_SUMMARIZE_SYSTEM, instructions, target_tokens).checked()
+        with self._store.lock:
+            place = self._history.chain(self._head()).place(self._resolve(commit))
+            [(_, shown)] = self._history.told([place], whole=False)
+            result = self._history.load(place.shown)
+            asked = [self._history.message(place.call.shown)] if place.call else []
+        if self.llm is not None:
+            sections = [section(message) for message in (*asked, result)]
+            return self._summarizer(on_read).summarize(sections, task)
+        text = glimpse(result.content, target_tokens, self._tokens.count)
+        is_shorter = self._tokens.count(summary_words(place, text)) < shown
+        return Summary(text, STRUCTURE) if is_shorter else None
+
+    def _summarizer(self, on_read: OnRead | None = None) -> Summarizer:
+        client = self._client()
+        return Summarizer(client, self._tokens, self.token_factor(client.model), on_read)
+
+    @overload
+    def compress(
+        self,
+        commits: Sequence[Commit] | None = None,
+        from_commit: Commit | None = None,
+        to_commit: Commit | None = None,
         *,
-        after: Commit | None = None,
-        before: Commit | None = None,
-    ) -> list[CommitInfo]:
-        """The results in the view, oldest first, as they are after edits: of one tool, or between
-        two commits, which are not among them."""
-        with self._store.lock:
-            chain = self._history.chain(self._head())
-            ends = (None if c is None else chain.order(self._resolve(c)) for c in (after, before))
-            return self._infos(turns.results_of(chain.places, name, *ends))
+        review: Literal[False] = False,
+        **options: Unpack[CompressOptions],
+    ) -> CompressResult: ...
 
-    def find_tool_calls(self, name: str | None = None) -> list[CommitInfo]:
-        """The messages in the view that call tools, or one tool, oldest first."""
-        with self._store.lock:
-            places = self._history.chain(self._head()).places
-            return self._infos(turns.calls_of(places, name))
+    @overload
+    def compress(
+        self,
+        commits: Sequence[Commit] | None = None,
+        from_commit: Commit | None = None,
+        to_commit: Commit | None = None,
+        *,
+        review: Literal[True],
+        **options: Unpack[CompressOptions],
+    ) -> PendingCompress: ...
 
-    def find_tool_turns(self, name: str | None = None) -> list[ToolTurn]:
-        """The calls in the view with their results, oldest first."""
-        with self._store.lock:
-            calls = turns.calls_of(self._history.chain(self._head()).places, name)
-            found = iter(self._infos([place for call in calls for place in call.turn]))
-        return [
-            ToolTurn(
-                call=next(found),
-                results=[next(found) for _ in call.results],
-                tool_names=[tool for _, tool in call.shown.calls],
+    def compress(
+        self,
+        commits: Sequence[Commit] | None = None,
+        from_commit: Commit | None = None,
+        to_commit: Commit | None = None,
+        *,
+        content: str | None = None,
+        instructions: str | None = None,
+        system_prompt: str | None = None,
+        target_tokens: int | None = None,
+        preserve: Sequence[Commit] = (),
+        review: bool = False,
+        on_progress: Progress | None = None,
+    ) -> CompressResult | PendingCompress:
+        """Put summaries in the place of messages: of those listed, or of a range, whose ends belong
+        to it, without instructions and calls that still wait. Neighbours become one summary.
+
+        What is pinned, or in `preserve`, stays where it is, with its whole turn. `content` is the
+        summary, else the model writes it. With `review=True` nothing is committed until it is
+        approved. `restore` undoes it. If the messages change while the model is writing, nothing is
+        committed.
+        """
+        task = Task(system_prompt, instructions, target_tokens).checked()
+        if commits is not None and (from_commit is not None or to_commit is not None):
+            raise InputError("commits are listed, or lie between two commits, not both")
+
+        def plan(chain: Chain) -> Plan:
+            kept = self._places(chain, preserve)
+            if commits is not None:
+                return compressing.plan_listed(chain, self._places(chain, commits), kept)
+            first, last = (
+                None if commit is None else self._resolve(commit)
+                for commit in (from_commit, to_commit)
             )
-            for call in calls
-        ]
+            return compressing.plan_range(chain, first, last, kept)
 
-    def find_superseded(self) -> list[Superseded]:
-        """Results that a later one has made old: the same call again, or another on the same
-        file. A basis for `reshape`."""
+        planned, told = self._planned(plan)
+        if content is not None:
+            made = [compressing.given(content, len(planned.groups))]
+        else:
+            made = self._summaries(told, task, on_progress)
+        pending = PendingCompress(planned, made, self._write_summaries)
+        return pending if review else pending.approve()
+
+    @overload
+    def compress_tool_calls(
+        self,
+        commits: Sequence[Commit] | None = None,
+        *,
+        review: Literal[False] = False,
+        **options: Unpack[CompressToolsOptions],
+    ) -> CompressResult: ...
+
+    @overload
+    def compress_tool_calls(
+        self,
+        commits: Sequence[Commit] | None = None,
+        *,
+        review: Literal[True],
+        **options: Unpack[CompressToolsOptions],
+    ) -> PendingCompress: ...
+
+    def compress_tool_calls(
+        self,
+        commits: Sequence[Commit] | None = None,
+        *,
+        name: str | None = None,
+        target_tokens: int | None = None,
+        instructions: str | None = None,
+        system_prompt: str | None = None,
+        preserve_answer: bool = True,
+        keep_recent: int = 0,
+        review: bool = False,
+        on_progress: Progress | None = None,
+    ) -> CompressResult | PendingCompress:
+        """Put summaries in the place of calls and their results: of those listed, else of all in
+        the view that are answered and not pinned, but for the newest `keep_recent` turns. `name`
+        has only turns that call this tool. The answer that they led to stays as it is.
+
+        Without a model the summary tells what was called and what the results look like, where
+        that is shorter. Where nothing is left to compress, nothing is done. With `review=True`
+        nothing is committed until it is approved.
+        """
+        task = Task(system_prompt or TOOL_SUMMARIZE_SYSTEM, instructions, target_tokens).checked()
+        if commits is not None and keep_recent:
+            raise InputError("keep_recent is for turns that are found, not for commits listed")
+
+        def plan(chain: Chain) -> Plan:
+            calls = turns.calls_of(chain.places, name)
+            if commits is None:
+                return compressing.plan_turns(chain, calls, keep_recent, preserve_answer)
+            listed = self._places(chain, commits)
+            of_calls = None if name is None else calls
+            return compressing.plan_listed_turns(chain, listed, of_calls, preserve_answer)
+
+        planned, told = self._planned(plan, whole=self.llm is None)
+        if self.llm is None:
+            planned, made = self._outlined(planned, told, task)
+        else:
+            made = self._summaries(told, task, on_progress)
+        pending = PendingCompress(planned, made, self._write_summaries)
+        return pending if review else pending.approve()
+
+    def _places(self, chain: Chain, commits: Sequence[Commit]) -> list[Place]:
+        if isinstance(commits, str | CommitInfo):
+            raise InputError("commits are a list, not one of them")
+        return [chain.place(self._resolve(commit)) for commit in commits]
+
+    def _planned(
+        self, plan: Callable[[Chain], Plan], *, whole: bool = False
+    ) -> tuple[Planned, list[Told]]:
+        """What is to be compressed, and what it says now, or the `whole` behind that."""
+        self._check_on_branch()
         with self._store.lock:
-            places = self._history.chain(self._head()).places
-            found = list(turns.superseded(places, self._history.message))[::-1]
-            old = self._infos([result for result, _, _ in found])
-            new = self._infos([by for _, by, _ in found])
-        reasons = [reason for _, _, reason in found]
-        return [Superseded(*each) for each in zip(old, new, reasons, strict=True)]
+            found = plan(self._history.chain(self._head()))
+            told = [self._history.told(group, whole=whole) for group in found.groups]
+            blobs = [place.shown.blob_id or 0 for group in found.groups for place in group]
+            planned = Planned(
+                self._branch,
+                found.seen,
+                [place.shown.hash.hex() for place in found.preserved],
+                [sum(tokens for _, tokens in group) for group in told],
+                [compressing.heading(group) for group in found.groups],
+                frozenset(self._store.forgotten(blobs)),
+            )
+        return planned, told
 
-    def drop_failed_tool_turns(self, name: str | None = None) -> DroppedTurns:
-        """Take calls whose results have all failed out of the view. `restore` brings them back."""
+    def _summaries(
+        self, told: Sequence[Told], task: Task, on_progress: Progress | None
+    ) -> list[Summary]:
+        """What the model makes of each group."""
+        if not told:
+            return []
+        total = sum(tokens for group in told for _, tokens in group)
+        summarizer = self._summarizer(on_progress and Reading(total, on_progress).advance)
+        made = []
+        for messages in ([message for message, _ in group] for group in told):
+            prompt = task.system_prompt or default_prompt(messages)
+            sections = [section(message) for message in messages]
+            made.append(summarizer.summarize(sections, task._replace(system_prompt=prompt)))
+        return made
+
+    def _outlined(
+        self, planned: Planned, told: Sequence[Told], task: Task
+    ) -> tuple[Planned, list[Summary]]:
+        """What can be said of each group without a model. A group of which no less can be said
+        stays as it is."""
+        count, target = self._tokens.count, task.target_tokens
+        texts = [outline([message for message, _ in group], target, count) for group in told]
+        said = map(_said, planned.headings, texts)
+        is_less = [count(new) < old for new, old in zip(said, planned.sizes, strict=True)]
+        made = [Summary(text, STRUCTURE) for text in where(texts, is_less)]
+        return planned.only(is_less), made
+
+    def _write_summaries(self, planned: Planned, made: Sequence[Summary]) -> CompressResult:
+        """Commit all summaries or none, each in the place of its group."""
+        if not made:
+            return compressing.result(planned, [], made)
+        self._check_on_branch()
         with self.batch():
             _, head = self._lock_branch()
-            places = self._history.chain(head).places
-            failed = turns.failed_turns(places, name, self._history.has_failed)
-            if not failed:
-                return DroppedTurns(0, 0, 0)
-            members = [member for call in failed for member in call.turn]
-            about = drafting.About("failed calls left out")
-            commit = self._write(lambda _: drafting.left_out(failed, about))
-        tokens = sum(member.shown.token_count for member in members)
-        return DroppedTurns(len(failed), len(members) - len(failed), tokens, commit)
+            self._check_branch(planned.branch)
+            chain = self._history.chain(head)
+            groups = compressing.planned_again(chain, planned).groups
+            self._check_remembered([p for group in groups for p in group], planned.forgotten)
+            # A summary has the tools of the newest message that it stands for.
+            newest = [max(group, key=lambda place: place.at).origin.id for group in groups]
+            toolsets = map(self._history.toolset, chain.toolsets_at(newest))
+            each = zip(groups, planned.headings, made, toolsets, strict=True)
+            drafts = [self._summary(*one) for one in each]
+            commits = [self._write_all([draft], None) for draft in drafts]
+        return compressing.result(planned, commits, made)
 
-    def _infos(self, places: Sequence[Place]) -> list[CommitInfo]:
-        """What the places show, for people. One pass over the log is cheaper than many look-ups."""
-        wanted = {place.shown.hash.hex() for place in places}
-        found = {c.commit_hash: c for c in self.log() if c.commit_hash in wanted}
-        return [found[place.shown.hash.hex()] for place in places]
-
-    def get_tools(self) -> list[dict[str, Json]] | None:
-        """The tools that the model has now; None where none were ever recorded."""
-        with self._store.lock:
-            found = self._history.toolset(self._history.chain(self._head()).toolset)
-        return None if found is None else found.schemas
-
-    def get_commit_tools(self, commit: Commit) -> list[dict[str, Json]]:
-        """The tools of a commit: those recorded with it, else those in force at it."""
-        found = self._toolset_at(commit)
-        return found.schemas if found else []
-
-    def diff_tools(self, a: Commit | CompiledContext, b: Commit | CompiledContext) -> ToolDiff:
-        """What became of the tools from one commit, branch or compiled context to another."""
-        return toolsets.diff(self._toolset_at(a), self._toolset_at(b))
-
-    def tool_history(self, name: str) -> list[ToolVersion]:
-        """The versions of a tool on this branch, oldest first, with the messages that used it."""
-        with self._store.lock:
-            steps = self._history.chain(self._head()).steps
-            return toolsets.history(name, steps, self._store.toolset)
-
-    def _toolset_at(self, what: Commit | CompiledContext) -> Toolset | None:
-        if isinstance(what, CompiledContext):
-            return what.toolset
-        commit = self._find(what)
-        with self._store.lock:
-            chain = self._history.chain(self._head())
-            if not chain.has(commit):
-                chain = History(self._store).chain(commit)
-            return self._history.toolset(chain.toolset_at(commit))
-
-    def edit_history(self, commit: Commit) -> list[CommitInfo]:
-        """The versions of a message, the first one first, undone edits included."""
-        target = self._resolve(commit)
-        with self._store.lock:
-            steps = self._history.chain(self._head()).versions(target)
-            return [self._store.info(Head(step.id, step.hash)) for step in steps]
-
-    def search(self, text: str, *, all_dialogs: bool = False) -> Iterator[care.Hit]:
-        """Commits whose content has the text, whatever the case of its letters, newest first."""
-        if not text:
-            raise InputError("nothing to search for")
-        return care.search(self._store, text, None if all_dialogs else self.dialog)
-
-    # Branches
-
-    @property
-    def current_branch(self) -> str | None:
-        """The branch that commits go to; None while an old commit is checked out."""
-        return None if self._detached else self._branch
-
-    def branches(self) -> dict[str, str | None]:
-        """The branches by name, each with its newest commit."""
-        heads = self._store.branches(self.dialog) or {self._branch: EMPTY}
-        return {name: head.hash.hex() if head.hash else None for name, head in heads.items()}
-
-    def branch(self, name: str, at: Commit | None = None) -> None:
-        """Start a branch here or at an earlier commit. Where an old commit is checked out, the new
-        branch is checked out too."""
-        check_name("branch", name)
-        with self.batch():
-            if not self._store.has_dialog(self.dialog):
-                self._store.create_dialog(self.dialog, self._branch)
-            head = self._head() if at is None else self._find(at)
-            self._store.create_branch(self.dialog, name, head)
-        if self._detached and at is None:
-            self.checkout(name)
-
-    def checkout(self, name: Commit) -> None:
-        """Go to a branch, or to an old commit, which can be read until a branch is named there."""
-        if isinstance(name, str) and name in self.branches():
-            self._go_to(name, None)
-            return
-        try:
-            self._go_to(self._branch, self._resolve(name))
-        except CommitNotFoundError as error:
-            raise BranchNotFoundError(f"neither a branch nor a commit: {name!r:.80}") from error
-
-    def delete_branch(self, name: str) -> None:
-        """Delete the name. What only it reached stays until `gc` takes it."""
-        with self.batch():
-            if name not in self.branches():
-                known = ", ".join(self.branches())
-                raise BranchNotFoundError(f"no branch {name!r}; there are {known}")
-            checked_out, _ = self._store.checked_out(self.dialog) or (MAIN, None)
-            if name in (self._branch, checked_out):
-                raise ConflictError(f"branch {name!r} is checked out")
-            self._store.delete_branch(self.dialog, name)
-
-    # The whole database
-
-    def dialogs(self) -> list[DialogInfo]:
-        return self._store.dialogs()
-
-    def delete_dialog(self, name: str | None = None) -> None:
-        """Delete a dialog, this one by default, with all that no other dialog uses."""
-        care.delete_dialog(self._store, self.dialog if name is None else name)
-        if name in (None, self.dialog):
-            self._branch, self._detached = MAIN, None
-
-    def fsck(self) -> care.Fsck:
-        """Verify every hash and every reference."""
-        return care.fsck(self._store)
-
-    def gc(self, *, dry_run: bool = True, grace_seconds: float = care.GRACE_SECONDS) -> care.Gc:
-        """Remove what no branch reaches, unless it is younger than the grace period."""
-        return care.gc(self._store, dry_run=dry_run, grace_seconds=grace_seconds)
-
-    def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy the whole database to a new SQLite file, while others go on writing."""
-        care.backup(self._store, os.fspath(path))
-
-    def forget(self, commit: Commit) -> CommitInfo:
-        """Erase a content for good, wherever it is used. The commit stays, as a tombstone."""
-        target = self._resolve(commit)
-        care.forget(self._store, target)
-        self._history = History(self._store)
-        return self._store.info(target)
-
-    # Names
-
-    def _head(self) -> Head:
-        if self._detached:
-            return self._store.check_head(self.dialog, self._detached)
-        head = self._store.branch(self.dialog, self._branch)
-        if head is None and self._store.has_dialog(self.dialog):
-            head = self._store.branch(self.dialog, self._branch)  # it may have been made just now
-            if head is None:
-                raise BranchNotFoundError(f"branch {self._branch!r} was deleted")
-        return head or EMPTY
-
-    def _lock_branch(self) -> tuple[int, Head]:
-        """The key of the dialog, which is made when something is first written to it, and where
-        its branch stands."""
-        found = self._store.lock_branch(self.dialog, self._branch)
-        if found is None:
-            if not self._store.has_dialog(self.dialog):
-                self._store.create_dialog(self.dialog, self._branch)
-            # Also when the dialog is there: another may have made it since the branch was sought.
-            found = self._store.lock_branch(self.dialog, self._branch)
-        if found is None:
-            raise BranchNotFoundError(f"branch {self._branch!r} was deleted")
-        return found
-
-    def _resolve(self, commit: Commit) -> Head:
-        name = commit.commit_hash if isinstance(commit, CommitInfo) else commit
-        if not isinstance(name, str):
-            raise InputError(f"a commit is named by its hash, not by {type(name).__name__}")
-        return self._store.resolve(self.dialog, name)
-
-    def _find(self, name: Commit) -> Head:
-        """A commit, or the newest one of a branch."""
-        head = self._store.branch(self.dialog, name) if isinstance(name, str) else None
-        return head or self._resolve(name)
-
-    def _find_parent(self, parent: Commit) -> Head:
-        return EMPTY if parent == ROOT else self._resolve(parent)
-
-    def _go_to(self, branch: str, detached: Head | None) -> None:
-        self._store.check_out(self.dialog, branch, detached)
-        self._branch, self._detached = branch, detached
-
-    def _branch_off(self, head: Head) -> None:
-        """Go on at an earlier commit, on a branch with the next free name."""
-        taken, base = self.branches(), re.sub(r"-\d+$", "", self._branch)
-        name = next(name for n in count(2) if (name := f"{base}-{n}") not in taken)
-        self._store.create_branch(self.dialog, name, head)
-        self._go_to(name, None)
+    def _summary(
+        self, group: Sequence[Place], heading: str, summary: Summary, toolset: Toolset | None
+    ) -> Draft:
+        about = drafting.About(None, hooks.provenance(summary), toolset=toolset)
+        text = _said(heading, summary.text)
+        return drafting.compressed(group, text, about, self._tokens)
 
 
-def spoken_by(role: str, content: object) -> Message | dict[str, Json]:
-    """A text as our message; blocks as the message of the provider in whose words they are."""
-    if isinstance(content, list):
-        return {"role": role, "content": content}
-    return Message(role, content)
-
-
-def load(content: Message | dict[str, Json]) -> list[Message]:
-    """What was given to be committed, as messages."""
-    if isinstance(content, Message):
-        return [content]
-    return load_message(as_dict(content))
-
-
-def check_name(kind: str, name: object) -> None:
-    """Names end up in listings, on command lines and in an index."""
-    if not isinstance(name, str) or not (name.isprintable() and len(name) <= MAX_NAME):
-        raise InputError(f"not a name for a {kind}: {name!r:.80}")
-    if not name.strip() or name.startswith("-") or name == "HEAD":
-        raise InputError(f"not a name for a {kind}: {name!r}")
-
-
-def _hex(head: Head) -> str:
-    return head.hash.hex() if head.hash else "no commit"
+def _said(heading: str, text: str) -> str:
+    """A summary as it stands in the history."""
+    return f"{heading}\n{text}"

@@ -34,6 +34,8 @@ COMMANDS = {
     "results": "results",
     "result": "results",
     "reshape": "results",
+    "summarize": "summarizing",
+    "compress": "summarizing",
     "migrate-results": "migrating",
     "branch": "branching",
     "checkout": "branching",

@@ -20,6 +20,7 @@ from tract.tract import Tract
 NUMBER = Column(right=True)
 COLUMNS = (Column(DIM), Column(CYAN), Column(), NUMBER, NUMBER, Column(DIM), Column())
 LEFT_OUT = "left out"
+SUMMED_UP = "summed up"
 SEVERAL = 8  # how many tools a line names
 
 
@@ -28,9 +29,19 @@ def plain(value: Any) -> Any:
     return msgspec.to_builtins(value)
 
 
-def print_commits(tract: Tract, commits: Iterable[CommitInfo], seen: Forms | None = None) -> None:
+def print_commits(tract: Tract, commits: Iterable[CommitInfo]) -> None:
     offers = Offers(tract)
-    table(COLUMNS, (_row(commit, offers, seen) for commit in commits))
+    table(COLUMNS, (_row(commit, offers, commit.form or "") for commit in commits))
+
+
+def print_log(tract: Tract, commits: Iterable[CommitInfo]) -> None:
+    """The commits of a branch, newest first, each result with the form in which it is shown now."""
+    offers, forms, summaries = Offers(tract), Forms(tract), Summaries()
+    rows = ((commit, summaries.over(commit)) for commit in commits)
+    table(
+        COLUMNS,
+        (_row(c, offers, SUMMED_UP if over else forms.word(c)) for c, over in rows),
+    )
 
 
 def print_commit(tract: Tract, commit: CommitInfo, as_json: bool) -> None:
@@ -56,8 +67,42 @@ class Forms:
 
     def word(self, commit: CommitInfo) -> str:
         """`full`, `reference`, …; of a version that is not the newest, the form it came in."""
+        if commit.role != "tool":
+            return ""
         form = self._by_commit.get(commit.commit_hash, commit.form or Form.FULL)
         return form.value if form else LEFT_OUT
+
+
+class Summaries:
+    """Which summary stands for a commit. It has to see the commits of a branch, newest first."""
+
+    def __init__(self) -> None:
+        self._undone: set[str] = set()
+        self._over: dict[str, str] = {}
+
+    def over(self, commit: CommitInfo) -> str | None:
+        name = commit.commit_hash
+        summary = name if commit.operation == CommitOperation.COMPRESS else self._over.get(name)
+        if name not in self._undone:
+            self._undone.update(mark.target for mark in commit.marks if mark.kind == "void")
+            if summary:  # an edit brings the message that it was made of
+                self._over.update(dict.fromkeys(commit.replaces, summary))
+        return self._over.get(name)
+
+
+def summed_up(tract: Tract, oldest: str | None = None) -> dict[str, str]:
+    """The commits of the branch that summaries stand for, each with its summary; as far back as the
+    oldest one that matters."""
+    summaries, found = Summaries(), {}
+    try:
+        for commit in tract.log():
+            if over := summaries.over(commit):
+                found[commit.commit_hash] = over
+            if commit.commit_hash == oldest:
+                break
+    except CorruptError:  # the rest can still be told, and fsck tells of this
+        return {}
+    return found
 
 
 class Offers:
@@ -118,10 +163,11 @@ def diff_text(found: ToolDiff) -> str:
     return ", ".join(f"{len(names)} {word}" for word, names in numbers.items() if names)
 
 
-def _row(commit: CommitInfo, offers: Offers, seen: Forms | None) -> tuple[str, ...]:
+def _row(commit: CommitInfo, offers: Offers, form: str) -> tuple[str, ...]:
+    is_worth_saying = form not in ("", Form.FULL, LEFT_OUT)
     return (
         commit.commit_hash[:SHORT],
-        " ".join(filter(None, [kind(commit), _form(commit, seen)])),
+        kind(commit) + (f" ({form})" if is_worth_saying else ""),
         commit.name or "",
         f"{commit.token_count} tok" if commit.content_hash else "",
         offers.number(commit),
@@ -130,16 +176,10 @@ def _row(commit: CommitInfo, offers: Offers, seen: Forms | None) -> tuple[str, .
     )
 
 
-def _form(commit: CommitInfo, seen: Forms | None) -> str:
-    """How a result is shown, if not whole. One that was just written is as it came."""
-    if commit.role != "tool":
-        return ""
-    word = seen.word(commit) if seen else commit.form or ""
-    return f"({word})" if word not in ("", Form.FULL, LEFT_OUT) else ""
-
-
 def kind(commit: CommitInfo) -> str:
-    """What a commit is, in a word or two: `user`, `tool error`, `edit tool`, `mark`, `tools`."""
+    """What a commit is: `user`, `tool error`, `edit tool`, `mark`, `tools`, `summary`."""
+    if commit.operation == CommitOperation.COMPRESS:
+        return "summary"
     if commit.operation == CommitOperation.MARK and commit.toolset_hash and not commit.marks:
         return "tools"
     words = [] if commit.operation == CommitOperation.APPEND else [commit.operation.value]
@@ -156,7 +196,8 @@ def summary(commit: CommitInfo, offers: Offers) -> str:
         [*map(mark_text, commit.marks), *filter(None, [offers.change(commit)])]
     )
     if commit.replaces:
-        said = f"of {', '.join(target[:SHORT] for target in commit.replaces)}: {said}"
+        ends = dict.fromkeys([commit.replaces[0], commit.replaces[-1]])
+        said = f"of {'..'.join(target[:SHORT] for target in ends)}: {said}"
     return f"({commit.message}) {said}" if commit.message else said
 
 

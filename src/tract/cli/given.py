@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -15,3 +16,8 @@ def parse_json(text: str | bytes) -> Any:
         raise click.BadParameter(f"not JSON: {error}") from None
     except RecursionError:
         raise click.BadParameter("not JSON that can be kept: nested too deep") from None
+
+
+def piped() -> str:
+    """What is piped in, to the last byte: a tool's output is kept as it is."""
+    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")

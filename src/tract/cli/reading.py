@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tract.cli.commits import Forms, Offers, kind, mark_text, plain, print_commits, utc
+from tract.cli.commits import Forms, Offers, kind, mark_text, plain, print_log, summed_up, utc
 from tract.cli.place import Place, named
 from tract.cli.screen import (
     CYAN,
@@ -30,11 +30,12 @@ from tract.cli.screen import (
 )
 from tract.context import CompiledContext
 from tract.errors import ForgottenError
-from tract.model import CommitInfo, Message, Raw, Text, ToolCall, readable
+from tract.model import CommitInfo, CommitOperation, Message, Raw, Text, ToolCall, readable
 from tract.tract import Tract
 
 NUMBER = click.IntRange(min=0)
 NOTES = 3  # how many are told beside the messages
+SOURCES = 20  # how many are named, of what a summary stands for
 
 
 @click.command("log")
@@ -48,7 +49,7 @@ def log_command(place: Place, limit: int | None, as_json: bool) -> None:
         if as_json:
             dump_list(map(plain, commits))
         else:
-            print_commits(tract, commits, Forms(tract))
+            print_log(tract, commits)
 
 
 @click.command("show")
@@ -67,7 +68,7 @@ def show_command(place: Place, commit: str, as_json: bool) -> None:
             said = {"content": content, "tool_calls": calls, "forgotten": forgotten}
             dump(plain(info) | said | {"tools": tools})
         else:
-            _print_commit(info, message, Offers(tract), Forms(tract))
+            _print_commit(tract, info, message)
             if forgotten:
                 put("\n[forgotten]")
 
@@ -80,15 +81,16 @@ def _message(tract: Tract, info: CommitInfo) -> tuple[Message | None, bool]:
         return None, True
 
 
-def _print_commit(info: CommitInfo, message: Message | None, offers: Offers, forms: Forms) -> None:
-    for label, value in _facts(info, offers, forms):
+def _print_commit(tract: Tract, info: CommitInfo, message: Message | None) -> None:
+    for label, value in _facts(tract, info):
         style = YELLOW if label == "commit" else ""
         put(Painted(f"{label:<9}", DIM), Painted(one_line(value), style))
     if message is not None:
         put("\n" + "\n".join(_paragraphs(message)))
 
 
-def _facts(info: CommitInfo, offers: Offers, forms: Forms) -> Iterator[tuple[str, str]]:
+def _facts(tract: Tract, info: CommitInfo) -> Iterator[tuple[str, str]]:
+    offers = Offers(tract)
     yield "commit", info.commit_hash
     yield "parent", info.parent_hash or "none"
     yield "kind", kind(info)
@@ -97,9 +99,8 @@ def _facts(info: CommitInfo, offers: Offers, forms: Forms) -> Iterator[tuple[str
     if info.name is not None:
         yield "name", info.name
     if info.role == "tool":
-        yield "form", forms.word(info)
-    for target in info.replaces:
-        yield "edits", target
+        yield "form", Forms(tract).word(info)
+    yield from _links(tract, info)
     for mark in info.marks:
         yield "mark", mark_text(mark)
     if info.toolset_hash is not None:
@@ -112,7 +113,8 @@ def _facts(info: CommitInfo, offers: Offers, forms: Forms) -> Iterator[tuple[str
         yield "content", info.content_hash
     if info.message is not None:
         yield "message", info.message
-    said_above = {"tool_call_id": info.tool_call_id, "name": info.name}.items()
+    made_by = {"made_by": _made_by(info)}
+    said_above = {"tool_call_id": info.tool_call_id, "name": info.name, "summary": made_by}.items()
     metadata = {
         key: value for key, value in info.metadata.items() if (key, value) not in said_above
     }
@@ -120,6 +122,27 @@ def _facts(info: CommitInfo, offers: Offers, forms: Forms) -> Iterator[tuple[str
     for label, value in notes.items():
         if value:
             yield label, readable(value)
+
+
+def _links(tract: Tract, info: CommitInfo) -> Iterator[tuple[str, str]]:
+    """What the commit stands for, and what stands for it."""
+    label = "edits" if info.operation == CommitOperation.EDIT else "sums up"
+    for target in info.replaces[:SOURCES]:
+        yield label, target
+    if len(info.replaces) > SOURCES:
+        yield label, f"{len(info.replaces) - SOURCES} more (--json has them)"
+    if made_by := _made_by(info):
+        yield "made by", made_by
+    name = info.commit_hash
+    summary = summed_up(tract, oldest=name).get(name) if info.content_hash else None
+    if summary:
+        yield "hidden", f"summary {summary} stands for it"
+
+
+def _made_by(info: CommitInfo) -> str | None:
+    """Who made a summary."""
+    made = info.metadata.get("summary")
+    return str(made["made_by"]) if isinstance(made, dict) and "made_by" in made else None
 
 
 def _paragraphs(message: Message) -> Iterator[str]:

@@ -19,8 +19,8 @@ prints one ASCII document with stable keys. Colour appears only on a terminal, a
 `NO_COLOR` is set. Control characters of what is shown are spelled out, so no text can steer the
 terminal; `--json` has the exact text.
 
-An option goes before the environment (`TRACT_DB`, `TRACT_DIALOG`), the environment before the
-nearest `.tract` folder. Commands that read create nothing.
+An option goes before the environment (`TRACT_DB`, `TRACT_DIALOG`, `TRACT_MODEL`), the
+environment before the nearest `.tract` folder. Commands that read create nothing.
 
 Shell completion: `eval "$(_TRACT_COMPLETE=bash_source tract)"`, likewise `zsh_source` and
 `fish_source`.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
-from tract.cli.commits import LEFT_OUT, plain, print_commit
+from tract.cli.commits import LEFT_OUT, SUMMED_UP, plain, print_commit, summed_up
 from tract.cli.place import Place, named
 from tract.cli.screen import (
     CYAN,
@@ -54,31 +54,35 @@ def results_command(place: Place, tool: str | None, superseded: bool, as_json: b
     with place.open() as tract:
         listed = tract.list_tool_results()
         found = tract.find_superseded() if superseded else []
+        hidden = any(info.form is None for info in listed)
+        under = summed_up(tract) if hidden else {}
     wanted = [info for info in listed if tool in (None, info.tool)]
     if superseded:
         _show_superseded(wanted, listed, found, as_json)
     elif as_json:
         dump_list(map(plain, wanted))
     else:
-        _show(wanted)
+        _show(wanted, under)
     if not wanted:
         say(one_line(_none(listed, tool)))
 
 
-def _show(infos: Sequence[ToolResultInfo]) -> None:
+def _show(infos: Sequence[ToolResultInfo], under: Mapping[str, str]) -> None:
     now = datetime.now(UTC)
     columns = (Column(CYAN), Column(), NUMBER, NUMBER, Column(), Column(), Column(DIM))
-    table(columns, ((*_cells(info), info.status, _age(info, now)) for info in infos))
+    table(columns, ((*_cells(info, under), info.status, _age(info, now)) for info in infos))
     if infos:
         say(_account(infos))
 
 
-def _cells(info: ToolResultInfo) -> tuple[str, str, str, str, str]:
+def _cells(info: ToolResultInfo, under: Mapping[str, str]) -> tuple[str, str, str, str, str]:
     size, tokens = _size(info.byte_size), f"{info.token_count} tok"
-    return info.tool or "", info.id, size, tokens, _form(info)
+    return info.tool or "", info.id, size, tokens, _form(info, under)
 
 
-def _form(info: ToolResultInfo) -> str:
+def _form(info: ToolResultInfo, under: Mapping[str, str]) -> str:
+    if info.commit_hash in under:
+        return SUMMED_UP
     return info.form.value if info.form else LEFT_OUT
 
 
@@ -132,7 +136,7 @@ def _show_superseded(
         dump_list(plain(info) | {"by": by, "reason": reason} for info, by, reason in rows)
         return
     columns = (Column(CYAN), Column(), NUMBER, NUMBER, Column(), Column(), Column(DIM))
-    table(columns, ((*_cells(info), f"by {by}", reason) for info, by, reason in rows))
+    table(columns, ((*_cells(info, {}), f"by {by}", reason) for info, by, reason in rows))
     if wanted:
         say(_superseded_account([info for info, _, _ in rows]))
 
@@ -177,7 +181,7 @@ def result_command(place: Place, /, name: str, raw: bool, as_json: bool, **part:
     if "context" in given and "grep" not in given:
         raise click.UsageError("-C goes with --grep")
     with place.open() as tract:
-        info = _found(tract, name)
+        info = found(tract, name)
         text = _whole(tract, info) if raw else tract.get_tool_result(info.commit_hash, **given)
     if as_json:
         dump(plain(info) | {"text": text})
@@ -187,7 +191,8 @@ def result_command(place: Place, /, name: str, raw: bool, as_json: bool, **part:
         put(*([text] if raw else _page(text)))
 
 
-def _found(tract: Tract, name: str) -> ToolResultInfo:
+def found(tract: Tract, name: str) -> ToolResultInfo:
+    """The result that an id or a commit names."""
     (commit,) = _commits(tract, [name])
     return tract.list_tool_results(commit)[0]
 

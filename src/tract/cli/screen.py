@@ -81,6 +81,33 @@ def say(text: str) -> None:
     click.echo(visible(text), err=True)
 
 
+class Progress:
+    """A line that tells how far long work has come. It is for a person at a terminal, and gone in
+    the end."""
+
+    def __init__(self, doing: str) -> None:
+        is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._doing = one_line(doing) if is_terminal else ""
+        self._width = 0
+
+    def __enter__(self) -> Progress:
+        self._write(f"{self._doing} …" if self._doing else "")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._write("")
+        if self._doing:
+            click.echo("\r", nl=False, err=True)
+
+    def __call__(self, read: int, total: int) -> None:
+        self._write(f"{self._doing}: {read} of {count(total, 'token')} read")
+
+    def _write(self, text: str) -> None:
+        if self._doing:
+            click.echo("\r" + text.ljust(self._width), nl=False, err=True)
+            self._width = len(text)
+
+
 def dump(value: Any) -> None:
     """One JSON document."""
     sys.stdout.write(_json(value) + "\n")

@@ -8,7 +8,7 @@ from typing import IO, Any
 import click
 
 from tract.cli.commits import plain, print_commit, print_commits
-from tract.cli.given import parse_json
+from tract.cli.given import parse_json, piped
 from tract.cli.place import Place, named
 from tract.cli.screen import dump_list, json_option, say
 from tract.errors import EditError
@@ -134,17 +134,20 @@ def skip_command(place: Place, commit: str, message: str | None, as_json: bool) 
 
 
 @click.command("restore")
-@commit_argument
+@click.argument("commits", metavar="COMMIT...", nargs=-1, required=True)
 @message_option
 @json_option
 @click.pass_obj
-def restore_command(place: Place, commit: str, message: str | None, as_json: bool) -> None:
-    """Undo an edit, a pin, a skip, or other forms or tools.
+def restore_command(
+    place: Place, commits: tuple[str, ...], message: str | None, as_json: bool
+) -> None:
+    """Undo edits, pins, skips, summaries and the like.
 
-    Of a message, everything that was done to it is undone.
+    Of a message, everything that was done to it is undone. All of it is one commit.
     """
     with place.open() as tract:
-        print_commit(tract, tract.restore(named(tract, commit), message=message), as_json)
+        undone = tract.restore(*(named(tract, commit) for commit in commits), message=message)
+        print_commit(tract, undone, as_json)
 
 
 def _annotate(
@@ -157,15 +160,15 @@ def _annotate(
 
 
 def _given_text(text: str | None) -> str:
-    """The argument, or stdin to the last byte: a tool's output is kept as it is."""
+    """The argument, or what is piped in."""
     if text is not None and text != "-":
         return text
     if text is None and sys.stdin.isatty():
         raise click.UsageError("no text: give it as an argument, or pipe it in")
-    piped = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    if text is None and not piped:
+    given = piped()
+    if text is None and not given:
         raise click.UsageError("no text: nothing was piped in; - takes even that")
-    return piped
+    return given
 
 
 def _refuse_with_file(*others: object) -> None:

@@ -20,6 +20,8 @@ __all__ = [
     "as_dict",
     "as_sent",
     "given_content",
+    "input_tokens",
+    "is_cut",
     "load_answer",
     "load_call",
     "load_calls",
@@ -47,12 +49,17 @@ def load_message(given: dict[str, Json]) -> list[Message]:
         raise InputError(f"not a message: it has no role, but {', '.join(map(str, given))[:200]!r}")
     if role not in (*ROLES, *openai_chat.OTHER_ROLES):
         raise RoleError(f"role {role!r} is none of {', '.join(ROLES)}")
-    if not (content is None or isinstance(content, str | list) or role == "tool"):
-        raise InputError(f"content is a text or a list, not {type(content).__name__}")
+    if role != "tool":
+        _check_content(content)
     if openai_chat.is_own(given):
         return [openai_chat.load_message(given)]
     messages = anthropic.load_message(given)
     return [_for_everybody(message) for message in messages]
+
+
+def _check_content(content: Json) -> None:
+    if not (content is None or isinstance(content, str | list)):
+        raise InputError(f"content is a text or a list, not {type(content).__name__}")
 
 
 def load_history(given: Any) -> Sequence[Any]:
@@ -149,6 +156,32 @@ def load_answer(given: Any) -> Answer:
     return Answer(_only(load_message(response)))
 
 
+def is_cut(answer: Answer) -> bool:
+    """Whether the answer ended before its end: at a limit, or by a filter."""
+    rest = answer.rest or {}
+    reasons = (rest.get("stop_reason"), rest.get("finish_reason"), rest.get("status"))
+    return any(reason in _CUT for reason in reasons)
+
+
+_CUT = (
+    *("max_tokens", "model_context_window_exceeded", "refusal"),  # Anthropic
+    *("length", "content_filter"),  # Chat Completions
+    *("incomplete", "failed", "cancelled"),  # Responses
+)
+
+
+def input_tokens(usage: dict[str, Json] | None) -> int | None:
+    """How many tokens a provider has read, cached ones included; None where it does not say."""
+    given = usage or {}
+    keys = ("prompt_tokens",) if "prompt_tokens" in given else _READ
+    counts = [given.get(key) for key in keys]
+    return sum(n for n in counts if type(n) is int) or None
+
+
+_READ = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Anthropic counts cached tokens apart; Responses counts them in, under other names."""
+
+
 _ANSWER_KEYS = frozenset({"choices", "output", "content", "usage", "role", "type", "object"})
 
 
@@ -161,6 +194,7 @@ def _first_choice(response: dict[str, Json]) -> tuple[dict[str, Json], dict[str,
     message = choice["message"]
     if message.get("role") != "assistant":
         raise RoleError(f"an answer is one assistant message, not {message.get('role')!r}")
+    _check_content(message.get("content"))
     return {key: value for key, value in choice.items() if key != "message"}, message
 
 

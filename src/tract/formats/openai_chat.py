@@ -24,6 +24,8 @@ from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, reada
 PROVIDER, MESSAGE, BLOCK, FUNCTION = "openai", "openai.message", "openai.block", "openai.function"
 LEGAL_ID = r"\S{1,40}"
 
+SPEAKING = ("refusal", "function_call", "audio")
+"""What an answer may have in the place of content."""
 OTHER_ROLES = {"developer": "system", "function": "tool"}
 OWN_KEYS = frozenset(
     {"tool_calls", "tool_call_id", "function_call", "refusal", "annotations", "audio", "name"}
@@ -191,8 +193,9 @@ def content_of(message: Message) -> Json:
     if came_as_list or own or (message.role == "user" and len(parts) > 1):
         return parts
     if not parts:
-        is_silent = message.tool_calls or (message.role == "assistant" and not message.content)
-        return None if is_silent else ""
+        around = (message.origin or {}).get(MESSAGE, {})
+        says_otherwise = message.tool_calls or any(around.get(key) for key in SPEAKING)
+        return None if says_otherwise else ""
     return "\n".join(part["text"] for part in parts)
 
 

@@ -20,7 +20,7 @@ from tract.storage.codec import (
     text_chunks,
     unpack,
 )
-from tract.storage.driver import Driver
+from tract.storage.driver import Driver, Row
 from tract.storage.rows import BlobRow, gist_of, stored_gist, tombstone, verify_blob
 
 PAGE = 500
@@ -159,13 +159,21 @@ def add_gist(driver: Driver, blob_id: int, gist: Gist) -> None:
 
 def read_gists(driver: Driver, blob_ids: Sequence[int]) -> dict[int, Gist]:
     """What is shown in the place of contents, as far as it was written with them."""
-    found: dict[int, Gist] = {}
+    rows = _rows(driver, "id, gist FROM blobs WHERE gist IS NOT NULL", blob_ids)
+    return {blob_id: gist_of(gist) for blob_id, gist in rows}
+
+
+def read_forgotten(driver: Driver, blob_ids: Sequence[int]) -> set[int]:
+    """Which of these contents were forgotten."""
+    rows = _rows(driver, f"id FROM blobs WHERE codec = {FORGOTTEN}", blob_ids)
+    return {blob_id for (blob_id,) in rows}
+
+
+def _rows(driver: Driver, sql: str, blob_ids: Sequence[int]) -> Iterator[Row]:
+    """What is selected of some contents, page by page."""
     for start in range(0, len(blob_ids), PAGE):
         page = blob_ids[start : start + PAGE]
-        marks = ", ".join("?" * len(page))
-        sql = f"SELECT id, gist FROM blobs WHERE gist IS NOT NULL AND id IN ({marks})"
-        found.update((blob_id, gist_of(gist)) for blob_id, gist in driver.run(sql, page))
-    return found
+        yield from driver.run(f"SELECT {sql} AND id IN ({', '.join('?' * len(page))})", page)
 
 
 _CHUNK = "SELECT hash, codec, payload, first_line FROM chunks WHERE blob_id = ? AND position = ?"

@@ -30,6 +30,7 @@ from tract.storage.contents import (
     add_gist,
     put_content,
     read_content,
+    read_forgotten,
     read_gists,
     text_of,
 )
@@ -60,6 +61,8 @@ LOG_PAGE = 500
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
 _HEAD = """r.head_id, r.head_hash, c.hash FROM branches r
     LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id"""
+SETTINGS = ("result_settings", "summarization")
+"""What a dialog is configured by: columns of its row."""
 INLINE_BELOW = 4096
 """Contents up to this size are read together with their commits, larger ones when needed."""
 
@@ -77,6 +80,11 @@ class Store:
     def lock(self) -> RLock:
         """Whoever holds it is alone with the connection."""
         return self.driver.lock
+
+    @property
+    def depth(self) -> int:
+        """How many transactions are open, one in the other. Meant for who holds the lock."""
+        return self.driver.depth
 
     def writing(self, *, alone: bool = False) -> Transaction:
         return self.driver.transaction(alone=alone)
@@ -119,14 +127,15 @@ class Store:
         sql = "UPDATE dialogs SET branch = ?, detached_id = ?, detached_hash = ? WHERE name = ?"
         self._run(sql, (stored_name(branch), *(detached or EMPTY), stored_name(dialog)))
 
-    def result_settings(self, dialog: str) -> Json:
-        sql = "SELECT result_settings FROM dialogs WHERE name = ?"
+    def settings(self, dialog: str, kind: str) -> Json:
+        """What was configured for a dialog, of one of the SETTINGS; None where nothing was."""
+        sql = f"SELECT {_column(kind)} FROM dialogs WHERE name = ?"
         for (stored,) in self._run(sql, (stored_name(dialog),)):
             return None if stored is None else unsealed(stored)
         return None
 
-    def set_result_settings(self, dialog: str, settings: Json) -> None:
-        sql = "UPDATE dialogs SET result_settings = ? WHERE name = ?"
+    def set_settings(self, dialog: str, kind: str, settings: Json) -> None:
+        sql = f"UPDATE dialogs SET {_column(kind)} = ? WHERE name = ?"
         self._run(sql, (sealed(settings), stored_name(dialog)))
 
     # Branches
@@ -285,6 +294,10 @@ class Store:
     def content(self, blob_id: int) -> bytes:
         return read_content(self.driver, blob_id)
 
+    def forgotten(self, blob_ids: Sequence[int]) -> set[int]:
+        """Which of these contents were forgotten, perhaps by somebody else just now."""
+        return read_forgotten(self.driver, blob_ids)
+
     def large_text(self, blob_id: int) -> StoredText | None:
         """A text that can be read in parts; None for any other content."""
         return text_of(self.driver, blob_id)
@@ -301,6 +314,10 @@ class Store:
         if not self.driver.depth:  # what is not committed yet may be written otherwise next time
             self._toolsets[digest] = found
         return found
+
+
+def _column(kind: str) -> str:
+    return SETTINGS[SETTINGS.index(kind)]
 
 
 def _dialog(row: Row) -> DialogInfo:

@@ -51,7 +51,8 @@ def turn(
 ) -> CommitInfo:
     """A call and its result."""
     call(t, call_id, name=name, **(given or {}))
-    return t.tool_result(call_id, name, content, **options)
+    info: CommitInfo = t.tool_result(call_id, name, content, **options)
+    return info
 
 
 def seen(t: Tract, **view: Any) -> list[str]:
@@ -875,14 +876,15 @@ def test_a_database_of_version_7_takes_forms(db: str) -> None:
 
 
 def back_to_version_7(db: str) -> None:
-    """Take away what version 8 added."""
-    added = {
-        "commits": "form",
-        "blobs": "gist",
-        "chunks": "first_line",
-        "dialogs": "result_settings",
-    }
-    for table, column in added.items():
+    """Take away what later versions added."""
+    added = (
+        ("commits", "form"),
+        ("blobs", "gist"),
+        ("chunks", "first_line"),
+        ("dialogs", "result_settings"),
+        ("dialogs", "summarization"),
+    )
+    for table, column in added:
         execute(db, f"ALTER TABLE {table} DROP COLUMN {column}")
     execute(db, "UPDATE tract_schema SET version = 7")
 

@@ -1,0 +1,48 @@
+"""What tract asks of a model: one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from tract.context import CompiledContext
+from tract.errors import InputError
+from tract.model import Json
+
+OnText = Callable[[str], None]
+
+
+class LLMClient(Protocol):
+    """Whoever answers. Any object that has these three can be given to `Tract.open(llm=…)`."""
+
+    @property
+    def model(self) -> str:
+        """Its name, which is stored with what it answers."""
+
+    @property
+    def window(self) -> int:
+        """How many tokens it can read and write together."""
+
+    def complete(
+        self,
+        context: CompiledContext,
+        *,
+        config: Mapping[str, Json] | None = None,
+        on_text: OnText | None = None,
+    ) -> Any:
+        """The answer to a context, as the provider gave it: an SDK's object, or its dict.
+
+        `config` are parameters in the provider's words, such as `temperature`. `on_text` is called
+        with each piece of text as it comes. What goes wrong is an `LLMCallError`.
+        """
+
+
+def check_client(given: object) -> None:
+    """Refuse what cannot answer, before it is asked."""
+    if given is None:
+        return
+    if not callable(getattr(given, "complete", None)):
+        raise InputError(f"an llm is a client with complete(), not {given!r:.80}")
+    window = getattr(given, "window", None)
+    if type(window) is not int or not isinstance(getattr(given, "model", None), str):
+        raise InputError(f"an llm has a model and a window: {given!r:.80}")

@@ -1,0 +1,3 @@
+-- Which results of a dialog are summarized, and how.
+
+ALTER TABLE dialogs ADD COLUMN summarization TEXT;
