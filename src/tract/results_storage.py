@@ -26,7 +26,7 @@ from tract.results import (
     forms,
     is_fixed,
     preview_of,
-    reference,
+    reference_tokens,
     settings,
 )
 from tract.tract import Tract
@@ -440,7 +440,7 @@ def _reshape(tract: Tract, wanted: Sequence[int], limits: ResultSettings) -> _Ba
                 shapes[place.origin.hash.hex()] = shape
                 done.results += 1
                 done.tokens_before += step.token_count
-                done.tokens_after += len(reference(place, _gist(tract, step), shape)) // 4
+                done.tokens_after += reference_tokens(_gist(tract, step), shape) or 0
         if shapes:
             done.commit = tract.reshape(shapes, message="results as references").commit_hash
     return done
