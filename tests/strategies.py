@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tract.model import Head, Link, Message, Step, Text, ToolCall
+from tract.model import Head, Link, Message, Raw, Step, Text, ToolCall
 
 
 def paired(text: str) -> str:
@@ -104,10 +104,15 @@ anthropic_texts: st.SearchStrategy[dict[str, Any]] = st.builds(
 )
 
 
+WHOSE = {"thinking": "assistant", "server_tool_use": "assistant"}
+"""Who alone may say these."""
+
+
 @st.composite
-def anthropic_blocks(draw: st.DrawFn) -> dict[str, Any]:
+def anthropic_blocks(draw: st.DrawFn, role: str) -> dict[str, Any]:
     """A block that the user or the assistant may say, other than calls and results."""
-    known = draw(st.sampled_from(ANTHROPIC_BLOCKS) | anthropic_texts)
+    sayable = [block for block in ANTHROPIC_BLOCKS if WHOSE.get(block["type"], role) == role]
+    known = draw(st.sampled_from(sayable) | anthropic_texts)
     return draw(shuffled(known))
 
 
@@ -123,11 +128,15 @@ def anthropic_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
             )
             for i in ids
         ]
-        content = [*draw(st.lists(anthropic_blocks(), min_size=1, max_size=2)), *uses]
+        before = draw(st.lists(anthropic_blocks("assistant"), min_size=1, max_size=2))
+        runs = [block for block in before if block["type"] == "server_tool_use"]
+        if not uses:  # a server's tool that runs is waited for, and no thought comes last
+            before = [block for block in before if block not in runs]
+        content = [*before, *(uses or [draw(shuffled(draw(anthropic_texts)))])]
         conversation.append(draw(shuffled({"role": "assistant", "content": content})))
         if uses:
             answers = [draw(_anthropic_result(i)) for i in draw(st.permutations(ids))]
-            more = draw(st.lists(anthropic_blocks(), max_size=1))
+            more = [] if runs else draw(st.lists(anthropic_blocks("user"), max_size=1))
             conversation.append(draw(shuffled({"role": "user", "content": [*answers, *more]})))
         else:
             conversation.append(draw(_anthropic_said("user")))
@@ -136,7 +145,7 @@ def anthropic_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 @st.composite
 def _anthropic_said(draw: st.DrawFn, role: str) -> dict[str, Any]:
-    content = draw(said | st.lists(anthropic_blocks(), min_size=1, max_size=3))
+    content = draw(said | st.lists(anthropic_blocks(role), min_size=1, max_size=3))
     return draw(shuffled({"role": role, "content": content}))
 
 
@@ -283,3 +292,64 @@ class ChainBuilder:
         )
         self.steps.append(replace(step, **about))
         return Head(number, digest)
+
+
+# Histories with everything that goes wrong in real ones, in four providers' words.
+
+LONG_ID = "call_" + "x" * 1500
+ODD_IDS = [*NASTY_IDS, LONG_ID, LONG_ID + "y", "a b", "a.b", "工具", "toolu_1", "call_1"]
+ODD_TEXTS = ["", " ", "\n", "\0", "\ud800", "😀" * 9, '{"a": 1}', "<tool_call>", "x\n" * 600]
+ODD_TEXTS += ["[No result was recorded for this call.]", "ERROR a.py:3: it broke\n" * 90]
+odd_texts = st.sampled_from(ODD_TEXTS) | texts
+odd_results = odd_texts | st.sampled_from(
+    [
+        None,
+        {"error": "it broke"},
+        [1, {"a": "b" * 900}],
+        [{"type": "text", "text": "t" * 900}, ANTHROPIC_BLOCKS[0]],
+        [ANTHROPIC_BLOCKS[0]],
+    ]
+)
+PICTURES = [
+    Raw("anthropic", ANTHROPIC_BLOCKS[0]),
+    Raw("openai", {"type": "image_url", "image_url": {"url": "data:image/png;base64,QQ=="}}),
+    Raw("gemini", {"inlineData": {"mimeType": "image/png", "data": "QQ=="}}),
+]
+THOUGHTS = [
+    Raw("anthropic", ANTHROPIC_BLOCKS[2]),
+    Raw("anthropic", {"type": "redacted_thinking", "data": "x"}),
+    Raw("responses", {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "e"}),
+    Raw("gemini", {"text": "hm", "thought": True, "thoughtSignature": "c2ln"}),
+]
+
+
+@st.composite
+def odd_turns(draw: st.DrawFn) -> list[Message]:
+    """A question, and perhaps calls whose results are missing, late, doubled or somebody else's."""
+    ids = draw(st.just(["functions.Bash:0"]) | st.lists(st.sampled_from(ODD_IDS), max_size=3))
+    calls = [ToolCall(i, draw(names), draw(arguments)) for i in ids]
+    thoughts = draw(st.lists(st.sampled_from(THOUGHTS), max_size=2))
+    words = draw(odd_texts)
+    pictures = draw(st.lists(st.sampled_from(PICTURES), max_size=1))
+    out = [
+        Message("user", (Text(draw(odd_texts)), *pictures)),
+        Message("assistant", (*thoughts, Text(words), *calls)),
+    ]
+    late = []
+    for call in draw(st.permutations(calls)):
+        answer = Message("tool", draw(odd_results), call.id, call.name, draw(st.booleans()))
+        match draw(st.sampled_from(["here", "here", "here", "missing", "late", "twice", "other"])):
+            case "here":
+                out.append(answer)
+            case "late":
+                late.append(answer)
+            case "twice":
+                out += [answer, replace(answer, content=draw(odd_results))]
+            case "other":
+                out.append(replace(answer, tool_call_id=draw(st.sampled_from(ODD_IDS))))
+    return [*out, *([Message("assistant", "meanwhile")] if late else []), *late]
+
+
+odd_histories = st.lists(odd_turns(), min_size=1, max_size=3).map(
+    lambda turns: [message for turn in turns for message in turn]
+)

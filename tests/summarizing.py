@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tests.wire_rules import anthropic_problems, openai_problems, responses_problems
+from tests.validity import violations
 from tract import CommitInfo, CompiledContext, Tract
 
 BIG = "".join(f"src/mod{n % 7}.py:{n}: def function_{n}(): pass\n" for n in range(200))
@@ -71,9 +71,7 @@ def checked(t: Tract) -> CompiledContext:
     """What is in the view of a sound database, which every provider takes."""
     assert t.fsck().ok
     context = t.compile()
-    assert openai_problems(context.to_openai()) == []
-    assert anthropic_problems(context.to_anthropic_params()) == []
-    assert responses_problems(context.to_responses()) == []
+    assert violations(context) == []
     return context
 
 

@@ -61,7 +61,7 @@ RESPONSES: dict[str, Any] = {
         },
         {
             "type": "function_call",
-            "id": "f1",
+            "id": "fc_1",
             "call_id": "c1",
             "name": "grep",
             "arguments": '{"q": 1}',

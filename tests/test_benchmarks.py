@@ -30,6 +30,7 @@ BOUNDED = {
         "dup_size",
         "preview_mb_s",
     },
+    "import": {"import_mb_s"},
 }
 
 

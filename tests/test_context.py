@@ -7,20 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import histories
 from tests.toolkit import NAMES, claude_tool, in_the_end, names, tool, tool_lists
-from tests.wire_rules import (
-    MAX_BREAKPOINTS,
-    anthropic_problems,
-    breakpoints,
-    openai_problems,
-    responses_problems,
-)
-from tract import CommitInfo, Message, Priority, ToolCall, ToolSchemaError, Tract, convert_tool
+from tract import CommitInfo, Message, Priority, ToolCall, Tract, convert_tool
+from tract.formats.validating import validate
 from tract.shape import NO_RESULT, SKIPPED
 
 
@@ -198,8 +191,8 @@ def test_tools_go_out_verbatim_or_in_the_targets_words() -> None:
     odd = {"x_own": [1], **claude_tool("ls")}
     with Tract.open() as t:
         t.user("x", tools=[GREP, odd])
-        with pytest.raises(ToolSchemaError, match="x_own"):
-            t.compile().to_openai_params()
+        names = [tool["function"]["name"] for tool in t.compile().to_openai_params()["tools"]]
+        assert names == ["grep"]
         assert t.compile().to_openai() == [{"role": "user", "content": "x"}]
         assert any("x_own" in note for note in t.compile().notes)
         declared = t.compile().to_anthropic_params()["tools"]
@@ -225,7 +218,7 @@ def test_calls_of_tools_that_nobody_recorded_are_declared() -> None:
         request = context.to_anthropic_params()
         assert [declared["name"] for declared in request["tools"]] == ["run", "ls", "read"]
         assert "tool_choice" not in request
-        assert anthropic_problems(request) == []
+        assert validate(request, "anthropic") == []
         declared = context.to_responses_params()["tools"]
         assert [each["name"] for each in declared] == ["run", "ls", "read"]
         assert (context.tools, context.toolset, context.tool_tokens) == ([], None, 0)
@@ -245,10 +238,15 @@ def test_calls_of_tools_that_were_taken_away() -> None:
         request = context.to_anthropic_params()
         assert [declared["name"] for declared in request["tools"]] == ["grep"]
         assert request["tool_choice"] == {"type": "none"}
-        assert anthropic_problems(request) == []
+        assert validate(request, "anthropic") == []
 
 
 # Cache breakpoints
+
+
+def breakpoints(value: Any) -> int:
+    """How many there are. That they are not too many is the validator's to say."""
+    return json.dumps(value).count('"cache_control"')
 
 
 def marked(number: int) -> list[dict[str, Any]]:
@@ -269,9 +267,9 @@ def test_breakpoints_of_tools_count_among_the_four(
         context = t.compile()
         plain = json.dumps(context.to_anthropic())
         request = context.to_anthropic_params()
-        assert breakpoints(request) == min(MAX_BREAKPOINTS, tools + system + sum(messages))
-        assert breakpoints(request.get("tools", [])) == min(MAX_BREAKPOINTS, tools)
-        assert anthropic_problems(request) == []
+        assert validate(request, "anthropic") == []
+        assert breakpoints(request) == min(4, tools + system + sum(messages))
+        assert breakpoints(request.get("tools", [])) == min(4, tools)
         assert json.dumps(context.to_anthropic()) == plain
         assert [each["name"] for each in context.tools] == [f"f{each}" for each in range(tools)]
 
@@ -292,7 +290,8 @@ def test_breakpoints_of_tools_and_of_the_system_text_are_at_most_four() -> None:
         t.system(marked(4))
         t.user("x", tools=[claude_tool("f") | CACHED, claude_tool("g") | CACHED])
         request = t.compile().to_anthropic_params()
-        assert breakpoints(request) <= MAX_BREAKPOINTS
+        assert breakpoints(request) == 4
+        assert validate(request, "anthropic") == []
 
 
 def test_breakpoints_of_tools_that_are_added_inline_count_too() -> None:
@@ -302,7 +301,8 @@ def test_breakpoints_of_tools_that_are_added_inline_count_too() -> None:
         t.user(marked(3))
         t.set_tools([claude_tool("f") | CACHED, claude_tool("g") | CACHED])
         request = t.compile(tools="inline").to_anthropic_params()
-        assert breakpoints(request) <= MAX_BREAKPOINTS
+        assert breakpoints(request) == 4
+        assert validate(request, "anthropic") == []
 
 
 # Inline
@@ -363,10 +363,10 @@ def test_changes_between_two_answers_wait_for_the_next_question() -> None:
         ]
         t.user("z")
         request = t.compile(tools="inline").to_anthropic_params()
-        assert anthropic_problems(request) == []
+        assert validate(request, "anthropic") == []
         assert in_the_end(request) == {"ls": claude_tool("ls")}
         t.assistant("y")
-        assert anthropic_problems(t.compile(tools="inline").to_anthropic_params()) == []
+        assert validate(t.compile(tools="inline").to_anthropic_params(), "anthropic") == []
 
 
 def test_one_order_instead_of_another_leaves_the_prefix() -> None:
@@ -462,10 +462,10 @@ class Agent:
         assert inline.betas or not told
         chat = inline.to_openai_params()
         assert chat == t.compile().to_openai_params()
-        assert openai_problems(chat["messages"]) == []
+        assert validate(chat["messages"], "openai") == []
 
     def check_anthropic(self, request: dict[str, Any]) -> None:
-        assert anthropic_problems(request) == []
+        assert validate(request, "anthropic") == []
         messages = [json.dumps(message) for message in request["messages"]]
         for tools, sent in self.sent:
             assert messages[: len(sent)] == sent
@@ -476,7 +476,7 @@ class Agent:
             assert in_the_end(request) == described(self.t.get_tools() or [])
 
     def check_responses(self, request: dict[str, Any]) -> None:
-        assert responses_problems(request["input"]) == []
+        assert validate(request["input"], "responses") == []
         if not self.first:
             return
         added = [i["tools"] for i in request["input"] if i.get("type") == "additional_tools"]
@@ -528,11 +528,76 @@ def test_inline_tools_keep_any_history_valid(
                 t.annotate(info, data.draw(st.sampled_from([Priority.SKIP, Priority.PINNED])))
             contexts.append(t.compile(tools="inline"))
             request = contexts[-1].to_anthropic_params()
-            assert anthropic_problems(request) == []
-            assert responses_problems(contexts[-1].to_responses_params()["input"]) == []
+            assert validate(request, "anthropic") == []
+            assert validate(contexts[-1].to_responses_params()["input"], "responses") == []
             ends = request["messages"][-1]["role"] if request["messages"] else None
             if t.get_tools() is not None and ends in ("user", "system") and contexts[-1].tools:
                 assert in_the_end(request) == described(t.get_tools() or [])
             seen.append(json.dumps(request))
         for context, then in zip(contexts, seen, strict=True):
             assert json.dumps(context.to_anthropic_params()) == then
+
+
+# What changes from one request to the next
+
+
+def thinking(thought: str, *rest: dict[str, Any]) -> dict[str, Any]:
+    block = {"type": "thinking", "thinking": thought, "signature": f"sig-{thought}"}
+    return {"role": "assistant", "content": [block, *rest]}
+
+
+def thoughts(t: Tract) -> list[str]:
+    messages = t.compile().to_anthropic()["messages"]
+    blocks = [block for m in messages if isinstance(m["content"], list) for block in m["content"]]
+    return [block["thinking"] for block in blocks if block["type"] == "thinking"]
+
+
+def loop(t: Tract, number: int) -> CommitInfo:
+    """A thought that leads to a call, and its result."""
+    call = {"type": "tool_use", "id": f"c{number}", "name": "run", "input": {}}
+    t.commit(thinking(f"t{number}", call))
+    return t.tool_result(f"c{number}", "run", f"result {number} " * 50)
+
+
+def test_the_first_changed_message_is_known() -> None:
+    with Tract.open() as t:
+        assert t.compile().first_changed == 0
+        said = [t.user("0"), t.assistant("1"), t.user("2")]
+        assert t.compile().first_changed == 0
+        t.assistant("3")
+        assert t.compile().first_changed == 3
+        assert t.compile().first_changed == 4
+        t.assistant("one", edit=said[1])
+        assert t.compile().first_changed == 1
+        t.annotate(said[2], "skip")
+        t.user("4")
+        assert t.compile().first_changed == 2
+        t.set_tools([{"name": "run", "input_schema": {"type": "object"}}])
+        assert t.compile().first_changed == 0
+
+
+def test_thoughts_are_left_out_behind_what_was_changed_since() -> None:
+    with Tract.open() as t:
+        t.user("go")
+        results = [loop(t, number) for number in range(3)]
+        assert thoughts(t) == ["t0", "t1", "t2"]
+        mark = t.reshape({results[1].commit_hash: "reference"})
+        assert thoughts(t) == ["t0", "t1"]
+        assert any("thoughts of 1 answers left out" in note for note in t.compile().notes)
+        loop(t, 3)
+        assert thoughts(t) == ["t0", "t1", "t3"]
+        t.restore(mark)
+        assert thoughts(t) == ["t0", "t1", "t2"]
+        fresh = t.compile(at=t.head)
+        assert fresh.to_anthropic() == t.compile().to_anthropic()
+
+
+def test_thoughts_stay_where_a_result_came_in_its_form() -> None:
+    with Tract.open() as t:
+        t.configure_results(inline_tokens=5)
+        t.user("go")
+        for number in range(3):
+            loop(t, number)
+        t.annotate(t.user("and?"), "pinned")
+        t.commit(thinking("last", {"type": "text", "text": "done"}))
+        assert thoughts(t) == ["t0", "t1", "t2", "last"]

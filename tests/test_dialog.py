@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from tests.toolkit import tool
-from tests.wire_rules import anthropic_problems, openai_problems
 from tract import (
     ROOT,
     AmbiguousPrefixError,
@@ -38,6 +37,7 @@ from tract import (
     Tract,
     TractError,
 )
+from tract.formats.validating import validate
 from tract.shape import NO_RESULT, SKIPPED
 
 UNKNOWN = "ab" * 32
@@ -386,7 +386,7 @@ def test_an_edited_answer_keeps_its_calls(t: Tract) -> None:
     assert shown(t)[0] == (Text("short"), ToolCall("a", "f", {"x": 1}))
     t.assistant("other", tool_calls=[ToolCall("b", "g")], edit=call)
     assert [c.id for c in t.compile().messages[0].tool_calls] == ["b"]
-    assert openai_problems(t.compile().to_openai()) == []
+    assert validate(t.compile().to_openai(), "openai") == []
 
 
 def test_an_edited_result_inherits_what_it_is(t: Tract) -> None:
@@ -459,7 +459,7 @@ def test_skip_and_pin(t: Tract) -> None:
     t.annotate(two, Priority.PINNED)
     with pytest.raises(EditError, match=two.commit_hash):
         t.annotate(call, Priority.SKIP)
-    assert anthropic_problems(t.compile().to_anthropic()) == []
+    assert validate(t.compile().to_anthropic(), "anthropic") == []
 
 
 def test_restore_undoes_one_change_or_all(t: Tract) -> None:

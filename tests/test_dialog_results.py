@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.harness import execute, is_postgres
-from tests.wire_rules import anthropic_problems, openai_problems, responses_problems
+from tests.validity import violations
 from tract import (
     GET_TOOL_RESULT_TOOL,
     CommitInfo,
@@ -89,9 +89,7 @@ def body(answer: str) -> str:
 
 def assert_valid(t: Tract) -> None:
     context = t.compile()
-    assert openai_problems(context.to_openai()) == []
-    assert anthropic_problems(context.to_anthropic_params()) == []
-    assert responses_problems(context.to_responses()) == []
+    assert violations(context) == []
 
 
 # Forms at birth

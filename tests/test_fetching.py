@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from hashlib import sha256
 
 import pytest
 
 from tests.strategies import ChainBuilder
-from tract import GET_TOOL_RESULT_TOOL, Message, ResultNotFoundError
+from tract import GET_TOOL_RESULT_TOOL, Message, ResultNotFoundError, ToolCall, Tract
 from tract.chain import Chain, Place
 from tract.fetching import SCHEMA, find_result, whole_text
 from tract.formats.tools import TARGETS
@@ -141,3 +143,17 @@ def test_only_results_are_found() -> None:
 )
 def test_any_result_is_a_text(content: object, text: str) -> None:
     assert whole_text(Message("tool", content, "c")) == text
+
+
+@pytest.mark.parametrize("dump", ["to_openai", "to_anthropic"])
+@pytest.mark.parametrize("call_id", ["functions.Bash:0", "x" * 1500, "", "two words"])
+def test_a_result_finds_its_call_by_the_id_that_a_provider_got(call_id: str, dump: str) -> None:
+    with Tract.open() as t:
+        for number in range(3):
+            t.user(str(number))
+            t.assistant("", tool_calls=[ToolCall(call_id, "run", {"n": number})])
+            sent = json.dumps(getattr(t.compile(), dump)())
+            found = re.findall(r'"(?:tool_call_id|tool_use_id)": "([^"]*)"', sent)
+            result = t.tool_result(found[-1], None, f"result {number}")
+            assert (result.tool_call_id, result.name) == (call_id, "run")
+        assert not any("result" in note for note in t.compile().notes)

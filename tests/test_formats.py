@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects, json_values
-from tests.wire_rules import anthropic_problems, openai_problems
 from tract import InputError, Message, Raw, RoleError, Text, ToolCall, Tract, TractError
+from tract.formats.validating import validate
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -113,8 +112,8 @@ def test_a_response_is_an_answer(kind: str, form: Callable[[Any], Any]) -> None:
         assert info.usage == response["usage"]
         assert info.metadata["response"]["id"] == response["id"]
         t.tool_result(call.id, "run", "done")
-        assert anthropic_problems(t.compile().to_anthropic()) == []
-        assert openai_problems(t.compile().to_openai()) == []
+        assert validate(t.compile().to_anthropic(), "anthropic") == []
+        assert validate(t.compile().to_openai(), "openai") == []
 
 
 def test_an_anthropic_response_is_sent_back_as_it_came() -> None:
@@ -226,7 +225,7 @@ def test_text_before_a_result_loses_nothing() -> None:
         t.assistant(tool_calls=[ToolCall("a", "run")])
         t.commit({"role": "user", "content": content})
         out = t.compile().to_anthropic()
-        assert anthropic_problems(out) == []
+        assert validate(out, "anthropic") == []
         assert [block["type"] for block in out["messages"][2]["content"]] == ["tool_result", "text"]
 
 
@@ -344,8 +343,8 @@ def assert_taken_or_refused(attempt: Callable[[Tract], object]) -> None:
         except InputError:
             assert len(list(t.log())) == 1
         context = t.compile()
-        assert openai_problems(context.to_openai()) == []
-        assert anthropic_problems(context.to_anthropic()) == []
+        assert validate(context.to_openai(), "openai") == []
+        assert validate(context.to_anthropic(), "anthropic") == []
 
 
 BAD_ANSWERS: list[Any] = [
@@ -530,9 +529,9 @@ def test_real_chat_histories() -> None:
         with Tract.open() as t:
             t.record(messages)
             context = t.compile()
-            assert openai_problems(context.to_openai()) == [], name
-            assert anthropic_problems(context.to_anthropic()) == [], name
-            if openai_problems(messages) == []:
+            assert validate(context.to_openai(), "openai") == [], name
+            assert validate(context.to_anthropic(), "anthropic") == [], name
+            if validate(messages, "openai") == []:
                 assert json.dumps(context.to_openai()) == json.dumps(messages), name
                 assert t.record(context.to_openai()) == [], name
             assert t.record(messages) == [], name
@@ -547,87 +546,9 @@ def test_real_anthropic_histories() -> None:
         with Tract.open() as t:
             t.record(messages)
             context = t.compile()
-            assert anthropic_problems(context.to_anthropic()) == [], name
-            assert openai_problems(context.to_openai()) == [], name
-            if anthropic_problems({"messages": messages}) == []:
+            assert validate(context.to_anthropic(), "anthropic") == [], name
+            assert validate(context.to_openai(), "openai") == [], name
+            if validate({"messages": messages}, "anthropic") == []:
                 assert json.dumps(context.to_anthropic()["messages"]) == json.dumps(messages), name
                 assert t.record(context.to_anthropic()["messages"]) == [], name
             assert t.record(messages) == [], name
-
-
-# The checkers themselves: each rule is found broken where it is broken.
-
-USE = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
-RESULT = {"type": "tool_result", "tool_use_id": "a", "content": "x"}
-CALLS = {"role": "assistant", "content": [USE]}
-
-
-@pytest.mark.parametrize(
-    "messages",
-    [
-        [CALLS, {"role": "user", "content": [RESULT]}],
-        [{"role": "user", "content": "x"}, CALLS],
-        [{"role": "user", "content": "x"}, CALLS, {"role": "user", "content": "x"}],
-        [{"role": "user", "content": [RESULT]}],
-        [{"role": "user", "content": "x"}, CALLS, {"role": "user", "content": [RESULT, RESULT]}],
-        [
-            {"role": "user", "content": "x"},
-            CALLS,
-            {"role": "user", "content": [{"type": "text", "text": "x"}, RESULT]},
-        ],
-        [
-            {"role": "user", "content": "x"},
-            *([CALLS, {"role": "user", "content": [RESULT]}] * 2),
-        ],
-        [
-            {"role": "user", "content": "x"},
-            {"role": "assistant", "content": [{**USE, "id": "a b"}]},
-            {"role": "user", "content": [{**RESULT, "tool_use_id": "a b"}]},
-        ],
-        [{"role": "user", "content": ""}],
-        [{"role": "user", "content": []}],
-        [{"role": "user", "content": [{"type": "text", "text": " "}]}],
-        [{"role": "system", "content": "x"}],
-        [
-            {"role": "user", "content": "x"},
-            CALLS,
-            {"role": "user", "content": [{**RESULT, "content": {"a": 1}}]},
-        ],
-    ],
-    ids=itertools.count(),
-)
-def test_the_anthropic_checker_finds(messages: list[dict[str, Any]]) -> None:
-    assert anthropic_problems({"messages": messages})
-
-
-FUNCTION = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-CALLED = {"role": "assistant", "content": None, "tool_calls": [FUNCTION]}
-ANSWERED = {"role": "tool", "tool_call_id": "a", "content": "x"}
-
-
-@pytest.mark.parametrize(
-    "messages",
-    [
-        [CALLED],
-        [CALLED, {"role": "user", "content": "x"}, ANSWERED],
-        [ANSWERED],
-        [CALLED, ANSWERED, ANSWERED],
-        [CALLED, {**ANSWERED, "content": {"a": 1}}],
-        [CALLED, {**ANSWERED, "content": None}],
-        [{"role": "assistant", "content": "x", "tool_calls": []}],
-        [{"role": "assistant", "content": None}],
-        [{"role": "function", "name": "f", "content": "x"}],
-        [
-            {**CALLED, "tool_calls": [{**FUNCTION, "id": "a" * 41}]},
-            {**ANSWERED, "tool_call_id": "a" * 41},
-        ],
-        [{**CALLED, "tool_calls": [FUNCTION, FUNCTION]}, ANSWERED, ANSWERED],
-        [
-            {**CALLED, "tool_calls": [{**FUNCTION, "function": {"name": "f", "arguments": {}}}]},
-            ANSWERED,
-        ],
-    ],
-    ids=itertools.count(),
-)
-def test_the_openai_checker_finds(messages: list[dict[str, Any]]) -> None:
-    assert openai_problems(messages)

@@ -10,8 +10,8 @@ from hypothesis import given
 
 from tests.strategies import anthropic_messages, histories, json_objects, tidy_histories
 from tests.toolkit import tool
-from tests.wire_rules import anthropic_problems
 from tract import Message, Text, ToolCall, Tract
+from tract.formats.validating import validate
 from tract.shape import NO_RESULT
 
 
@@ -136,13 +136,13 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_valid_history_comes_back_as_it_was(name: str) -> None:
     history = EXAMPLES[name]
-    assert anthropic_problems({"messages": history}) == []
+    assert validate({"messages": history}, "anthropic") == []
     assert json.dumps(dumped(*history)["messages"]) == json.dumps(history)
 
 
 @given(anthropic_messages())
 def test_any_valid_history_comes_back_as_it_was(history: list[dict[str, Any]]) -> None:
-    assert anthropic_problems({"messages": history}) == []
+    assert validate({"messages": history}, "anthropic") == []
     out = dumped(*history)["messages"]
     assert json.dumps(joined(out)) == json.dumps(joined(history))
 
@@ -184,7 +184,7 @@ def test_get_content_of_a_text_beside_results_is_in_the_providers_words() -> Non
 
 @given(histories)
 def test_a_dump_of_anything_is_valid(history: list[Message]) -> None:
-    assert anthropic_problems(dumped(*history)) == []
+    assert validate(dumped(*history), "anthropic") == []
 
 
 @given(histories)
@@ -194,7 +194,7 @@ def test_so_is_every_dump_on_the_way(history: list[Message]) -> None:
         for message in history:
             t.commit(message)
             out = t.compile().to_anthropic()
-            assert anthropic_problems(out) == []
+            assert validate(out, "anthropic") == []
             assert same_json(out, t.compile(at=t.head).to_anthropic())
 
 
@@ -205,7 +205,7 @@ def test_a_tidy_history_needs_no_note(history: list[Message]) -> None:
         for message in history:
             t.commit(message)
         assert t.compile().notes == []
-        assert anthropic_problems(t.compile().to_anthropic()) == []
+        assert validate(t.compile().to_anthropic(), "anthropic") == []
 
 
 def test_system_texts_are_one_text() -> None:
@@ -249,7 +249,7 @@ def test_empty_texts_are_not_sent() -> None:
         Message("tool", [{"type": "text", "text": ""}], "a"),
         Message("user", " \n"),
     )
-    assert anthropic_problems(out) == []
+    assert validate(out, "anthropic") == []
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_ids_become_legal_and_unique(ids: tuple[str, str]) -> None:
             ]
         )
         out = dumped(*history)
-        assert anthropic_problems(out) == []
+        assert validate(out, "anthropic") == []
         uses = [
             b["id"]
             for m in out["messages"]
@@ -295,7 +295,7 @@ def test_a_made_up_id_never_meets_a_real_one() -> None:
         Message("assistant", (ToolCall(made_up["id"], "run", {}),)),
         Message("assistant", (ToolCall("", "run", {}),)),
     )
-    assert anthropic_problems(out) == []
+    assert validate(out, "anthropic") == []
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_arguments_are_an_object(arguments: Any, sent: Any) -> None:
 )
 def test_what_a_tool_returned_is_sent_as_text_or_blocks(content: Any) -> None:
     history = [HELLO, ASKED, Message("tool", content, "toolu_1")]
-    assert anthropic_problems(dumped(*history)) == []
+    assert validate(dumped(*history), "anthropic") == []
 
 
 def test_parts_of_another_provider_are_not_sent_as_blocks() -> None:
@@ -337,7 +337,7 @@ def test_parts_of_another_provider_are_not_sent_as_blocks() -> None:
         Message("assistant", (ToolCall("a", "run", {}),)),
         {"role": "tool", "tool_call_id": "a", "content": [image]},
     )
-    assert anthropic_problems(out) == []
+    assert validate(out, "anthropic") == []
     assert "image_url" not in {b["type"] for m in out["messages"] for b in m["content"]}
 
 
@@ -361,7 +361,7 @@ def test_a_crooked_call_is_sent_straight_or_refused(block: dict[str, Any]) -> No
         out = dumped(HELLO, {"role": "assistant", "content": [block]})
     except InputError:
         return
-    assert anthropic_problems(out) == []
+    assert validate(out, "anthropic") == []
 
 
 @given(json_objects)
@@ -385,7 +385,7 @@ def test_edited_and_skipped_results_keep_what_is_around_them() -> None:
         t.tool_result("toolu_1", "run", "short", edit=result)
         (sent,) = t.compile().to_anthropic()["messages"][2]["content"]
         assert sent["content"] == "short"
-        assert anthropic_problems(t.compile().to_anthropic()) == []
+        assert validate(t.compile().to_anthropic(), "anthropic") == []
 
 
 def test_a_skipped_result_that_came_without_content_shows_the_stand_in() -> None:
@@ -450,4 +450,5 @@ def test_what_one_provider_is_not_shown_is_noted() -> None:
         assert t.compile().notes == [
             "image is not shown to openai",
             "image is not shown to openai_responses",
+            "image is not shown to gemini",
         ]

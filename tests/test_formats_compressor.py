@@ -16,7 +16,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.wire_rules import anthropic_problems, openai_problems
 from tract.errors import InputError
 from tract.formats.compressor import (
     ERROR,
@@ -27,6 +26,7 @@ from tract.formats.compressor import (
     compress_messages,
     compress_tool_result,
 )
+from tract.formats.validating import Violation, validate
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -749,9 +749,9 @@ def loops_of(messages: list[Wire]) -> list[list[Wire]]:
 
 @given(anthropic_histories(), limits)
 def test_anthropic_histories_stay_valid(messages: list[Wire], limit: int) -> None:
-    assert anthropic_problems({"messages": messages}) == []
+    assert validate(messages, "anthropic") == []
     out = collapse(messages, limit)
-    assert anthropic_problems({"messages": out}) == []
+    assert validate(out, "anthropic") == []
     assert alternates(out)
     assert_thinking_fits(out)
     assert out[-1]["role"] == messages[-1]["role"]
@@ -760,9 +760,9 @@ def test_anthropic_histories_stay_valid(messages: list[Wire], limit: int) -> Non
 
 @given(chat_histories(), limits)
 def test_chat_histories_stay_valid(messages: list[Wire], limit: int) -> None:
-    assert openai_problems(messages) == []
+    assert validate(messages, "openai") == []
     out = collapse(messages, limit)
-    assert openai_problems(out) == []
+    assert validate(out, "openai") == []
     assert_nothing_lost(messages, out)
 
 
@@ -836,10 +836,8 @@ def test_both_together(messages: list[Wire], tokens: int, limit: int) -> None:
     assert not problems_of(out)
 
 
-def problems_of(messages: list[Wire]) -> list[str]:
-    if messages[0]["role"] == "system":
-        return openai_problems(messages)
-    return anthropic_problems({"messages": messages})
+def problems_of(messages: list[Wire]) -> list[Violation]:
+    return validate(messages, "openai" if messages[0]["role"] == "system" else "anthropic")
 
 
 @given(anthropic_histories() | chat_histories(), limits, st.data())
@@ -960,10 +958,10 @@ def test_real_transcripts_stay_as_valid_as_they_were() -> None:
                 both = compress_messages(messages, CompressorConfig(100, limit))
                 assert compress_messages(both, CompressorConfig(100, limit)) == both
                 assert len(json.dumps(both)) <= len(json.dumps(messages)), name
-                for problems in (openai_problems, lambda m: anthropic_problems({"messages": m})):
-                    if not problems(messages):
-                        assert not problems(out), name
-                        assert not problems(both), name
+                for provider in ("openai", "anthropic"):
+                    if not validate(messages, provider):
+                        assert not validate(out, provider), name
+                        assert not validate(both, provider), name
             assert messages == before
     assert arrays > 50
     assert collapsed > 500

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import histories, openai_messages, texts, tidy_histories
-from tests.wire_rules import openai_problems
 from tract import InputError, Message, Text, ToolCall, Tract
+from tract.formats.openai_responses import load_items
+from tract.formats.validating import validate
 from tract.shape import NO_RESULT, SKIPPED
 
 
@@ -99,7 +100,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_valid_history_comes_back_as_it_was(name: str) -> None:
     history = EXAMPLES[name]
-    assert openai_problems(history) == []
+    assert validate(history, "openai") == []
     assert json.dumps(dumped(*history)) == json.dumps(history)
 
 
@@ -114,7 +115,7 @@ def test_get_content_is_what_was_given(name: str) -> None:
 
 @given(openai_messages())
 def test_any_valid_history_comes_back_as_it_was(history: list[dict[str, Any]]) -> None:
-    assert openai_problems(history) == []
+    assert validate(history, "openai") == []
     assert json.dumps(dumped(*history)) == json.dumps(history)
 
 
@@ -128,7 +129,7 @@ def test_any_content_is_what_was_given(history: list[dict[str, Any]]) -> None:
 
 @given(histories)
 def test_a_dump_of_anything_is_valid(history: list[Message]) -> None:
-    assert openai_problems(dumped(*history)) == []
+    assert validate(dumped(*history), "openai") == []
 
 
 @given(histories)
@@ -137,7 +138,7 @@ def test_so_is_every_dump_on_the_way(history: list[Message]) -> None:
         for message in history:
             t.commit(message)
             out = t.compile().to_openai()
-            assert openai_problems(out) == []
+            assert validate(out, "openai") == []
             assert json.dumps(out) == json.dumps(t.compile(at=t.head).to_openai())
 
 
@@ -190,7 +191,7 @@ def test_blocks_of_another_provider_are_told_in_words() -> None:
             "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": [image, TEXT]}],
         },
     )
-    assert openai_problems(out) == []
+    assert validate(out, "openai") == []
     assert out[0]["content"] == [
         {"type": "text", "text": "look"},
         {"type": "text", "text": "[image not shown]"},
@@ -207,7 +208,7 @@ def test_ids_become_legal_and_unique_in_their_turn(ids: tuple[str, str]) -> None
         Message("assistant", tuple(ToolCall(call_id, "run", {}) for call_id in ids)),
         *(Message("tool", f"{n}", call_id) for n, call_id in enumerate(ids)),
     )
-    assert openai_problems(out) == []
+    assert validate(out, "openai") == []
     results = {message["tool_call_id"]: message["content"] for message in out[1:]}
     assert [results[call["id"]] for call in out[0]["tool_calls"]] == ["0", "1"]
 
@@ -232,13 +233,46 @@ def test_a_crooked_call_is_sent_straight_or_refused(call: dict[str, Any]) -> Non
         out = dumped(HELLO, {"role": "assistant", "content": None, "tool_calls": [call]})
     except InputError:
         return
-    assert openai_problems(out) == []
+    assert validate(out, "openai") == []
+
+
+CUSTOM = {"id": "c", "type": "custom", "custom": {"name": "patch", "input": "*** Begin"}}
+
+
+@pytest.mark.parametrize("odd", [False, True], ids=["usual", "odd order"])
+def test_a_custom_call_is_loaded_answered_and_sent(odd: bool) -> None:
+    inner = {"input": "*** Begin", "x": None, "name": "patch"}
+    call = {"custom": inner, "type": "custom", "id": "c"} if odd else CUSTOM
+    asked = {"role": "assistant", "content": None, "tool_calls": [call]}
+    answer = {"role": "tool", "tool_call_id": "c", "content": "done"}
+    assert json.dumps(dumped(HELLO, asked, answer)) == json.dumps([HELLO, asked, answer])
+    assert dumped(HELLO, asked)[2]["tool_call_id"] == "c"
+
+
+def test_a_custom_call_goes_to_the_other_interface_and_back() -> None:
+    with Tract.open() as t:
+        t.commit(HELLO)
+        t.assistant("", tool_calls=[CUSTOM])
+        t.tool_result("c", "patch", "done")
+        items = t.compile().to_responses()
+        assert t.compile().to_anthropic()["messages"][1]["content"] == [
+            {
+                "type": "tool_use",
+                "id": "c",
+                "name": "patch",
+                "input": {"raw_arguments": "*** Begin"},
+            }
+        ]
+    kinds = ["custom_tool_call", "custom_tool_call_output"]
+    assert [item.get("type") for item in items[1:]] == kinds
+    assert items[1]["input"] == "*** Begin"
+    assert dumped(*load_items(items))[1]["tool_calls"] == [CUSTOM]
 
 
 @pytest.mark.parametrize("calls", [None, []], ids=["null", "empty"])
 def test_no_calls_are_no_calls(calls: Any) -> None:
     out = dumped(HELLO, {"role": "assistant", "content": "x", "tool_calls": calls})
-    assert openai_problems(out) == []
+    assert validate(out, "openai") == []
 
 
 @pytest.mark.parametrize(
@@ -250,7 +284,7 @@ def test_a_result_in_a_dict_keeps_its_content(content: Any) -> None:
             t.commit(ASKED)
             given = {"role": "tool", "tool_call_id": "call_1", **extra, "content": content}
             assert json.dumps(t.get_content(t.commit(given))) == json.dumps(content)
-            assert openai_problems(t.compile().to_openai()) == []
+            assert validate(t.compile().to_openai(), "openai") == []
 
 
 def test_the_old_way_of_calling_is_sent_in_the_new_one() -> None:
@@ -261,7 +295,7 @@ def test_the_old_way_of_calling_is_sent_in_the_new_one() -> None:
         {"role": "assistant", "content": None, "function_call": {"name": "run", "arguments": "{}"}},
         {"role": "function", "name": "run", "content": "again"},
     )
-    assert openai_problems(out) == []
+    assert validate(out, "openai") == []
     assert [m["content"] for m in out if m["role"] == "tool"] == ["done", "again"]
 
 
@@ -277,7 +311,7 @@ def test_an_edit_in_the_providers_words_keeps_the_calls() -> None:
             t.commit(DONE)
             t.commit(new, edit=asked)
             out = t.compile().to_openai()
-            assert openai_problems(out) == []
+            assert validate(out, "openai") == []
             assert out[1]["content"] == "short"
             assert out[1]["tool_calls"] == [CALL]
             assert out[2] == DONE
@@ -291,7 +325,7 @@ def test_a_skipped_result_shows_the_stand_in() -> None:
             t.annotate(t.commit(given), "skip")
         out = t.compile().to_openai()
         assert out[2] == {**DONE, "name": "run", "content": SKIPPED}
-        assert openai_problems(out) == []
+        assert validate(out, "openai") == []
 
 
 def test_native_calls_and_texts() -> None:

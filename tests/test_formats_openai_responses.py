@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import histories, names, said, shuffled, texts, tidy_histories
 from tests.tool_schemas import Schema, Spec, written
-from tract import Message, Raw, Text, ToolCall, Tract
-from tract.formats.openai_responses import Dump, added_tools
+from tract import InputError, Message, Raw, Text, ToolCall, Tract
+from tract.formats.openai_responses import UNKNOWN_TOOL, Dump, added_tools, load_items
 from tract.shape import NO_RESULT, SKIPPED
 
 HELLO: dict[str, Any] = {"role": "user", "content": "hello"}
@@ -87,7 +87,7 @@ def item_problems(kind: str, item: dict[str, Any]) -> Iterator[str]:
             yield f"call_id {item.get('call_id')!r}"
         if not isinstance(item.get("name"), str) or not isinstance(item.get("arguments"), str):
             yield f"a call without name or arguments: {item}"
-    elif kind == "function_call_output" and not isinstance(item.get("output"), str):
+    elif kind == "function_call_output" and not isinstance(item.get("output"), str | list):
         yield f"an output that is no text: {item}"
     elif kind.startswith(("input_", "output_")) or kind == "refusal":
         yield f"{kind} is a part of a message, not an item"
@@ -186,6 +186,239 @@ def test_parts_in_the_providers_words_go_out_as_they_came() -> None:
         {"type": "input_file", "file_id": "file_1"},
     ]
     assert dumped({"role": "user", "content": parts}) == [{"role": "user", "content": parts}]
+    with Tract.open() as t:
+        t.commit({"role": "user", "content": parts})
+        told = ["look", "[input_image not shown]", "[input_file not shown]"]
+        content = t.compile().to_anthropic()["messages"][0]["content"]
+        assert content == [{"type": "text", "text": text} for text in told]
+
+
+# Whole inputs
+
+OUTPUT_PARTS = [{"type": "input_text", "text": "see"}, {"type": "input_image", "image_url": "u"}]
+CUSTOM = {"type": "custom_tool_call", "call_id": "c", "name": "patch", "input": "*** Begin"}
+SHELL = {"type": "shell_call", "id": "sh_1", "call_id": "s", "action": {"commands": ["ls"]}}
+SHOWN = {"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
+SEARCH = {"type": "tool_search_call", "call_id": "t", "execution": "client", "arguments": {}}
+CLICK = {"type": "computer_call", "call_id": "k", "actions": [{"type": "screenshot"}]}
+SCREEN = {"type": "computer_screenshot", "image_url": "data:,"}
+
+
+def answered(kind: str, call_id: str, output: Any, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "call_id": call_id, "output": output, **more}
+
+
+INPUTS: dict[str, list[dict[str, Any]]] = {
+    "a text": [HELLO],
+    "odd order": [{"content": "hello", "x": None, "role": "user"}],
+    "a typed message": [{"type": "message", "role": "user", "content": "hello"}],
+    "a developer": [{"role": "developer", "content": "be brief"}, HELLO],
+    "parts": [{"role": "user", "content": [{"type": "input_text", "text": "a"}, *OUTPUT_PARTS]}],
+    "an empty part": [{"role": "user", "content": [{"type": "input_text", "text": ""}]}],
+    "no parts": [{"role": "user", "content": []}],
+    "an answer as a text": [HELLO, {"role": "assistant", "content": "hi"}],
+    "an answer in parts": [HELLO, {"role": "assistant", "content": [HI, HI]}],
+    "an answer without parts": [HELLO, said_by_model(), said_by_model(HI)],
+    "two answers": [HELLO, *[{"role": "assistant", "content": "hi"}] * 2],
+    "two answers in parts": [HELLO, *[{"role": "assistant", "content": [HI]}] * 2],
+    "two refusals": [HELLO, *[{"role": "assistant", "content": [REFUSAL, HI]}] * 2],
+    "reasoning and calls": [HELLO, REASONING, said_by_model(HI), CALL, DONE],
+    "parallel calls": [
+        *(HELLO, CALL, said_by_model(HI), {**CALL, "call_id": "b"}),
+        *({**DONE, "call_id": "b"}, DONE),
+    ],
+    "an output in parts": [HELLO, CALL, {**DONE, "output": OUTPUT_PARTS}],
+    "an output without parts": [HELLO, CALL, {**DONE, "output": []}],
+    "an output with more": [HELLO, CALL, {"id": "fco_1", **DONE, "status": "completed"}],
+    "a custom call": [HELLO, CUSTOM, answered("custom_tool_call_output", "c", "done")],
+    "a custom call's parts": [
+        HELLO,
+        CUSTOM,
+        answered("custom_tool_call_output", "c", OUTPUT_PARTS),
+    ],
+    "a shell": [HELLO, SHELL, answered("shell_call_output", "s", [SHOWN], max_output_length=9)],
+    "a local shell": [
+        HELLO,
+        {"type": "local_shell_call", "id": "l", "call_id": "l", "action": {"type": "exec"}},
+        {"type": "local_shell_call_output", "id": "l", "output": "{}"},
+    ],
+    "a patch": [
+        HELLO,
+        {"type": "apply_patch_call", "call_id": "p", "operation": {"type": "delete_file"}},
+        answered("apply_patch_call_output", "p", "done", status="completed"),
+    ],
+    "a computer": [HELLO, CLICK, answered("computer_call_output", "k", SCREEN)],
+    "a search for tools": [
+        HELLO,
+        SEARCH,
+        {"type": "tool_search_output", "call_id": "t", "tools": [{"type": "function"}]},
+    ],
+    "a server's search for tools": [
+        HELLO,
+        {"type": "tool_search_call", "execution": "server", "call_id": None, "arguments": {}},
+        {"type": "tool_search_output", "execution": "server", "call_id": None, "tools": []},
+        said_by_model(HI),
+    ],
+    "a server's tools": [
+        {"type": "mcp_list_tools", "id": "m", "server_label": "x", "tools": []},
+        HELLO,
+        {"type": "mcp_approval_request", "id": "r", "name": "x", "arguments": "{}"},
+        {"type": "mcp_approval_response", "approval_request_id": "r", "approve": True},
+        {"type": "mcp_call", "id": "mcp_1", "name": "x", "arguments": "{}", "output": "y"},
+        {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+        said_by_model(HI),
+    ],
+    "late outputs": [
+        *(HELLO, CALL, {**CALL, "call_id": "b"}, {**CALL, "call_id": "c"}),
+        *({**DONE, "call_id": "b"}, HELLO, DONE, REASONING, HELLO, {**DONE, "call_id": "c"}),
+        *(said_by_model(HI), HELLO),
+    ],
+    "references": [
+        HELLO,
+        {"type": "item_reference", "id": "rs_1"},
+        {"type": "item_reference", "id": "fc_1"},
+        {"id": "fc_2"},
+        answered("function_call_output", "b", "2"),
+        answered("function_call_output", "a", "1"),
+        {"type": "item_reference", "id": "msg_1"},
+    ],
+    "more tools": [HELLO, *added_tools([{"type": "function", "name": "run"}]), said_by_model(HI)],
+    "from next year": [HELLO, {"type": "from_next_year", "data": [None]}, said_by_model(HI)],
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_an_input_comes_back_as_it_came(name: str) -> None:
+    items = dumped(*load_items(INPUTS[name]))
+    assert json.dumps(items) == json.dumps(INPUTS[name])
+
+
+def test_what_the_assistant_says_in_a_row_is_one_message() -> None:
+    items = [HELLO, REASONING, said_by_model(HI), CALL, CUSTOM, DONE]
+    items += [answered("custom_tool_call_output", "c", "patched"), said_by_model(HI)]
+    history = list(load_items(items))
+    assert [message.role for message in history] == [
+        *("user", "assistant", "tool", "tool", "assistant")
+    ]
+    answer = history[1]
+    assert answer.text == "hi"
+    assert [(call.id, call.name, call.arguments) for call in answer.tool_calls] == [
+        ("call_1", "run", CALL["arguments"]),
+        ("c", "patch", "*** Begin"),
+    ]
+    assert [message.tool_call_id for message in history[2:4]] == ["call_1", "c"]
+
+
+def test_a_late_output_is_still_sent_when_less_is_shown() -> None:
+    items = [HELLO, CALL, HELLO, HELLO, DONE, said_by_model(HI)]
+    with Tract.open() as t:
+        commits = [t.commit(message) for message in load_items(items)]
+        t.annotate(commits[2], "skip")
+        t.annotate(commits[3], "skip")
+        sent = t.compile().to_responses()
+    assert problems(sent) == []
+    assert sent == [HELLO, CALL, said_by_model(HI), DONE]
+
+
+def test_a_text_alone_is_the_users() -> None:
+    assert list(load_items("hello")) == [Message("user", "hello")]
+
+
+def test_a_reference_to_what_is_known_is_that() -> None:
+    items = [HELLO, {"type": "item_reference", "id": "fc_1"}, DONE]
+    history = list(load_items(items, {"fc_1": CALL}))
+    assert history == list(load_items([HELLO, CALL, DONE]))
+    assert list(load_items(items))[1].tool_calls[0].name == UNKNOWN_TOOL
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [(SHELL, "shell_call"), (CLICK, "computer_call"), (SEARCH, "tool_search_call")],
+)
+def test_only_a_function_is_answered_in_words(call: dict[str, Any], kind: str) -> None:
+    answers = [Message("tool", "ls: no", call["call_id"]), None]
+    for answer in answers:
+        items = dumped(*load_items([HELLO, call]), *([answer] if answer else []))
+        assert problems(items) == []
+        assert [item.get("type") for item in items[1:]] == ["function_call", "function_call_output"]
+        assert items[1]["name"] == kind.removesuffix("_call")
+
+
+def test_an_open_custom_call_is_closed_with_its_own_kind() -> None:
+    items = dumped(*load_items([HELLO, CUSTOM]))
+    assert items == [
+        *(HELLO, CUSTOM),
+        answered("custom_tool_call_output", "c", f"Error: {NO_RESULT}"),
+    ]
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """A whole, valid input, with keys that nobody models and in any order."""
+    items: list[dict[str, Any]] = []
+    for turn in range(draw(st.integers(1, 3))):
+        items.append(draw(shuffled(draw(spoken_items("user", "developer", "system")))))
+        answers = []
+        for number in range(draw(st.integers(0, 3))):
+            call_id = f"call_{turn}_{number}"
+            kind = draw(st.sampled_from(["function_call", "custom_tool_call", "shell_call", ""]))
+            if not kind:
+                items.append(draw(shuffled(draw(spoken_items("assistant")))))
+                continue
+            key = {"function_call": "arguments", "custom_tool_call": "input"}.get(kind, "action")
+            asked = draw(texts) if key != "action" else {"commands": [draw(texts)]}
+            items.append(
+                draw(shuffled({"type": kind, "call_id": call_id, "name": draw(names), key: asked}))
+            )
+            output: Any = [SHOWN] if key == "action" else draw(texts | st.just(OUTPUT_PARTS))
+            answers.append(draw(shuffled(answered(ANSWERS[kind], call_id, output))))
+        late = draw(st.booleans())
+        steering = [{"role": "user", "content": "wait"}] if late else []
+        items += draw(st.permutations([*answers, *steering]))
+    return items
+
+
+@st.composite
+def spoken_items(draw: st.DrawFn, *roles: str) -> dict[str, Any]:
+    role = draw(st.sampled_from(roles))
+    kind = "output_text" if role == "assistant" else "input_text"
+    part = st.builds(lambda text: {"type": kind, "text": text}, texts)
+    content = draw(texts | st.lists(part | st.just(REFUSAL), max_size=2))
+    typed = draw(st.sampled_from([{}, {"type": "message"}]))
+    return {"role": role, "content": content, **typed}
+
+
+@settings(max_examples=50)
+@given(inputs())
+def test_any_input_comes_back_as_it_came(given: list[dict[str, Any]]) -> None:
+    assert json.dumps(dumped(*load_items(given))) == json.dumps(given)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        None,
+        "x",
+        5,
+        {},
+        {"type": None},
+        {"role": "user"},
+        {"role": "nobody", "content": "x"},
+        {"role": ["user"], "content": "x"},
+        {"role": "user", "content": {"type": "input_text"}},
+        {"role": "user", "content": ["x"]},
+        {"role": "user", "content": [{"type": "input_text"}]},
+        {"role": "assistant", "content": None},
+        {"role": "assistant", "content": [{"type": "output_text", "text": 5}]},
+        {"type": "function_call", "call_id": "a"},
+        {"type": "function_call", "call_id": 5, "name": "run"},
+        {"type": "function_call_output", "call_id": [], "output": ""},
+    ],
+    ids=repr,
+)
+def test_what_is_no_item_is_refused(item: Any) -> None:
+    with pytest.raises(InputError):
+        list(load_items([item]))
 
 
 # Valid whatever it was

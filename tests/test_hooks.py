@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.wire_rules import anthropic_problems, openai_problems, responses_problems
+from tests.validity import violations
 from tract import (
     CommitInfo,
     ConflictError,
@@ -54,9 +54,7 @@ def turn(
 def seen(t: Tract) -> list[str]:
     """The results as the model sees them, in a request that every provider takes."""
     context = t.compile()
-    assert openai_problems(context.to_openai()) == []
-    assert anthropic_problems(context.to_anthropic_params()) == []
-    assert responses_problems(context.to_responses()) == []
+    assert violations(context) == []
     return [message.text for message in context.messages if message.role == "tool"]
 
 

@@ -687,7 +687,7 @@ def test_bare_results_are_recorded(db: str) -> None:
         assert is_reference(reference.content)
 
 
-@pytest.mark.parametrize("wrong", [7, "text", None, [7], [{"type": "poem"}], {"a": 1}])
+@pytest.mark.parametrize("wrong", [7, "text", None, [7], [{"poem": "x"}], {"a": 1}])
 def test_what_is_no_history(wrong: Any) -> None:
     with Tract.open() as tract, pytest.raises(InputError):
         import_messages(tract, wrong)

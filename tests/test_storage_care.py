@@ -422,7 +422,7 @@ def test_forgotten_call_keeps_its_results(db: str) -> None:
         assert [message["role"] for message in sent] == ["assistant", "tool"]
         assert sent[0]["tool_calls"][0]["id"] == sent[1]["tool_call_id"] == "c"
         assert SECRET not in repr(sent)
-        assert t.compile().notes == []
+        assert t.compile().notes_for("openai") == []
 
 
 def test_forgotten_edit_and_edit_of_a_forgotten_one(db: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.toolkit import claude_tool, in_the_end, names, tool
-from tests.wire_rules import anthropic_problems, openai_problems, responses_problems
+from tests.validity import violations
 from tract import (
     CommitInfo,
     CommitNotFoundError,
@@ -29,6 +29,7 @@ from tract import (
     ToolCall,
     Tract,
 )
+from tract.formats.validating import validate
 from tract.llm import ScriptedLLM
 from tract.shape import NO_RESULT, SKIPPED
 from tract.summarize import (
@@ -81,15 +82,6 @@ def asked(llm: ScriptedLLM, number: int = -1) -> tuple[str, str]:
     """The prompt and the request that the model got."""
     prompt, request = llm.requests[number].messages
     return prompt.text, request.text
-
-
-def problems(t: Tract) -> list[str]:
-    context = t.compile()
-    return [
-        *openai_problems(context.to_openai()),
-        *anthropic_problems(context.to_anthropic_params()),
-        *responses_problems(context.to_responses()),
-    ]
 
 
 def sent(t: Tract) -> list[Any]:
@@ -252,7 +244,7 @@ def test_a_turn_is_compressed_as_a_whole(t: Tract) -> None:
     result = t.compress(members, content="listed twice")
     assert result.sources == hashes(members)
     assert texts(t) == ["go", "listed twice", "done"]
-    assert problems(t) == []
+    assert violations(t.compile()) == []
     assert (
         t.compile()
         .messages[1]
@@ -297,7 +289,7 @@ def test_a_reused_id(quick: Tract) -> None:
     first, second = turn(quick, "a", content="old"), turn(quick, "a", content="new")
     quick.compress(first, content="the old one")
     assert texts(quick) == ["the old one", "", "new"]
-    assert problems(quick) == []
+    assert violations(quick.compile()) == []
     assert quick.get_tool_result("a").endswith("\nold")
     assert quick.get_tool_result("a#2").endswith("\nnew")
     assert second[0].commit_hash in quick.compile().commit_hashes
@@ -311,7 +303,7 @@ def test_a_result_that_comes_after_its_call_was_compressed(t: Tract) -> None:
     assert late.name == "ls"
     assert [m.role for m in t.compile().messages] == ["user", "user", "tool"]
     assert "src" in str(t.compile().to_openai()[-1])
-    assert problems(t) == []
+    assert violations(t.compile()) == []
     t.compress([late], content="it listed src")
     assert texts(t) == ["listing was begun", "never mind", "it listed src"]
 
@@ -381,7 +373,7 @@ def test_a_member_that_stays_keeps_its_whole_turn(quick: Tract, member: int, how
     assert result.sources == [ask.commit_hash]
     assert result.preserved == hashes(members)
     assert texts(quick) == ["asked", "", "src", "src"]
-    assert problems(quick) == []
+    assert violations(quick.compile()) == []
 
 
 # Ranges
@@ -877,7 +869,7 @@ def test_changes_of_tools_are_told_behind_a_summary(quick: Tract) -> None:
     for chosen in (said[:2], said[2:3]):
         quick.compress(chosen, content="x")
         params = quick.compile(tools="inline").to_anthropic_params()
-        assert anthropic_problems(params) == []
+        assert validate(params, "anthropic") == []
         assert list(in_the_end(params)) == ["ls", "grep"]
         assert params["messages"][-2]["role"] == "system"
         assert params["messages"][-3]["content"] == "5"
@@ -1071,7 +1063,7 @@ def test_all_turns_are_found_and_the_answers_stay(t: Tract) -> None:
         assert prompt == TOOL_SUMMARIZE_SYSTEM
         assert "just NAMES" in request
         assert "55 tokens" in request
-    assert problems(t) == []
+    assert violations(t.compile()) == []
 
 
 def test_a_second_run_does_nothing(t: Tract) -> None:
@@ -1145,7 +1137,7 @@ def test_open_and_pinned_turns_stay(quick: Tract) -> None:
     quick.assistant("", tool_calls=[ToolCall("open", "ls", {})])
     quick.llm = ScriptedLLM(["y", "z"])
     assert quick.compress_tool_calls().sources == hashes(turns[1] + turns[2])
-    assert problems(quick) == []
+    assert violations(quick.compile()) == []
 
 
 def test_a_part_of_a_turn_in_a_list_is_refused(quick: Tract) -> None:
@@ -1162,7 +1154,7 @@ def test_without_a_model_the_structure_is_told(t: Tract) -> None:
     assert result.tokens_after < result.tokens_before
     assert t.compile().token_count < before / 4
     assert "ls({})" in texts(t)[1]
-    assert problems(t) == []
+    assert violations(t.compile()) == []
     assert t.compress_tool_calls().summaries == []
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.llm_server import LLMServer, Reply
 from tests.test_answers import PROVIDERS, UNREADABLE
 from tests.toolkit import claude_tool, names, tool
-from tests.wire_rules import anthropic_problems, openai_problems, responses_problems
+from tests.validity import violations
 from tract import (
     ConflictError,
     InputError,
@@ -52,9 +52,7 @@ def scripted(t: Tract, *replies: Any, **options: Any) -> ScriptedLLM:
 def said(t: Tract) -> list[tuple[str, str]]:
     """What is in the view, which every provider takes."""
     context = t.compile()
-    assert openai_problems(context.to_openai()) == []
-    assert anthropic_problems(context.to_anthropic_params()) == []
-    assert responses_problems(context.to_responses()) == []
+    assert violations(context) == []
     return [(message.role, message.text) for message in context.messages]
 
 

@@ -70,6 +70,8 @@ from tract.tract import Tract
 from tract.turns import DroppedTurns, Superseded, ToolTurn
 
 if typing.TYPE_CHECKING:
+    from tract.formats.validating import Violation, validate
+    from tract.importing import Imported, import_file
     from tract.results_storage import (
         MigrationReport,
         ToolResultMetadata,
@@ -106,6 +108,7 @@ __all__ = [
     "ForgottenError",
     "Form",
     "HandlerError",
+    "Imported",
     "InputError",
     "LLMAnswerError",
     "LLMCallError",
@@ -143,15 +146,26 @@ __all__ = [
     "ToolVersion",
     "Tract",
     "TractError",
+    "Violation",
     "collapse_tool_chains",
     "compress_messages",
     "compress_tool_result",
     "convert_tool",
     "hash_tool_schema",
+    "import_file",
     "import_messages",
     "migrate_results",
+    "validate",
 ]
 
+
+_LATE = {
+    "Imported": "tract.importing",
+    "Violation": "tract.formats.validating",
+    "import_file": "tract.importing",
+    "validate": "tract.formats.validating",
+}
+"""Where names are that few programs need; those that are not here are in `results_storage`."""
 
 if not typing.TYPE_CHECKING:  # or every misspelt name would pass for one of these
 
@@ -159,9 +173,9 @@ if not typing.TYPE_CHECKING:  # or every misspelt name would pass for one of the
         """Names that few programs need. Their module is loaded when one of them is asked for."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from tract import results_storage
+        from importlib import import_module
 
-        return getattr(results_storage, name)
+        return getattr(import_module(_LATE.get(name, "tract.results_storage")), name)
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from tract.errors import EditError
 from tract.model import DECIDING, Form, Head, Link, Priority, Step, unpack_shape
@@ -92,6 +93,14 @@ class Place:
         return self.priority == Priority.SKIP and self.origin.role == "tool"
 
 
+class Span(NamedTuple):
+    """A time between two commits in which a place was shown otherwise than now."""
+
+    start: int
+    end: int
+    place: int
+
+
 class Chain:
     """The fold of a chain. It is extended with what is new; an undone change folds it anew."""
 
@@ -102,6 +111,7 @@ class Chain:
         self._appended: list[Step] = []
         self.is_plain = True
         """Nothing was changed so far: each message is shown as it is."""
+        self._is_changed = False
         self.is_lazy = False
         """Whether a result ever had another form than its whole."""
         self._clear()
@@ -129,7 +139,8 @@ class Chain:
         )
         if any(link.kind == "void" for step in changes for link in step.links):
             self._clear()
-        self.is_plain = self.is_plain and not changes and not is_shaped
+        self._is_changed = self._is_changed or bool(changes)
+        self.is_plain = not self._is_changed and not is_shaped and self.is_plain
         return not (changes or may_collapse)
 
     def _hides_results(self, changes: Iterable[Step]) -> bool:
@@ -323,6 +334,41 @@ class Chain:
             raise EditError(f"commit {_hex(commit)} is not in the history at this point")
         return place.at if place else commit.id or 0
 
+    def outdated_answers(self) -> set[int]:
+        """The answers that were given when something before them was shown otherwise than now. What
+        a provider let its model think in them does not fit any more."""
+        if not self._is_changed:
+            return set()
+        self._fold()
+        undos = _undos(self.steps)
+        spans = [span for step in self.steps if step.links for span in self._spans(step, undos)]
+        lasting = {span.end: span.place for span in spans if not span.start}
+        passing = [span for span in spans if span.start]
+        found, first_change = set(), float("inf")
+        for step in reversed(self.steps):
+            first_change = min(first_change, lasting.get(step.id, first_change))
+            if step.operation == "append" and step.role == "assistant":
+                was_passing = any(s.start < step.id < s.end and s.place < step.id for s in passing)
+                if first_change < step.id or was_passing:
+                    found.add(step.id)
+        return found
+
+    def _spans(self, change: Step, undos: Mapping[int, Sequence[int]]) -> Iterator[Span]:
+        """When the view was otherwise than now for the sake of one change, and from where on."""
+        places = [self._by_commit.get(link.target_id) for link in change.links]
+        changed = [
+            place.at
+            for place, link in zip(places, change.links, strict=True)
+            if place and not (link.value == Priority.PINNED and place.shape is None)
+        ]
+        if not changed:  # an undo: it is looked at with what it undoes
+            return
+        flips = [0, *_flips(change.id, undos)]
+        if len(flips) % 2:  # undone: it was there from one flip to the next
+            flips = flips[1:]
+        for start, end in zip(flips[::2], flips[1::2], strict=True):
+            yield Span(start, end, min(changed))
+
     def has(self, commit: Head) -> bool:
         return any(step.id == commit.id for step in self.steps)
 
@@ -393,6 +439,21 @@ def _has_forms(changes: Iterable[Step]) -> bool:
 
 def _is_collapsed(step: Step) -> bool:
     return step.shape is not None and step.shape.form == Form.COLLAPSED
+
+
+def _undos(steps: Iterable[Step]) -> dict[int, list[int]]:
+    """By each commit those that undo it."""
+    found: dict[int, list[int]] = {}
+    for step in steps:
+        for link in step.links:
+            if link.kind == "void":
+                found.setdefault(link.target_id, []).append(step.id)
+    return found
+
+
+def _flips(change: int, undos: Mapping[int, Sequence[int]]) -> list[int]:
+    """The commits that put a change in force, and out of it, and in force again."""
+    return [change, *(flip for undo in undos.get(change, ()) for flip in _flips(undo, undos))]
 
 
 def _undoes(step: Step) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from tract.errors import ToolSchemaError
-from tract.formats import anthropic, openai_chat, openai_responses
+from tract.formats import anthropic, gemini, openai_chat, openai_responses
 from tract.formats import tools as forms
 from tract.model import Json, Message, Step, Toolset
 from tract.shape import Arrangement
@@ -32,6 +31,7 @@ TARGETS: dict[str, type[Dump]] = {
     forms.OPENAI: openai_chat.Dump,
     forms.ANTHROPIC: anthropic.Dump,
     forms.RESPONSES: openai_responses.Dump,
+    forms.GEMINI: gemini.Dump,
 }
 
 
@@ -46,6 +46,8 @@ class Transcript:
         """For each message the key of the commit that was appended at its place."""
         self.is_lazy = False
         """Whether something in it is not shown whole."""
+        self.thoughtless = 0
+        """How many answers are shown without their thoughts."""
         self.token_count = 0
         self.token_sources: set[str] = set()
         self.called: dict[str, int] = {}
@@ -128,6 +130,14 @@ class _Wire:
         return sent, [*arrangement.notes, *notes, *self._dump.notes]
 
 
+class Seen(NamedTuple):
+    """What a compiled context showed."""
+
+    transcript: Transcript
+    size: int
+    toolset: Toolset | None
+
+
 class CompiledContext:
     """A history as a model would get it. The messages are shared between contexts: read only."""
 
@@ -138,13 +148,16 @@ class CompiledContext:
         extra: Sequence[dict[str, Json]] = (),
         following: Sequence[Message] = (),
         following_tokens: int = 0,
+        previous: Seen | None = None,
     ) -> None:
         """`extra` are tools that nobody recorded: those by which a model asks for results.
-        `following` is what a user says next; it is not recorded yet."""
+        `following` is what a user says next; it is not recorded yet. `previous` is what was
+        compiled before this."""
         self._transcript = transcript
         self._offered = offered
         self._extra = list(extra)
         self._following = list(following)
+        self._previous = previous
         self.commit_count = len(transcript.messages)
         self._message_tokens = transcript.token_count + following_tokens
         self._token_sources = transcript.token_sources
@@ -184,6 +197,24 @@ class CompiledContext:
         return [step.generation_config for step in self._transcript.steps[: self.commit_count]]
 
     @property
+    def seen(self) -> Seen:
+        """What is compared with the next one."""
+        return Seen(self._transcript, self.commit_count, self.toolset)
+
+    @property
+    def first_changed(self) -> int:
+        """The first message that is not what it was in the view that was compiled before this one:
+        what is before it, a provider may have cached. Other tools change all of them."""
+        old = self._previous
+        if old is None or old.toolset != self.toolset:
+            return 0
+        if old.transcript is self._transcript:
+            return min(old.size, self.commit_count)
+        pairs = zip(old.transcript.messages[: old.size], self.messages, strict=False)
+        same = (number for number, (was, now) in enumerate(pairs) if was != now)
+        return next(same, min(old.size, len(self.messages)))
+
+    @property
     def tools(self) -> list[dict[str, Json]]:
         """The definitions as they were given. With `tools="inline"` the first set: later changes
         stand among the messages."""
@@ -220,14 +251,17 @@ class CompiledContext:
     def notes(self) -> list[str]:
         """What had to be repaired so that the providers take the messages, and what one of them
         is not shown."""
+        return list(dict.fromkeys(note for target in TARGETS for note in self.notes_for(target)))
+
+    def notes_for(self, provider: str, *, tools: bool = True) -> list[str]:
+        """The same for one of them: `openai`, `anthropic`, `responses` or `gemini`; without
+        `tools`, for the messages alone."""
         found: list[str] = []
-        for target in TARGETS:
-            found += self._dump(target)[1]
-            try:
-                found += self._offer(target).notes
-            except ToolSchemaError as error:
-                found.append(str(error))
-        return list(dict.fromkeys(found))
+        if self._transcript.thoughtless:
+            number = self._transcript.thoughtless
+            found.append(f"thoughts of {number} answers left out: what they followed has changed")
+        found += self._dump(provider)[1]
+        return found + self._offer(provider).notes if tools else found
 
     def to_dicts(self) -> list[dict[str, Json]]:
         """The messages as plain dicts: the chat form, which most libraries understand."""
@@ -268,9 +302,21 @@ class CompiledContext:
         return items
 
     def to_responses_params(self) -> dict[str, Json]:
-        """`input` items for the Responses API, and `tools` where there are any."""
+        """`input` items for the Responses API, `tools` where there are any, and `instructions`
+        where the history came with such."""
         items, _ = self._dump(forms.RESPONSES, self._changes(forms.RESPONSES))
-        return {"input": items, **_listed(self._offer(forms.RESPONSES).tools)}
+        params = openai_responses.with_instructions(self.messages, items)
+        return {**params, **_listed(self._offer(forms.RESPONSES).tools)}
+
+    def to_gemini(self) -> dict[str, Json]:
+        """`contents` for Gemini, and `systemInstruction` when there is such a text. The list is
+        yours, the dicts in it are shared with later contexts: copy one before you change it."""
+        params: dict[str, Json] = self._dump(forms.GEMINI)[0]
+        return params
+
+    def to_gemini_params(self) -> dict[str, Json]:
+        """`contents`, `systemInstruction` and `tools` for Gemini, each where there is one."""
+        return {**self.to_gemini(), **_listed(self._offer(forms.GEMINI).tools)}
 
     @property
     def called(self) -> list[str]:

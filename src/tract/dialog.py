@@ -26,16 +26,17 @@ from tract.errors import (
     InputError,
     NotFoundError,
 )
-from tract.fetching import find_result, has_pictures, whole_text
+from tract.fetching import find_result, has_pictures, original_id, whole_text
 from tract.formats import (
     as_dict,
     given_content,
     load_answer,
     load_call,
     load_calls,
-    load_history,
     load_message,
 )
+from tract.formats.requests import load_history
+from tract.formats.wire import REPLACED
 from tract.hashing import content_hash
 from tract.history import History
 from tract.llm import LLMClient, check_client
@@ -54,7 +55,7 @@ from tract.model import (
     Shape,
     Toolset,
 )
-from tract.recording import Alignment, align
+from tract.recording import Alignment, align, with_known_ids
 from tract.results import ToolResultInfo
 from tract.slices import Slice, Source, id_of, slice_of
 from tract.slices import answer as part_as_text
@@ -326,20 +327,38 @@ class Dialog:
         return self.tool_result(asked.id, asked.name, found)
 
     def record(
-        self, messages: Sequence[Message | dict[str, Json]] | dict[str, Json]
+        self,
+        messages: Sequence[Message | dict[str, Json]] | dict[str, Json],
+        response: Any = None,
+        *,
+        metadata: dict[str, Json] | None = None,
     ) -> list[CommitInfo]:
-        """Append what is new of a full history: a list of messages, or a request with `messages`
-        and perhaps `system` and `tools`. Where it differs from what is recorded, it goes on on a
-        new branch. Returns the new commits."""
-        given = [message for item in load_history(messages) for message in load(item)]
-        tools = messages.get("tools") if isinstance(messages, dict) else None
+        """Append what is new of a full history: a list of messages, or a request to a provider with
+        its system text and its tools; and the `response` to it, as an SDK gave it or as its dict.
+        Where it differs from what is recorded, it goes on on a new branch. `metadata` is for the
+        response. Returns the new commits."""
+        history = load_history(messages)
+        answer = None if response is None else load_answer(response)
+        given = [*history.messages, *([answer.message] if answer else [])]
         with self.batch():
             _, head = self._lock_branch()
             chain = self._history.chain(head)
             found = align(given, chain, self._history.message)
             if found.differs_at is not None:
                 found = self._go_where_it_goes_on(given, found, chain)
-            return self._append_with_tools(found.new, tools)
+            before = given[: len(given) - len(found.new)]
+            new = with_known_ids(found.new, before, self._history.chain(self._head()).places)
+            if answer is None or not new:
+                return self._append_with_tools(new, history.tools)
+            commits = self._append_with_tools(new[:-1], history.tools)
+            about = {"response": answer.rest} if answer.rest else {}
+            commit = self.commit(
+                answer.message,
+                usage=answer.usage,
+                generation_config=history.config or None,
+                metadata={**about, **(metadata or {})} or None,
+            )
+            return [*commits, commit]
 
     def _append_with_tools(self, new: Sequence[Message], tools: Any) -> list[CommitInfo]:
         """The tools of a request are for the answer to come: answers that are new in it were given
@@ -399,6 +418,9 @@ class Dialog:
         message = draft.message
         if message is None or message.role != "tool":
             return draft
+        if REPLACED.fullmatch(message.tool_call_id or ""):
+            places = self._history.chain(head).places
+            message = replace(message, tool_call_id=original_id(places, message.tool_call_id or ""))
         if message.name is None:
             name = self._history.chain(head).tool_name(message.tool_call_id or "")
             message = replace(message, name=name)
@@ -509,6 +531,13 @@ class Dialog:
                 view=view,
                 fetches=self._settings.is_lazy,
             )
+
+    def stored(self, at: Commit | None = None) -> CompiledContext:
+        """All messages as they are kept: in their newest versions, results whole, nothing left out
+        or summed up."""
+        with self._store.lock:
+            history = self._new_history()
+            return history.stored(self._head() if at is None else self._find(at))
 
     def get_tool_result(
         self,
@@ -747,6 +776,31 @@ class Dialog:
         return self._store.info(target)
 
     # Names
+
+    @property
+    def store(self) -> Store:
+        """The database that the dialog is in."""
+        return self._store
+
+    @property
+    def tokens(self) -> TokenCounter:
+        return self._tokens
+
+    def sibling(self, dialog: str) -> Dialog:
+        """Another dialog of the same database, perhaps a new one. It need not be closed."""
+        check_name("dialog", dialog)
+        return Dialog(self._store, dialog, tokens=self._tokens)
+
+    def knows(self, messages: Sequence[Message]) -> bool:
+        """Whether a branch has the beginning of a history, beside what anybody may say first."""
+        with self._store.lock:
+            for head in self._store.branches(self.dialog).values():
+                history = self._new_history()
+                found = align(messages, history.chain(head), history.message)
+                known = messages[: len(messages) - len(found.new)]
+                if any(message.role != "system" for message in known):
+                    return True
+        return False
 
     def _new_history(self) -> History:
         return History(self._store, self._tokens.count)

@@ -123,6 +123,12 @@ def compressed(sources: Sequence[Place], text: str, about: About, tokens: TokenC
     return _draft(CommitOperation.COMPRESS, Message("user", text), about, tokens, links)
 
 
+def summarizing(draft: Draft, sources: Sequence[Place]) -> Draft:
+    """An appended message as a summary of others, in their place."""
+    links = tuple(_link("replaces", place.shown) for place in sources)
+    return replace(draft, operation=CommitOperation.COMPRESS, links=links)
+
+
 def shape_of(given: Any) -> Shape:
     """A form as a caller names it."""
     shape = given if isinstance(given, Shape) else Shape(given)

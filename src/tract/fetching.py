@@ -8,7 +8,7 @@ from tract.chain import Place
 from tract.errors import ResultNotFoundError
 from tract.formats import WIRE_IDS
 from tract.formats.tools import TARGETS, convert_tool
-from tract.formats.wire import WireIds, block_text, is_blocks, result_text
+from tract.formats.wire import REPLACED, WireIds, block_text, is_blocks, result_text
 from tract.model import Json, Message
 from tract.results import GET_TOOL_RESULT
 from tract.slices import near
@@ -54,6 +54,22 @@ def find_result(places: Sequence[Place], name: str) -> Place:
         if found:
             return found
     raise ResultNotFoundError(_unknown(name, [place.label for place in results]))
+
+
+def original_id(places: Sequence[Place], given: str) -> str:
+    """The id of a call for which a provider was given another one, in the place of an id that it
+    does not take; any other id as it is."""
+    if not REPLACED.fullmatch(given):
+        return given
+    for legal, unique in WIRE_IDS:
+        ids = WireIds(legal, unique=unique)
+        for call in places:
+            if not call.is_hidden:
+                ids.start_turn()
+                for call_id, _ in call.shown.calls:
+                    if ids.call(call_id) == given:
+                        return call_id
+    return given
 
 
 def _wire_names(places: Sequence[Place], ids: WireIds) -> dict[str, Place]:

@@ -34,6 +34,11 @@ def to_json(value: Json) -> str:
     return _encode(value) if type(value) is str else _checked(_encode, value)
 
 
+def checked_json(value: Json) -> str:
+    """The same for a value that was checked before."""
+    return _encode(value)
+
+
 def to_sorted_json(value: Json) -> str:
     """ASCII JSON with sorted keys: one text for equal values."""
     return _checked(_encode_sorted, value)
@@ -147,10 +152,13 @@ def _check_faithful(value: Json) -> None:
     """Refuse what the encoder takes but would not give back: other keys, endless depth."""
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [child for item in level for child in _children(item)]
+        level = [c for item in level for c in _children(item) if type(c) not in _SCALARS]
         if not level:
             return
     raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels")
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def _children(value: Json) -> Iterable[Json]:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 
 from tract.chain import Chain, Place
-from tract.context import CompiledContext, Transcript
+from tract.context import CompiledContext, Seen, Transcript
 from tract.errors import CorruptError, ForgottenError
 from tract.fetching import SCHEMA, whole_text
 from tract.gist import gist_of
@@ -21,6 +21,7 @@ from tract.model import (
     Text,
     ToolCall,
     Toolset,
+    spoken,
     unpack_content,
 )
 from tract.results import (
@@ -35,6 +36,7 @@ from tract.results import (
     shown,
     summary,
     truncated,
+    without_thoughts,
 )
 from tract.shape import FORGOTTEN, SKIPPED
 from tract.storage import Store
@@ -53,6 +55,7 @@ class History:
         self._large: dict[bytes, Message] = {}
         self._transcript = Transcript()
         self._transcribed = 0
+        self._previous: Seen | None = None
 
     def chain(self, head: Head) -> Chain:
         """The fold up to this commit."""
@@ -88,13 +91,30 @@ class History:
             transcript = Transcript()
             self._transcribe(transcript, 0, view)
         fetches = fetches or chain.is_lazy or transcript.is_lazy
-        return CompiledContext(
+        context = CompiledContext(
             transcript,
             Offered(toolset) if toolset else self._offered(transcript, inline_tools),
             [SCHEMA] if fetches else [],
             [message for message, _ in following],
             sum(tokens for _, tokens in following),
+            self._previous,
         )
+        self._previous = context.seen
+        return context
+
+    def stored(self, head: Head) -> CompiledContext:
+        """All messages at this commit in their newest versions, whatever the view makes of them."""
+        chain = self.chain(head)
+        places = [place for place in chain.places if not place.sources]
+        steps = [place.shown for place in places]
+        transcript = Transcript()
+        transcript.extend(
+            [self.message(step) for step in steps],
+            steps,
+            [step.token_count for step in steps],
+            [place.at for place in places],
+        )
+        return CompiledContext(transcript, Offered(self.toolset(chain.toolset)))
 
     def told(self, places: Sequence[Place], *, whole: bool) -> list[tuple[Message, int]]:
         """What the view says at these places, with its tokens; a collapsed turn in more words. With
@@ -118,6 +138,10 @@ class History:
         items = shown(chain.places, start, view)
         gists = self._gists(items)
         rendered = [self._rendered(item, gists) for item in items]
+        outdated = chain.outdated_answers()
+        for number, item in enumerate(items):
+            if item.place.origin.id in outdated:
+                rendered[number] = self._without_thoughts(*rendered[number], transcript)
         transcript.is_lazy = transcript.is_lazy or is_lazy(items)
         transcript.extend(
             [message for message, _ in rendered],
@@ -125,6 +149,15 @@ class History:
             [tokens for _, tokens in rendered],
             [item.place.at for item in items],
         )
+
+    def _without_thoughts(
+        self, message: Message, tokens: int, transcript: Transcript
+    ) -> tuple[Message, int]:
+        left = without_thoughts(message)
+        if left is message:
+            return message, tokens
+        transcript.thoughtless += 1
+        return left, self._count(spoken(left))
 
     def _rendered(self, item: Shown, gists: Mapping[int, Gist]) -> tuple[Message, int]:
         """A message as it is shown, and its tokens."""

@@ -39,6 +39,28 @@ def align(given: Sequence[Message], chain: Chain, load: Load) -> Alignment:
     return found
 
 
+def with_known_ids(
+    new: Sequence[Message], before: Sequence[Message], places: Sequence[Place]
+) -> list[Message]:
+    """What is new in a history, its results with the ids by which their calls are recorded. The
+    other side may have got other ids: those that a provider took in their place, or its own."""
+    theirs = [call for message in before for call in message.tool_calls]
+    ours = [call for place in places if not place.is_hidden for call in place.shown.calls]
+    known: dict[str, str] = {}
+    for call, (our_id, name) in zip(reversed(theirs), reversed(ours), strict=False):
+        if call.name != name:
+            break
+        known.setdefault(call.id, our_id)
+    found = []
+    for message in new:
+        for call in message.tool_calls:
+            known.pop(call.id, None)
+        call_id = message.tool_call_id
+        is_other = call_id is not None and known.get(call_id, call_id) != call_id
+        found.append(replace(message, tool_call_id=known[call_id or ""]) if is_other else message)
+    return found
+
+
 def _results_behind_calls(places: Sequence[Place]) -> list[Place]:
     return [member for place in places if place.call is None for member in place.turn]
 

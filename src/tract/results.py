@@ -16,7 +16,8 @@ import msgspec
 from tract.chain import Place
 from tract.errors import InputError
 from tract.formats.compressor import ERROR, TEMPLATE
-from tract.formats.wire import THOUGHTS
+from tract.formats.openai_responses import without_item_id
+from tract.formats.wire import THOUGHTS, kind_of_raw
 from tract.model import Form, Gist, Message, Priority, Raw, Shape, Text, ToolCall
 
 GET_TOOL_RESULT = "get_tool_result"
@@ -264,9 +265,16 @@ def _line(block: Text | ToolCall | Raw, left: list[Place]) -> Text | Raw:
     return Text(TEMPLATE.format(name=block.name, id=result.label + state))
 
 
+def without_thoughts(message: Message) -> Message:
+    """What was said and called, all thoughts left out; the message itself where there are none."""
+    blocks = tuple(block for block in message.blocks if not _is_thought(block))
+    if len(blocks) == len(message.blocks):
+        return message
+    return msgspec.structs.replace(message, content=tuple(map(without_item_id, blocks)))
+
+
 def _is_thought(block: object) -> bool:
-    kind = block.data.get("type") if isinstance(block, Raw) and isinstance(block.data, dict) else ""
-    return kind in THOUGHTS
+    return isinstance(block, Raw) and kind_of_raw(block) in THOUGHTS
 
 
 def cut(text: str, limit: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 
 from tract.model import Message, ToolCall
@@ -88,6 +88,16 @@ class Arrangement:
         number = next(self._numbers)
         self._notes[number] = text
         return number
+
+
+def close_open_calls(messages: Iterable[Message]) -> tuple[list[Message], list[str]]:
+    """The messages as every provider takes them: each call directly before its results, a stand-in
+    where one has none. And what was done for that. Done again, it does nothing."""
+    arrangement = Arrangement()
+    for message in messages:
+        arrangement.feed(message)
+    tail, notes = arrangement.ending()
+    return [*arrangement.messages, *tail], [*arrangement.notes, *notes]
 
 
 def _note_open(call: ToolCall) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.toolkit import claude_tool, tool
-from tests.wire_rules import anthropic_problems, openai_problems, responses_problems
+from tests.validity import violations
 from tract import Priority, ToolCall, Tract
 
 FOLDER = Path(__file__).parent / "requests"
@@ -117,12 +117,11 @@ def test_requests_are_the_recorded_ones(make: Callable[[Tract], None], tools: st
         "openai": context.to_openai_params(),
         "anthropic": context.to_anthropic_params(),
         "responses": context.to_responses_params(),
+        "gemini": context.to_gemini_params(),
         "betas": context.betas,
         "notes": context.notes,
     }
-    assert openai_problems(requests["openai"]["messages"]) == []
-    assert anthropic_problems(requests["anthropic"]) == []
-    assert responses_problems(requests["responses"]["input"]) == []
+    assert violations(context) == []
     text = json.dumps(requests, indent=1, ensure_ascii=False) + "\n"
     path = FOLDER / f"{make.__name__}{TOOLS[tools]}.json"
     if os.environ.get("TRACT_UPDATE_GOLDEN"):
@@ -139,6 +138,9 @@ def test_messages_alone_are_those_of_the_requests(make: Callable[[Tract], None])
     request = context.to_anthropic_params()
     alone = {key: request[key] for key in ("messages", "system") if key in request}
     assert context.to_anthropic() == alone
+    whole = context.to_gemini_params()
+    whole.pop("tools", None)
+    assert context.to_gemini() == whole
 
 
 def test_every_recorded_request_is_made() -> None:

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.properties.test_forms import dialogs, problems, requests, shapes
+from tests.properties.test_forms import dialogs, requests, shapes
 from tests.strategies import said
 from tests.toolkit import tool_lists
+from tests.validity import violations
 from tract import (
     CompiledContext,
     CompressError,
@@ -26,6 +27,7 @@ from tract import (
     Tract,
 )
 from tract.llm import ScriptedLLM
+from tract.results import without_thoughts
 
 SUMMARIES = [f"what happened, {number}" for number in range(200)]
 
@@ -111,7 +113,9 @@ def told(context: CompiledContext) -> list[Any]:
 
 
 def shown(context: CompiledContext) -> list[tuple[str, Message]]:
-    return list(zip(context.commit_hashes, context.messages, strict=True))
+    """Without thoughts: those behind a change fit no more, and are left out."""
+    messages = map(without_thoughts, context.messages)
+    return list(zip(context.commit_hashes, messages, strict=True))
 
 
 def check_result(t: Tract, chosen: list[str], result: CompressResult) -> None:
@@ -138,9 +142,9 @@ def check_places(before: CompiledContext, after: CompiledContext, result: Compre
 
 def check_view(t: Tract, path: str) -> None:
     context = t.compile()
-    assert problems(context) == []
-    assert problems(t.compile(load_tool_results=False)) == []
-    assert problems(t.compile(tools="inline")) == []
+    assert violations(context) == []
+    assert violations(t.compile(load_tool_results=False)) == []
+    assert violations(t.compile(tools="inline")) == []
     assert requests(context) == requests(t.compile(at=t.head))
     with opened(path) as other:
         assert requests(context) == requests(other.compile())

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import ANTHROPIC_BLOCKS, arguments, call_ids, histories, names, said
-from tests.wire_rules import anthropic_problems, openai_problems, responses_problems
+from tests.validity import violations
 from tract import CompiledContext, Form, Message, Priority, Raw, Shape, Text, ToolCall, Tract
 from tract.fetching import whole_text
 
@@ -102,14 +102,6 @@ def annotate(t: Tract, data: st.DataObject) -> None:
 
 
 # What has to hold
-
-
-def problems(context: CompiledContext) -> list[str]:
-    return [
-        *openai_problems(context.to_openai()),
-        *anthropic_problems(context.to_anthropic_params()),
-        *responses_problems(context.to_responses()),
-    ]
 
 
 def requests(context: CompiledContext) -> list[Any]:
@@ -212,7 +204,7 @@ def test_every_view_is_valid_and_loses_nothing(dialog: list[Message], data: st.D
         for change in (reshape, annotate, None):
             for view in ({}, data.draw(views)):
                 context = t.compile(**view)
-                assert problems(context) == []
+                assert violations(context) == []
                 assert lost(context, dialog) == []
                 assert ends(context) == ends(t.compile(load_tool_results=True))
             if change:
@@ -312,7 +304,7 @@ def test_fetching_never_yields_a_reference(dialog: list[Message], data: st.DataO
                 else:  # a picture cannot be told
                     assert IMAGE in answer.content
                     assert answer.content in given_contents
-        assert problems(t.compile()) == []
+        assert violations(t.compile()) == []
 
 
 @settings(max_examples=40)

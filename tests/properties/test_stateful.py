@@ -20,8 +20,8 @@ from hypothesis.stateful import (
 )
 
 from tests.toolkit import claude_tool
-from tests.wire_rules import anthropic_problems, openai_problems
 from tract import EditError, Message, Priority, Text, ToolCall, Tract
+from tract.formats.validating import validate
 from tract.shape import SKIPPED
 
 
@@ -300,15 +300,15 @@ class HistoryMachine(RuleBasedStateMachine):
             assert fresh.get_tools() == self.t.get_tools()
             inline = self.t.compile(tools="inline").to_anthropic_params()
             assert inline == fresh.compile(tools="inline").to_anthropic_params()
-            assert anthropic_problems(inline) == []
+            assert validate(inline, "anthropic") == []
 
     def compare(self, context: Any, head: str | None) -> None:
         expected = self.model.shown(head)
         assert context.messages == [message for message, _ in expected]
         assert context.commit_hashes == [commit for _, commit in expected]
         assert context.tools == (self.model.tools(head) or [])
-        assert anthropic_problems(context.to_anthropic_params()) == []
-        assert openai_problems(context.to_openai()) == []
+        assert validate(context.to_anthropic_params(), "anthropic") == []
+        assert validate(context.to_openai(), "openai") == []
 
 
 def test_on_sqlite() -> None:

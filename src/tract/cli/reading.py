@@ -243,7 +243,7 @@ def compile_command(
             keep_recent=keep_recent,
             inline_under=inline_under,
         )
-    request = (_request if params else _messages)(wire, context)
+    request = (request_for if params else _messages)(wire, context)
     betas = context.betas if params and wire == "anthropic" else []
     if as_json:
         said = {"params": request} if params else request
@@ -271,12 +271,15 @@ def _existing(tract: Tract, at: str | None) -> str | None:
     return None if at is None else named(tract, at)
 
 
-def _request(wire: str, context: CompiledContext) -> dict[str, Any]:
+def request_for(wire: str, context: CompiledContext) -> dict[str, Any]:
+    """The whole request to a provider."""
     match wire:
         case "anthropic":
             return context.to_anthropic_params()
         case "responses":
             return context.to_responses_params()
+        case "gemini":
+            return context.to_gemini_params()
     return context.to_openai_params()
 
 

@@ -108,25 +108,31 @@ class Progress:
             self._width = len(text)
 
 
+def write(text: str) -> None:
+    """Write a text that was made harmless before."""
+    sys.stdout.write(text)
+
+
 def dump(value: Any) -> None:
     """One JSON document."""
-    sys.stdout.write(_json(value) + "\n")
+    sys.stdout.write(json_text(value) + "\n")
 
 
 def dump_pretty(value: Any) -> None:
-    sys.stdout.write(_json(value, indent=2) + "\n")
+    sys.stdout.write(json_text(value, indent=2) + "\n")
 
 
 def dump_list(values: Iterable[Any]) -> None:
     """One JSON list, an element per line, written as the elements come."""
     separator = "[\n"
     for value in values:
-        sys.stdout.write(separator + _json(value))
+        sys.stdout.write(separator + json_text(value))
         separator = ",\n"
     sys.stdout.write("[]\n" if separator == "[\n" else "\n]\n")
 
 
-def _json(value: Any, indent: int | None = None) -> str:
+def json_text(value: Any, indent: int | None = None) -> str:
+    """JSON in ASCII, without any control character."""
     # DEL is the one control character that an ASCII encoder lets through.
     return json.dumps(value, allow_nan=False, indent=indent).replace("\x7f", "\\u007f")
 

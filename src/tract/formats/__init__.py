@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from tract.errors import InputError, RoleError
-from tract.formats import anthropic, openai_chat, openai_responses
-from tract.formats.anthropic import START
-from tract.formats.wire import ANY, parsed, text_or
+from tract.formats import anthropic, gemini, openai_chat, openai_responses
+from tract.formats.wire import ANY, START, parsed, text_or
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall, readable
 
 __all__ = [
@@ -19,13 +18,13 @@ __all__ = [
     "Answer",
     "as_dict",
     "as_sent",
+    "check_message",
     "given_content",
     "input_tokens",
     "is_cut",
     "load_answer",
     "load_call",
     "load_calls",
-    "load_history",
     "load_message",
     "parsed",
 ]
@@ -34,6 +33,7 @@ WIRE_IDS = (
     (anthropic.LEGAL_ID, True),
     (openai_chat.LEGAL_ID, False),
     (openai_responses.LEGAL_ID, True),
+    (gemini.LEGAL_ID, False),
 )
 """Which ids each provider takes, and whether they must differ in a whole request."""
 
@@ -44,6 +44,21 @@ def load_message(given: dict[str, Json]) -> list[Message]:
     """A provider's message, or our own short form; several when it holds several tool results."""
     if "content_type" in given:
         return [_load_short_form(given)]
+    if gemini.is_own(given):
+        return gemini.load_message(given)
+    check_message(given)
+    if openai_responses.is_own(given):
+        return list(openai_responses.load_items([given]))
+    if openai_chat.is_own(given):
+        return [openai_chat.load_message(given)]
+    messages = anthropic.load_message(given)
+    return [_for_everybody(message) for message in messages]
+
+
+def check_message(given: Json) -> None:
+    """Refuse what is no message at all."""
+    if not isinstance(given, dict):
+        raise InputError(f"a message is a dict, not {type(given).__name__}")
     role, content = given.get("role"), given.get("content")
     if "role" not in given:
         raise InputError(f"not a message: it has no role, but {', '.join(map(str, given))[:200]!r}")
@@ -51,25 +66,11 @@ def load_message(given: dict[str, Json]) -> list[Message]:
         raise RoleError(f"role {role!r} is none of {', '.join(ROLES)}")
     if role != "tool":
         _check_content(content)
-    if openai_chat.is_own(given):
-        return [openai_chat.load_message(given)]
-    messages = anthropic.load_message(given)
-    return [_for_everybody(message) for message in messages]
 
 
 def _check_content(content: Json) -> None:
     if not (content is None or isinstance(content, str | list)):
         raise InputError(f"content is a text or a list, not {type(content).__name__}")
-
-
-def load_history(given: Any) -> Sequence[Any]:
-    """The messages of a history: a list of them, or a request that has them."""
-    if isinstance(given, dict) and isinstance(given.get("messages"), list):
-        system = given.get("system")
-        return [*([{"role": "system", "content": system}] if system else []), *given["messages"]]
-    if not isinstance(given, list | tuple):
-        raise InputError(f"a history is a list of messages, not {type(given).__name__}")
-    return given
 
 
 def _for_everybody(message: Message) -> Message:
@@ -120,11 +121,11 @@ def load_call(given: Any) -> ToolCall:
     if isinstance(given, ToolCall):
         return given
     call = as_dict(given)
-    if "function" in call:
+    if "function" in call or isinstance(call.get("custom"), dict):
         return openai_chat.load_call(call)
     if call.get("type") == "tool_use":
         return anthropic.load_call(call)
-    if call.get("type") == "function_call":
+    if call.get("type") in ("function_call", "custom_tool_call"):
         return openai_responses.load_call(call)
     if not isinstance(call.get("name"), str):
         raise InputError(f"not a tool call: {readable(call)[:200]}")
@@ -150,21 +151,41 @@ def load_answer(given: Any) -> Answer:
         return Answer(openai_chat.load_message(message), usage, {**rest, **choice})
     if isinstance(response.get("output"), list):
         return Answer(openai_responses.load_output(response["output"]), usage, rest)
+    if "candidates" in response:
+        return _first_candidate(response)
     if response.get("type") == "message":
         given = {"role": "assistant", "content": response.get("content")}
         return Answer(_only(load_message(given)), usage, rest)
     return Answer(_only(load_message(response)))
 
 
+_ANSWER_KEYS = frozenset(
+    {"choices", "output", "candidates", "content", "usage", "role", "type", "object"}
+    | {"usageMetadata", "usage_metadata"}
+)
+
+
+def _first_candidate(response: dict[str, Json]) -> Answer:
+    candidates = response["candidates"]
+    first = candidates[0] if isinstance(candidates, list) and candidates else None
+    if not isinstance(first, dict):
+        raise InputError(f"no answer in this response: {readable(response)[:200]}")
+    usage = response.get("usageMetadata", response.get("usage_metadata"))
+    about = {**response, **first}
+    rest = {key: value for key, value in about.items() if key not in _ANSWER_KEYS}
+    return Answer(gemini.load_answer(first.get("content")), usage, rest)
+
+
 def is_cut(answer: Answer) -> bool:
     """Whether the answer ended before its end: at a limit, or by a filter."""
     rest = answer.rest or {}
-    reasons = (rest.get("stop_reason"), rest.get("finish_reason"), rest.get("status"))
+    reasons = (rest.get(key) for key in ("stop_reason", "finish_reason", "finishReason", "status"))
     return any(reason in _CUT for reason in reasons)
 
 
 _CUT = (
     *("max_tokens", "model_context_window_exceeded", "refusal"),  # Anthropic
+    *("MAX_TOKENS", "SAFETY", "RECITATION", "PROHIBITED_CONTENT", "MALFORMED_FUNCTION_CALL"),
     *("length", "content_filter"),  # Chat Completions
     *("incomplete", "failed", "cancelled"),  # Responses
 )
@@ -173,16 +194,16 @@ _CUT = (
 def input_tokens(usage: dict[str, Json] | None) -> int | None:
     """How many tokens a provider has read, cached ones included; None where it does not say."""
     given = usage or {}
-    keys = ("prompt_tokens",) if "prompt_tokens" in given else _READ
-    counts = [given.get(key) for key in keys]
+    counts = [next((given[key] for key in keys if key in given), None) for keys in _READ]
     return sum(n for n in counts if type(n) is int) or None
 
 
-_READ = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""Anthropic counts cached tokens apart; Responses counts them in, under other names."""
-
-
-_ANSWER_KEYS = frozenset({"choices", "output", "content", "usage", "role", "type", "object"})
+_READ = (
+    ("prompt_tokens", "promptTokenCount", "prompt_token_count", "input_tokens"),
+    ("cache_creation_input_tokens",),
+    ("cache_read_input_tokens",),
+)
+"""Anthropic counts cached tokens apart; the others count them in, under other names."""
 
 
 def _first_choice(response: dict[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
@@ -219,12 +240,24 @@ def as_sent(message: Message) -> Iterator[list[Message]]:
     """The message as it comes back from each provider's words, should somebody keep those."""
     call = ToolCall(message.tool_call_id or "", message.name or "", {})
     before = [Message("assistant", (call,))] if message.role == "tool" else []
-    for dump in (openai_chat.Dump(), anthropic.Dump()):
+    for kind, load in _COMING_BACK:
+        dump = kind()
         for fed in (*before, message):
             dump.feed(fed)
-        sent = dump.finish()
-        wire = sent["messages"] if isinstance(sent, dict) else sent
-        yield [m for given in wire for m in load_message(given) if m.role == message.role]
+        yield [m for m in load(dump.finish()) if m.role == message.role]
+
+
+def _loaded(messages: list[Json]) -> Iterator[Message]:
+    for given in messages:
+        yield from load_message(given)
+
+
+_COMING_BACK: tuple[tuple[Any, Callable[[Any], Iterator[Message]]], ...] = (
+    (openai_chat.Dump, _loaded),
+    (anthropic.Dump, lambda sent: _loaded(sent["messages"])),
+    (openai_responses.Dump, openai_responses.load_items),
+    (gemini.Dump, lambda sent: gemini.load_contents(sent["contents"])),
+)
 
 
 def given_content(message: Message) -> Json:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
 
 from msgspec.structs import replace
 
 from tract.errors import InputError
 from tract.formats.wire import (
     ANY,
+    START,
+    STARTED,
     WireIds,
+    as_object,
     block_text,
     filled,
     foreign_text,
     hollow,
     is_blocks,
     kind_of,
-    parsed,
     result_text,
     text_block,
     text_or,
@@ -28,17 +31,18 @@ PROVIDER, MESSAGE, BLOCK = "anthropic", "anthropic.message", "anthropic.block"
 INLINE_TOOLS = "inline-tools-2026-09-15"
 """The beta that a request with changes of its tools needs."""
 NO_CHOICE = {"type": "none"}
+SYSTEM = "anthropic.system"  # a system text that came as a list of blocks
 PART = "anthropic.part"  # what came behind results, in the same message
 LEGAL_ID = r"[a-zA-Z0-9_-]+"
-RESULT_TYPES = ("text", "image", "document", "search_result")
+RESULT_TYPES = ("text", "image", "document", "search_result", "tool_reference")
 OWN_BLOCKS = (
     *("image", "document", "search_result", "thinking", "redacted_thinking", "container_upload"),
     *("server_tool_use", "mcp_tool_use", "mcp_tool_result", "web_search_tool_result"),
     *("web_fetch_tool_result", "code_execution_tool_result", "tool_search_tool_result"),
     *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result"),
 )
+OWN_THOUGHTS = ("thinking", "redacted_thinking")
 MAX_BREAKPOINTS = 4
-START = "[The beginning of this conversation is not shown.]"
 
 
 def load_message(given: dict[str, Json]) -> list[Message]:
@@ -54,6 +58,11 @@ def load_message(given: dict[str, Json]) -> list[Message]:
         return [_with_origin(Message(role, blocks), given)]
     rest = [Message(role, blocks, origin={PART: {}})] if blocks else []
     return [_with_origin(results[0], given), *results[1:], *rest]
+
+
+def apart(message: Message, given: dict[str, Json]) -> Message:
+    """The message as one of its own, beside another of its role."""
+    return message if MESSAGE in (message.origin or {}) else _with_origin(message, given)
 
 
 def _is_result(block: Json) -> bool:
@@ -132,8 +141,13 @@ class Dump:
             self._changes = self._changes + self.tool_changes.get(self._answers, [])
             self._answers += 1
         parts = self._render(message)
+        if message.role == "assistant" and parts and _is_thought(parts[-1]):
+            self.notes.append("a thought at the end of an answer was left out")
+            parts = parts[: -sum(1 for _ in takewhile(_is_thought, reversed(parts)))]
         if not parts:
             return
+        if not self._group and not self._out and message.role == "assistant":
+            self.notes.append(STARTED)
         if self._group and self._starts_anew(message):
             self._close_group()
             if self._changes and message.role == "assistant" and self._out[-1]["role"] == "user":
@@ -246,12 +260,16 @@ def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:
             return filled(origin, BLOCK, {"type": "text", "text": text})
         case ToolCall(id, name, arguments, origin):
             call = {"type": "tool_use", "id": wire_id(id), "name": name}
-            return filled(origin, BLOCK, {**call, "input": _input(arguments)}, "id", "input")
+            return filled(origin, BLOCK, {**call, "input": as_object(arguments)}, "id", "input")
         case Raw(provider, data) if provider in (PROVIDER, ANY):
             return data
         case Raw():
             told = foreign_text(block)
             return None if told is None else {"type": "text", "text": told}
+
+
+def _is_thought(part: Json) -> bool:
+    return isinstance(part, dict) and part.get("type") in OWN_THOUGHTS
 
 
 def _is_blank(block: Json) -> bool:
@@ -266,7 +284,8 @@ def _is_blank(block: Json) -> bool:
 def _system(messages: list[Message]) -> str | list[Json]:
     """One text; a list of blocks where one of them came with more than its text."""
     blocks = [block for message in messages for block in message.blocks]
-    if any(isinstance(block, Text) and block.origin for block in blocks):
+    came_as_list = any(SYSTEM in (message.origin or {}) for message in messages)
+    if came_as_list or any(isinstance(block, Text) and block.origin for block in blocks):
         parts = [_wire_block(block, str) for block in blocks]
         return [part for part in parts if part and not _is_blank(part)]
     return "\n\n".join(message.text for message in messages)
@@ -307,15 +326,9 @@ def _wire_role(message: Message) -> str:
     return "assistant" if message.role == "assistant" else "user"
 
 
-def _input(arguments: Json) -> dict[str, Json]:
-    """Arguments are an object here. What is none is kept under a name of its own."""
-    if arguments is None:
-        return {}
-    found = parsed(arguments) if isinstance(arguments, str) else arguments
-    return found if isinstance(found, dict) else {"raw_arguments": found}
-
-
 def _result_content(content: Json) -> Json:
+    if content == []:
+        return content
     if not is_blocks(content):
         return result_text(content)
     return [_result_block(block) for block in content if not _is_blank(block)]

@@ -12,6 +12,7 @@ from tract.formats.wire import (
     foreign_text,
     hollow,
     is_blocks,
+    is_custom,
     json_text,
     kind_of,
     result_words,
@@ -106,23 +107,28 @@ def _load_part(part: Json) -> Block:
 
 
 def load_call(call: Json) -> ToolCall:
-    function = call.get("function", call) if isinstance(call, dict) else None
+    """A call of a function, or of a custom tool, whose input is a text."""
+    key, said = _inner(call)
+    function = call.get(key, call) if isinstance(call, dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise InputError(f"not a tool call: {readable(call)[:200]}")
     usual = list(call) == ["id", "type", "function"] and list(function) == ["name", "arguments"]
     if function is call:  # said flatly: it is sent in the usual way
         usual = True
-    origin = {
-        BLOCK: hollow(call, "id", "function"),
-        FUNCTION: hollow(function, "name", "arguments"),
-    }
-    arguments = function.get("arguments")
+    origin = {BLOCK: hollow(call, "id", key), FUNCTION: hollow(function, "name", said)}
+    arguments = function.get(said)
     return ToolCall(
         text_or(call.get("id"), ""),
         function["name"],
         "" if arguments is None else arguments,
         None if usual else origin,
     )
+
+
+def _inner(call: Json) -> tuple[str, str]:
+    """Where a call has its name, and under which key what it says."""
+    has_text = isinstance(call, dict) and isinstance(call.get("custom"), dict)
+    return ("custom", "input") if has_text else ("function", "arguments")
 
 
 class Dump:
@@ -147,7 +153,7 @@ class Dump:
             message.role != "tool" or MESSAGE in (message.origin or {})
         ):
             values["name"] = message.name
-        required = ("content",) if not values.get("tool_calls") else ()
+        required = ("tool_calls",) if values.get("tool_calls") else ("content",)
         wire = filled(message.origin, MESSAGE, values, *required)
         if wire.get("tool_calls") == []:
             del wire["tool_calls"]  # an empty list is refused by the provider
@@ -171,16 +177,11 @@ class Dump:
         return values
 
     def _call(self, call: ToolCall) -> dict[str, Json]:
+        kind, key = ("custom", "input") if is_custom(call) else ("function", "arguments")
         arguments = call.arguments
-        function = {
-            "name": call.name,
-            "arguments": arguments if isinstance(arguments, str) else json_text(arguments),
-        }
-        values = {
-            "id": self._ids.call(call.id),
-            "type": "function",
-            "function": filled(call.origin, FUNCTION, function, "arguments"),
-        }
+        text = arguments if isinstance(arguments, str) else json_text(arguments)
+        said = filled(call.origin, FUNCTION, {"name": call.name, key: text}, key)
+        values = {"id": self._ids.call(call.id), "type": kind, kind: said}
         return filled(call.origin, BLOCK, values, "id", "type")
 
 

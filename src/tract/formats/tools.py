@@ -205,22 +205,28 @@ class Offer(NamedTuple):
 
 
 def offered(schemas: Iterable[Schema], target: str) -> Offer:
-    """Tools for a request: verbatim where they are in the target's words, else converted."""
+    """Tools for a request: verbatim where they are in the target's words, else converted. What
+    it has nothing like is left out, with a note."""
     if target not in TARGETS:
         raise ToolSchemaError(f"{target!r} is none of {', '.join(TARGETS)}")
     tools: list[Schema] = []
     unsaid: dict[str, list[str]] = {}
+    missing: list[str] = []
     for schema in schemas:
         if form_of(schema) == target:
             tools.append(schema)
             continue
         for declaration in declarations(schema):
-            converted, lost = _converted(declaration, target)
+            try:
+                converted, lost = _converted(declaration, target)
+            except ToolSchemaError as error:
+                missing.append(f"a tool is left out for {target}: {error}")
+                continue
             tools.append(converted)
             for what in lost:
                 unsaid.setdefault(what, []).append(name_of(declaration))
     notes = [f"{target} {what}: {_few(names)}" for what, names in unsaid.items()]
-    return Offer(_grouped(tools) if target == GEMINI else tools, notes)
+    return Offer(_grouped(tools) if target == GEMINI else tools, [*notes, *missing])
 
 
 def _few(names: list[str]) -> str:

@@ -9,7 +9,10 @@ from hashlib import sha256
 
 from tract.errors import InputError
 from tract.hashing import to_json
-from tract.model import Json, Message, Origin, Raw, Text, readable
+from tract.model import Json, Message, Origin, Raw, Text, ToolCall, readable
+
+REPLACED = re.compile(r"call_[0-9a-f]{24}")
+"""What stands for an id that a provider does not take."""
 
 
 class WireIds:
@@ -103,6 +106,12 @@ def filled(
     return wire | {key: values[key] for key in required if key not in wire}
 
 
+def is_custom(call: ToolCall) -> bool:
+    """Whether a call of one of OpenAI's two interfaces has a text and not arguments."""
+    kinds = (around.get("type") for around in (call.origin or {}).values())
+    return any(kind in ("custom", "custom_tool_call") for kind in kinds)
+
+
 def json_text(value: Json) -> str:
     """JSON for a place where the provider wants a text."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -111,13 +120,26 @@ def json_text(value: Json) -> str:
 ANY = "any"
 """The provider of a block whose type nobody knows yet: it goes out as it came, to whomever."""
 
-THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
+START = "[The beginning of this conversation is not shown.]"
+STARTED = "the user must speak first: a text was put before the first answer"
+
+THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "thought"})
+
+
+def kind_of_raw(raw: Raw) -> str | None:
+    """What a block is. Gemini's have no type: they are what their first key says."""
+    if not isinstance(raw.data, dict) or "type" in raw.data or not raw.data:
+        return raw.data.get("type") if isinstance(raw.data, dict) else None
+    return "thought" if raw.data.get("thought") else str(next(iter(raw.data)))
 
 
 def foreign_text(raw: Raw) -> str | None:
     """What one provider is told of another's block. A thought is nobody else's business."""
-    kind = raw.data.get("type") if isinstance(raw.data, dict) else None
+    kind = kind_of_raw(raw)
     return None if kind in THOUGHTS else f"[{kind or 'content'} not shown]"
+
+
+GEMINI_FUNCTION = "gemini.function"
 
 
 def unseen(message: Message, provider: str, result_types: tuple[str, ...]) -> list[str]:
@@ -128,7 +150,9 @@ def unseen(message: Message, provider: str, result_types: tuple[str, ...]) -> li
         kinds = [block["type"] for block in content if block["type"] not in result_types]
     elif isinstance(content, tuple):
         foreign = [b for b in content if isinstance(b, Raw) and b.provider not in (provider, ANY)]
-        kinds = [block.data.get("type") for block in foreign]
+        kinds = [kind_of_raw(block) for block in foreign]
+    if provider != "gemini" and (message.origin or {}).get(GEMINI_FUNCTION, {}).get("parts"):
+        kinds.append("what came with a function's response")
     return [f"{kind} is not shown to {provider}" for kind in kinds]
 
 
@@ -173,6 +197,14 @@ def _is_block(block: Json) -> bool:
     return isinstance(block.get(needed), kind_of_value)
 
 
+def as_object(arguments: Json) -> dict[str, Json]:
+    """Arguments where they must be an object. What is none is kept under a name of its own."""
+    if arguments is None:
+        return {}
+    found = parsed(arguments) if isinstance(arguments, str) else arguments
+    return found if isinstance(found, dict) else {"raw_arguments": found}
+
+
 def parsed(text: str) -> Json:
     """Arguments that came as a text, as the value that it says; the text where it says none."""
     try:
@@ -192,6 +224,7 @@ RESULT_BLOCKS: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "image": ("source", dict),
     "document": ("source", dict),
     "search_result": ("content", list),
+    "tool_reference": ("tool_name", str),
     "image_url": ("image_url", dict),
     "input_text": ("text", str),
     "input_image": ("image_url", str),

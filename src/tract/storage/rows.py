@@ -15,6 +15,7 @@ from tract.hashing import (
     QUOTE,
     Json,
     append_hash,
+    checked_json,
     commit_hash,
     content_hash,
     from_json,
@@ -506,7 +507,7 @@ def _text(stored: str | None) -> str | None:
 
 
 def _stored_json(value: Json) -> str | None:
-    return None if value is None else to_json(value)
+    return None if value is None else checked_json(value)
 
 
 def stored_json(stored: str | None) -> Json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from threading import RLock
 
@@ -38,6 +38,7 @@ from tract.storage.driver import Driver, Row, Transaction
 from tract.storage.rows import (
     READ_COLUMNS,
     STEP_COLUMNS,
+    BlobRow,
     CommitRow,
     ReadRow,
     as_datetime,
@@ -179,26 +180,53 @@ class Store:
 
     # Writing commits
 
+    def find(self, dialog_id: int, digest: bytes) -> int | None:
+        """The key of a commit of a dialog."""
+        sql = "SELECT id FROM commits WHERE dialog_id = ? AND hash = ?"
+        return next((commit_id for (commit_id,) in self._run(sql, (dialog_id, digest))), None)
+
     def append(self, dialog_id: int, branch: str, head: Head, draft: Draft) -> CommitInfo:
         """Write content, commit and links, and move the branch. Runs inside `writing`."""
-        blob = None if draft.payload is None else blob_row(draft)
-        digest = draft_hash(draft, head.hash, blob.hash if blob else None)
+        blob, digest = _named(draft, head)
+        row, commit_id = self._insert(dialog_id, head, draft, blob, digest)
+        toolset = draft.toolset.hash if draft.toolset else None
+        if commit_id is not None:
+            info = info_of(ReadRow(row, toolset, blob), head.hash, draft.links, draft.message)
+        else:  # an equal commit is there already, made on another branch
+            commit_id = self.find(dialog_id, digest)
+            info = self.info(Head(commit_id, digest))
+        self._move_branch(dialog_id, branch, head, Head(commit_id, digest))
+        return info
+
+    def put(
+        self, dialog_id: int, head: Head, draft: Draft, branch: Callable[[], str]
+    ) -> tuple[Head, bool]:
+        """The same for many in a row, unless the dialog has an equal commit: where it is, and
+        whether it is new. Only then a branch is asked for."""
+        blob, digest = _named(draft, head)
+        known = self.find(dialog_id, digest)
+        if known is not None:
+            return Head(known, digest), False
+        _, commit_id = self._insert(dialog_id, head, draft, blob, digest)
+        self._move_branch(dialog_id, branch(), head, Head(commit_id, digest))
+        return Head(commit_id, digest), True
+
+    def _insert(
+        self, dialog_id: int, head: Head, draft: Draft, blob: BlobRow | None, digest: bytes
+    ) -> tuple[CommitRow, int | None]:
+        """The row, and its key; None where an equal commit is there already."""
         blob_id = put_content(self.driver, blob, draft) if blob else None
-        toolset_id, toolset = None, None
-        if draft.toolset:
-            toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
+        toolset_id = put_toolset(self.driver, draft.toolset) if draft.toolset else None
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
         active = toolset_id if draft.operation in DECIDING else None
         commit_id = self.driver.insert(_INSERT_COMMIT, (*row, active, head.id))
         if commit_id is not None:
             self._put_links(commit_id, draft.links)
-            info = info_of(ReadRow(row, toolset, blob), head.hash, draft.links, draft.message)
-        else:  # an equal commit is there already, made on another branch
-            sql = "SELECT id FROM commits WHERE dialog_id = ? AND hash = ?"
-            commit_id = self._run(sql, (dialog_id, digest))[0][0]
-            info = self.info(Head(commit_id, digest))
-        self._move_branch(dialog_id, branch, head, Head(commit_id, digest))
-        return info
+        return row, commit_id
+
+    def dialog_key(self, name: str) -> int | None:
+        rows = self._run("SELECT id FROM dialogs WHERE name = ?", (stored_name(name),))
+        return rows[0][0] if rows else None
 
     def _put_links(self, commit_id: int, links: Sequence[Link]) -> None:
         for position, link in enumerate(links):
@@ -314,6 +342,12 @@ class Store:
         if not self.driver.depth:  # what is not committed yet may be written otherwise next time
             self._toolsets[digest] = found
         return found
+
+
+def _named(draft: Draft, head: Head) -> tuple[BlobRow | None, bytes]:
+    """The content as a row, and the hash of the commit."""
+    blob = None if draft.payload is None else blob_row(draft)
+    return blob, draft_hash(draft, head.hash, blob.hash if blob else None)
 
 
 def _column(kind: str) -> str:

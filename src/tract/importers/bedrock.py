@@ -1,0 +1,168 @@
+"""Bedrock's Converse requests and answers in the words of Anthropic Messages, which they mirror."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from collections.abc import Iterator
+
+from tract.importers.streams import Stream, from_events
+from tract.importers.values import as_dict, dicts, json_or_none
+from tract.model import Json, readable
+
+PRELUDE = struct.Struct(">III")
+"""The length of a frame, that of its headers, and a checksum."""
+CHECKSUM = 4
+
+
+def is_request(body: Json) -> bool:
+    """Whether the blocks are named by their key and not by a type."""
+    messages = dicts(as_dict(body).get("messages"))
+    blocks = [block for message in messages for block in dicts(message.get("content"))]
+    return bool(blocks) and all("type" not in block for block in blocks)
+
+
+def request(body: dict[str, Json]) -> dict[str, Json]:
+    """The request as one to Anthropic; what it has besides is kept under its own name."""
+    rest = {k: v for k, v in body.items() if k not in ("messages", "system", "toolConfig")}
+    told: dict[str, Json] = {"messages": [_message(m) for m in dicts(body.get("messages"))]}
+    if body.get("modelId"):
+        told["model"] = rest.pop("modelId")
+    if body.get("system"):
+        told["system"] = _blocks(body["system"])
+    config = as_dict(body.get("toolConfig"))
+    tools = [as_dict(tool.get("toolSpec")) for tool in dicts(config.get("tools"))]
+    if any(tools):
+        told["tools"] = [_tool(tool) for tool in tools if tool]
+    choice = config.get("toolChoice")
+    return told | rest | ({"toolChoice": choice} if choice else {})
+
+
+def _tool(spec: dict[str, Json]) -> dict[str, Json]:
+    schema = as_dict(spec.get("inputSchema")).get("json")
+    rest = {key: value for key, value in spec.items() if key != "inputSchema"}
+    return {**rest, "input_schema": schema or {"type": "object"}}
+
+
+def _message(message: dict[str, Json]) -> dict[str, Json]:
+    return {"role": message.get("role"), "content": _blocks(message.get("content"))}
+
+
+def _blocks(content: Json) -> list[Json]:
+    return [_block(block) for block in dicts(content)]
+
+
+def _block(block: dict[str, Json]) -> dict[str, Json]:
+    if isinstance(block.get("text"), str):
+        return {"type": "text", "text": block["text"]}
+    if isinstance(block.get("toolUse"), dict):
+        use = block["toolUse"]
+        said = {"id": use.get("toolUseId"), "name": use.get("name"), "input": use.get("input")}
+        return {"type": "tool_use", **said}
+    if isinstance(block.get("toolResult"), dict):
+        return _result(block["toolResult"])
+    thought = as_dict(as_dict(block.get("reasoningContent")).get("reasoningText"))
+    if thought:
+        signed = {"signature": thought["signature"]} if "signature" in thought else {}
+        return {"type": "thinking", "thinking": thought.get("text") or "", **signed}
+    kind = next(iter(block), "empty")
+    return {"type": kind, **block}  # an image, a document, a cache point: as it came
+
+
+def _result(result: dict[str, Json]) -> dict[str, Json]:
+    content = [
+        {"type": "text", "text": readable(part["json"])} if "json" in part else _block(part)
+        for part in dicts(result.get("content"))
+    ]
+    told = {"type": "tool_result", "tool_use_id": result.get("toolUseId"), "content": content}
+    return {**told, "is_error": True} if result.get("status") == "error" else told
+
+
+def response(body: Json) -> dict[str, Json] | None:
+    """An answer that came in one piece."""
+    message = as_dict(as_dict(as_dict(body).get("output")).get("message"))
+    if not message:
+        return None
+    rest = {key: value for key, value in body.items() if key not in ("output", "usage")}
+    return {
+        "type": "message",
+        "role": "assistant",
+        "content": _blocks(message.get("content")),
+        "usage": _usage(body.get("usage")),
+        **rest,
+    }
+
+
+def _usage(usage: Json) -> dict[str, Json]:
+    names = {
+        "inputTokens": "input_tokens",
+        "outputTokens": "output_tokens",
+        "cacheReadInputTokens": "cache_read_input_tokens",
+        "cacheWriteInputTokens": "cache_creation_input_tokens",
+    }
+    return {names.get(key, key): value for key, value in as_dict(usage).items()}
+
+
+def streamed(data: bytes) -> Stream:
+    """An answer that came as frames of an event stream."""
+    frames = list(_frames(data))
+    events = [event for frame in frames if isinstance(event := json_or_none(frame), dict)]
+    inner = [event for event in map(_inner, events) if event]
+    if inner:  # a model's own events, wrapped
+        return Stream(from_events(inner), len(frames) - len(inner))
+    return Stream(_assembled(events), len(frames) - len(events))
+
+
+def _frames(data: bytes) -> Iterator[bytes]:
+    at = 0
+    while at + PRELUDE.size <= len(data):
+        length, headers, _ = PRELUDE.unpack_from(data, at)
+        begin, end = at + PRELUDE.size + headers, at + length - CHECKSUM
+        if not at + PRELUDE.size <= begin <= end or end + CHECKSUM > len(data):
+            return
+        yield data[begin:end]
+        at += length
+
+
+def _inner(event: dict[str, Json]) -> dict[str, Json]:
+    try:
+        return as_dict(json_or_none(base64.b64decode(event.get("bytes") or "")))
+    except (binascii.Error, TypeError, ValueError):
+        return {}
+
+
+def _assembled(events: list[dict[str, Json]]) -> dict[str, Json] | None:
+    """The message that the events say. The kinds of events differ by the keys that they have."""
+    told: list[dict[str, Json]] = []
+    for event in events:
+        index = {"index": event.get("contentBlockIndex")}
+        if "role" in event:
+            message = {"type": "message", "role": event["role"], "content": []}
+            told.append({"type": "message_start", "message": message})
+        elif "start" in event:
+            block = _block(as_dict(event["start"])) | {"input": {}}
+            told.append({"type": "content_block_start", **index, "content_block": block})
+        elif "delta" in event:
+            told.append({"type": "content_block_delta", **index, "delta": _delta(event["delta"])})
+        elif "stopReason" in event:
+            told.append({"type": "message_delta", "delta": {"stop_reason": event["stopReason"]}})
+        elif "usage" in event:
+            told.append({"type": "message_delta", "usage": _usage(event["usage"])})
+    response = from_events(told)
+    return None if response is None else response | {"content": _typed(response["content"])}
+
+
+def _typed(blocks: list[dict[str, Json]]) -> list[Json]:
+    """Only calls begin with an event of their own that says what they are."""
+    return [{"type": "thinking" if "thinking" in block else "text", **block} for block in blocks]
+
+
+def _delta(delta: Json) -> dict[str, Json]:
+    use = as_dict(delta).get("toolUse")
+    if isinstance(use, dict):
+        return {"type": "input_json_delta", "partial_json": use.get("input")}
+    thought = as_dict(delta).get("reasoningContent")
+    if isinstance(thought, dict):
+        return {"thinking" if key == "text" else key: value for key, value in thought.items()}
+    return as_dict(delta)

@@ -1,0 +1,164 @@
+"""goose: recordings of its model calls, and its sessions as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from tract.formats import load_message
+from tract.importers.bodies import ANTHROPIC
+from tract.importers.exchanges import Conversations, checked
+from tract.importers.items import Entry, Exchange, Item, Problem
+from tract.importers.reading import of_values
+from tract.importers.source import Source
+from tract.importers.values import as_dict, as_text, as_time, dicts, load
+from tract.model import Json, readable
+
+NAME = "goose"
+
+NOT_SAID = frozenset(
+    {"toolConfirmationRequest", "summarizationRequested", "systemNotification", "actionRequired"}
+)
+"""What the program shows to the person alone, and no model is told."""
+
+
+def detect(source: Source) -> bool:
+    value = as_dict(source.peek)
+    return _is_recording(next(iter(value.values()), None)) or _is_session(value)
+
+
+def _is_recording(value: Json) -> bool:
+    return isinstance(as_dict(as_dict(value).get("input")).get("messages"), list)
+
+
+def _is_session(value: dict[str, Json]) -> bool:
+    """Whether it is the first line of a session, which tells of it, or a message."""
+    if "working_dir" in value and "description" in value:
+        return True
+    return _is_message(value) and isinstance(value.get("created"), int)
+
+
+def _is_message(value: dict[str, Json]) -> bool:
+    return value.get("role") in ("user", "assistant") and isinstance(value.get("content"), list)
+
+
+def read(source: Source) -> Iterator[Item]:
+    return of_values(source, partial(_items, Conversations()))
+
+
+def _items(conversations: Conversations, place: str, value: Json) -> Iterator[Item]:
+    body = as_dict(value)
+    if _is_message(body):
+        messages = load(load_message, _message(body))
+        yield Entry(messages=tuple(messages), time=as_time(body.get("created")))
+    elif "working_dir" not in body:
+        yield from _recordings(body, place, conversations)
+
+
+def _recordings(
+    body: dict[str, Json], place: str, conversations: Conversations
+) -> Iterator[Exchange | Problem]:
+    """The exchanges, which are kept by hash, in the order of their answers."""
+    recorded = [one for one in body.values() if _is_recording(one)]
+    if len(recorded) < len(body) or not recorded:
+        yield Problem(place, f"{len(body) - len(recorded)} of {len(body)} are no recordings")
+    for one in sorted(recorded, key=_order):
+        yield checked(conversations.placed(_exchange(one)), place)
+
+
+def _order(recorded: dict[str, Json]) -> tuple[bool, float]:
+    """The agent is the main conversation. Who finds a title for it, without tools, comes last."""
+    created = as_dict(as_dict(recorded.get("output")).get("message")).get("created")
+    is_aside = not recorded["input"].get("tools")
+    return is_aside, created if isinstance(created, int | float) else 0
+
+
+def _exchange(recorded: dict[str, Json]) -> Exchange:
+    """goose speaks of all providers in words of its own; Anthropic's are the nearest."""
+    asked, answered = recorded["input"], as_dict(recorded.get("output"))
+    request: dict[str, Json] = {}
+    if asked.get("system"):
+        request["system"] = asked["system"]
+    request["messages"] = [_message(message) for message in dicts(asked["messages"])]
+    if dicts(asked.get("tools")):
+        request["tools"] = [_tool(tool) for tool in dicts(asked["tools"])]
+    message = as_dict(answered.get("message"))
+    return Exchange(
+        provider=ANTHROPIC,
+        request=request,
+        response=_response(message, as_dict(answered.get("usage"))) if message else None,
+        time=as_time(message.get("created")),
+    )
+
+
+def _response(message: dict[str, Json], usage: dict[str, Json]) -> dict[str, Json]:
+    said: dict[str, Json] = {"type": "message", **_message(message)}
+    if as_text(usage.get("model")):
+        said["model"] = usage["model"]
+    return {**said, "usage": as_dict(usage.get("usage"))}
+
+
+def _tool(tool: dict[str, Json]) -> dict[str, Json]:
+    rest = {key: value for key, value in tool.items() if key != "inputSchema"}
+    return {**rest, "input_schema": tool.get("inputSchema") or {"type": "object"}}
+
+
+def _message(message: dict[str, Json]) -> dict[str, Json]:
+    content = message.get("content")
+    if isinstance(content, list):
+        content = [part for block in content for part in _blocks(block)]
+    return {"role": message.get("role"), "content": content}
+
+
+def _blocks(block: Json) -> list[Json]:
+    if not isinstance(block, dict) or block.get("type") in tuple(NOT_SAID):
+        return []
+    match block.get("type"):
+        case "toolRequest" | "frontendToolRequest":
+            return [_call(block)]
+        case "toolResponse":
+            return [_result(block)]
+        case "redactedThinking":
+            return [{**block, "type": "redacted_thinking"}]
+        case "image":
+            return [_image(block)]
+    return [block]
+
+
+def _call(block: dict[str, Json]) -> dict[str, Json]:
+    asked = as_dict(block.get("toolCall"))
+    # A call that could not be understood has an error in the place of its value.
+    value = as_dict(asked.get("value"))
+    name, said = as_text(value.get("name")), value.get("arguments")
+    if name is None:
+        name, said = "unknown", {"error": asked.get("error")}
+    return {"type": "tool_use", "id": block.get("id"), "name": name, "input": said or {}}
+
+
+def _result(block: dict[str, Json]) -> dict[str, Json]:
+    got = as_dict(block.get("toolResult"))
+    value = got.get("value")
+    parts = value.get("content") if isinstance(value, dict) else value
+    content: Json = [_part(part) for part in dicts(parts)]
+    if not content:
+        content = readable(got.get("error") or as_dict(value).get("structuredContent") or "")
+    told = {"type": "tool_result", "tool_use_id": block.get("id"), "content": content}
+    is_error = got.get("status") == "error" or as_dict(value).get("isError") is True
+    return {**told, "is_error": True} if is_error else told
+
+
+def _part(part: dict[str, Json]) -> dict[str, Json]:
+    """A part of a result, as MCP has it."""
+    if part.get("type") == "image":
+        return _image(part)
+    if isinstance(part.get("text"), str):
+        return {"type": "text", "text": part["text"]}
+    inner = as_dict(part.get("resource")).get("text")
+    return {"type": "text", "text": inner if isinstance(inner, str) else readable(part)}
+
+
+def _image(block: dict[str, Json]) -> dict[str, Json]:
+    kind, data = block.get("mimeType"), block.get("data")
+    if not (isinstance(kind, str) and isinstance(data, str)):
+        return block
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}

@@ -1,0 +1,278 @@
+"""Logs of Inspect: JSON documents, and `.eval` archives with one document per sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tract.errors import InputError
+from tract.importers import archives
+from tract.importers.calls import CallIds
+from tract.importers.items import Entry, Item, Problem
+from tract.importers.json_text import parsed
+from tract.importers.reading import tried
+from tract.importers.source import Source
+from tract.importers.values import (
+    as_dict,
+    as_list,
+    as_name,
+    as_time,
+    definitions,
+    extra,
+    sound,
+    text_of,
+)
+from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall, readable
+
+NAME = "inspect"
+
+ATTACHMENT = "attachment://"
+SAMPLES = "samples/"
+TOLD = frozenset({"role", "content", "tool_calls", "tool_call_id", "function"})
+"""The keys of a message that have a place of their own in an entry."""
+
+
+def detect(source: Source) -> bool:
+    if source.head.startswith(archives.START):
+        return _is_archive(source)
+    log = as_dict(source.peek)
+    task = as_dict(log.get("eval"))
+    return (
+        "task" in task and bool(task.keys() & {"eval_id", "run_id", "model"}) and "version" in log
+    )
+
+
+def _is_archive(source: Source) -> bool:
+    names = archives.names(source.path) or [archives.first_name(source.head)]
+    return any(
+        name in ("header.json", "_journal/start.json")
+        or (name.startswith(SAMPLES) and "_epoch_" in name)
+        for name in names
+    )
+
+
+def read(source: Source) -> Iterator[Item]:
+    if source.head.startswith(archives.START):
+        yield from _from_archive(source)
+        return
+    document, problems = source.document(4)
+    samples = as_dict(document).get("samples")
+    if not isinstance(samples, list):
+        raise InputError(f"{source.path.name}: a log without samples")
+    for number, sample in enumerate(samples, 1):
+        yield from _of_sample(f"sample {number}", sample)
+    yield from problems
+
+
+def _from_archive(source: Source) -> Iterator[Item]:
+    for piece in archives.pieces(source.path, SAMPLES):
+        if isinstance(piece, Problem):
+            yield piece
+            continue
+        name, data = piece
+        try:
+            sample = parsed(data)
+        except InputError as error:
+            yield Problem(name, str(error))
+            continue
+        yield from _of_sample(name, sample)
+
+
+def _of_sample(place: str, sample: Json) -> Iterator[Item]:
+    if not isinstance(sample, dict):
+        yield Problem(place, f"a sample is a dict, not {type(sample).__name__}")
+        return
+    yield from _Sample(place, sample).items()
+
+
+class _Sample:
+    """One run of the agent. Its messages are the main dialog; what models said besides, in events
+    alone, are branches of it, or dialogs of their own where they begin with other messages."""
+
+    def __init__(self, place: str, sample: dict[str, Json]) -> None:
+        self._place, self._sample = place, sample
+        sample_id, epoch = as_name(sample.get("id")), as_name(sample.get("epoch"))
+        self._name = f"{sample_id or place} epoch {epoch or 1}"
+        self._attachments = as_dict(sample.get("attachments"))
+        pool = as_dict(sample.get("events_data")).get("messages", sample.get("message_pool"))
+        self._pool = as_list(pool)
+        events = [event for event in as_list(sample.get("events")) if isinstance(event, dict)]
+        self._calls = [event for event in events if event.get("event") == "model"]
+        self._answers = {as_name(_answer(call).get("id")): call for call in self._calls}
+        self._returned = {
+            as_name(event.get("id")): as_time(event.get("completed"))
+            for event in events
+            if event.get("event") == "tool"
+        }
+        self._dialogs: dict[str, str] = {}
+        """The first dialog of each message that was given, by the message's id."""
+        self._given: set[str] = set()
+        self._ids: dict[str, CallIds] = {}
+        self._tools: dict[str, list[dict[str, Json]]] = {}
+
+    def items(self) -> Iterator[Item]:
+        yield from self._chain(self._name, self._main())
+        for number, call in enumerate(self._calls, 1):
+            answer = _answer(call)
+            if answer and as_name(answer.get("id")) not in self._dialogs:
+                yield from self._aside(number, [*self._input(call), answer])
+
+    def _main(self) -> list[Json]:
+        messages = as_list(self._sample.get("messages"))
+        if messages:
+            return messages
+        asked = self._sample.get("input")  # all there is of a sample that never began
+        return [{"role": "user", "content": asked}] if isinstance(asked, str) else as_list(asked)
+
+    def _aside(self, number: int, chain: list[Json]) -> Iterator[Item]:
+        root = as_name(as_dict(chain[0]).get("id"))
+        is_known = all(as_name(as_dict(message).get("id")) for message in chain)
+        if not is_known:
+            if not as_list(self._sample.get("messages")):  # without ids nothing can be told apart
+                yield from self._chain(f"{self._name} call {number}", chain)
+            return
+        yield from self._chain(self._dialogs.get(root or "", f"{self._name} call {number}"), chain)
+
+    def _chain(self, dialog: str, chain: list[Json]) -> Iterator[Item]:
+        """The messages of a history that were not given yet, each behind the one before it."""
+        parent: str | None = None
+        for number, message in enumerate(chain, 1):
+            key = as_name(as_dict(message).get("id"))
+            own = f"{dialog} {key}" if key else None
+            if own is None or own not in self._given:
+                place = f"{self._place}: message {number}"
+                made = list(tried(place, self._entry, dialog, parent, message))
+                yield from made
+                if isinstance(made[0], Problem):
+                    continue  # the next one follows the last that could be read
+            if key and own:
+                self._given.add(own)
+                self._dialogs.setdefault(key, dialog)
+            parent = own
+
+    def _entry(self, dialog: str, parent: str | None, given: Json) -> Iterator[Item]:
+        if not isinstance(given, dict) or given.get("role") not in ROLES:
+            raise InputError(f"not a message: {readable(sound(given))[:200]}")
+        message = self._resolved(sound(given))
+        key = as_name(message.get("id"))
+        call = self._answers.get(key, {}) if key and message["role"] == "assistant" else {}
+        output = as_dict(call.get("output"))
+        model = as_name(output.get("model")) or as_name(message.get("model"))
+        returned = self._returned.get(as_name(message.get("tool_call_id")))
+        ids = self._ids.setdefault(dialog, CallIds())
+        yield Entry(
+            messages=(ids.named(self._message(message, model or "")),),
+            dialog=dialog,
+            key=f"{dialog} {key}" if key else None,
+            parent=parent,
+            tools=self._new_tools(dialog, call),
+            usage=extra(output.get("usage")),
+            model=model,
+            generation_config=extra(call.get("config")),
+            time=as_time(call.get("completed") or call.get("timestamp")) or returned,
+            metadata=extra({name: value for name, value in message.items() if name not in TOLD}),
+        )
+
+    def _new_tools(self, dialog: str, call: dict[str, Json]) -> list[dict[str, Json]] | None:
+        """The definitions that a model was given, where they are not those of the call before."""
+        given = [
+            {"type": "function", "function": self._definition(tool)}
+            for tool in as_list(call.get("tools"))
+            if extra(tool)
+        ]
+        if not given or self._tools.get(dialog) == given:
+            return None
+        self._tools[dialog] = given
+        return definitions(given)
+
+    def _definition(self, tool: dict[str, Json]) -> dict[str, Json]:
+        known = {key: tool[key] for key in ("name", "description", "parameters") if key in tool}
+        return dict(self._resolved(known))
+
+    def _input(self, call: dict[str, Json]) -> list[Json]:
+        """The messages that a model was given: written out, or named by their places in a pool."""
+        said = as_list(call.get("input"))
+        for span in as_list(call.get("input_refs")):
+            if isinstance(span, list) and len(span) == 2 and all(type(at) is int for at in span):
+                said = said + self._pool[max(span[0], 0) : max(span[1], 0)]
+        return said
+
+    def _resolved(self, value: Json) -> Json:
+        """The value with long texts in their places."""
+        if isinstance(value, str) and value.startswith(ATTACHMENT):
+            found = self._attachments.get(value.removeprefix(ATTACHMENT))
+            return found if isinstance(found, str) else value
+        if isinstance(value, dict):
+            return {key: self._resolved(item) for key, item in value.items()}
+        return [self._resolved(item) for item in value] if isinstance(value, list) else value
+
+    def _message(self, given: dict[str, Json], model: str) -> Message:
+        if given["role"] == "tool":
+            return _result(given)
+        calls = [_call(call) for call in as_list(given.get("tool_calls"))]
+        content = given.get("content")
+        if not isinstance(content, list):
+            text = "" if content is None else readable(content)
+            if not calls:
+                return Message(given["role"], text)
+            return Message(given["role"], (*([Text(text)] if text else []), *calls))
+        return Message(given["role"], (*(_block(part, model) for part in content), *calls))
+
+
+def _answer(call: dict[str, Json]) -> dict[str, Json]:
+    choices = as_list(as_dict(call.get("output")).get("choices"))
+    return as_dict(as_dict(choices[0]).get("message")) if choices else {}
+
+
+def _call(call: Json) -> ToolCall:
+    name = text_of(as_dict(call).get("function"))
+    if not name:
+        raise InputError(f"not a tool call: {readable(call)[:200]}")
+    return ToolCall(as_name(call.get("id")) or "", name, call.get("arguments", {}))
+
+
+def _result(given: dict[str, Json]) -> Message:
+    """A result. Of a call that failed the model is told the error, where nothing else came."""
+    name, content = text_of(given.get("function")), given.get("content")
+    error = as_dict(given.get("error"))
+    if isinstance(content, list):
+        content = [_result_block(part) for part in content]
+    return Message(
+        "tool",
+        content or text_of(error.get("message")),
+        tool_call_id=as_name(given.get("tool_call_id")) or "",
+        name=name or None,
+        is_error=bool(error),
+    )
+
+
+def _result_block(part: Json) -> Json:
+    if as_dict(part).get("type") == "text":
+        return {"type": "text", "text": text_of(part.get("text"))}
+    return _image(part) or part
+
+
+def _image(part: Json) -> dict[str, Json] | None:
+    url = text_of(as_dict(part).get("image"))
+    if as_dict(part).get("type") != "image" or not url:
+        return None
+    detail = {"detail": part["detail"]} if part.get("detail") else {}
+    return {"type": "image_url", "image_url": {"url": url, **detail}}
+
+
+def _block(part: Json, model: str) -> Block:
+    kind = as_dict(part).get("type")
+    if kind == "text" and isinstance(part.get("text"), str):
+        return Text(part["text"])
+    if kind == "reasoning" and "claude" in model and text_of(part.get("signature")):
+        return Raw("anthropic", _thought(part))
+    if image := _image(part):
+        return Raw("openai", image)
+    return Raw("inspect", part if isinstance(part, dict) else {"type": "content", "value": part})
+
+
+def _thought(part: dict[str, Json]) -> dict[str, Json]:
+    """A thought as its provider wrote it, who takes it back in no other form."""
+    said = text_of(part.get("reasoning"))
+    if part.get("redacted"):
+        return {"type": "redacted_thinking", "data": said}
+    return {"type": "thinking", "thinking": said, "signature": part["signature"]}

@@ -1,0 +1,80 @@
+"""LangGraph's threads: the state of one, its history of states, or a list of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from hashlib import sha256
+
+from tract.errors import InputError
+from tract.hashing import to_json
+from tract.importers.items import Item, Problem
+from tract.importers.langchain import Dumped, is_dumped
+from tract.importers.reading import of_values
+from tract.importers.source import Source
+from tract.importers.values import as_dict, as_text, as_time, dicts
+from tract.model import Json
+
+NAME = "langgraph"
+
+
+def detect(source: Source) -> bool:
+    value = source.peek
+    state = as_dict(value[0] if isinstance(value, list) and value else value)
+    messages = dicts(as_dict(state.get("values")).get("messages"))
+    return bool(messages) and ("role" in messages[0] or is_dumped(messages[0]))
+
+
+def read(source: Source) -> Iterator[Item]:
+    return of_values(source, partial(_states, Threads()))
+
+
+def _states(threads: Threads, place: str, value: Json) -> Iterator[Item]:
+    for state in _in_order(value) if isinstance(value, list) else [value]:
+        messages = as_dict(as_dict(state).get("values")).get("messages")
+        if isinstance(messages, list):
+            yield from threads.read(_thread(state), messages)
+        else:
+            yield Problem(place, "a state without messages")
+
+
+def _in_order(states: list[Json]) -> list[Json]:
+    """The oldest first. A history comes with the newest first; times decide where all have one."""
+    times = [as_time(as_dict(state).get("created_at")) for state in states]
+    dated = [(time, -place) for place, time in enumerate(times) if time is not None]
+    if len(dated) < len(states):
+        return states[::-1]
+    return [states[-place] for _, place in sorted(dated)]
+
+
+def _thread(state: dict[str, Json]) -> str:
+    configured = as_dict(as_dict(state.get("config")).get("configurable"))
+    places = (state, as_dict(state.get("checkpoint")), as_dict(state.get("metadata")), configured)
+    return next((name for place in places if (name := as_text(place.get("thread_id")))), "")
+
+
+class Threads:
+    """Which messages of each thread are known. Each state has all messages up to its time."""
+
+    def __init__(self) -> None:
+        self._threads: dict[str, tuple[Dumped, set[bytes]]] = {}
+
+    def read(self, thread: str, messages: list[Json]) -> Iterator[Item]:
+        if thread not in self._threads:
+            dialog = (thread or "thread") if self._threads else None
+            self._threads[thread] = Dumped(dialog), set()
+        dumped, seen = self._threads[thread]
+        new = [message for message in messages if _mark(message) not in seen]
+        seen |= {mark for message in new if (mark := _mark(message))}
+        yield from dumped.read(new)
+
+
+def _mark(message: Json) -> bytes | None:
+    """What a message is known by; None where it cannot be told from another that says the same."""
+    if as_text(as_dict(message).get("id")) is None:
+        return None
+    try:
+        said = {key: message.get(key) for key in ("id", "type", "content", "tool_calls")}
+        return sha256(to_json(said).encode()).digest()
+    except InputError:
+        return None

@@ -1,0 +1,400 @@
+"""The database of the `llm` tool: `logs.db`, as all of its versions wrote it."""
+
+from __future__ import annotations
+
+import base64
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tract.errors import InputError
+from tract.formats import parsed
+from tract.importers.calls import CallIds
+from tract.importers.items import Entry, Item, Problem
+from tract.importers.reading import tried
+from tract.importers.source import Source
+from tract.importers.sqlite_files import Database, Row, is_sqlite
+from tract.importers.values import (
+    as_dict,
+    as_list,
+    as_name,
+    as_time,
+    definitions,
+    extra,
+    sound,
+    text_of,
+)
+from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall
+
+NAME = "llm"
+
+TREE = frozenset({"turns", "threads", "messages", "parts"})
+RESPONSES = frozenset({"conversations", "responses"})
+LOG_COLUMNS = frozenset({"model", "prompt", "system", "response"})
+"""Of the first versions, whose only table was `log`, later `logs`."""
+
+UNOWNED_TURNS = """
+SELECT * FROM turns WHERE NOT EXISTS (SELECT 1 FROM threads WHERE threads.id = turns.thread_id)
+ORDER BY rowid
+"""
+LAST_MESSAGES = """
+SELECT hash FROM messages
+WHERE hash NOT IN (SELECT parent_hash FROM messages WHERE parent_hash IS NOT NULL) ORDER BY rowid
+"""
+
+
+def detect(source: Source) -> bool:
+    try:
+        return is_sqlite(source) and _has_logs(source.path)
+    except InputError:
+        return False
+
+
+def _has_logs(path: Path) -> bool:
+    with _Database(path) as database:
+        return bool(_kinds(database))
+
+
+def read(source: Source) -> Iterator[Item]:
+    with _Database(source.path) as database:
+        try:
+            kinds = _kinds(database)
+            threads = set()
+            if "tree" in kinds:
+                threads = {as_name(row["id"]) for row in database.rows("SELECT id FROM threads")}
+                yield from _Tree(database).items()
+            for table in ("responses", "logs", "log"):
+                if table in kinds:
+                    yield from _of_table(database, table, threads)
+        except InputError as error:  # what was read is kept
+            yield Problem("database", str(error))
+
+
+def _kinds(database: _Database) -> list[str]:
+    """The ways of writing that have a part in this database."""
+    old = [
+        table
+        for table in ("logs", "log")
+        if table in database.tables and database.columns(table) >= LOG_COLUMNS
+    ]
+    is_response = database.tables >= RESPONSES and "prompt" in database.columns("responses")
+    return [
+        *(["tree"] if database.tables >= TREE else []),
+        *(["responses"] if is_response else []),
+        *old,
+    ]
+
+
+class _Database(Database):
+    """The tables that belong together."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._owners: dict[str, dict[Any, list[int]]] = {}
+
+    def owned(self, table: str, column: str, owner: Any) -> list[Row]:
+        """The rows of one owner. These tables have no index, and are long where there are many
+        owners, so that the rows of each are looked up once for all."""
+        if table not in self.tables:
+            return []
+        if table not in self._owners:
+            found = self._owners[table] = defaultdict(list)
+            for row in self.rows(f"SELECT rowid AS place, {column} AS owner FROM {table}"):
+                found[row["owner"]].append(row["place"])
+        places = sorted(self._owners[table].get(owner, ()))
+        query = f"SELECT * FROM {table} WHERE rowid = ?"
+        return [row for place in places for row in self.rows(query, place)]
+
+    def attachment(self, attachment_id: Json) -> Row:
+        query = "SELECT * FROM attachments WHERE id = ?"
+        return next(self.of("attachments", query, str(attachment_id)), {})
+
+    def tools(self, link: str, owner: str, owner_id: str) -> list[dict[str, Json]] | None:
+        """The definitions that a model was given."""
+        if "tools" not in self.tables:
+            return None
+        query = "SELECT * FROM tools WHERE id = ?"
+        links = self.owned(link, owner, owner_id)
+        tools = [row for given in links for row in self.rows(query, given["tool_id"])]
+        return definitions([_definition(row) for row in tools])
+
+
+def _definition(row: Row) -> dict[str, Json]:
+    function = {"name": text_of(row.get("name"))}
+    if row.get("description"):
+        function["description"] = row["description"]
+    return {"type": "function", "function": {**function, "parameters": _json(row, "input_schema")}}
+
+
+def _json(row: Row, column: str) -> dict[str, Json]:
+    return as_dict(parsed(text_of(row.get(column))))
+
+
+def _usage(row: Row) -> dict[str, Json] | None:
+    counts = {
+        key: row[key] for key in ("input_tokens", "output_tokens") if type(row.get(key)) is int
+    }
+    details = _json(row, "token_details")
+    return extra({**counts, **({"details": details} if details else {})})
+
+
+def _about(row: Row) -> dict[str, Any]:
+    """What an entry tells of the call that it was written by."""
+    return {
+        "usage": _usage(row),
+        "model": as_name(row.get("resolved_model")) or as_name(row.get("model")),
+        "generation_config": extra(_json(row, "options_json")),
+        "time": as_time(row.get("datetime_utc") or row.get("timestamp")),
+    }
+
+
+class _Tree:
+    """The messages of the newer versions: each knows the one before it, and threads share them."""
+
+    def __init__(self, database: _Database) -> None:
+        self._database = database
+        self._ids = CallIds()
+        self._given: set[str] = set()
+
+    def items(self) -> Iterator[Item]:
+        for thread in list(self._database.rows("SELECT * FROM threads ORDER BY rowid")):
+            yield from self._of_thread(thread)
+        for turn in list(self._database.rows(UNOWNED_TURNS)):
+            yield from self._of_turns(f"turn {as_name(turn['id'])}", [turn], None)
+        for row in list(self._database.rows(LAST_MESSAGES)):
+            if row["hash"] not in self._given:
+                tip = {"id": row["hash"], "tip_message_hash": row["hash"]}
+                yield from self._of_turns(f"message {row['hash']}", [], tip)
+
+    def _of_thread(self, thread: Row) -> Iterator[Item]:
+        query = "SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, rowid"
+        turns = list(self._database.rows(query, thread["id"]))
+        yield from self._of_turns(as_name(thread["id"]) or "thread", turns, thread)
+
+    def _of_turns(self, name: str, turns: list[Row], thread: Row | None) -> Iterator[Item]:
+        """The messages up to the end of each turn, and up to where the thread stands."""
+        dialogs: dict[str, str] = {}
+        follows: dict[str | None, str | None] = {None: None}
+        for turn in [*turns, *([thread] if thread else [])]:
+            chain, known = self._chain(turn.get("tip_message_hash"), dialogs)
+            # A history that begins anew is another dialog: nothing of it follows the first one.
+            dialog = dialogs.get(known or "") or (f"{name} {turn['id']}" if dialogs else name)
+            tools = None if turn is thread else self._tools(turn)
+            for number, message in enumerate(chain):
+                about: dict[str, Any] = {"tools": tools if number == 0 else None}
+                if message is chain[-1] and turn is not thread:
+                    about |= _about(turn)
+                key = message["hash"]
+                made = list(
+                    tried(f"message {key}", self._entry, dialog, follows[known], message, about)
+                )
+                yield from made
+                self._given.add(key)
+                dialogs[key] = dialog
+                # What follows a message that cannot be read follows the one before it.
+                follows[key] = follows[known] if isinstance(made[0], Problem) else key
+                known = key
+
+    def _tools(self, turn: Row) -> list[dict[str, Json]] | None:
+        return self._database.tools("turn_tools", "turn_id", turn["id"])
+
+    def _chain(self, tip: Any, known: dict[str, str]) -> tuple[list[Row], str | None]:
+        """The messages up to this one that are not known yet, and the known one before them."""
+        chain: list[Row] = []
+        seen: set[str] = set()
+        while isinstance(tip, str) and tip not in known and tip not in seen:
+            seen.add(tip)
+            query = "SELECT * FROM messages WHERE hash = ?"
+            message = next(self._database.rows(query, tip), None)
+            if message is None:
+                break
+            chain.append(message)
+            tip = message["parent_hash"]
+        return chain[::-1], tip if isinstance(tip, str) and tip in known else None
+
+    def _entry(
+        self, dialog: str, parent: str | None, row: Row, about: dict[str, Any]
+    ) -> Iterator[Item]:
+        if row["role"] not in ROLES:
+            raise InputError(f"role {row['role']!r} is none of {', '.join(ROLES)}")
+        query = "SELECT * FROM parts WHERE message_hash = ? ORDER BY position"
+        parts = [self._part(part) for part in self._database.rows(query, row["hash"])]
+        yield Entry(
+            messages=tuple(map(self._ids.named, _messages(row["role"], parts, self._database))),
+            dialog=dialog,
+            key=f"{dialog} {row['hash']}",
+            parent=f"{dialog} {parent}" if parent else None,
+            metadata=extra(_json(row, "provider_metadata")),
+            **about,
+        )
+
+    def _part(self, row: Row) -> dict[str, Json]:
+        """A part with its text, which may be made of fragments that are stored elsewhere."""
+        part = {**_json(row, "payload"), "type": text_of(row.get("type"))}
+        if isinstance(row.get("text"), str):
+            part["text"] = row["text"]
+        if pieces := as_list(part.pop("text_ref", None)):
+            part["text"] = "".join(self._piece(as_dict(piece)) for piece in pieces)
+        return dict(sound(part))
+
+    def _piece(self, piece: dict[str, Json]) -> str:
+        if "literal" in piece:
+            return text_of(piece["literal"])
+        query = "SELECT content FROM fragments WHERE id = ?"
+        found = next(self._database.of("fragments", query, str(piece.get("fragment"))), {})
+        return text_of(found.get("content"))
+
+
+def _messages(role: str, parts: list[dict[str, Json]], database: _Database) -> Iterator[Message]:
+    """The results among the parts are messages of their own, before what else is said."""
+    blocks: list[Block] = []
+    results = 0
+    for part in parts:
+        if part["type"] == "tool_result" and not part.get("server_executed"):
+            results += 1
+            yield _result(part, database)
+        else:
+            blocks.append(_block(part, database))
+    if role == "tool":
+        if not blocks and not results:
+            raise InputError("a result without content")
+        role = "user"
+    if blocks or not results:
+        plain = "".join(block.text for block in blocks if isinstance(block, Text))
+        yield Message(role, tuple(blocks) if len(blocks) > 1 or not _is_text(blocks) else plain)
+
+
+def _is_text(blocks: list[Block]) -> bool:
+    return all(isinstance(block, Text) for block in blocks)
+
+
+def _result(part: dict[str, Json], database: _Database) -> Message:
+    name, output = text_of(part.get("name")), part.get("output")
+    files = [database.attachment(as_dict(a).get("id")) for a in as_list(part.get("attachments"))]
+    content: Json = "" if output is None else output
+    if files:
+        content = [{"type": "text", "text": text_of(output)}, *map(_file, files)]
+    call_id = as_name(part.get("tool_call_id")) or ""
+    is_error = part.get("exception") is not None
+    return Message("tool", content, tool_call_id=call_id, name=name or None, is_error=is_error)
+
+
+def _block(part: dict[str, Json], database: _Database) -> Block:
+    kind, name = part["type"], text_of(part.get("name"))
+    if kind == "text":
+        return Text(text_of(part.get("text")))
+    if kind == "tool_call" and name and not part.get("server_executed"):
+        call_id = as_name(part.get("tool_call_id")) or ""
+        return ToolCall(call_id, name, part.get("arguments", {}))
+    if kind == "attachment":
+        return _shown(database.attachment(as_dict(part.get("attachment")).get("id")))
+    return Raw("llm", part)  # thoughts, and what the provider did on its own side
+
+
+def _shown(row: Row) -> Block:
+    file = _file(row)
+    return Raw("openai" if file["type"] == "image_url" else "llm", file)
+
+
+def _file(row: Row) -> dict[str, Json]:
+    """An attachment, with its bytes where they were kept and else with its place."""
+    media, data = text_of(row.get("type")), row.get("content")
+    url = text_of(row.get("url"))
+    if isinstance(data, bytes):
+        url = f"data:{media or 'application/octet-stream'};base64,{base64.b64encode(data).decode()}"
+    if url and media.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": url}}
+    where = {"url": url} if url else {"path": text_of(row.get("path"))}
+    return {"type": "attachment", "media_type": media, **where}
+
+
+def _of_table(database: _Database, table: str, threads: set[str | None]) -> Iterator[Item]:
+    """The answers of the older versions, conversation by conversation."""
+    columns = database.columns(table)
+    conversation = "conversation_id" if table == "responses" else "chat_id"
+    own = "id" if "id" in columns else "rowid"
+    own = f"coalesce({conversation}, {own})" if conversation in columns else own
+    time = next((name for name in ("datetime_utc", "timestamp") if name in columns), "rowid")
+    query = f"SELECT {own} AS dialog, * FROM {table} ORDER BY dialog, {time}, rowid"
+    history: _Answers | None = None
+    for row in database.rows(query):
+        name = as_name(row["dialog"]) or "unnamed"
+        if history is None or history.name != name:
+            # The same conversation, continued by a newer version, is there with all its messages.
+            history = _Answers(database, name, f"{name} before" if name in threads else name)
+        yield from tried(f"{table} {as_name(row.get('id'))}", history.entries, row)
+
+
+class _Answers:
+    """A conversation as a list of answers, each with what was asked."""
+
+    def __init__(self, database: _Database, name: str, dialog: str) -> None:
+        self.name = name
+        self._database, self._dialog = database, dialog
+        self._ids = CallIds()
+        self._system = ""
+
+    def entries(self, row: Row) -> Iterator[Item]:
+        about, answer_id = _about(row), as_name(row.get("id")) or ""
+        asked = tuple(map(self._ids.named, self._asked(row, answer_id)))
+        tools = self._database.tools("tool_responses", "response_id", answer_id)
+        if asked:
+            yield Entry(messages=asked, dialog=self._dialog, tools=tools, time=about["time"])
+        yield Entry(
+            messages=(self._ids.named(self._answer(row, answer_id)),),
+            dialog=self._dialog,
+            tools=None if asked else tools,
+            **about,
+        )
+
+    def _asked(self, row: Row, answer_id: str) -> Iterator[Message]:
+        system = self._with_fragments("system_fragments", answer_id, row.get("system"))
+        if system and system != self._system:  # every row tells it, also where it is the same
+            self._system = system
+            yield Message("system", system)
+        for result in self._database.owned("tool_results", "response_id", answer_id):
+            yield _result({**result, "attachments": self._of_result(result)}, self._database)
+        prompt = self._with_fragments("prompt_fragments", answer_id, row.get("prompt"))
+        shown = [_shown(file) for file in self._attachments(answer_id)]
+        if shown:
+            yield Message("user", (*([Text(prompt)] if prompt else []), *shown))
+        elif prompt:
+            yield Message("user", prompt)
+
+    def _with_fragments(self, table: str, answer_id: str, text: Json) -> str:
+        query = (
+            f"SELECT content FROM {table} JOIN fragments ON fragments.id = {table}.fragment_id"
+            f' WHERE {table}.response_id = ? ORDER BY {table}."order"'
+        )
+        found = [text_of(row["content"]) for row in self._database.of(table, query, answer_id)]
+        return "\n".join([*found, *([text_of(text)] if text_of(text) else [])])
+
+    def _attachments(self, answer_id: str) -> Iterator[Row]:
+        query = (
+            "SELECT attachments.* FROM prompt_attachments JOIN attachments"
+            " ON attachments.id = prompt_attachments.attachment_id"
+            ' WHERE prompt_attachments.response_id = ? ORDER BY prompt_attachments."order"'
+        )
+        return self._database.of("prompt_attachments", query, answer_id)
+
+    def _of_result(self, result: Row) -> list[Json]:
+        table, column = "tool_results_attachments", "tool_result_id"
+        files = self._database.owned(table, column, result.get("id"))
+        return [{"id": file.get("attachment_id")} for file in files]
+
+    def _answer(self, row: Row, answer_id: str) -> Message:
+        text, thought = text_of(row.get("response")), text_of(row.get("reasoning"))
+        made = self._database.owned("tool_calls", "response_id", answer_id)
+        calls = [self._call(call) for call in made]
+        if not calls and not thought:
+            return Message("assistant", text)
+        before: list[Block] = (
+            [Raw("llm", {"type": "reasoning", "text": thought})] if thought else []
+        )
+        return Message("assistant", (*before, *([Text(text)] if text else []), *calls))
+
+    def _call(self, row: Row) -> ToolCall:
+        name = text_of(row.get("name")) or "unnamed"
+        arguments = parsed(text_of(row.get("arguments")))
+        return ToolCall(as_name(row.get("tool_call_id")) or "", name, arguments)

@@ -1,0 +1,33 @@
+"""Mastra's recordings of a test's model calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from tract.importers.exchanges import Conversations, exchange
+from tract.importers.items import Item, Problem
+from tract.importers.reading import of_values
+from tract.importers.source import Source
+from tract.importers.values import as_dict, dicts
+from tract.model import Json
+
+NAME = "mastra"
+
+
+def detect(source: Source) -> bool:
+    recordings = dicts(as_dict(source.peek).get("recordings"))
+    return bool(recordings) and "request" in recordings[0]
+
+
+def read(source: Source) -> Iterator[Item]:
+    return of_values(source, partial(_recordings, Conversations()))
+
+
+def _recordings(conversations: Conversations, place: str, value: Json) -> Iterator[Item]:
+    recordings = as_dict(value).get("recordings")
+    if not isinstance(recordings, list):
+        yield Problem(place, "no recordings")
+        return
+    for number, recording in enumerate(recordings, 1):
+        yield from exchange(recording, f"recording {number}", conversations)

@@ -1,0 +1,111 @@
+"""Sessions of the OpenAI Agents SDK: its SQLite file, or a list of items as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from tract.errors import InputError
+from tract.formats.openai_responses import load_items
+from tract.importers.calls import CallIds
+from tract.importers.items import Entry, Item, Problem
+from tract.importers.reading import of_values
+from tract.importers.source import Source
+from tract.importers.sqlite_files import Database, Row, is_sqlite
+from tract.importers.values import as_dict, as_time, dicts, json_or_none, sound
+from tract.model import Json
+
+NAME = "openai-agents"
+
+TABLE = "agent_messages"
+ITEMS = frozenset(
+    {"function_call", "function_call_output", "reasoning", "item_reference", "web_search_call"}
+    | {"file_search_call", "computer_call", "computer_call_output", "mcp_call", "mcp_list_tools"}
+    | {"custom_tool_call", "custom_tool_call_output", "local_shell_call", "code_interpreter_call"}
+)
+PARTS = frozenset({"input_text", "output_text", "input_image", "input_file", "refusal"})
+
+
+def detect(source: Source) -> bool:
+    if is_sqlite(source):
+        return _has_table(source)
+    value = source.peek
+    items = dicts(value if isinstance(value, list) else as_dict(value).get("items"))
+    return all(map(_may_be_item, items)) and any(map(_is_item, items))
+
+
+def _may_be_item(item: dict[str, Json]) -> bool:
+    return isinstance(item.get("type"), str) or "role" in item
+
+
+def _is_item(item: dict[str, Json]) -> bool:
+    parts = dicts(item.get("content"))
+    return item.get("type") in tuple(ITEMS) or (
+        "role" in item and any(part.get("type") in tuple(PARTS) for part in parts)
+    )
+
+
+def _has_table(source: Source) -> bool:
+    try:
+        with Database(source.path) as database:
+            return TABLE in database.tables
+    except InputError:
+        return False
+
+
+def read(source: Source) -> Iterator[Item]:
+    if is_sqlite(source):
+        with Database(source.path) as database:
+            yield from _read_sessions(database)
+        return
+    yield from of_values(source, _items)
+
+
+def _items(place: str, value: Json) -> Iterator[Item]:
+    items = value if isinstance(value, list) else as_dict(value).get("items")
+    if not isinstance(items, list):
+        yield Problem(place, "no items")
+        return
+    places = ((f"item {number}", item, None) for number, item in enumerate(items, 1))
+    yield from _read_items(places, None)
+
+
+Placed = tuple[str, Json, Json]
+"""Where an item stands, the item, and its time."""
+
+_ROWS = f"SELECT session_id, id, message_data, created_at FROM {TABLE} ORDER BY session_id, id"
+_SESSIONS = f"SELECT count(DISTINCT session_id) AS count FROM {TABLE}"
+
+
+def _read_sessions(database: Database) -> Iterator[Item]:
+    is_alone = next(database.rows(_SESSIONS))["count"] == 1
+    for session, rows in groupby(database.rows(_ROWS), key=lambda row: row["session_id"]):
+        dialog = None if is_alone else str(session)
+        yield from _read_items(map(_placed, rows), dialog)
+
+
+def _placed(row: Row) -> Placed:
+    data = row["message_data"]
+    item = json_or_none(data) if isinstance(data, str | bytes) else None
+    return f"row {row['id']}", item, row["created_at"]
+
+
+def _read_items(rows: Iterator[Placed], dialog: str | None) -> Iterator[Item]:
+    """What the assistant said in a row is one entry, with the time of its first item."""
+    items: list[Json] = []
+    times: list[Json] = []
+    is_going_on = False
+    for place, item, created in rows:
+        try:
+            (message,) = load_items([sound(item)])
+        except InputError as error:
+            yield Problem(place, str(error))
+            continue
+        is_answer = message.role == "assistant"
+        if not (is_answer and is_going_on):
+            times.append(created)
+        is_going_on = is_answer
+        items.append(item)
+    ids = CallIds()
+    for message, time in zip(load_items(items), times, strict=True):
+        yield Entry(messages=(ids.named(message),), dialog=dialog, time=as_time(time))

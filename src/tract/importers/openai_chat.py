@@ -1,0 +1,146 @@
+"""Chats in the words of OpenAI: a list of messages, a saved conversation that has one, tau-bench's
+trajectories; as a document or one per line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from tract.errors import InputError
+from tract.formats import load_message
+from tract.importers.bodies import CHAT_ROLES, has_anthropic_blocks, is_chat
+from tract.importers.calls import CallIds
+from tract.importers.items import Entry, Item, Problem
+from tract.importers.reading import of_values, tried
+from tract.importers.source import Source
+from tract.importers.values import as_dict, as_text, as_time, dicts, load
+from tract.model import Json, Message, ToolCall
+
+NAME = "openai-chat"
+
+HISTORIES = ("messages", "traj", "conversation")
+FOREIGN = ("model", "response", "kwargs", "input", "choices", "reward_info", "termination_reason")
+"""What tells that a dict with messages is something else: a request, a log, a simulation."""
+
+
+def detect(source: Source) -> bool:
+    value = source.peek
+    first = value[0] if isinstance(value, list) and value else value
+    if _is_line(value):
+        return True
+    return _is_list(value) or _is_conversation(first)
+
+
+def _is_list(value: Json) -> bool:
+    if not is_chat(value) or has_anthropic_blocks(value):
+        return False
+    # Items of the Responses API have types, which are told apart elsewhere.
+    return all("type" not in message for message in dicts(value))
+
+
+def _is_conversation(value: Json) -> bool:
+    body = as_dict(value)
+    return any(_is_list(body.get(key)) for key in HISTORIES) and not any(
+        key in body for key in FOREIGN
+    )
+
+
+def _is_line(value: Json) -> bool:
+    """Whether it is one message of a file that has one per line."""
+    body = as_dict(value)
+    return (
+        _is_list([body])
+        and body.keys().isdisjoint({"id", "uuid", "message", "created", "metadata"})
+        and body.get("role") in tuple(CHAT_ROLES)
+    )
+
+
+def read(source: Source) -> Iterator[Item]:
+    return of_values(source, _File().take)
+
+
+class _File:
+    def __init__(self) -> None:
+        self._lines = Conversation(None)
+        self._count = 0
+
+    def take(self, place: str, value: Json) -> Iterator[Item]:
+        if _is_message(value):
+            yield from self._lines.read([value], place)
+            return
+        for body in _conversations(value):
+            self._count += 1
+            yield from _read_conversation(body, place, self._count)
+
+
+def _is_message(value: Json) -> bool:
+    return isinstance(value, dict) and "role" in value
+
+
+def _conversations(value: Json) -> list[Json]:
+    """The value as a list of conversations; a list of messages is one."""
+    if isinstance(value, list) and not any(map(_is_message, value)):
+        return value
+    return [value]
+
+
+def _read_conversation(value: Json, place: str, number: int) -> Iterator[Item]:
+    body = {"messages": value} if isinstance(value, list) else as_dict(value)
+    messages = next((body[key] for key in HISTORIES if isinstance(body.get(key), list)), None)
+    if messages is None:
+        yield Problem(place, "no messages")
+        return
+    conversation = Conversation(_dialog(body, number), _tools(body))
+    prefix = "" if place == "document" else f"{place}, "
+    yield from conversation.read(messages, f"{prefix}message {{}}")
+
+
+def _dialog(body: dict[str, Json], number: int) -> str | None:
+    """The main one is the first; others are named as the source does, or numbered."""
+    if number == 1:
+        return None
+    return as_text(body.get("id")) or str(number)
+
+
+def _tools(body: dict[str, Json]) -> list[dict[str, Json]] | None:
+    tools = dicts(body.get("tools"))
+    functions = dicts(body.get("functions"))  # the old way to define them
+    return tools or [{"type": "function", "function": f} for f in functions] or None
+
+
+class Conversation:
+    """Messages of one chat, in their order."""
+
+    def __init__(self, dialog: str | None, tools: list[dict[str, Json]] | None = None) -> None:
+        self._dialog = dialog
+        self._tools = tools
+        self._ids = CallIds()
+
+    def read(self, messages: list[Json], place: str) -> Iterator[Item]:
+        for number, given in enumerate(messages, 1):
+            yield from tried(place.format(number), self._entry, given)
+
+    def _entry(self, given: Json) -> Iterator[Item]:
+        if not isinstance(given, dict):
+            raise InputError(f"a message is a dict, not {type(given).__name__}")
+        loaded = load(load_message, given)
+        messages = tuple(self._ids.named(_without_stand_in(message, given)) for message in loaded)
+        tools, self._tools = self._tools, None
+        time = as_time(given.get("timestamp"))
+        yield Entry(messages=messages, dialog=self._dialog, tools=tools, time=time)
+
+
+def _without_stand_in(message: Message, given: dict[str, Json]) -> Message:
+    """The old way of calling had no ids, and two calls of one function are not one."""
+    if message.role == "tool" and given.get("role") in ("tool", "function"):
+        is_named = bool(given.get("tool_call_id"))
+        return message if is_named else replace(message, tool_call_id="")
+    if not given.get("function_call") or not isinstance(message.content, tuple):
+        return message
+    *before, last = message.content
+    return replace(message, content=(*before, replace(last, id="")) if _is_call(last) else ())
+
+
+def _is_call(block: object) -> bool:
+    return isinstance(block, ToolCall)

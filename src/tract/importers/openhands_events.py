@@ -1,0 +1,245 @@
+"""Histories of OpenHands: the events of a run, alone or in an evaluation's output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tract.errors import InputError
+from tract.formats import load_message
+from tract.importers.calls import CallIds
+from tract.importers.items import Entry, Item, Problem
+from tract.importers.reading import tried
+from tract.importers.source import Source
+from tract.importers.values import (
+    as_dict,
+    as_list,
+    as_name,
+    as_time,
+    definitions,
+    extra,
+    load,
+    sound,
+    text_of,
+)
+from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
+
+NAME = "openhands-events"
+
+SILENT = frozenset(
+    {"null", "recall", "change_agent_state", "agent_state_changed", "condensation_request"}
+    | {"start", "pause", "resume", "stop", "push", "send_pr", "success"}
+)
+"""Events of the program around the agent: they say nothing to anybody."""
+
+KNOWLEDGE = ("repo_instructions", "additional_agent_instructions", "conversation_instructions")
+
+
+def detect(source: Source) -> bool:
+    begun = source.peek
+    if isinstance(begun, list):
+        return bool(begun) and _is_event(begun[0])
+    run = as_dict(begun)
+    history = as_list(run.get("history"))
+    return bool(history) and _is_event(history[0])
+
+
+def _is_event(event: Json) -> bool:
+    if isinstance(event, list):  # in old outputs an action and its observation are a pair
+        return bool(event) and _is_event(event[0])
+    keys = as_dict(event).keys()
+    told = isinstance(as_dict(event).get("action"), str) and "args" in keys
+    seen = isinstance(as_dict(event).get("observation"), str) and "content" in keys
+    return (told or seen) and bool(keys & {"source", "message", "timestamp", "id"})
+
+
+def read(source: Source) -> Iterator[Item]:
+    if source.is_of_lines() and isinstance(source.peek, dict):
+        for record in source.records():
+            if isinstance(record, Problem):
+                yield record
+                continue
+            line, run = record
+            yield from _of_run(run, f"line {line}: ", is_one_of_many=line > 1)
+        return
+    document, problems = source.document(1 if source.head.lstrip()[:1] == b"[" else 2)
+    yield from _of_run(document, "", is_one_of_many=False)
+    yield from problems
+
+
+def _of_run(run: Json, place: str, *, is_one_of_many: bool) -> Iterator[Item]:
+    history = run if isinstance(run, list) else as_dict(run).get("history")
+    if not isinstance(history, list):
+        yield Problem(f"{place}history", f"not a list of events: {readable_type(history)}")
+        return
+    # The first run of a file is its main dialog, also once the file has grown by others.
+    instance = as_name(as_dict(run).get("instance_id")) if is_one_of_many else None
+    dialog = (instance or place.rstrip(": ")) if is_one_of_many else None
+    yield from _Run(dialog, place).items(history)
+
+
+def readable_type(value: Json) -> str:
+    return type(value).__name__
+
+
+class _Run:
+    def __init__(self, dialog: str | None, place: str) -> None:
+        self._dialog, self._place = dialog, place
+        self._ids = CallIds()
+        self._responses: set[str] = set()
+        self._calls: dict[str, tuple[str, str]] = {}
+        """The id and the name of the call that an event made, by the event's id."""
+
+    def items(self, history: list[Json]) -> Iterator[Item]:
+        for number, event in enumerate(_flat(history)):
+            yield from tried(f"{self._place}event {number}", self._entries, event)
+
+    def _entries(self, event: Json) -> Iterator[Item]:
+        if not isinstance(event, dict):
+            raise InputError(f"an event is a dict, not {readable_type(event)}")
+        if "observation" in event:
+            yield from self._observation(event)
+        elif "action" in event:
+            yield from self._action(event)
+        else:
+            raise InputError(f"not an event: {', '.join(map(str, event))[:200]!r}")
+
+    def _action(self, event: dict[str, Json]) -> Iterator[Item]:
+        kind, args = text_of(event.get("action")), as_dict(event.get("args"))
+        response = as_dict(as_dict(event.get("tool_call_metadata")).get("model_response"))
+        if _message_of(response) is not None:
+            yield from self._response(event, response)
+        elif kind == "system":
+            system = Message("system", text_of(args.get("content")))
+            yield self._entry(event, (system,), tools=definitions(args.get("tools")))
+        elif kind == "message":
+            role = "assistant" if event.get("source") == "agent" else "user"
+            yield self._entry(event, (Message(role, _spoken(args)),))
+        elif kind == "condensation":
+            if summary := text_of(args.get("summary")):  # of some events, and not of all
+                yield self._entry(event, (Message("user", summary),))
+        elif not kind:
+            raise InputError("an action without a name")
+        elif kind not in SILENT:
+            yield self._entry(event, (self._done(event, kind, args),))
+
+    def _response(self, event: dict[str, Json], response: dict[str, Json]) -> Iterator[Item]:
+        """What the model answered, once: each of its calls is an event that tells all of it."""
+        about = as_dict(event.get("tool_call_metadata"))
+        answer = _message_of(response) or {}
+        seen = as_name(response.get("id")) or readable(sound(answer))
+        if seen in self._responses:
+            return
+        messages = tuple(load(load_message, _with_ids(answer, about, self._ids)))
+        self._responses.add(seen)
+        yield self._entry(
+            event,
+            messages,
+            usage=extra(response.get("usage")),
+            model=as_name(response.get("model")),
+        )
+
+    def _done(self, event: dict[str, Json], kind: str, args: dict[str, Json]) -> Message:
+        """An action without the model's words for it, as a call of that name. What the user did
+        is told by the user."""
+        thought, key = text_of(args.get("thought")), as_name(event.get("id"))
+        if event.get("source") == "user":
+            return Message("user", text_of(event.get("message")) or readable(sound(args)))
+        arguments = {name: value for name, value in args.items() if name != "thought"}
+        call = ToolCall(self._ids.call(_asked(event), kind), kind, sound(arguments))
+        if key:
+            self._calls[key] = (call.id, kind)
+        return Message("assistant", (Text(thought), call) if thought else (call,))
+
+    def _observation(self, event: dict[str, Json]) -> Iterator[Item]:
+        kind, content = text_of(event.get("observation")), sound(event.get("content"))
+        cause, asked = as_name(event.get("cause")), _asked(event)
+        about = as_dict(event.get("tool_call_metadata"))
+        call = (asked, text_of(about.get("function_name"))) if asked else None
+        call = call or self._calls.get(cause or "")
+        metadata = extra(as_dict(event.get("extras")).get("metadata"))
+        if call:
+            result = Message(
+                "tool",
+                "" if content is None else content,
+                tool_call_id=call[0],
+                name=call[1] or None,
+                is_error=kind == "error",
+            )
+            yield self._entry(event, (result,), metadata=metadata)
+        elif kind == "recall":
+            yield self._entry(event, (Message("user", _recalled(event)),))
+        elif kind not in SILENT and content:
+            yield self._entry(event, (Message("user", readable(content)),), metadata=metadata)
+
+    def _entry(
+        self,
+        event: dict[str, Json],
+        messages: tuple[Message, ...],
+        *,
+        tools: list[dict[str, Json]] | None = None,
+        usage: dict[str, Json] | None = None,
+        model: str | None = None,
+        metadata: dict[str, Json] | None = None,
+    ) -> Entry:
+        return Entry(
+            messages=messages,
+            dialog=self._dialog,
+            tools=tools,
+            usage=usage,
+            model=model,
+            time=as_time(event.get("timestamp")),
+            metadata=metadata,
+        )
+
+
+def _flat(history: list[Json]) -> Iterator[Json]:
+    for event in history:
+        yield from event if isinstance(event, list) else (event,)
+
+
+def _asked(event: dict[str, Json]) -> str | None:
+    return as_name(as_dict(event.get("tool_call_metadata")).get("tool_call_id"))
+
+
+def _message_of(response: dict[str, Json]) -> dict[str, Json] | None:
+    choices = as_list(response.get("choices"))
+    message = as_dict(choices[0]).get("message") if choices else None
+    return message if isinstance(message, dict) else None
+
+
+def _with_ids(answer: dict[str, Json], about: dict[str, Json], ids: CallIds) -> dict[str, Json]:
+    """The answer, with an id for each call: the only one's is also told by the event."""
+    calls = answer.get("tool_calls")
+    if not isinstance(calls, list):
+        return answer
+    told = about.get("tool_call_id") if len(calls) == 1 else None
+    return {
+        **answer,
+        "tool_calls": [
+            {**call, "id": ids.call(told)}
+            if isinstance(call, dict) and not text_of(call.get("id"))
+            else call
+            for call in calls
+        ],
+    }
+
+
+def _spoken(args: dict[str, Json]) -> str | tuple[Block, ...]:
+    text = text_of(args.get("content"))
+    images = [url for url in as_list(args.get("image_urls")) if isinstance(url, str)]
+    if not images:
+        return text
+    shown = [Raw("openai", {"type": "image_url", "image_url": {"url": url}}) for url in images]
+    return (Text(text), *shown) if text else tuple(shown)
+
+
+def _recalled(event: dict[str, Json]) -> str:
+    """What was put before the model from its memory, next to what the user asked."""
+    extras = as_dict(event.get("extras"))
+    pieces = [text_of(event.get("content"))]
+    pieces += [text_of(extras.get(key)) for key in KNOWLEDGE]
+    pieces += [
+        text_of(as_dict(piece).get("content"))
+        for piece in as_list(extras.get("microagent_knowledge"))
+    ]
+    return "\n\n".join(piece for piece in pieces if piece)

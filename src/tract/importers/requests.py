@@ -1,0 +1,113 @@
+"""A provider's request or response as one JSON document, or the events of a streamed one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tract.importers import bedrock
+from tract.importers.bodies import (
+    ANTHROPIC,
+    GEMINI,
+    HISTORY,
+    OPENAI,
+    RESPONSES,
+    has_anthropic_blocks,
+    is_chat,
+    is_gemini_history,
+    request_provider,
+    response_provider,
+    without_cut,
+)
+from tract.importers.exchanges import checked
+from tract.importers.items import Exchange, Item, Problem
+from tract.importers.source import Source
+from tract.importers.streams import assembled, from_events, is_event, is_stream
+from tract.importers.values import as_dict, as_time
+from tract.model import Json
+
+NAME = "provider-requests"
+
+ECHOED = ("instructions", "tools", "model")
+"""What a response of the Responses API says of its request."""
+
+
+def detect(source: Source) -> bool:
+    if is_stream(source.head[:100].decode("utf-8", "replace")):
+        return _streamed(source) is not None
+    value = source.peek
+    return is_event(value) or _provider(value) is not None
+
+
+def read(source: Source) -> Iterator[Item]:
+    if is_stream(source.head[:100].decode("utf-8", "replace")):
+        yield from _read_stream(source)
+        return
+    events: list[dict[str, Json]] = []
+    for value in source.values():
+        if isinstance(value, Problem):
+            yield value
+        elif is_event(value[1]) or (events and isinstance(value[1], dict)):
+            events.append(value[1])
+        else:
+            yield _exchange(value[1], value[0])
+    if events:
+        yield _answer(from_events(events), "events")
+
+
+def _provider(value: Json) -> str | None:
+    """Whose it is. A chat that names no model is a saved conversation, not a request."""
+    if isinstance(value, list):
+        if is_gemini_history(value):
+            return GEMINI
+        return ANTHROPIC if is_chat(value) and has_anthropic_blocks(value) else None
+    body = as_dict(value)
+    if "request" in body or "response" in body or "traj" in body:
+        return None
+    answered = response_provider(body)
+    if answered:
+        return answered
+    asked = request_provider(body)
+    if asked in (OPENAI, RESPONSES):
+        return asked if isinstance(body.get("model"), str) else None
+    return asked
+
+
+def _exchange(value: Json, place: str) -> Item:
+    provider = _provider(value)
+    if provider is None:
+        return Problem(place, "neither a request nor a response")
+    if isinstance(value, list):
+        history = without_cut(value) if provider == ANTHROPIC else value
+        return checked(Exchange(provider=provider, request={HISTORY[provider]: history}), place)
+    if response_provider(value):
+        return _answer(value, place)
+    request = bedrock.request(value) if bedrock.is_request(value) else value
+    if is_chat(request.get("messages")):
+        request = {**request, "messages": without_cut(request["messages"])}
+    return checked(Exchange(provider=provider, request=request), place)
+
+
+def _answer(response: dict[str, Json] | None, place: str) -> Item:
+    """An answer to a history that nobody kept."""
+    provider = response_provider(response)
+    if response is None or provider is None:
+        return Problem(place, "no response of a model")
+    request: dict[str, Json] = {HISTORY[provider]: []}
+    if provider == RESPONSES:
+        request |= {key: response[key] for key in ECHOED if response.get(key)}
+    time = response.get("created", response.get("created_at", response.get("createTime")))
+    found = Exchange(provider=provider, request=request, response=response, time=as_time(time))
+    return checked(found, place)
+
+
+def _streamed(source: Source) -> dict[str, Json] | None:
+    """The beginning of a streamed response."""
+    found = assembled(source.head.decode("utf-8", "ignore")).response
+    return found if response_provider(found) else None
+
+
+def _read_stream(source: Source) -> Iterator[Item]:
+    stream = assembled(source.data().decode("utf-8", "replace"))
+    if stream.unread:
+        yield Problem("document", f"{stream.unread} events could not be read")
+    yield _answer(stream.response, "document")

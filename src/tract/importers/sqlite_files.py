@@ -1,0 +1,81 @@
+"""SQLite files of other programs. Their SQL stands in the importers of those programs, and not in
+`storage`, which is about tract's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tract.errors import InputError
+from tract.importers.source import Source
+from tract.storage.sqlite import binding
+
+MAGIC = b"SQLite format 3\0"
+FAILURES = (binding.Error, UnicodeDecodeError)
+"""Of a damaged file not even the message of an error, or the name of a column, may be text."""
+
+Row = dict[str, Any]
+
+
+def is_sqlite(source: Source) -> bool:
+    return source.head.startswith(MAGIC)
+
+
+class Database:
+    """Opened for reading only, and without trust in what it says about itself. What goes wrong
+    within it is an error of the input."""
+
+    def __init__(self, path: Path) -> None:
+        self._name = path.name
+        try:
+            self._connection: Any = _connect(path)
+        except FAILURES as error:
+            raise self._error(error) from None
+        own = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%s'"
+        self.tables = frozenset(row["name"] for row in self.rows(own % "CREATE VIRTUAL%"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def rows(self, query: str, *values: Any) -> Iterator[Row]:
+        try:
+            cursor = self._connection.execute(query, values)
+            names = [column[0] for column in cursor.description]
+            for row in cursor:
+                yield dict(zip(names, row, strict=True))
+        except FAILURES as error:
+            raise self._error(error) from None
+
+    def of(self, table: str, query: str, *values: Any) -> Iterator[Row]:
+        """The rows of a query, none where the file is older than the table."""
+        return self.rows(query, *values) if table in self.tables else iter(())
+
+    def columns(self, table: str) -> frozenset[str]:
+        return frozenset(row["name"] for row in self.rows(f"PRAGMA table_info({table})"))
+
+    def _error(self, error: Exception) -> InputError:
+        return InputError(f"{self._name}: {error}")
+
+
+def _connect(path: Path) -> Any:
+    """A file whose folder cannot be written to may only be opened as one that never changes."""
+    address = path.resolve().as_uri()
+    try:
+        connection = binding.connect(f"{address}?mode=ro", uri=True)
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+    except FAILURES:
+        connection = binding.connect(f"{address}?mode=ro&immutable=1", uri=True)
+    connection.text_factory = _text
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

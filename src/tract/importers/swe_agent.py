@@ -1,0 +1,142 @@
+"""Trajectories of SWE-agent (`.traj`) and of mini-swe-agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tract.errors import InputError
+from tract.formats import load_message, parsed
+from tract.importers.calls import CallIds
+from tract.importers.items import Entry, Item
+from tract.importers.reading import tried
+from tract.importers.source import Source
+from tract.importers.values import as_dict, as_list, as_name, extra, load, text_of
+from tract.model import Json
+
+NAME = "swe-agent"
+
+SENT = ("role", "content", "tool_calls", "thinking_blocks", "reasoning_content", "name")
+"""What goes to the provider; the rest is the agent's own bookkeeping."""
+DERIVED = ("thought", "action", "tool_call_ids", "tool_call_id")
+"""Parts of the content, or what was made of the call: no words of their own."""
+
+
+def detect(source: Source) -> bool:
+    run = as_dict(source.peek)
+    steps = run.get("trajectory")
+    if isinstance(steps, list):
+        first = as_dict(steps[0]) if steps else {}
+        return "action" in first or (not steps and "history" in run and "info" in run)
+    return _is_mini(run)
+
+
+def _is_mini(run: dict[str, Json]) -> bool:
+    told = text_of(run.get("trajectory_format")).startswith("mini-swe-agent")
+    return told or "mini_version" in as_dict(run.get("info"))
+
+
+def read(source: Source) -> Iterator[Item]:
+    document, problems = source.document(2)
+    run = as_dict(document)
+    history = run.get("history") or run.get("messages")
+    if not isinstance(history, list):
+        history = list(_from_steps(as_list(run.get("trajectory"))))
+    if not history:
+        raise InputError(f"{source.path.name}: a trajectory without messages")
+    yield from _Run(run, history).items()
+    yield from problems
+
+
+def _from_steps(steps: list[Json]) -> Iterator[dict[str, Json]]:
+    """The messages of a run that wrote down only its steps."""
+    for step in map(as_dict, steps):
+        if said := text_of(step.get("response")) or text_of(step.get("thought")):
+            yield {"role": "assistant", "content": said}
+        if seen := text_of(step.get("observation")):
+            yield {"role": "user", "content": seen}
+
+
+class _Run:
+    def __init__(self, run: dict[str, Json], history: list[Json]) -> None:
+        self._run, self._history = run, history
+        self._ids = CallIds()
+        self._main = as_dict(history[0]).get("agent")
+        self._model = _model(run)
+        self._full = _observations(run, history)
+
+    def items(self) -> Iterator[Item]:
+        for number, message in enumerate(self._history):
+            yield from tried(f"history {number}", self._entry, number, message)
+        yield from tried("trajectory", self._last)
+
+    def _entry(self, number: int, given: Json) -> Iterator[Item]:
+        if not isinstance(given, dict):
+            raise InputError(f"a message is a dict, not {type(given).__name__}")
+        message = self._sent(given)
+        notes = {key: value for key, value in given.items() if key not in (*SENT, *DERIVED)}
+        full = self._full.get(number, "")
+        if full and full not in text_of(message.get("content")):
+            notes["observation"] = full  # the model was shown a part of what the tool returned
+        agent = given.get("agent")
+        yield Entry(
+            messages=tuple(load(load_message, message)),
+            dialog=None if agent == self._main else as_name(agent),
+            model=self._model if given.get("role") == "assistant" else None,
+            metadata=extra(notes),
+        )
+
+    def _sent(self, given: dict[str, Json]) -> dict[str, Json]:
+        """The message as the agent sends it to its provider."""
+        message = {key: given[key] for key in SENT if given.get(key) is not None}
+        message.setdefault("content", given.get("thought") or "")
+        if "tool_calls" in message:
+            message["tool_calls"] = [self._call(call) for call in as_list(message["tool_calls"])]
+        if given.get("role") == "tool":
+            asked = as_list(given.get("tool_call_ids")) or [given.get("tool_call_id")]
+            message["tool_call_id"] = self._ids.result(asked[0])
+        return message
+
+    def _call(self, call: Json) -> Json:
+        if not isinstance(call, dict) or text_of(call.get("id")):
+            return call
+        name = text_of(as_dict(call.get("function")).get("name"))
+        return {**call, "id": self._ids.call(call.get("id"), name)}
+
+    def _last(self) -> Iterator[Item]:
+        """What the last action returned, where the run ended before it was told to the model.
+        The rest of the run's `info` are sums, and views of files that the calls changed."""
+        last = as_dict(self._history[-1])
+        steps = as_list(self._run.get("trajectory"))
+        seen = text_of(as_dict(steps[-1]).get("observation")) if steps else ""
+        if last.get("role") != "assistant" or not seen or "history" not in self._run:
+            return
+        calls = as_list(last.get("tool_calls"))
+        message: dict[str, Json] = {"role": "user", "content": seen}
+        if calls:
+            asked = self._ids.result(as_dict(calls[0]).get("id"))
+            message = {"role": "tool", "tool_call_id": asked, "content": seen}
+        yield Entry(messages=tuple(load(load_message, message)))
+
+
+def _model(run: dict[str, Json]) -> str | None:
+    config = run.get("replay_config")
+    config = parsed(config) if isinstance(config, str) else config
+    agent = as_dict(as_dict(config).get("agent"))
+    mini = as_dict(as_dict(as_dict(run.get("info")).get("config")).get("model"))
+    return as_name(as_dict(agent.get("model")).get("name")) or as_name(mini.get("model_name"))
+
+
+def _observations(run: dict[str, Json], history: list[Json]) -> dict[int, str]:
+    """What each action returned, by the place of the message that tells it to the model."""
+    steps = as_list(run.get("trajectory"))
+    said = [
+        number
+        for number, message in enumerate(map(as_dict, history))
+        if message.get("role") == "assistant" and not message.get("is_demo")
+    ]
+    if len(said) != len(steps):
+        return {}
+    return {
+        number + 1: text_of(as_dict(step).get("observation"))
+        for number, step in zip(said, steps, strict=True)
+    }

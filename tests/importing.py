@@ -1,0 +1,274 @@
+"""What the tests of importers share: files to read, made here or real ones where there are any,
+records that went wrong, and what is held by what was read."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tract.errors import InputError
+from tract.hashing import to_json
+from tract.importers.items import Entry, Exchange, Item, Problem
+from tract.importers.source import Source
+from tract.model import ROLES, Message, ToolCall, pack_content
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+BY_FOLDER = {
+    "atif-trajectory": "atif",
+    "claude-code-jsonl": "claude_code",
+    "codex-rollout-jsonl": "codex",
+    "copilot-chatreplay": "copilot_chat",
+    "copilot-cli-jsonl": "copilot_cli",
+    "gemini-cli-session": "gemini_cli",
+    "goose-recording": "goose",
+    "http-cassette-json": "exchanges",
+    "inspect-eval": "inspect_log",
+    "inspect-json": "inspect_log",
+    "langchain-dumpd": "langchain",
+    "langgraph-thread": "langgraph",
+    "mastra-recording": "mastra",
+    "openai-chat-tau": "openai_chat",
+    "openhands-events": "openhands_events",
+    "openhands-llm-log": "openhands_log",
+    "pi-session-jsonl": "pi",
+    "swe-agent-traj": "swe_agent",
+    "tau2-simulation": "tau2",
+    "vcr-pairs-jsonl": "exchanges",
+    "vercel-anthropic-response": "requests",
+    "vercel-openai-response": "requests",
+}
+"""Which importer takes the files of each folder."""
+
+
+def real_files(folder: str) -> list[Path]:
+    """The files of one kind; none where the data is not here."""
+    found = DATA / folder
+    return sorted(found.iterdir()) if found.exists() else []
+
+
+def in_manifest(path: Path) -> dict[str, Any]:
+    rows = json.loads((DATA / "manifest.json").read_bytes())
+    (row,) = (row for row in rows if row["file"] == f"{path.parent.name}/{path.name}")
+    return dict(row)
+
+
+def file_of(folder: Path, content: Any, name: str = "given") -> Source:
+    """A file with these bytes, this text, or this JSON."""
+    path = folder / name
+    content = content.encode() if isinstance(content, str) else content
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return Source(path)
+
+
+def of_lines(folder: Path, *records: Any, name: str = "session.jsonl") -> Source:
+    """A file of JSON lines; bytes stand for a line as they are."""
+    lines = [r if isinstance(r, bytes) else json.dumps(r).encode() for r in records]
+    return file_of(folder, b"".join(line + b"\n" for line in lines), name)
+
+
+def items_of(importer: ModuleType, source: Source) -> list[Any]:
+    return list(importer.read(source))
+
+
+def entries(items: Iterable[Item]) -> list[Entry]:
+    return [item for item in items if isinstance(item, Entry)]
+
+
+def only_entries(items: Iterable[Item]) -> list[Entry]:
+    """The items, all of which must be entries."""
+    found = list(items)
+    assert entries(found) == found
+    return entries(found)
+
+
+def problems(items: Iterable[Item]) -> list[Problem]:
+    return [item for item in items if isinstance(item, Problem)]
+
+
+def messages(items: Iterable[Item]) -> list[Message]:
+    return [message for entry in entries(items) for message in entry.messages]
+
+
+def calls(items: Iterable[Item]) -> list[ToolCall]:
+    return [call for message in messages(items) for call in message.tool_calls]
+
+
+def counts(items: Iterable[Item]) -> tuple[int, int, int]:
+    """Messages, calls and results."""
+    found = messages(items)
+    results = sum(message.role == "tool" for message in found)
+    return len(found), sum(len(message.tool_calls) for message in found), results
+
+
+def counts_in_manifest(path: Path) -> tuple[int, int, int]:
+    row = in_manifest(path)
+    return row["messages"], row["tool_calls"], row["tool_results"]
+
+
+def strings(value: Any) -> Iterator[str]:
+    """All texts in a JSON value but its keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from strings(inner)
+
+
+def held(items: Iterable[Item]) -> set[str]:
+    """All texts in messages, requests and responses."""
+    return {text for item in items for text in strings(_held(item))}
+
+
+def _held(item: Item) -> Any:
+    match item:
+        case Exchange():
+            return [item.request, item.response]
+        case Entry():
+            said = [pack_content(m.role, m.content) for m in item.messages]
+            return [said, [m.tool_call_id for m in item.messages], item.metadata]
+        case Problem():
+            return None
+
+
+def kept(items: Iterable[Item]) -> str:
+    """The same in one text, but for what stands beside the messages."""
+    said = [m.content for m in messages(items)] + [
+        pack_content(m.role, m.content) for m in messages(items)
+    ]
+    return "\0".join(strings(said))
+
+
+def paths(items: list[Entry]) -> dict[str | None, list[str | None]]:
+    """The keys of the entries on the way to each last one, as somebody who writes them sees it."""
+    before: dict[str | None, str | None] = {}
+    last: dict[str | None, str | None] = {}
+    for entry in items:
+        parent = entry.parent if entry.parent is not None else last.get(entry.dialog)
+        before[entry.key], last[entry.dialog] = parent, entry.key
+    found: dict[str | None, list[str | None]] = {}
+    for dialog, key in last.items():
+        way: list[str | None] = []
+        while key:
+            way.insert(0, key)
+            key = before[key]
+        found[dialog] = way
+    return found
+
+
+def check(item: Item) -> None:
+    """Whatever the input, what comes out of it can be written down."""
+    match item:
+        case Exchange():
+            assert item.provider in ("anthropic", "openai", "responses", "gemini")
+            to_json([item.request, item.response])
+        case Problem():
+            assert item.place
+            assert item.what
+        case Entry():
+            assert item.messages
+            to_json([item.tools, item.usage, item.metadata, item.generation_config])
+            for message in item.messages:
+                assert message.role in ROLES
+                assert (message.role == "tool") == (message.tool_call_id is not None)
+                assert message.role != "tool" or message.tool_call_id
+                assert all(call.id for call in message.tool_calls)
+                to_json([pack_content(message.role, message.content), message.name])
+
+
+def read_source(importer: ModuleType, source: Source) -> Counter[str]:
+    """Read any file. Only typed errors may come, and only what can be stored."""
+    assert importer.detect(source) in (True, False)
+    found: Counter[str] = Counter()
+    try:
+        for item in importer.read(source):
+            found[type(item).__name__] += 1
+            check(item)
+    except InputError:
+        found["refused"] += 1
+    return found
+
+
+def read_odd(importer: ModuleType, data: Any) -> Counter[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        return read_source(importer, file_of(Path(folder), data))
+
+
+def nested(depth: int) -> Any:
+    value: Any = "deep"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+ODD: list[Any] = [None, True, 0, -1, 7.5, float("nan"), "", "7", [], {}, [None], {"type": None}]
+ODD += [["x", 1], {"id": 3}, 10**30, "\ud800", nested(300), {"role": "user"}, [[{}]], 1e300]
+ODD += [{"": None}, {"type": "text"}, {"type": 5}, "x" * 70]
+
+
+@st.composite
+def mutated(draw: st.DrawFn, document: Any) -> Any:
+    """The document with some of its values exchanged, left out or doubled."""
+    document = deepcopy(document)
+    for _ in range(draw(st.integers(1, 4))):
+        places = list(_places(document))
+        if not places:
+            break
+        inner, key = draw(st.sampled_from(places))
+        match draw(st.sampled_from(["odd", "odd", "gone", "double"])):
+            case "gone":
+                del inner[key]
+            case "double" if isinstance(inner, list):
+                inner.insert(key, deepcopy(inner[key]))
+            case _:
+                inner[key] = deepcopy(draw(st.sampled_from(ODD)))
+    return document
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield value, key
+        if isinstance(inner, dict | list):
+            yield from _places(inner)
+
+
+@st.composite
+def mutated_files(draw: st.DrawFn, document: Any) -> bytes:
+    """The same as a document or as lines, and perhaps cut."""
+    changed = draw(mutated(document))
+    is_lines = isinstance(changed, list) and draw(st.booleans())
+    data = b"\n".join(json.dumps(one).encode() for one in (changed if is_lines else [changed]))
+    return data[: draw(st.integers(0, len(data)))] if draw(st.booleans()) else data
+
+
+GARBAGE = [
+    b"",
+    b"\0" * 100,
+    b"{",
+    b"[",
+    b"null",
+    b"[]\n{}\n",
+    b'"text"',
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+    b"\xff\xfe{}",
+    b"# A title\n\nand a text\n",
+    b'{"name": "x", "version": 1}',
+    b'[{"name": "x", "inputSchema": {}}]',
+    b"SQLite format 3\0" + b"\0" * 200,
+    b"data: \n\n",
+]
+
+
+def takes_no_garbage(importer: ModuleType) -> None:
+    for data in GARBAGE:
+        with tempfile.TemporaryDirectory() as folder:
+            assert not importer.detect(file_of(Path(folder), data)), data[:40]
+        read_odd(importer, data)

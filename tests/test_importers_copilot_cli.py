@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.importing import (
+    DATA,
+    calls,
+    held,
+    messages,
+    mutated,
+    nested,
+    of_lines,
+    only_entries,
+    strings,
+)
+from tract.importers import copilot_cli
+from tract.importers.items import Problem
+from tract.importers.source import Source
+from tract.model import Json, Raw, Text, ToolCall
+
+FILES = sorted((DATA / "copilot-cli-jsonl").glob("*.jsonl"))
+
+
+def event(kind: str, **data: Json) -> Json:
+    time = "2026-06-25T01:50:34.403Z"
+    return {"type": kind, "data": data, "id": kind, "timestamp": time, "parentId": None}
+
+
+def done(call_id: str, **data: Json) -> Json:
+    return event("tool.execution_complete", toolCallId=call_id, **data)
+
+
+REQUEST = {"toolCallId": "t1", "name": "bash", "arguments": {"command": "ls"}, "type": "function"}
+ANSWER = event(
+    "assistant.message",
+    model="claude-9",
+    content="I look",
+    toolRequests=[REQUEST],
+    reasoningText="hm",
+    reasoningOpaque="sealed",
+    outputTokens=17,
+    apiCallId="msg_1",
+)
+SESSION = [
+    event("session.start", sessionId="s", copilotVersion="1"),
+    event("session.model_change", newModel="claude-8", reasoningEffort="medium"),
+    event("system.message", role="system", content="You are Copilot"),
+    event("hook.start", input={"prompt": "hello"}),
+    event("user.message", content="hello", transformedContent="<now>1</now>hello", attachments=[]),
+    event("assistant.turn_start", turnId="0"),
+    ANSWER,
+    event("tool.execution_start", toolCallId="t1", toolName="bash", arguments={}),
+    done("t1", success=True, result={"content": "a.py", "detailedContent": "a.py"}),
+    event("system.notification", content="shell done"),
+    event("assistant.message", content="bye", toolRequests=[]),
+]
+
+
+def test_detects_its_own_lines_and_no_others(tmp_path: Path) -> None:
+    assert copilot_cli.detect(of_lines(tmp_path, *SESSION))
+    assert copilot_cli.detect(of_lines(tmp_path, *SESSION[3:]))
+    assert not copilot_cli.detect(of_lines(tmp_path, {"type": "session", "id": "s", "data": {}}))
+    assert not copilot_cli.detect(of_lines(tmp_path, {"type": "session.start", "payload": {}}))
+    other = {**SESSION[0], "type": "response.created"}
+    assert not copilot_cli.detect(of_lines(tmp_path, other))
+
+
+def test_events_become_messages(tmp_path: Path) -> None:
+    found = only_entries(copilot_cli.read(of_lines(tmp_path, *SESSION)))
+    assert [e.messages[0].role for e in found] == [
+        *("system", "user", "assistant", "tool", "user", "assistant")
+    ]
+    assert found[1].messages[0].content == "<now>1</now>hello"
+    assert found[1].metadata == {"prompt": "hello"}
+    answer = found[2]
+    assert answer.messages[0].content == (
+        Raw("copilot-cli", {"type": "thinking", "text": "hm", "opaque": "sealed"}),
+        Text("I look"),
+        ToolCall("t1", "bash", {"command": "ls"}),
+    )
+    assert (answer.model, answer.usage) == ("claude-9", {"outputTokens": 17})
+    assert answer.generation_config == {"reasoningEffort": "medium"}
+    result = found[3].messages[0]
+    assert (result.tool_call_id, result.name, result.content) == ("t1", "bash", "a.py")
+    assert not result.is_error
+    assert found[3].metadata is None
+    assert found[5].model == "claude-8"
+    assert found[0].time
+    assert found[0].time.year == 2026
+
+
+def test_failures_and_what_is_only_displayed(tmp_path: Path) -> None:
+    image = {"type": "image", "data": "aGk="}
+    shown = {"content": "x", "detailedContent": "x\n+ more", "contents": [image, {"text": "x"}]}
+    failed = done("t1", success=False, error={"message": "denied", "code": "no"})
+    found = only_entries(copilot_cli.read(of_lines(tmp_path, failed, done("t2", result=shown))))
+    assert (found[0].messages[0].content, found[0].messages[0].is_error) == ("denied", True)
+    assert found[1].metadata == {"detailedContent": "x\n+ more", "contents": [image]}
+
+
+def test_what_a_person_said_is_kept_beside_what_was_made_of_it(tmp_path: Path) -> None:
+    file = {"type": "file", "path": "a.py"}
+    said = event("user.message", content="hello", transformedContent="other", attachments=[file])
+    (message,) = messages(copilot_cli.read(of_lines(tmp_path, said)))
+    assert message.content == (Text("other"), Text("hello"), Raw("copilot-cli", file))
+
+
+def test_a_person_may_call_a_tool(tmp_path: Path) -> None:
+    asked = event("tool.user_requested", toolCallId="u1", toolName="bash", arguments={"a": 1})
+    found = messages(
+        copilot_cli.read(of_lines(tmp_path, asked, done("u1", result={"content": "x"})))
+    )
+    assert [(m.role, m.name) for m in found] == [("user", None), ("tool", "bash")]
+    assert found[0].tool_calls == (ToolCall("u1", "bash", {"a": 1}),)
+
+
+def test_who_was_called_works_in_a_dialog_of_its_own(tmp_path: Path) -> None:
+    aside = event("assistant.message", content="sub", parentToolCallId="t1")
+    found = only_entries(copilot_cli.read(of_lines(tmp_path, *SESSION[:7], aside, *SESSION[7:])))
+    assert [e.messages[0].text for e in found if e.dialog == "t1"] == ["sub"]
+    assert sum(e.dialog is None for e in found) == 6
+
+
+def test_a_summary_compacts_what_came_before(tmp_path: Path) -> None:
+    short = event("session.compaction_complete", success=True, summaryContent="in short")
+    empty = event("session.compaction_complete", success=False)
+    found = only_entries(copilot_cli.read(of_lines(tmp_path, *SESSION, short, empty)))
+    assert found[-1].messages[0].text == "in short"
+    assert found[-1].compacts
+    assert len(found) == 7
+
+
+def test_calls_without_ids_find_their_results(tmp_path: Path) -> None:
+    asked = event("assistant.message", toolRequests=[{"name": "f", "arguments": {}}])
+    found = messages(copilot_cli.read(of_lines(tmp_path, asked, done("", result={"content": "x"}))))
+    assert [c.id for c in found[0].tool_calls] == ["call_1"] == [found[1].tool_call_id]
+
+
+def test_bad_lines_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
+    bad = [b"{not json", [1], {**ANSWER, "data": 5}, done("t", result=nested(300))]
+    bad += [event("assistant.message", toolRequests=[{"toolCallId": "x"}])]
+    cut = json.dumps(ANSWER)[:80].encode()
+    found = list(copilot_cli.read(of_lines(tmp_path, *SESSION, *bad, cut)))
+    assert [i.place for i in found if isinstance(i, Problem)] == [
+        f"line {n}" for n in range(12, 18)
+    ]
+    assert len(messages(found)) == 6
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(changed=mutated(SESSION), cut=st.integers(0, 40))
+def test_whatever_is_in_a_line_is_read_or_told(
+    tmp_path: Path, changed: list[Json], cut: int
+) -> None:
+    source = of_lines(tmp_path, *changed)
+    source.path.write_bytes(source.path.read_bytes()[: -cut or None])
+    source = Source(source.path)
+    copilot_cli.detect(source)
+    only_entries(item for item in copilot_cli.read(source) if not isinstance(item, Problem))
+
+
+@pytest.mark.skipif(not FILES, reason="the shared transcripts are not here")
+def test_nothing_of_a_real_session_is_lost() -> None:
+    """55 messages there are a prompt and 54 answers; here the instructions, a note of the program
+    and 68 results are messages, too."""
+    source = Source(FILES[0])
+    found = only_entries(copilot_cli.read(source))
+    kept = held(found)
+    for record in source.records():
+        assert not isinstance(record, Problem)
+        data = record[1]["data"]
+        match record[1]["type"]:
+            case "user.message":
+                told = [data["content"], data["transformedContent"]]
+            case "assistant.message":
+                requests = [[r["name"], r["arguments"]] for r in data["toolRequests"]]
+                told = [data["content"], data.get("reasoningText"), requests]
+            case "tool.execution_complete":
+                told = [
+                    data["toolCallId"],
+                    data.get("result", {}).get("content"),
+                    data.get("error"),
+                ]
+            case _:
+                continue
+        lost = {text for text in strings(told) if text} - kept
+        assert lost <= {"failure", "denied"}
+    assert (len(found), len(calls(found))) == (1 + 2 + 54 + 68, 68)
+    assert sum(m.is_error for m in messages(found)) == 1

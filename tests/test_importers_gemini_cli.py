@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.importing import (
+    DATA,
+    calls,
+    file_of,
+    held,
+    messages,
+    mutated,
+    nested,
+    of_lines,
+    only_entries,
+    strings,
+)
+from tract.errors import InputError
+from tract.importers import gemini_cli
+from tract.importers.items import Problem
+from tract.importers.source import Source
+from tract.model import ROOT, Json, Raw, Text, ToolCall
+
+FILES = sorted((DATA / "gemini-cli-session").glob("*.json"))
+TIME = "2026-01-15T20:51:48.582Z"
+HEAD = {"sessionId": "s", "projectHash": "h", "startTime": TIME, "lastUpdated": TIME}
+
+
+def returned(call_id: str, **response: Json) -> Json:
+    return [{"functionResponse": {"id": call_id, "name": "run", "response": response}}]
+
+
+def call(call_id: str, result: Json, status: str = "success", **more: Json) -> Json:
+    said = {"id": call_id, "name": "run", "args": {"command": call_id}, "result": result}
+    return {**said, "status": status, "timestamp": TIME, **more}
+
+
+def said(kind: str, content: Json, key: str = "", **more: Json) -> Json:
+    return {"id": key, "timestamp": TIME, "type": kind, "content": content, **more}
+
+
+MESSAGES = [
+    said("user", "hello", "1"),
+    said("info", "update available", "2"),
+    said(
+        "gemini",
+        "I look",
+        "3",
+        thoughts=[{"subject": "Looking", "description": "I must look", "timestamp": TIME}],
+        tokens={"input": 5, "total": 9},
+        model="gemini-9",
+        toolCalls=[
+            call("c1", returned("c1", output="found")),
+            call("c2", returned("c2", error="no such file"), "error"),
+            call("c3", None, "cancelled", resultDisplay="stopped"),
+            call("c4", None),
+        ],
+    ),
+]
+SESSION = {**HEAD, "messages": MESSAGES}
+
+
+def test_detects_its_own_and_no_others(tmp_path: Path) -> None:
+    assert gemini_cli.detect(file_of(tmp_path, SESSION))
+    assert gemini_cli.detect(file_of(tmp_path, json.dumps(SESSION, indent=2).encode()))
+    large = {**HEAD, "messages": [said("user", "x" * 100_000)]}
+    assert gemini_cli.detect(file_of(tmp_path, large))
+    assert gemini_cli.detect(of_lines(tmp_path, HEAD, *MESSAGES))
+    assert not gemini_cli.detect(file_of(tmp_path, {"sessionId": "s", "messages": []}))
+    assert not gemini_cli.detect(file_of(tmp_path, {"messages": [HEAD]}))
+
+
+def test_messages_and_results_in_their_order(tmp_path: Path) -> None:
+    found = only_entries(gemini_cli.read(file_of(tmp_path, SESSION)))
+    assert [e.messages[0].role for e in found] == ["user", "assistant", "tool", "tool", "tool"]
+    assert [e.key for e in found] == ["1", None, None, None, "3"]
+    answer = found[1]
+    blocks = answer.messages[0].blocks
+    assert isinstance(blocks[0], Raw)
+    assert blocks[0].data["description"] == "I must look"
+    assert blocks[1:3] == (Text("I look"), ToolCall("c1", "run", {"command": "c1"}))
+    assert (answer.model, answer.usage) == ("gemini-9", {"input": 5, "total": 9})
+    results = [e.messages[0] for e in found[2:]]
+    assert [(m.tool_call_id, m.content, m.is_error) for m in results] == [
+        ("c1", "found", False),
+        ("c2", "no such file", True),
+        ("c3", "stopped", True),
+    ]
+    assert "update available" not in held(found)
+
+
+def test_results_of_several_parts_are_kept_whole(tmp_path: Path) -> None:
+    parts = [
+        *returned("c1", output="see"),
+        {"inlineData": {"mimeType": "image/png", "data": "aGk="}},
+    ]
+    rich = returned("c1", output="see", exit=0)
+    two = [call("c1", parts), call("c2", rich)]
+    session = {**HEAD, "messages": [said("gemini", "", toolCalls=two)]}
+    (_, first, second) = messages(gemini_cli.read(file_of(tmp_path, session)))
+    assert first.content == parts
+    assert second.content == {"output": "see", "exit": 0}
+
+
+def test_a_response_may_tell_of_an_error_by_itself(tmp_path: Path) -> None:
+    failed = [call("c1", returned("c1", error="no", exit=1))]
+    session = {**HEAD, "messages": [said("gemini", "", toolCalls=failed)]}
+    (_, result) = messages(gemini_cli.read(file_of(tmp_path, session)))
+    assert (result.content, result.is_error) == ({"error": "no", "exit": 1}, True)
+
+
+def test_content_of_parts(tmp_path: Path) -> None:
+    image = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
+    session = {**HEAD, "messages": [said("user", [{"text": "look"}, image, "and"])]}
+    (message,) = messages(gemini_cli.read(file_of(tmp_path, session)))
+    assert message.content == (Text("look"), Raw("gemini", image), Text("and"))
+
+
+def test_lines_of_newer_versions(tmp_path: Path) -> None:
+    begun = {**MESSAGES[2], "toolCalls": []}
+    lines = [HEAD, MESSAGES[0], begun, {"$set": {"lastUpdated": TIME}}, MESSAGES[2]]
+    whole = list(gemini_cli.read(file_of(tmp_path, SESSION)))
+    assert list(gemini_cli.read(of_lines(tmp_path, *lines))) == whole
+    found = list(gemini_cli.read(of_lines(tmp_path, *lines, b"{cut")))
+    assert [item for item in found if not isinstance(item, Problem)] == whole
+    assert [item.place for item in found if isinstance(item, Problem)] == ["line 6"]
+
+
+def test_messages_that_were_taken_back_are_branches(tmp_path: Path) -> None:
+    lines = [HEAD, *MESSAGES, said("user", "no", "4"), {"$rewindTo": "4"}, said("user", "yes", "5")]
+    lines += [{"$rewindTo": "1"}, said("user", "all anew", "6"), said("gemini", "ok", "7")]
+    found = only_entries(gemini_cli.read(of_lines(tmp_path, *lines)))
+    told = [(e.key, e.parent) for e in found if e.key]
+    assert told == [("1", None), ("3", None), ("4", None), ("5", "3"), ("6", ROOT), ("7", None)]
+
+
+def test_messages_that_are_set_anew_are_told_once(tmp_path: Path) -> None:
+    anew = {"$set": {"messages": [MESSAGES[0], said("user", "summary", "9")]}}
+    found = only_entries(gemini_cli.read(of_lines(tmp_path, HEAD, *MESSAGES, anew)))
+    assert [e.key for e in found if e.key] == ["1", "3", "9"]
+
+
+def test_calls_without_ids_find_their_results(tmp_path: Path) -> None:
+    nameless = [{**call("", returned("", output="x")), "id": None} for _ in range(2)]
+    session = {**HEAD, "messages": [said("gemini", "", toolCalls=nameless)]}
+    found = messages(gemini_cli.read(file_of(tmp_path, session)))
+    assert [c.id for c in found[0].tool_calls] == ["call_1", "call_2"]
+    assert [m.tool_call_id for m in found[1:]] == ["call_1", "call_2"]
+
+
+def test_a_cut_document_loses_the_cut_message(tmp_path: Path) -> None:
+    data = json.dumps(SESSION).encode()
+    source = file_of(tmp_path, data[: data.index(b"no such file")])
+    found = list(gemini_cli.read(source))
+    assert [m.text for m in messages(found)] == ["hello"]
+    assert sum(isinstance(item, Problem) for item in found) == 1
+
+
+def test_bad_messages_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
+    bad = [5, said("user", 5), said("gemini", "", toolCalls=[{"id": "x"}])]
+    bad += [said("user", [{"text": nested(300)}])]
+    found = list(gemini_cli.read(file_of(tmp_path, {**HEAD, "messages": [*bad, *MESSAGES]})))
+    places = [item.place for item in found if isinstance(item, Problem)]
+    assert places == ["message 1", "message 2", "message 3", "message 4"]
+    assert len(messages(found)) == 5
+
+
+@pytest.mark.parametrize("document", [[], {**HEAD, "messages": 5}, b"nothing", b""])
+def test_what_is_no_session_is_refused(tmp_path: Path, document: Json) -> None:
+    with pytest.raises(InputError):
+        list(gemini_cli.read(file_of(tmp_path, document)))
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(changed=mutated([SESSION]), lines=mutated([HEAD, *MESSAGES]), cut=st.integers(0, 40))
+def test_whatever_is_in_a_message_is_read_or_told(
+    tmp_path: Path, changed: list[Json], lines: list[Json], cut: int
+) -> None:
+    data = json.dumps(changed[0] if changed else None).encode()[: -cut or None]
+    for source in (file_of(tmp_path, data), of_lines(tmp_path, *lines)):
+        gemini_cli.detect(source)
+        try:
+            items = list(gemini_cli.read(source))
+        except InputError:
+            continue
+        only_entries(item for item in items if not isinstance(item, Problem))
+
+
+@pytest.mark.skipif(not FILES, reason="the shared transcripts are not here")
+def test_nothing_of_a_real_session_is_lost() -> None:
+    """13 messages there are 12 here, without the note of the program, and 9 results."""
+    source = Source(FILES[0])
+    found = only_entries(gemini_cli.read(source))
+    kept = held(found)
+    for message in json.loads(FILES[0].read_bytes())["messages"]:
+        if message["type"] == "info":
+            continue
+        told = [message["content"], message.get("thoughts")]
+        told += [[c["args"], c["result"]] for c in message.get("toolCalls", [])]
+        assert set(strings(told)) - {""} <= kept | {c.name for c in calls(found)}
+    assert (len(found), len(calls(found))) == (12 + 9, 9)

@@ -1,0 +1,161 @@
+"""Chats in OpenAI's words, as messages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from tests.importing import (
+    counts,
+    counts_in_manifest,
+    file_of,
+    held,
+    items_of,
+    messages,
+    mutated_files,
+    of_lines,
+    read_odd,
+    real_files,
+    takes_no_garbage,
+)
+from tract.formats.openai_chat import Dump
+from tract.importers import openai_chat
+from tract.importers.items import Problem
+from tract.importers.source import Source
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+CHAT: list[Any] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "text", "text": "add"}]},
+    {"content": None, "role": "assistant", "tool_calls": [CALL], "own": 1},
+    {"role": "tool", "tool_call_id": "c1", "name": "add", "content": "1"},
+    {"role": "assistant", "content": "One."},
+]
+TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {}}}]
+OLD: list[Any] = [
+    {"role": "user", "content": "twice"},
+    {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+    {"role": "function", "name": "f", "content": "first"},
+    {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+    {"role": "function", "name": "f", "content": "second"},
+]
+
+
+def test_a_list_of_messages_comes_back_as_it_was(tmp_path: Path) -> None:
+    source = file_of(tmp_path, CHAT)
+    assert openai_chat.detect(source)
+    dump = Dump()
+    for message in messages(items_of(openai_chat, source)):
+        dump.feed(message)
+    assert json.dumps(dump.finish()) == json.dumps(CHAT)
+
+
+@pytest.mark.parametrize("key", ["messages", "traj", "conversation"])
+def test_a_conversation_has_its_messages_under_a_name(tmp_path: Path, key: str) -> None:
+    source = file_of(tmp_path, {"task_id": 1, "reward": 0.0, key: CHAT, "tools": TOOLS})
+    assert openai_chat.detect(source)
+    first, *rest = items_of(openai_chat, source)
+    assert first.tools == TOOLS
+    assert all(entry.tools is None for entry in rest)
+    assert counts([first, *rest]) == (5, 1, 1)
+
+
+def test_old_definitions_are_definitions(tmp_path: Path) -> None:
+    (first, *_) = items_of(
+        openai_chat, file_of(tmp_path, {"messages": CHAT, "functions": [{"name": "f"}]})
+    )
+    assert first.tools == [{"type": "function", "function": {"name": "f"}}]
+
+
+def test_several_conversations_are_dialogs(tmp_path: Path) -> None:
+    bodies = [{"messages": CHAT}, {"messages": CHAT}, {"id": "third", "messages": CHAT}]
+    for source in (file_of(tmp_path, bodies), of_lines(tmp_path, *bodies)):
+        assert openai_chat.detect(source)
+        dialogs = [entry.dialog for entry in items_of(openai_chat, source)]
+        assert dialogs == [None] * 5 + ["2"] * 5 + ["third"] * 5
+
+
+def test_messages_may_stand_one_per_line(tmp_path: Path) -> None:
+    source = of_lines(tmp_path, *CHAT)
+    assert openai_chat.detect(source)
+    assert counts(items_of(openai_chat, source))[0] == 5
+
+
+def test_old_calls_get_ids_of_their_own(tmp_path: Path) -> None:
+    _, call, result, call2, result2 = messages(items_of(openai_chat, file_of(tmp_path, OLD)))
+    assert [call.tool_calls[0].id, result.tool_call_id] == ["call_1", "call_1"]
+    assert [call2.tool_calls[0].id, result2.tool_call_id] == ["call_2", "call_2"]
+
+
+def test_calls_without_ids_are_answered_in_order(tmp_path: Path) -> None:
+    calls = [{**CALL, "id": ""}, {"type": "function", "function": {"name": "sub"}}]
+    chat = [
+        {"role": "assistant", "content": "", "tool_calls": calls},
+        {"role": "tool", "name": "sub", "content": "b"},
+        {"role": "tool", "content": "a"},
+    ]
+    asked, sub, add = messages(items_of(openai_chat, file_of(tmp_path, chat)))
+    assert [call.id for call in asked.tool_calls] == ["call_1", "call_2"]
+    assert (sub.tool_call_id, add.tool_call_id) == ("call_2", "call_1")
+
+
+def test_a_bad_message_is_told_and_the_rest_is_kept(tmp_path: Path) -> None:
+    source = file_of(tmp_path, [CHAT[0], 7, {"role": "robot", "content": "x"}, *CHAT[1:]])
+    items = items_of(openai_chat, source)
+    assert [item.place for item in items if isinstance(item, Problem)] == [
+        "line 1, message 2",
+        "line 1, message 3",
+    ]
+    assert counts(items)[0] == 5
+
+
+def test_a_cut_file_loses_what_was_cut(tmp_path: Path) -> None:
+    data = json.dumps(CHAT, indent=1).encode()
+    source = file_of(tmp_path, data[: data.index(b"One.")])
+    assert openai_chat.detect(source)
+    problem, *entries = items_of(openai_chat, source)
+    assert isinstance(problem, Problem)
+    assert [m.text for m in messages(entries)][:2] == ["Be brief.", "add"]
+    assert counts(entries)[2] == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"model": "m", "messages": CHAT},
+        {"messages": CHAT, "response": {}},
+        [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}],
+        [{"role": "user", "content": "x", "type": "message"}],
+        {"id": "1", "role": "user", "content": []},
+    ],
+)
+def test_other_formats_are_left_alone(tmp_path: Path, other: Any) -> None:
+    assert not openai_chat.detect(file_of(tmp_path, other))
+
+
+def test_garbage() -> None:
+    takes_no_garbage(openai_chat)
+
+
+@given(mutated_files([*CHAT, *OLD]))
+@settings(max_examples=150, deadline=None)
+def test_anything_gives_only_typed_errors(data: bytes) -> None:
+    read_odd(openai_chat, data)
+
+
+@pytest.mark.parametrize("path", real_files("openai-chat-tau"), ids=lambda path: path.name)
+def test_real_trajectories_are_whole(path: Path) -> None:
+    source = Source(path)
+    assert openai_chat.detect(source)
+    items = items_of(openai_chat, source)
+    assert counts(items) == counts_in_manifest(path)
+    given = json.loads(path.read_bytes())["traj"]
+    assert {message["content"] for message in given if message["content"]} <= held(items)
+    dump = Dump()
+    for message in messages(items):
+        dump.feed(message)
+    assert dump.finish() == given
