@@ -548,3 +548,10 @@ def test_the_page_names_every_rule(title: str, validator: Any, made_up: set[str]
     assert len(told) == len(set(told))
     written = re.findall(r'"([a-z]+(?:-[a-z]+)+)"', inspect.getsource(validator))
     assert set(told) == {*written, *made_up}
+
+
+def test_a_database_that_is_named_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = json.loads(invoke("--db", "new.db", "import", str(chat("a.json")), "--json").stdout)
+    assert Path("new.db").exists()
+    assert [file["messages"] for file in report["files"]] == [5]

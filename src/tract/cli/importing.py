@@ -64,7 +64,7 @@ def import_command(
     place: Place = ctx.obj
     if dialog is not None:
         check_name("dialog", dialog)
-    with place.open_any() as tract:
+    with place.open_or_make() as tract:
         work = _Work(tract, dialog or _dialog_of(ctx))
         work.import_all(_Found(paths, place.found()))
     if as_json:

@@ -31,6 +31,10 @@ class Place(NamedTuple):
         except DialogNotFoundError:
             return Tract.open(self.found(), dialog=self.dialog)
 
+    def open_or_make(self) -> Tract:
+        """A database, which is made where one was named that is not there."""
+        return Tract.open(self.found(), dialog=self.dialog)
+
     def found(self) -> str:
         """The database that was given, else the one of the nearest folder that has one."""
         if self.db is not None:
