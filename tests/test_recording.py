@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.strategies import anthropic_messages, histories, openai_messages, tidy_histories
-from tract import Message, Priority, Text, ToolCall, Tract
+from tract import InputError, Message, Priority, Text, ToolCall, Tract
 from tract.llm import ScriptedLLM
 from tract.recording import atoms
 from tract.shape import NO_RESULT, SKIPPED
@@ -579,3 +579,29 @@ def test_a_summary_behind_an_open_call_is_known(provider: str) -> None:
         t.compress([t.user("never mind")], content="in short")
         t.assistant("ok")
         goes_on(t, getattr(t.compile(), provider)())
+
+
+def response(number: int, **call: str) -> dict[str, Any]:
+    return {"id": f"resp_{number}", "object": "response", "output": [call]}
+
+
+def test_a_request_that_has_only_what_is_new_goes_on_where_it_belongs() -> None:
+    with Tract.open() as t:
+        goes_on_behind_a_response(t)
+
+
+def goes_on_behind_a_response(t: Tract) -> None:
+    asked = {"type": "function_call", "call_id": "c1", "name": "ls", "arguments": "{}"}
+    told = {"type": "function_call_output", "call_id": "c1", "output": "src"}
+    t.record({"model": "m", "input": "list"}, response(1, **asked))
+    second = {"model": "m", "previous_response_id": "resp_1", "input": [told]}
+    t.record(second, response(2, type="function_call", call_id="c2", name="ls", arguments="{}"))
+    assert [m.role for m in t.compile().messages] == ["user", "assistant", "tool", "assistant"]
+    assert t.current_branch == "main"
+    other = {"model": "m", "previous_response_id": "resp_1", "input": [{**told, "output": "lib"}]}
+    t.record(other)
+    assert [m.text for m in t.compile().messages][2:] == ["lib"]
+    assert t.current_branch == "main-2"
+    with pytest.raises(InputError, match="resp_9"):
+        t.record({"model": "m", "previous_response_id": "resp_9", "input": [told]})
+    assert t.fsck().ok

@@ -341,11 +341,7 @@ class Dialog:
         answer = None if response is None else load_answer(response)
         given = [*history.messages, *([answer.message] if answer else [])]
         with self.batch():
-            _, head = self._lock_branch()
-            chain = self._history.chain(head)
-            found = align(given, chain, self._history.message)
-            if found.differs_at is not None:
-                found = self._go_where_it_goes_on(given, found, chain)
+            found = self._aligned(given, history.config.get("previous_response_id"))
             before = given[: len(given) - len(found.new)]
             new = with_known_ids(found.new, before, self._history.chain(self._head()).places)
             if answer is None or not new:
@@ -359,6 +355,33 @@ class Dialog:
                 metadata={**about, **(metadata or {})} or None,
             )
             return [*commits, commit]
+
+    def _aligned(self, given: list[Message], previous: Json) -> Alignment:
+        """What is new, on the branch that it belongs to. With the id of the response before it,
+        all of it is: the provider keeps the rest."""
+        _, head = self._lock_branch()
+        if previous is not None:
+            self._go_behind(previous)
+            return Alignment(given, None)
+        chain = self._history.chain(head)
+        found = align(given, chain, self._history.message)
+        if found.differs_at is None:
+            return found
+        return self._go_where_it_goes_on(given, found, chain)
+
+    def _go_behind(self, response_id: Json) -> None:
+        """To the branch that ends with this answer, else to a new one that begins behind it."""
+        for name, head in self._store.branches(self.dialog).items():
+            is_last = True
+            for commit in self._store.log(head.id):
+                response = commit.metadata.get("response")
+                if isinstance(response, dict) and response.get("id") == response_id:
+                    self._go_to(name, None)
+                    if not is_last:
+                        self._branch_off(self._resolve(commit))
+                    return
+                is_last = is_last and commit.operation != CommitOperation.APPEND
+        raise InputError(f"no response {response_id!r:.80} is recorded in this dialog")
 
     def _append_with_tools(self, new: Sequence[Message], tools: Any) -> list[CommitInfo]:
         """The tools of a request are for the answer to come: answers that are new in it were given

@@ -141,14 +141,16 @@ class _Writing:
     # Exchanges
 
     def _record(self, item: Exchange) -> None:
-        messages = requests.load(item.request, item.provider).messages
+        # What came before it, the importer has put in its place, as far as the file has it.
+        request = {k: v for k, v in item.request.items() if k != "previous_response_id"}
+        messages = requests.load(request, item.provider).messages
         if item.response is not None:
             messages = [*messages, load_answer(item.response).message]
         recorder = self._recorders.get(item.dialog)
         if recorder is None:
             recorder = self._recorders[item.dialog] = self._recorder(item.dialog, messages)
         metadata = {"time": item.time.isoformat()} if item.time else None
-        new = recorder.record(item.request, item.response, metadata=metadata)
+        new = recorder.record(request, item.response, metadata=metadata)
         said = [commit for commit in new if commit.operation == CommitOperation.APPEND]
         for commit in said:
             self._count(recorder.get_message(commit), True)
