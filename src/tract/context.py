@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tract.formats import anthropic, gemini, openai_chat, openai_responses
 from tract.formats import tools as forms
+from tract.formats.names import LONGEST, legal_name, with_legal_name, with_legal_names
 from tract.model import Json, Message, Step, Toolset
 from tract.shape import Arrangement
 from tract.toolsets import Offered, changes_of
@@ -83,7 +84,7 @@ class Transcript:
             key = target, bool(changes)
             wire = self._wires.get(key)
             if wire is None or not wire.goes_on(size, changes or {}):
-                wire = _Wire(TARGETS[target])
+                wire = _Wire(target)
             if size == len(self.messages):
                 self._wires[key] = wire
             return wire.dump(self.messages, size, changes or {}, following)
@@ -92,9 +93,10 @@ class Transcript:
 class _Wire:
     """A dump that goes on where it stopped."""
 
-    def __init__(self, kind: type[Dump]) -> None:
+    def __init__(self, target: str) -> None:
         self._fed = 0
-        self._kind = kind
+        self._target = target
+        self._kind = kind = TARGETS[target]
         self._arrangement = Arrangement()
         self._dump = kind()
         self._dumped = 0
@@ -123,10 +125,10 @@ class _Wire:
         if isinstance(self._dump, anthropic.Dump | openai_responses.Dump):
             self._dump.tool_changes = changes
         for message in arrangement.messages[self._dumped :]:
-            self._dump.feed(message)
+            self._dump.feed(with_legal_names(message, self._target))
         self._dumped = len(arrangement.messages)
         tail, notes = arrangement.ending()
-        sent = self._dump.finish([*tail, *following])
+        sent = self._dump.finish(with_legal_names(m, self._target) for m in [*tail, *following])
         return sent, [*arrangement.notes, *notes, *self._dump.notes]
 
 
@@ -337,10 +339,10 @@ class CompiledContext:
             known = {forms.name_of(schema) for schema in self._extra}
             called = [name for name in self.called if name not in known]
             found = forms.minimal(called, target) + forms.offered(self._extra, target).tools
-            return forms.Offer(found, [note] if called else [])
+            return _with_legal_names(forms.Offer(found, [note] if called else []), target)
         in_list = offered.base if self._is_told(target) else offered.latest
         schemas = in_list.schemas if in_list else []
-        return forms.offered([*schemas, *self._beside(schemas)], target)
+        return _with_legal_names(forms.offered([*schemas, *self._beside(schemas)], target), target)
 
     def _is_told(self, target: str) -> bool:
         """Whether a provider can be told what became of its tools. Else it gets the latest set."""
@@ -369,6 +371,15 @@ def context_of(messages: Sequence[Message], token_count: int = 0) -> CompiledCon
     transcript.messages += messages
     transcript.token_count = token_count
     return CompiledContext(transcript)
+
+
+def _with_legal_names(offer: forms.Offer, target: str) -> forms.Offer:
+    """The tools as the provider takes their names, which is told."""
+    tools = [with_legal_name(tool, target) for tool in offer.tools]
+    names = [forms.name_of(tool) for tool in offer.tools if target in LONGEST]
+    told = [(name, legal_name(name, target)) for name in names]
+    notes = [f"{target} knows {name!r:.80} as {wire}" for name, wire in told if name != wire]
+    return forms.Offer(tools, [*offer.notes, *notes])
 
 
 def _listed(found: list[dict[str, Json]]) -> dict[str, Json]:

@@ -29,6 +29,7 @@ from tract.errors import (
 )
 from tract.fetching import find_result
 from tract.formats import Answer
+from tract.formats.names import known_names
 from tract.hooks import Handler, Outcome, PendingToolResult, Registered, Run, Summarization
 from tract.llm import LLMClient, OnText, check_client
 from tract.model import (
@@ -177,6 +178,7 @@ class Tract(Dialog):
         if not context.messages:
             raise InputError("nothing to answer: the history is empty")
         answer = answers.parse(client.complete(context, config=config, on_text=on_text))
+        answer = answer._replace(message=known_names(answer.message, context.tokens_by_tool))
         draft = self._answered(
             answer,
             about._replace(

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tract.errors import InputError, RoleError
 from tract.formats import anthropic, gemini, openai_chat, openai_responses
+from tract.formats.names import with_legal_names
 from tract.formats.wire import ANY, START, parsed, text_or
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall, readable
 
@@ -240,10 +241,10 @@ def as_sent(message: Message) -> Iterator[list[Message]]:
     """The message as it comes back from each provider's words, should somebody keep those."""
     call = ToolCall(message.tool_call_id or "", message.name or "", {})
     before = [Message("assistant", (call,))] if message.role == "tool" else []
-    for kind, load in _COMING_BACK:
+    for target, kind, load in _COMING_BACK:
         dump = kind()
         for fed in (*before, message):
-            dump.feed(fed)
+            dump.feed(with_legal_names(fed, target))
         yield [m for m in load(dump.finish()) if m.role == message.role]
 
 
@@ -252,11 +253,11 @@ def _loaded(messages: list[Json]) -> Iterator[Message]:
         yield from load_message(given)
 
 
-_COMING_BACK: tuple[tuple[Any, Callable[[Any], Iterator[Message]]], ...] = (
-    (openai_chat.Dump, _loaded),
-    (anthropic.Dump, lambda sent: _loaded(sent["messages"])),
-    (openai_responses.Dump, openai_responses.load_items),
-    (gemini.Dump, lambda sent: gemini.load_contents(sent["contents"])),
+_COMING_BACK: tuple[tuple[str, Any, Callable[[Any], Iterator[Message]]], ...] = (
+    ("openai", openai_chat.Dump, _loaded),
+    ("anthropic", anthropic.Dump, lambda sent: _loaded(sent["messages"])),
+    ("responses", openai_responses.Dump, openai_responses.load_items),
+    ("gemini", gemini.Dump, lambda sent: gemini.load_contents(sent["contents"])),
 )
 
 
