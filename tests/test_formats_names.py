@@ -58,3 +58,34 @@ def test_an_answer_has_the_name_that_is_known() -> None:
         answer = t.chat("go", tools=[tool(name), tool("ls")])
         assert [made.name for made in answer.tool_calls] == [name]
         assert t.find_tool_calls(name)
+
+
+def names_in(params: dict[str, Any]) -> list[str]:
+    return [declared["name"] for declared in params["tools"]]
+
+
+def test_tools_that_were_taken_away_are_declared_as_they_are_called() -> None:
+    with Tract.open() as t:
+        t.user("go", tools=[tool("functions.Bash")])
+        t.assistant("", tool_calls=[{"id": "c", "name": "functions.Bash", "arguments": {}}])
+        t.tool_result("c", None, "done")
+        t.set_tools(None)
+        t.user("and?")
+        assert violations(t.compile()) == []
+        assert names_in(t.compile().to_anthropic_params()) == [
+            legal_name("functions.Bash", "anthropic")
+        ]
+
+
+def test_changes_among_the_messages_have_legal_names_too() -> None:
+    with Tract.open() as t:
+        t.user("go", tools=[tool("ls"), tool("old one")])
+        t.assistant("ok")
+        t.set_tools([tool("ls"), tool("new one")])
+        t.user("and?")
+        params = t.compile(tools="inline").to_anthropic_params()
+        assert names_in(params) == ["ls", legal_name("old one", "anthropic")]
+        (changes,) = [m["content"] for m in params["messages"] if m["role"] == "system"]
+        removed, added = changes
+        assert removed["tool"]["name"] == legal_name("old one", "anthropic")
+        assert added["tool"]["definition"]["name"] == legal_name("new one", "anthropic")

@@ -213,8 +213,8 @@ class CompiledContext:
         if old.transcript is self._transcript:
             return min(old.size, self.commit_count)
         pairs = zip(old.transcript.messages[: old.size], self.messages, strict=False)
-        same = (number for number, (was, now) in enumerate(pairs) if was != now)
-        return next(same, min(old.size, len(self.messages)))
+        changed = (number for number, (was, now) in enumerate(pairs) if was != now)
+        return next(changed, min(old.size, len(self.messages)))
 
     @property
     def tools(self) -> list[dict[str, Json]]:
@@ -294,7 +294,8 @@ class CompiledContext:
         if offer.tools:
             return anthropic.with_tools(params, offer.tools)
         if self.called:
-            declared = forms.minimal(self.called, forms.ANTHROPIC)
+            called = [legal_name(name, forms.ANTHROPIC) for name in self.called]
+            declared = forms.minimal(called, forms.ANTHROPIC)
             return {**params, "tools": declared, "tool_choice": anthropic.NO_CHOICE}
         return dict(params)
 
@@ -357,11 +358,12 @@ class CompiledContext:
             return {}
         found: dict[int, list[Json]] = {}
         for change in changes_of(self._offered):
-            added = forms.offered(change.added, target).tools
+            added = _with_legal_names(forms.offered(change.added, target), target).tools
+            removed = [legal_name(name, target) for name in change.removed]
             if target == forms.RESPONSES:
                 found[change.answer] = openai_responses.added_tools(added)
             else:
-                found[change.answer] = anthropic.tool_changes(change.removed, added)
+                found[change.answer] = anthropic.tool_changes(removed, added)
         return {answer: blocks for answer, blocks in found.items() if blocks}
 
 
