@@ -14,6 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tract import CommitInfo, Priority, ScriptedLLM, ToolCall, Tract
+from tract.view.ansi import painted, plain
+from tract.view.blocks import ToolResultBlock, ToolUseBlock
+from tract.view.conversation import format_dialog
+from tract.view.lines import SUMMARY as FOLDED
+from tract.view.lines import Look, written
 
 ROOT = Path(__file__).resolve().parent.parent
 DATABASE = ROOT / ".tract" / "demo.db"
@@ -127,6 +132,7 @@ def main() -> int:
         edit = show_editing(t)
         show_summary(t)
         show_compression(t)
+        show_pairs(t)
         report = t.fsck()
     text = f"{report.commits} commits and {report.contents} contents verified"
     print(f"\n{text}, {len(report.problems)} problems. File: {size(DATABASE.stat().st_size)}.")
@@ -216,11 +222,21 @@ def show_compression(t: Tract) -> None:
     print(f"  and undone: {t.compile().token_count} tokens again; the answers never changed")
 
 
+def show_pairs(t: Tract) -> None:
+    title("What people see: each call and its result in one colour, and what is sent of it")
+    seen = format_dialog(t.read())
+    calls = (block for block in seen if isinstance(block, ToolUseBlock | ToolResultBlock))
+    for line in written(calls, Look(tools=FOLDED, has_tags=not COLOUR)):
+        print(painted(line) if COLOUR else plain(line))
+
+
 def show_next(edit: CommitInfo) -> None:
     tract = Path(sys.executable).with_name("tract").relative_to(ROOT)
     database = DATABASE.relative_to(ROOT)
     title("What to try next")
     for command in (
+        "tui",
+        "show --tools summary",
         "log",
         f"show {edit.commit_hash[:10]}",
         "search lock_branch",

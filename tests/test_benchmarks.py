@@ -31,6 +31,7 @@ BOUNDED = {
         "preview_mb_s",
     },
     "import": {"import_mb_s"},
+    "view": {"blocks_ms_per_mb", "first_screen_ms", "toggle_ms", "show_vs_cat"},
 }
 
 

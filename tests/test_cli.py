@@ -120,6 +120,12 @@ tract log
 tract log -n 2
 tract show
 tract show 1
+tract show default
+tract show --tools summary
+tract show --errors
+tract show --tools hidden --role tool
+tract show call.json
+tract show nowhere
 tract compile
 tract compile --format anthropic --json
 tract branch try-2
@@ -175,12 +181,15 @@ tract compile --load-results none --keep-recent 1
 tract reshape summary call_1 call_3 --text 'Two files raise.' -m 'less'
 tract log -n 3
 tract show 55
+tract show --role tool
+tract show --sent --role tool
 tract compress --tools --dry-run
 tract compress --from 45 --content 'Greps found two files.'
 tract compress
 tract log -n 8
 tract show
 tract show 45
+tract show --sent --tools summary
 tract results
 tract restore HEAD
 tract summarize call_3
@@ -314,7 +323,7 @@ def test_every_command_prints_one_json_document(here: Path) -> None:
 
 
 def test_every_command_offers_json() -> None:
-    assert all("--json" in ok(name, "--help") for name in COMMANDS)
+    assert all("--json" in ok(name, "--help") for name in COMMANDS if name != "tui")
 
 
 def test_the_json_of_calls_has_their_arguments(here: Path) -> None:
@@ -538,7 +547,19 @@ def test_init_obeys_environment_and_argument(
     assert (tmp_path / "sub" / ".tract" / "tract.db").is_file()
 
 
-READS = ["log", "show", "compile", "branch", "checkout x", "search --here x", "search x"]
+READS = [
+    "log",
+    "show",
+    "show --sent",
+    "show x",
+    "tui",
+    "tui x",
+    "compile",
+    "branch",
+    "checkout x",
+    "search --here x",
+    "search x",
+]
 READS += ["fsck", "gc", "dialogs", "backup copy.db"]
 READS += ["tools", "tools history x", "tools diff x y", "tools unused"]
 
@@ -943,6 +964,7 @@ HEAVY = {
     "splintr",
     "ssl",
     "subprocess",
+    "textual",
     "unittest",
 }
 

@@ -19,10 +19,10 @@ from tests.test_cli import HOSTILE, dangerous, invoke, ok, ok_json, run, screen_
 from tests.test_docs import DOCS
 from tract import Message, Priority, Text, ToolCall, Tract, validate
 from tract.cli.exporting import markdown
-from tract.cli.screen import visible
 from tract.formats.validating import anthropic, gemini, openai_chat, openai_responses
 from tract.importers import MODULES, importer
 from tract.importers.source import MAX_BROKEN
+from tract.view.visible import visible
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
 CHAT: list[dict[str, Any]] = [

@@ -601,3 +601,22 @@ def test_thoughts_stay_where_a_result_came_in_its_form() -> None:
         t.annotate(t.user("and?"), "pinned")
         t.commit(thinking("last", {"type": "text", "text": "done"}))
         assert thoughts(t) == ["t0", "t1", "t2", "last"]
+
+
+def test_thoughts_stay_where_a_mark_says_what_is_so_already() -> None:
+    with Tract.open() as t:
+        first = t.user("go")
+        results = [loop(t, number) for number in range(3)]
+        name = results[0].commit_hash
+        for priority in ("normal", "pinned", "normal", "normal"):
+            t.annotate(first, priority)
+            t.annotate(results[0], priority)
+        t.reshape({name: "full"})
+        assert thoughts(t) == ["t0", "t1", "t2"]
+        t.reshape({name: "reference"})
+        loop(t, 3)
+        t.reshape({name: "reference"})
+        t.annotate(results[0], "normal")
+        assert thoughts(t) == ["t0", "t3"]
+        t.annotate(results[0], "pinned")  # which shows it whole
+        assert thoughts(t) == ["t0"]

@@ -279,9 +279,26 @@ def test_what_is_no_name_is_refused(t: Tract) -> None:
     names: list[Any] = [5, b"ab", ["ab"], 1.5, None]
     for way, use in every_way_to_name(t).items():
         for name in names if way not in ("compile", "edit", "parent", "branch") else names[:-1]:
+            if way == "annotate" and isinstance(name, list):
+                continue  # it takes several
             with pytest.raises(InputError):
                 use(name)
     assert_untouched(t)
+
+
+def test_several_messages_are_marked_by_one_commit(t: Tract) -> None:
+    said = [t.user("a"), t.assistant("b"), t.user("c")]
+    mark = t.annotate(said[:2], "skip")
+    assert [link.target for link in mark.marks] == [c.commit_hash for c in said[:2]]
+    assert [message.text for message in t.compile().messages] == ["c"]
+    t.restore(mark)
+    assert len(t.compile().messages) == 3
+    head = t.head
+    refused: list[list[str | CommitInfo]] = [[], [said[0], "ffffffff"]]
+    for commits in refused:
+        with pytest.raises((InputError, CommitNotFoundError)):
+            t.annotate(commits, "pinned")
+    assert t.head == head
 
 
 def assert_untouched(t: Tract) -> None:

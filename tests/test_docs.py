@@ -21,6 +21,8 @@ import pytest
 
 from tract import Tract, errors
 from tract.storage.sqlite import binding
+from tract.tui.help import HELP
+from tract.view.ansi import plain
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -160,6 +162,11 @@ def test_the_tree_of_errors_is_the_real_one() -> None:
     assert errors.__doc__ is not None
     tree = [line[4:] for line in errors.__doc__.splitlines() if line.startswith("    ")]
     assert "\n".join(tree) in shown
+
+
+def test_the_keys_are_the_real_ones() -> None:
+    keys = "".join(plain(line) + "\n" for line in HELP)
+    assert keys in [block.text for block in blocks(DOCS / "viewing.md")]
 
 
 def test_the_tables_are_the_real_ones(tmp_path: Path) -> None:

@@ -153,14 +153,14 @@ def test_an_edit_cannot_become_something_else(
 @pytest.mark.parametrize("priority", list(Priority))
 def test_priorities_by_name_or_value(priority: Priority) -> None:
     for given in (priority, priority.value):
-        (link,) = prioritized(place_of(), given, NOTHING).links
+        (link,) = prioritized([place_of()], given, NOTHING).links
         assert (link.kind, link.value) == ("priority", priority.value)
 
 
 @pytest.mark.parametrize("priority", ["SKIP", "", None, 0, ["skip"]])
 def test_unknown_priorities_are_refused(priority: Any) -> None:
     with pytest.raises(InputError, match="skip, normal, pinned"):
-        prioritized(place_of(), priority, NOTHING)
+        prioritized([place_of()], priority, NOTHING)
 
 
 def test_a_pinned_result_keeps_its_call_from_being_skipped() -> None:
@@ -171,8 +171,8 @@ def test_a_pinned_result_keeps_its_call_from_being_skipped() -> None:
     chain = Chain(build.steps)
     assert result.hash is not None
     with pytest.raises(EditError, match=result.hash.hex()):
-        prioritized(chain.place(call), "skip", NOTHING)
-    assert prioritized(chain.place(result), "skip", NOTHING).links
+        prioritized([chain.place(call)], "skip", NOTHING)
+    assert prioritized([chain.place(result)], "skip", NOTHING).links
 
 
 def test_an_undo_voids_each_change() -> None:

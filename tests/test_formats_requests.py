@@ -119,6 +119,8 @@ def test_a_list_alone_is_a_history(provider: str) -> None:
         ("anthropic", {"messages": [], "thinking": {}}),
         ("anthropic", [{"role": "user", "content": [{"type": "tool_result"}]}]),
         ("anthropic", {"messages": [], "tools": [{"name": "x", "input_schema": {}}]}),
+        ("anthropic", [{"role": "system"}, {"role": "user", "content": [{"type": "tool_result"}]}]),
+        ("openai", [{"role": "tool"}, {"role": "user", "content": [{"type": "tool_result"}]}]),
         ("responses", {"input": "x"}),
         ("responses", [{"role": "user", "content": "x"}, {"type": "reasoning"}]),
         ("responses", [{"role": "user", "content": [{"type": "input_text", "text": "x"}]}]),

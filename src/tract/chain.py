@@ -8,11 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tract.errors import EditError
-from tract.model import DECIDING, Form, Head, Link, Priority, Step, unpack_shape
+from tract.model import DECIDING, Form, Head, Link, Priority, Shape, Step, unpack_shape
 from tract.pairing import OpenCalls
 
 LEGIBLE = re.compile(r"(?!.*#\d+$)[!-~]{1,80}")
 """Ids that can be shown and asked for. One that ends like `#2` would be taken for a number."""
+
+
+FULL = Shape()
 
 
 class Place:
@@ -355,12 +358,7 @@ class Chain:
 
     def _spans(self, change: Step, undos: Mapping[int, Sequence[int]]) -> Iterator[Span]:
         """When the view was otherwise than now for the sake of one change, and from where on."""
-        places = [self._by_commit.get(link.target_id) for link in change.links]
-        changed = [
-            place.at
-            for place, link in zip(places, change.links, strict=True)
-            if place and not (link.value == Priority.PINNED and place.shape is None)
-        ]
+        changed = [place.at for _, place in self.altered(change)]
         if not changed:  # an undo: it is looked at with what it undoes
             return
         flips = [0, *_flips(change.id, undos)]
@@ -368,6 +366,36 @@ class Chain:
             flips = flips[1:]
         for start, end in zip(flips[::2], flips[1::2], strict=True):
             yield Span(start, end, min(changed))
+
+    def altered(self, change: Step) -> list[tuple[Link, Place]]:
+        """The places that a change made look otherwise. A mark may say what is so already; an undo
+        is to be looked at with what it undoes."""
+        self._fold()
+        linked = [(link, self._by_commit.get(link.target_id)) for link in change.links]
+        return [(link, p) for link, p in linked if p and self._alters(link, p, change)]
+
+    def _alters(self, link: Link, place: Place, change: Step) -> bool:
+        if link.kind not in ("priority", "form"):
+            return link.kind == "replaces"
+        said = self._said_before("form", place, change)
+        shape = unpack_shape(said) if said else place.origin.shape or FULL
+        if link.kind == "form":
+            return shape != unpack_shape(link.value or "")
+        both = {self._said_before("priority", place, change) or Priority.NORMAL, link.value}
+        is_about_form = shape != FULL and Priority.PINNED in both
+        return len(both) > 1 and (Priority.SKIP in both or is_about_form)
+
+    def _said_before(self, kind: str, place: Place, change: Step) -> str | None:
+        """What the last mark before a change said of a place; an edit shows it whole."""
+        for step in reversed(place.changes):
+            if step.id >= change.id:
+                continue
+            if kind == "form" and step.operation == "edit":
+                return Form.FULL
+            for link in reversed(step.links):
+                if link.kind == kind and self._by_commit.get(link.target_id) is place:
+                    return link.value
+        return None
 
     def has(self, commit: Head) -> bool:
         return any(step.id == commit.id for step in self.steps)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
+from tract.chain import Chain
 from tract.formats import anthropic, gemini, openai_chat, openai_responses
 from tract.formats import tools as forms
 from tract.formats.names import LONGEST, legal_name, with_legal_name, with_legal_names
-from tract.model import Json, Message, Step, Toolset
+from tract.model import Form, Json, Message, Step, Toolset
 from tract.shape import Arrangement
 from tract.toolsets import Offered, changes_of
 
@@ -43,6 +45,9 @@ class Transcript:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.steps: list[Step] = []
+        self.tokens: list[int] = []
+        self.forms: list[Form] = []
+        """What is shown of each message; an instruction or an answer is whole, or collapsed."""
         self.places: list[int] = []
         """For each message the key of the commit that was appended at its place."""
         self.is_lazy = False
@@ -62,7 +67,9 @@ class Transcript:
         steps: list[Step],
         tokens: list[int],
         places: list[int],
+        forms: list[Form] | None = None,
     ) -> None:
+        """Add messages; `forms` where not all of them are whole."""
         for place, step in enumerate(steps, len(self.steps)):
             for _, name in step.calls:
                 self.called.setdefault(name, place)
@@ -70,6 +77,8 @@ class Transcript:
         self.messages += messages
         self.steps += steps
         self.places += places
+        self.tokens += tokens
+        self.forms += forms or [Form.FULL] * len(steps)
         self.token_count += sum(tokens)
 
     def dump(
@@ -151,15 +160,17 @@ class CompiledContext:
         following: Sequence[Message] = (),
         following_tokens: int = 0,
         previous: Seen | None = None,
+        chain: Chain | None = None,
     ) -> None:
         """`extra` are tools that nobody recorded: those by which a model asks for results.
         `following` is what a user says next; it is not recorded yet. `previous` is what was
-        compiled before this."""
+        compiled before this, `chain` the history that it was compiled of."""
         self._transcript = transcript
         self._offered = offered
         self._extra = list(extra)
         self._following = list(following)
         self._previous = previous
+        self._chain = chain
         self.commit_count = len(transcript.messages)
         self._message_tokens = transcript.token_count + following_tokens
         self._token_sources = transcript.token_sources
@@ -190,13 +201,36 @@ class CompiledContext:
         return "mixed" if len(sources) > 1 else "".join(sources)
 
     @property
+    def steps(self) -> list[Step]:
+        """For each message the commit whose content it shows, as it is kept."""
+        return self._transcript.steps[: self.commit_count]
+
+    @property
     def commit_hashes(self) -> list[str]:
         """For each message the commit whose content it shows."""
-        return [step.hash.hex() for step in self._transcript.steps[: self.commit_count]]
+        return [step.hash.hex() for step in self.steps]
+
+    @property
+    def message_forms(self) -> list[Form]:
+        """For each message what is shown of it."""
+        return self._transcript.forms[: self.commit_count]
+
+    @property
+    def message_tokens(self) -> list[int]:
+        """For each message the tokens of what is shown of it."""
+        return self._transcript.tokens[: self.commit_count]
+
+    @property
+    def calls_before(self) -> list[int]:
+        """For each message how many calls came before it in the whole history, whatever the view
+        has left of them."""
+        history = self._chain.appended() if self._chain else self.steps
+        made = dict(zip((step.id for step in history), _running(history), strict=False))
+        return [made.get(place, 0) for place in self._transcript.places[: self.commit_count]]
 
     @property
     def generation_configs(self) -> list[dict[str, Json] | None]:
-        return [step.generation_config for step in self._transcript.steps[: self.commit_count]]
+        return [step.generation_config for step in self.steps]
 
     @property
     def seen(self) -> Seen:
@@ -365,6 +399,11 @@ class CompiledContext:
             else:
                 found[change.answer] = anthropic.tool_changes(removed, added)
         return {answer: blocks for answer, blocks in found.items() if blocks}
+
+
+def _running(history: Iterable[Step]) -> Iterator[int]:
+    """How many calls were made before each commit."""
+    return accumulate((len(step.calls) for step in history), initial=0)
 
 
 def context_of(messages: Sequence[Message], token_count: int = 0) -> CompiledContext:

@@ -55,6 +55,7 @@ from tract.model import (
     Shape,
     Toolset,
 )
+from tract.reading import Reading
 from tract.recording import Alignment, align, with_known_ids
 from tract.results import ToolResultInfo
 from tract.slices import Slice, Source, id_of, slice_of
@@ -236,13 +237,21 @@ class Dialog:
         return self.commit(message, form=form, **options)
 
     def annotate(
-        self, commit: Commit, priority: Priority | str, *, message: str | None = None
+        self,
+        commit: Commit | Sequence[Commit],
+        priority: Priority | str,
+        *,
+        message: str | None = None,
     ) -> CommitInfo:
-        """Pin a message, leave it out of the view, or make it a normal one again."""
+        """Pin a message, or several, leave them out of the view, or make them normal again."""
+        commits: Sequence[Any] = commit if isinstance(commit, list | tuple) else [commit]
+        if not commits:
+            raise InputError("nothing to annotate: name a commit")
 
         def plan(head: Head) -> Draft:
-            place = self._history.chain(head).place(self._resolve(commit))
-            return drafting.prioritized(place, priority, drafting.About(message))
+            chain = self._history.chain(head)
+            places = [chain.place(self._resolve(one)) for one in commits]
+            return drafting.prioritized(places, priority, drafting.About(message))
 
         return self._write(plan)
 
@@ -562,6 +571,21 @@ class Dialog:
             history = self._new_history()
             return history.stored(self._head() if at is None else self._find(at))
 
+    def read(self, at: Commit | None = None) -> Reading:
+        """The history at a commit, now by default, to be looked at place by place: what is kept of
+        each message and what is sent of it. Contents are loaded when they are asked for."""
+        with self._store.lock:
+            head = self._head() if at is None else self._find(at)
+            history = History(self._store, self._tokens.count, keeps=False)
+            return Reading(self._store, history, head)
+
+    def read_on(self, reading: Reading) -> Reading:
+        """The same with what has come since; itself where nothing has. Only what is new is read,
+        and the old one must not be looked at any more."""
+        with self._store.lock:
+            head = self._head()
+            return reading if head == reading.head else reading.at(head)
+
     def get_tool_result(
         self,
         id: str,  # noqa: A002
@@ -669,7 +693,7 @@ class Dialog:
                 return DroppedTurns(0, 0, 0)
             members = [member for call in failed for member in call.turn]
             about = drafting.About("failed calls left out")
-            commit = self._write(lambda _: drafting.left_out(failed, about))
+            commit = self._write(lambda _: drafting.prioritized(failed, Priority.SKIP, about))
         tokens = sum(member.shown.token_count for member in members)
         return DroppedTurns(len(failed), len(members) - len(failed), tokens, commit)
 
@@ -772,6 +796,12 @@ class Dialog:
 
     def dialogs(self) -> list[DialogInfo]:
         return self._store.dialogs()
+
+    def usages(self) -> Iterator[tuple[str | None, dict[str, Json]]]:
+        """What each answer of the dialog has used, on all branches, with the model that gave it."""
+        for config, usage in self._store.usages(self.dialog):
+            model = (config or {}).get("model")
+            yield model if isinstance(model, str) else None, usage
 
     def delete_dialog(self, name: str | None = None) -> None:
         """Delete a dialog, this one by default, with all that no other dialog uses."""

@@ -78,21 +78,18 @@ def edited(place: Place, old: Message, new: Message, about: About, tokens: Token
     return _draft(CommitOperation.EDIT, message, about, tokens, (link,))
 
 
-def prioritized(place: Place, priority: Priority | str, about: About) -> Draft:
-    """A mark on one message. A call cannot be left out from around a pinned result."""
+def prioritized(places: Sequence[Place], priority: Priority | str, about: About) -> Draft:
+    """A mark on messages. A call cannot be left out from around a pinned result."""
     if priority not in list(Priority):
         raise InputError(f"priority {priority!r} is none of {', '.join(Priority)}")
-    _check_in_view(place)
-    if priority == Priority.SKIP and place.origin.role != "tool":
-        pinned = [member for member in place.turn[1:] if member.priority == Priority.PINNED]
-        if pinned:
-            raise EditError(f"result {pinned[0].origin.hash.hex()} of this call is pinned")
-    return _mark([_link("priority", place.origin, str(Priority(priority)))], about)
-
-
-def left_out(calls: Sequence[Place], about: About) -> Draft:
-    """A mark that takes calls with their results out of the view."""
-    return _mark([_link("priority", call.origin, str(Priority.SKIP)) for call in calls], about)
+    for place in places:
+        _check_in_view(place)
+        if priority == Priority.SKIP and place.origin.role != "tool":
+            pinned = [member for member in place.turn[1:] if member.priority == Priority.PINNED]
+            if pinned:
+                raise EditError(f"result {pinned[0].origin.hash.hex()} of this call is pinned")
+    value = str(Priority(priority))
+    return _mark([_link("priority", place.origin, value) for place in places], about)
 
 
 def reshaped(shapes: Sequence[tuple[Place, Shape]], about: About) -> Draft:

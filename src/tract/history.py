@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from tract.chain import Chain, Place
 from tract.context import CompiledContext, Seen, Transcript
 from tract.errors import CorruptError, ForgottenError
 from tract.fetching import SCHEMA, whole_text
 from tract.gist import gist_of
+from tract.gist.verdict import has_failed as tells_of_failure
 from tract.hashing import from_json
 from tract.model import (
     EMPTY,
@@ -47,9 +48,11 @@ class History:
     """The chain at one head and what was compiled of it. Another head that stems from this one
     extends both; any other is read anew."""
 
-    def __init__(self, store: Store, count: Callable[[str], int]) -> None:
+    def __init__(self, store: Store, count: Callable[[str], int], *, keeps: bool = True) -> None:
+        """Unless it `keeps` them, large contents are loaded each time that they are asked for."""
         self._store = store
         self._count = count
+        self._keeps = keeps
         self._head = EMPTY
         self._chain = Chain()
         self._large: dict[bytes, Message] = {}
@@ -98,6 +101,7 @@ class History:
             [message for message, _ in following],
             sum(tokens for _, tokens in following),
             self._previous,
+            chain,
         )
         self._previous = context.seen
         return context
@@ -141,23 +145,32 @@ class History:
         outdated = chain.outdated_answers()
         for number, item in enumerate(items):
             if item.place.origin.id in outdated:
-                rendered[number] = self._without_thoughts(*rendered[number], transcript)
+                before, _ = found = rendered[number]
+                rendered[number] = self._without_thoughts(*found)
+                transcript.thoughtless += rendered[number][0] is not before
         transcript.is_lazy = transcript.is_lazy or is_lazy(items)
         transcript.extend(
             [message for message, _ in rendered],
             [item.place.shown for item in items],
             [tokens for _, tokens in rendered],
             [item.place.at for item in items],
+            [item.shape.form for item in items],
         )
 
-    def _without_thoughts(
-        self, message: Message, tokens: int, transcript: Transcript
-    ) -> tuple[Message, int]:
+    def sent(self, item: Shown, *, thoughtless: bool) -> tuple[Message, int]:
+        """What is sent of one message of the view, and its tokens."""
+        found = self._rendered(item, self._gists([item]))
+        return self._without_thoughts(*found) if thoughtless else found
+
+    def weights(self, items: Sequence[Shown], outdated: Container[int]) -> list[int]:
+        """The tokens of what is sent of each; of the outdated without their thoughts."""
+        gists = self._gists(items)
+        found = [(item.place.origin.id in outdated, self._rendered(item, gists)) for item in items]
+        return [self._without_thoughts(*sent)[1] if old else sent[1] for old, sent in found]
+
+    def _without_thoughts(self, message: Message, tokens: int) -> tuple[Message, int]:
         left = without_thoughts(message)
-        if left is message:
-            return message, tokens
-        transcript.thoughtless += 1
-        return left, self._count(spoken(left))
+        return (message, tokens) if left is message else (left, self._count(spoken(left)))
 
     def _rendered(self, item: Shown, gists: Mapping[int, Gist]) -> tuple[Message, int]:
         """A message as it is shown, and its tokens."""
@@ -201,11 +214,18 @@ class History:
 
     def has_failed(self, place: Place) -> bool:
         """Whether a result was flagged as an error, or tells of one."""
-        step = place.shown
+        return bool(self.failed([place]))
+
+    def failed(self, places: Sequence[Place]) -> list[Place]:
+        """The results among these that were flagged as errors, or tell of one."""
+        known = self._store.gists([place.shown.blob_id or 0 for place in places])
+        return [place for place in places if self._has_failed(place.shown, known)]
+
+    def _has_failed(self, step: Step, known: Mapping[int, Gist]) -> bool:
         if step.is_error:
             return True
-        known = self._store.gists([step.blob_id or 0]).get(step.blob_id or 0)
-        return known.is_error if known else gist_of(self.message(step).content).is_error
+        gist = known.get(step.blob_id or 0)
+        return gist.is_error if gist else tells_of_failure(self.message(step).content)
 
     def toolset(self, digest: bytes | None) -> Toolset | None:
         return None if digest is None else self._store.toolset(digest)
@@ -236,7 +256,8 @@ class History:
                 message = self.load(step)
             except ForgottenError:
                 message = _tombstone(step)
-            self._large[step.hash] = message
+            if self._keeps:
+                self._large[step.hash] = message
         return message
 
     def load(self, step: Step) -> Message:

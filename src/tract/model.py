@@ -276,6 +276,8 @@ class DialogInfo(msgspec.Struct, frozen=True):
     commits: int
     tokens: int
     bytes: int
+    errors: int
+    """Results that were flagged so."""
     created_at: datetime
     updated_at: datetime | None
 
@@ -305,6 +307,11 @@ def unpack_content(role: str, packed: Json) -> str | Blocks | Json:
     if isinstance(packed, list) and role != "tool":
         return tuple(_unpack(block) for block in packed)
     return packed
+
+
+def has_only_calls(data: bytes) -> bool:
+    """Whether a packed content is surely nothing but calls, told without reading it."""
+    return data.startswith(b'[{"call"') and b'{"text"' not in data and b'{"raw"' not in data
 
 
 def _pack(block: Block) -> dict[str, Json]:

@@ -340,7 +340,7 @@ class Tract(Dialog):
             if outcome.shape:
                 return drafting.reshaped([(place, outcome.shape)], about)
             if outcome.is_rejected:
-                return drafting.prioritized(place, Priority.SKIP, about)
+                return drafting.prioritized([place], Priority.SKIP, about)
             edit = Message("tool", outcome.text, commit.tool_call_id)
             return self._edit_plan(commit, [edit], about._replace(metadata=None))(head)
 

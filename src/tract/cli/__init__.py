@@ -14,8 +14,11 @@ from typing import Any, NoReturn
 import click
 
 from tract.cli.place import Place
-from tract.cli.screen import one_line, say
+from tract.cli.screen import (
+    say,
+)
 from tract.errors import ConflictError, InputError, NotFoundError, TractError
+from tract.view.visible import one_line
 
 INTERRUPTED = 130
 
@@ -27,7 +30,8 @@ COMMANDS = {
     "skip": "writing",
     "restore": "writing",
     "log": "reading",
-    "show": "reading",
+    "show": "showing",
+    "tui": "viewing",
     "search": "reading",
     "compile": "reading",
     "import": "importing",

@@ -9,19 +9,20 @@ from typing import Any
 
 import msgspec
 
-from tract.cli.screen import CYAN, DIM, SHORT, Column, count, dump, table
+from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, table
 from tract.errors import CorruptError
 from tract.formats.tools import declarations, name_of
 from tract.model import DECIDING, CommitInfo, CommitOperation, Form, Mark, unpack_shape
 from tract.results import forms
 from tract.toolsets import ToolDiff
 from tract.tract import Tract
+from tract.view.changes import change_text
+from tract.view.visible import counted
 
 NUMBER = Column(right=True)
 COLUMNS = (Column(DIM), Column(CYAN), Column(), NUMBER, NUMBER, Column(DIM), Column())
 LEFT_OUT = "left out"
 SUMMED_UP = "summed up"
-SEVERAL = 8  # how many tools a line names
 
 
 def plain(value: Any) -> Any:
@@ -124,7 +125,7 @@ class Offers:
         return self._names[commit.toolset_hash]
 
     def number(self, commit: CommitInfo) -> str:
-        return "" if commit.toolset_hash is None else count(len(self.names(commit)), "tool")
+        return "" if commit.toolset_hash is None else counted(len(self.names(commit)), "tool")
 
     def change(self, commit: CommitInfo) -> str:
         """What a mark made of the tools. A message just says which ones it was written with."""
@@ -143,24 +144,6 @@ class Offers:
             if commit.operation in DECIDING:
                 return commit
         return None
-
-
-def change_text(found: ToolDiff) -> str:
-    """`+ls -rm ~grep` for added, removed and changed; just how many where they are many."""
-    words = [f"+{name}" for name in found.added]
-    words += [f"-{name}" for name in found.removed]
-    words += [f"~{name}" for name in found.changed]
-    return " ".join(words) if 0 < len(words) <= SEVERAL else diff_text(found)
-
-
-def diff_text(found: ToolDiff) -> str:
-    numbers = {
-        "added": found.added,
-        "removed": found.removed,
-        "changed": found.changed,
-        "moved": found.reordered,
-    }
-    return ", ".join(f"{len(names)} {word}" for word, names in numbers.items() if names)
 
 
 def _row(commit: CommitInfo, offers: Offers, form: str) -> tuple[str, ...]:

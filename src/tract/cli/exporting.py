@@ -15,14 +15,11 @@ from tract.cli.given import parse_json
 from tract.cli.place import Place, named
 from tract.cli.reading import request_for
 from tract.cli.screen import (
-    count,
     dump,
     json_option,
     json_text,
-    one_line,
     put,
     say,
-    visible,
     write,
 )
 from tract.context import CompiledContext
@@ -30,6 +27,7 @@ from tract.formats import parsed
 from tract.formats.tools import ANTHROPIC, GEMINI, OPENAI, RESPONSES
 from tract.formats.validating import Violation, detect, validate
 from tract.model import Json, Message, Raw, Text, ToolCall
+from tract.view.visible import counted, one_line, visible
 
 PROVIDERS = (ANTHROPIC, OPENAI, RESPONSES, GEMINI)
 JSONL, MARKDOWN = "jsonl", "markdown"
@@ -119,11 +117,11 @@ def _notes(context: CompiledContext, kind: str) -> list[str]:
 
 def _say_notes(context: CompiledContext, notes: list[str], output: str | None) -> None:
     where = f" written to {output}" if output is not None else ""
-    say(one_line(f"{count(context.commit_count, 'message')}{where}"))
+    say(one_line(f"{counted(context.commit_count, 'message')}{where}"))
     for note in notes[:NOTES]:
         say(one_line(f"note: {note}"))
     if len(notes) > NOTES:
-        say(f"{count(len(notes) - NOTES, 'more note')} (--json has them)")
+        say(f"{counted(len(notes) - NOTES, 'more note')} (--json has them)")
 
 
 # Markdown
@@ -242,7 +240,7 @@ def validate_command(
         for one in judged:
             _put_violations(one)
     providers = sorted({one.provider or "nobody known" for one in judged})
-    words = count(found, "violation") if found else "ok"
+    words = counted(found, "violation") if found else "ok"
     say(f"{words}, by the rules of {', '.join(providers)}" if judged else "there is nothing in it")
     if found:
         ctx.exit(1)

@@ -20,10 +20,8 @@ from tract.cli.screen import (
     DIM,
     Column,
     Painted,
-    count,
     dump,
     json_option,
-    one_line,
     put,
     say,
     table,
@@ -32,6 +30,7 @@ from tract.dialog import check_name
 from tract.errors import InputError, StorageError, TractError
 from tract.importing import Imported, import_file
 from tract.tract import Tract
+from tract.view.visible import counted, one_line
 
 ENDINGS = (".jsonl", ".json", ".traj", ".eval", ".db", ".har", ".gz")
 """What is looked at in a folder."""
@@ -179,7 +178,7 @@ class _Work:
             table(COLUMNS, [HEADER, *map(_row, self.imported)])
         put(Painted(self._account(), ""))
         for imported in self.imported:
-            _say_faults(imported)
+            say_faults(imported, " (--json has them)")
 
     def _total(self) -> dict[str, int]:
         total: Counter[str] = Counter()
@@ -193,11 +192,11 @@ class _Work:
 
     def _account(self) -> str:
         total = self._total()
-        told = [count(number, name.removesuffix("s")) for name, number in total.items()]
+        told = [counted(number, name.removesuffix("s")) for name, number in total.items()]
         if self.passed_over:
-            told.append(f"{count(self.passed_over, 'file')} of no known format passed over")
+            told.append(f"{counted(self.passed_over, 'file')} of no known format passed over")
         if self.failures:
-            told.append(f"{count(len(self.failures), 'file')} not taken")
+            told.append(f"{counted(len(self.failures), 'file')} not taken")
         return ", ".join(told)
 
 
@@ -217,17 +216,19 @@ def _row(imported: Imported) -> tuple[str, ...]:
     return (name, imported.format, *map(str, numbers), imported.path)
 
 
-def _say_faults(imported: Imported) -> None:
-    """What could not be read, and what is put right in the view."""
-    _say_some(imported.path, [f"{p.place}: {p.what}" for p in imported.problems], "problem")
-    _say_some(imported.path, imported.repairs, "repair")
+def say_faults(imported: Imported, hint: str = "") -> None:
+    """What could not be read, and what is put right in the view; the first ones of each. The hint
+    tells where the others are."""
+    problems = [f"{problem.place}: {problem.what}" for problem in imported.problems]
+    _say_some(imported.path, problems, "problem", hint)
+    _say_some(imported.path, imported.repairs, "repair", hint)
 
 
-def _say_some(path: str, faults: Sequence[str], noun: str) -> None:
+def _say_some(path: str, faults: Sequence[str], noun: str, hint: str) -> None:
     for fault in faults[:TOLD]:
         say(one_line(f"{path}: {noun}: {fault}"))
     if len(faults) > TOLD:
-        say(one_line(f"{path}: {count(len(faults) - TOLD, f'more {noun}')} (--json has them)"))
+        say(one_line(f"{path}: {counted(len(faults) - TOLD, f'more {noun}')}{hint}"))
 
 
 class _Bar:

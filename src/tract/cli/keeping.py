@@ -17,7 +17,6 @@ from tract.cli.screen import (
     Column,
     Painted,
     ask,
-    count,
     dump,
     dump_list,
     json_option,
@@ -28,6 +27,7 @@ from tract.cli.screen import (
 from tract.errors import DialogNotFoundError, NotFoundError
 from tract.model import DialogInfo
 from tract.tract import Tract
+from tract.view.visible import counted
 
 DAY = 24 * 3600
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
@@ -91,8 +91,8 @@ def fsck_command(ctx: click.Context, as_json: bool) -> None:
     else:
         for problem in found.problems:
             put(Painted(problem, RED))
-        counts = f"{count(found.commits, 'commit')}, {count(found.contents, 'content')}"
-        put(f"{counts}: {'ok' if found.ok else count(len(found.problems), 'problem')}")
+        counts = f"{counted(found.commits, 'commit')}, {counted(found.contents, 'content')}"
+        put(f"{counts}: {'ok' if found.ok else counted(len(found.problems), 'problem')}")
     if not found.ok:
         ctx.exit(1)
 
@@ -117,8 +117,8 @@ def gc_command(place: Place, run: bool, grace: float, as_json: bool) -> None:
         dump(plain(swept))
     else:
         word = "removed" if run else "would remove"
-        counts = f"{count(swept.commits, 'commit')}, {count(swept.contents, 'content')}"
-        put(f"{word} {counts}, {count(swept.bytes, 'byte')}")
+        counts = f"{counted(swept.commits, 'commit')}, {counted(swept.contents, 'content')}"
+        put(f"{word} {counts}, {counted(swept.bytes, 'byte')}")
     if not run:
         say("dry run: nothing was removed; `tract gc --run` removes it")
 
@@ -179,7 +179,7 @@ def _delete(tract: Tract, name: str, yes: bool, as_json: bool) -> None:
     found = [info for info in tract.dialogs() if info.dialog == name]
     if not found:
         raise DialogNotFoundError(f"no dialog {name!r} in this database")
-    commits = count(found[0].commits, "commit")
+    commits = counted(found[0].commits, "commit")
     ask(
         f"Delete dialog {name} with {commits} for good?",
         f"{commits} would be deleted for good",
@@ -197,11 +197,11 @@ def _print_dialogs(dialogs: list[DialogInfo]) -> None:
         say("no dialog yet: the first commit makes one")
         return
     number = Column(right=True)
-    columns = (Column(CYAN), number, number, number, number, Column(), Column(DIM))
-    header = ("DIALOG", "COMMITS", "TOKENS", "BYTES", "BRANCHES", "BRANCH", "UPDATED")
+    columns = (Column(CYAN), *[number] * 5, Column(), Column(DIM))
+    header = ("DIALOG", "COMMITS", "TOKENS", "BYTES", "ERRORS", "BRANCHES", "BRANCH", "UPDATED")
     table(columns, [header, *map(_row, dialogs)])
 
 
 def _row(info: DialogInfo) -> tuple[str, ...]:
-    counts = (info.commits, info.tokens, info.bytes, info.branches)
+    counts = (info.commits, info.tokens, info.bytes, info.errors, info.branches)
     return (info.dialog, *map(str, counts), info.branch, utc(info.updated_at))

@@ -10,7 +10,7 @@ import click
 from tract.cli.commits import plain
 from tract.cli.given import parse_json
 from tract.cli.place import Place
-from tract.cli.screen import count, dump, json_option, put, say
+from tract.cli.screen import dump, json_option, put, say
 from tract.results_storage import (
     INLINE_TOKENS,
     MigrationReport,
@@ -18,6 +18,7 @@ from tract.results_storage import (
     migrate_results,
 )
 from tract.tract import Tract
+from tract.view.visible import counted
 
 
 @click.command("migrate-results")
@@ -51,7 +52,7 @@ def migrate_results_command(
         dump({"recorded": recorded, **plain(report)})
         return
     if file is not None:
-        put(f"{count(recorded, 'commit')} recorded")
+        put(f"{counted(recorded, 'commit')} recorded")
     _print_report(report)
 
 
@@ -73,7 +74,7 @@ def _migrate(tract: Tract, inline_tokens: int | None) -> MigrationReport:
 
 
 def _print_report(report: MigrationReport) -> None:
-    put(f"{count(report.migrated, 'result')} of {report.results} now shown as references")
+    put(f"{counted(report.migrated, 'result')} of {report.results} now shown as references")
     for number, why in (
         (report.already, "shown in a form of their own already"),
         (report.small, "small enough, or to be kept"),

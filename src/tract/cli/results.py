@@ -16,11 +16,9 @@ from tract.cli.screen import (
     DIM,
     Column,
     Painted,
-    count,
     dump,
     dump_list,
     json_option,
-    one_line,
     put,
     say,
     table,
@@ -31,6 +29,7 @@ from tract.model import Form, Shape
 from tract.results import ToolResultInfo
 from tract.tract import Tract
 from tract.turns import Superseded
+from tract.view.visible import counted, one_line
 
 SEVERAL = 5  # how many names a message lists
 NUMBER = Column(right=True)
@@ -105,9 +104,9 @@ def _age(info: ToolResultInfo, now: datetime) -> str:
 
 
 def _account(infos: Sequence[ToolResultInfo]) -> str:
-    tokens = count(sum(info.token_count for info in infos), "token")
+    tokens = counted(sum(info.token_count for info in infos), "token")
     reduced = sum(info.form != Form.FULL for info in infos)
-    return f"{count(len(infos), 'result')}, {tokens}; {reduced or 'none'} not shown whole"
+    return f"{counted(len(infos), 'result')}, {tokens}; {reduced or 'none'} not shown whole"
 
 
 def _none(listed: Sequence[ToolResultInfo], tool: str | None) -> str:
@@ -144,8 +143,8 @@ def _show_superseded(
 def _superseded_account(old: Sequence[ToolResultInfo]) -> str:
     if not old:
         return "no result was made old by a later call"
-    tokens = count(sum(info.token_count for info in old), "token")
-    return f"{count(len(old), 'result')}, {tokens}: `tract reshape FORM ID…` shows less of them"
+    tokens = counted(sum(info.token_count for info in old), "token")
+    return f"{counted(len(old), 'result')}, {tokens}: `tract reshape FORM ID…` shows less of them"
 
 
 # One

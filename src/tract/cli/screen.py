@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import click
+
+from tract.view.visible import counted, cut, one_line, visible, width
 
 SHORT = 10
 SAMPLE = 200
@@ -18,46 +19,6 @@ SAMPLE = 200
 DIM, RED, YELLOW, CYAN = "2", "31", "33", "36"
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-
-
-# Untrusted text
-
-
-class _Visible(dict[int, str]):
-    """What stands for each character, filled as characters turn up."""
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        self[code] = char if _is_harmless(char) else _escaped(code)
-        return self[code]
-
-
-def _is_harmless(char: str) -> bool:
-    """Letters, marks, signs, spaces; and the joiners that scripts and emoji need."""
-    return char.isprintable() or char in "\n\t\u200c\u200d" or unicodedata.category(char) == "Zs"
-
-
-def _escaped(code: int) -> str:
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-_VISIBLE = _Visible()
-
-
-def visible(text: str) -> str:
-    """The text with everything that could steer a terminal or reorder a line spelled out: control
-    and escape characters, C1, bidirectional and invisible marks, lone surrogates."""
-    return text if text.isprintable() else text.translate(_VISIBLE)
-
-
-def one_line(text: str) -> str:
-    return visible(" ".join(text.split()))
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 # Writing
@@ -100,7 +61,7 @@ class Progress:
             click.echo("\r", nl=False, err=True)
 
     def __call__(self, read: int, total: int) -> None:
-        self._write(f"{self._doing}: {read} of {count(total, 'token')} read")
+        self._write(f"{self._doing}: {read} of {counted(total, 'token')} read")
 
     def _write(self, text: str) -> None:
         if self._doing:
@@ -145,9 +106,12 @@ def _shown(part: str | Painted) -> str:
 
 
 def has_colour() -> bool:
-    return (
-        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    )
+    return sys.stdout.isatty() and not refuses_colour()
+
+
+def refuses_colour() -> bool:
+    """Whether colour would be of no use to the person, terminal or not."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def ask(question: str, refusal: str, *, yes: bool) -> None:
@@ -211,23 +175,3 @@ def _terminal_width() -> int | None:
         return os.get_terminal_size(sys.stdout.fileno()).columns or None
     except OSError:
         return None
-
-
-def width(text: str) -> int:
-    """Columns on a terminal: wide characters take two, combining marks none."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
-
-
-def _columns(char: str) -> int:
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
-
-
-def cut(text: str, room: int) -> str:
-    if width(text) <= room:
-        return text
-    text = text[: room * 4]  # a note may be very long
-    while width(text) > room - 1:
-        text = text[:-1]
-    return text + "…"

@@ -11,13 +11,21 @@ from tract.cli.commits import plain, print_commit, print_commits
 from tract.cli.given import piped
 from tract.cli.place import Place, named
 from tract.cli.results import found
-from tract.cli.screen import SHORT, Progress, count, dump, json_option, one_line, put, say
+from tract.cli.screen import (
+    SHORT,
+    Progress,
+    dump,
+    json_option,
+    put,
+    say,
+)
 from tract.compressing import GIVEN, CompressResult, PendingCompress, SummarizedResult
 from tract.errors import NoLLMError
 from tract.llm import LLMClient, connect
 from tract.results import ToolResultInfo
 from tract.summarize import STRUCTURE
 from tract.tract import Tract
+from tract.view.visible import counted, one_line
 
 TOKENS = click.IntRange(min=1)
 MADE = {GIVEN: "as given", STRUCTURE: "made without a model"}
@@ -192,8 +200,8 @@ def _account(told: dict[str, Any]) -> str:
         return "nothing to compress: no calls with results of which less could be said"
     done = "would compress" if told["dry_run"] else "compressed"
     into = f" into {told['groups']} summaries" if told["groups"] > 1 else ""
-    stays = f"; {count(len(told['preserved']), 'message')} preserved" if told["preserved"] else ""
-    return f"{done} {count(len(told['sources']), 'message')}{into}: {_sizes(told)}{stays}"
+    stays = f"; {counted(len(told['preserved']), 'message')} preserved" if told["preserved"] else ""
+    return f"{done} {counted(len(told['sources']), 'message')}{into}: {_sizes(told)}{stays}"
 
 
 # Results
@@ -266,7 +274,7 @@ def _show(tract: Tract, result: SummarizedResult, as_json: bool) -> None:
 
 def _summarized(told: dict[str, Any]) -> str:
     if told["made_by"] is None:
-        tokens = count(told["tokens_before"], "token")
+        tokens = counted(told["tokens_before"], "token")
         return f"{told['id']} is left as it is: nothing shorter can be said of its {tokens}"
     done = "would summarize" if told["dry_run"] else "summarized"
     return f"{done} {told['id']}: {_sizes(told)}"

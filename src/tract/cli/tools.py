@@ -7,7 +7,7 @@ from typing import IO, Any, NamedTuple
 
 import click
 
-from tract.cli.commits import diff_text, plain, print_commit
+from tract.cli.commits import plain, print_commit
 from tract.cli.given import parse_json
 from tract.cli.place import Place, named
 from tract.cli.screen import (
@@ -16,11 +16,9 @@ from tract.cli.screen import (
     SHORT,
     YELLOW,
     Column,
-    count,
     dump,
     dump_list,
     json_option,
-    one_line,
     say,
     table,
 )
@@ -31,6 +29,8 @@ from tract.hashing import to_json
 from tract.model import CommitInfo, Json, ToolDefinition, Toolset
 from tract.toolsets import ToolDiff, ToolVersion, declared, diff
 from tract.tract import Tract
+from tract.view.changes import diff_text
+from tract.view.visible import counted, one_line
 
 SEVERAL = 5  # how many names a message lists
 HOW = "`tract tools set FILE` records some, and so does tools= in Python"
@@ -79,8 +79,8 @@ def _active_account(context: CompiledContext) -> str:
         return f"no tools were recorded{calls}: {HOW}"
     if not toolset.tools:
         return "the model has no tools here: an empty list was recorded"
-    tokens = f"{count(context.tool_tokens, 'token')} ({_token_source(toolset)})"
-    return f"{count(len(toolset.tools), 'tool')}, {tokens} in every request"
+    tokens = f"{counted(context.tool_tokens, 'token')} ({_token_source(toolset)})"
+    return f"{counted(len(toolset.tools), 'tool')}, {tokens} in every request"
 
 
 def _as_json(tool: ToolDefinition) -> dict[str, Json]:
@@ -205,7 +205,7 @@ def _history_row(version: ToolVersion, changed: list[str] | None) -> tuple[str, 
     return (
         version.tool_hash[:SHORT],
         f"{version.token_count} tok",
-        count(version.commits, "message"),
+        counted(version.commits, "message"),
         _span(version),
         said,
     )
@@ -307,9 +307,9 @@ def _unused_account(document: dict[str, Any]) -> str:
     unused, offered = document["unused"], document["offered"]
     if not offered:
         return f"no tools were recorded: {HOW}"
-    said = f"{len(unused)} of {count(offered, 'tool')} never called"
+    said = f"{len(unused)} of {counted(offered, 'tool')} never called"
     if document["unused_tokens"]:
-        tokens = count(document["tool_tokens"], "token")
+        tokens = counted(document["tool_tokens"], "token")
         said += f": {document['unused_tokens']} of {tokens} in every request"
     if document["not_counted"]:
         said += f"; run by the provider and not counted: {_several(document['not_counted'])}"

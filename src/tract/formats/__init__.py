@@ -118,7 +118,7 @@ def load_calls(given: Any) -> list[ToolCall] | None:
 
 
 def load_call(given: Any) -> ToolCall:
-    """A call, in any provider's words or as `{"id", "name", "arguments"}`."""
+    """A call, in any provider's words or as `{"id", "name", "arguments"}`, or `input`."""
     if isinstance(given, ToolCall):
         return given
     call = as_dict(given)
@@ -131,7 +131,7 @@ def load_call(given: Any) -> ToolCall:
     if not isinstance(call.get("name"), str):
         raise InputError(f"not a tool call: {readable(call)[:200]}")
     call_id = text_or(call.get("call_id"), text_or(call.get("id"), ""))
-    return ToolCall(call_id, call["name"], call.get("arguments", {}))
+    return ToolCall(call_id, call["name"], call.get("arguments", call.get("input", {})))
 
 
 class Answer(NamedTuple):

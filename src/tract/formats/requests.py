@@ -29,7 +29,6 @@ SYSTEM = {
     GEMINI: ("systemInstruction", "system_instruction"),
 }
 """Where they have a system text beside it."""
-CHAT_ROLES = ("system", "developer", "tool", "function")
 ANTHROPIC_BLOCKS = (*anthropic.OWN_BLOCKS, "tool_use", "tool_result")
 
 
@@ -117,13 +116,17 @@ def _is_item(item: dict[str, Json]) -> bool:
 def _whose_messages(request: dict[str, Json]) -> str:
     """Two providers have messages. What only one of them has decides."""
     messages, tools = list(_dicts(request["messages"])), list(_dicts(request.get("tools")))
+    blocks = [b for message in messages for b in _dicts(message.get("content"))]
     if "system" in request:
         return ANTHROPIC
-    if any(m.get("role") in CHAT_ROLES or "tool_calls" in m for m in messages):
+    if any(m.get("role") in ("tool", "function") or "tool_calls" in m for m in messages):
+        return OPENAI
+    if any(block.get("type") in ("tool_use", "tool_result") for block in blocks):
+        return ANTHROPIC
+    if any(m.get("role") in ("system", "developer") for m in messages):
         return OPENAI
     if any("function" in tool for tool in tools):
         return OPENAI
-    blocks = [b for message in messages for b in _dicts(message.get("content"))]
     is_anthropics = (
         any(block.get("type") in ANTHROPIC_BLOCKS for block in blocks)
         or any("input_schema" in tool for tool in tools)

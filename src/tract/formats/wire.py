@@ -128,8 +128,11 @@ THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "thought"})
 
 def kind_of_raw(raw: Raw) -> str | None:
     """What a block is. Gemini's have no type: they are what their first key says."""
-    if not isinstance(raw.data, dict) or "type" in raw.data or not raw.data:
-        return raw.data.get("type") if isinstance(raw.data, dict) else None
+    if not isinstance(raw.data, dict) or not raw.data:
+        return None
+    if "type" in raw.data:
+        kind = raw.data["type"]
+        return kind if isinstance(kind, str) else None
     return "thought" if raw.data.get("thought") else str(next(iter(raw.data)))
 
 

@@ -82,7 +82,7 @@ class Postgres(Driver):
 
     def begin_alone(self) -> None:
         self.begin()
-        self.run("SELECT pg_advisory_xact_lock(0x7472616374)")  # before there are tables to lock
+        self.run("SELECT pg_advisory_xact_lock(500135191412)")  # before there are tables to lock
         if "commits" in self.tables():
             # In the order in which a writer takes them, so that none waits for the other.
             self.run("LOCK TABLE branches, dialogs, blobs, commits IN EXCLUSIVE MODE")

@@ -109,6 +109,13 @@ class Store:
     def dialogs(self) -> list[DialogInfo]:
         return [_dialog(row) for row in self._run(_DIALOGS)]
 
+    def usages(self, dialog: str) -> Iterator[tuple[Json, Json]]:
+        """What each answer of a dialog was asked with, and what it has used."""
+        sql = f"""SELECT generation_config, usage FROM commits
+            WHERE dialog_id = {_DIALOG} AND usage IS NOT NULL ORDER BY id"""
+        for config, usage in self._run(sql, (stored_name(dialog),)):
+            yield stored_json(config), stored_json(usage)
+
     def checked_out(self, dialog: str) -> tuple[str, Head | None] | None:
         """The branch on which the dialog was left, and the old commit if it was left on one."""
         sql = "SELECT branch, detached_id, detached_hash FROM dialogs WHERE name = ?"
@@ -355,7 +362,7 @@ def _column(kind: str) -> str:
 
 
 def _dialog(row: Row) -> DialogInfo:
-    name, branch, branches, commits, tokens, size, created_at, updated_at = row
+    name, branch, branches, commits, tokens, size, errors, created_at, updated_at = row
     return DialogInfo(
         dialog=unescape(name),
         branch=unescape(branch),
@@ -363,6 +370,7 @@ def _dialog(row: Row) -> DialogInfo:
         commits=commits,
         tokens=int(tokens),
         bytes=int(size),
+        errors=int(errors),
         created_at=as_datetime(created_at),
         updated_at=as_datetime(updated_at) if updated_at else None,
     )
@@ -443,6 +451,6 @@ WHERE l.commit_id BETWEEN ? AND ? ORDER BY l.commit_id, l.position"""
 _DIALOGS = """
 SELECT d.name, d.branch, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),
     count(c.id), coalesce(sum(b.token_count), 0), coalesce(sum(b.byte_size), 0),
-    d.created_at, max(c.created_at)
+    coalesce(sum(c.is_error), 0), d.created_at, max(c.created_at)
 FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id LEFT JOIN blobs b ON b.id = c.blob_id
 GROUP BY d.id ORDER BY d.id"""

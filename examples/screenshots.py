@@ -1,0 +1,237 @@
+"""Draws the pictures in docs/screenshots: the text interface with an invented dialog.
+
+Run it with `.venv/bin/python examples/screenshots.py`. The same pictures come out each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tract import Form, ToolCall, Tract
+from tract.dialog import Dialog
+from tract.tui.app import TractApp
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "screenshots"
+DIALOG = "nightly-export"
+
+
+class Picture(NamedTuple):
+    """A screen: its height, which dialog is open, and what is pressed before it is taken."""
+
+    height: int
+    dialog: str | None = DIALOG
+    keys: str = ""
+
+
+WIDTH = 104
+PICTURES = {
+    "dialogs": Picture(12, dialog=None),
+    "conversation": Picture(36, keys="g"),
+    "opened": Picture(36, keys="g d x enter"),
+    "sent": Picture(40, keys="g S" + 10 * " j" + " enter" + 8 * " ctrl+e"),
+}
+
+
+# The dialog: an export fails, and an agent mends it.
+
+
+def tool(name: str, description: str, *texts: str, **others: str) -> dict[str, Any]:
+    types = dict.fromkeys(texts, "string") | others
+    properties = {key: {"type": kind} for key, kind in types.items()}
+    schema = {"type": "object", "properties": properties, "required": list(texts)}
+    return {"name": name, "description": description, "input_schema": schema}
+
+
+BASH = tool("bash", "Run a command and return what it prints.", "command")
+READ = tool("read_file", "Read a file of the project.", "path")
+EDIT = tool("edit_file", "Replace a text in a file.", "path", "old", "new")
+SEARCH = "Find the lines that match a regular expression."
+TOOLS = [BASH, READ, tool("grep", SEARCH, "pattern", "path"), EDIT]
+MORE_TOOLS = [
+    BASH,
+    READ,
+    tool("grep", SEARCH, "pattern", "path", limit="integer"),
+    EDIT,
+    tool("run_tests", "Run the tests of a folder.", "path"),
+]
+
+TRACE = """\
+Traceback (most recent call last):
+  File "/srv/shop/export/writer.py", line 14, in row
+    return [order.number, order.customer.name, order.total]
+AttributeError: 'NoneType' object has no attribute 'name'
+"""
+LINE = "02:{:02}:{:02} export[811]: wrote order {} of 1204\n"
+JOURNAL = "".join(LINE.format(n // 60, n % 60, n) for n in range(1, 341)) + TRACE
+LOG = """\
+8f2c1d0 orders: customers may ask to be forgotten
+41aa9b7 export: total in cents
+"""
+WRITER = '''\
+"""Orders as rows of a spreadsheet."""
+
+import csv
+
+from shop.orders import Order
+
+HEAD = ["number", "customer", "total"]
+
+
+def row(order: Order) -> list[object]:
+    """One order, as accounting wants it."""
+    # An order always has a customer.
+    return [order.number, order.customer.name, order.total]
+
+
+def write(path: str, orders: list[Order]) -> None:
+    with open(path, "w", newline="") as file:
+        sheet = csv.writer(file)
+        sheet.writerow(HEAD)
+        sheet.writerows(map(row, orders))
+'''
+OLD = "order.customer.name"
+NEW = 'order.customer.name if order.customer else "(forgotten)"'
+FAILED = f"""\
+FAILED test_writer.py::test_forgotten
+{TRACE}=== 1 failed, 11 passed in 0.84s ===
+"""
+HITS = """\
+src/shop/export/writer.py:14:    return [order.number, order.customer.name, order.total]
+src/shop/invoices/letter.py:52:    return greeting(order.customer.name)
+"""
+
+
+def play(t: Tract) -> None:
+    t.system("You are a careful engineer. Look before you change anything.")
+    t.user("The nightly export fails since Tuesday. Find out why and mend it.", tools=TOOLS)
+    look(t)
+    t.reshape({find(t, "call_1"): Form.REFERENCE})
+    t.set_tools(MORE_TOOLS)
+    mend(t)
+    t.reshape({find(t, "call_3"): Form.SUMMARY})
+    t.user("Does anything else trip over them?")
+    check(t)
+
+
+def look(t: Tract) -> None:
+    answer(
+        t,
+        "I'll look at the last run, and at what came in before it.",
+        ("bash", {"command": "journalctl -u export --since tuesday"}, JOURNAL),
+        ("bash", {"command": "git log --oneline --since=monday"}, LOG),
+    )
+    answer(
+        t,
+        "Row 341 has no customer, and since 8f2c1d0 that can be. Let me see who writes the rows.",
+        ("read_file", {"path": "src/shop/export/writer.py"}, WRITER),
+    )
+
+
+def mend(t: Tract) -> None:
+    path = {"path": "src/shop/export/writer.py"}
+    tests = {"path": "tests/export"}
+    answer(t, "A test that fails comes first.", ("run_tests", tests, FAILED))
+    wrong = "Error: no such text in the file"
+    answer(t, "", ("edit_file", path | {"old": "order.customer_name", "new": NEW}, wrong))
+    answer(t, "", ("edit_file", path | {"old": OLD, "new": NEW}, "1 text replaced"))
+    answer(t, "", ("run_tests", tests, "=== 12 passed in 0.81s ==="))
+    answer(t, "Mended: an order whose customer was forgotten is written as `(forgotten)`.")
+
+
+def check(t: Tract) -> None:
+    hits = ("grep", {"pattern": r"customer\.(name|email)", "path": "src"}, HITS)
+    answer(t, "I'll look for the same habit elsewhere.", hits)
+    answer(t, "Yes, the letters do: `invoices/letter.py:52`. Shall I mend that as well?")
+
+
+def answer(t: Tract, text: str, *calls: tuple[str, dict[str, str], str]) -> None:
+    """What the model says, and what its calls return."""
+    first = sum(info.role == "tool" for info in t.log()) + 1
+    made = [ToolCall(f"call_{n}", name, given) for n, (name, given, _) in enumerate(calls, first)]
+    told = {"input_tokens": 2100 * first, "output_tokens": 140, "cost": 0.012 * first}
+    t.assistant(text, tool_calls=made or None, usage=told)
+    for call, (_, _, result) in zip(made, calls, strict=True):
+        is_error = result.startswith(("Error", "FAILED"))
+        t.tool_result(call.id, call.name, result, is_error=is_error)
+
+
+def find(t: Tract, call_id: str) -> str:
+    return next(info.commit_hash for info in t.log() if info.tool_call_id == call_id)
+
+
+# The dialogs beside it: how long each is, how often it failed, and what it has cost.
+
+OTHERS = (
+    ("upgrade-postgres", 260, 9, 6.12),
+    ("flaky-login-test", 74, 5, 1.87),
+    ("invoice-rounding", 31, 0, 0.44),
+    ("review-1482", 18, 1, 0.29),
+    ("translate-letters", 47, 0, 0.93),
+    ("orders-by-region", 122, 3, 2.70),
+)
+TIMES = (
+    "2026-03-12 16:41",
+    "2026-03-12 15:08",
+    "2026-03-12 11:52",
+    "2026-03-11 18:20",
+    "2026-03-11 09:37",
+    "2026-03-10 17:15",
+    "2026-03-10 10:02",
+)
+
+
+def fill(t: Dialog, turns: int, errors: int, dollars: float) -> None:
+    with t.batch():
+        for n in range(turns):
+            usage = {"input_tokens": 900 * n, "output_tokens": 120, "cost": dollars / turns}
+            t.assistant("", tool_calls=[ToolCall(f"c{n}", "bash", {})], usage=usage)
+            text = f"line {n} of what a command printed\n" * (n % 50)
+            t.tool_result(f"c{n}", "bash", text, is_error=n < errors)
+
+
+# The pictures
+
+
+def drawn() -> Iterator[tuple[str, str]]:
+    """The pictures by their names, as SVG."""
+    with Tract.open(":memory:", dialog=DIALOG) as t:
+        for name, turns, errors, dollars in reversed(OTHERS):
+            fill(t.sibling(name), turns, errors, dollars)
+        play(t)
+        for name, picture in PICTURES.items():
+            yield name, asyncio.run(taken(t, picture))
+
+
+async def taken(t: Tract, picture: Picture) -> str:
+    app = TractApp(t, place="agents.db", dialog=picture.dialog)
+    async with app.run_test(size=(WIDTH, picture.height)) as pilot:
+        await pilot.pause(0.3)  # the costs come one by one
+        await pilot.press(*picture.keys.split())
+        await pilot.pause()
+        return settled(app.export_screenshot())
+
+
+def settled(picture: str) -> str:
+    """The same picture, whenever and wherever it is taken: with set times, and no fonts fetched."""
+    times = (time.replace(" ", "&#160;") for time in TIMES)
+    picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
+    picture = re.sub(r"terminal-\d+", "terminal", picture)
+    picture = picture.replace('clip-path="url(#terminal-clip-terminal)"', "")  # cuts the last line
+    return re.sub(r"\d{4}-\d\d-\d\d&#160;\d\d:\d\d", lambda _: next(times), picture)
+
+
+def main() -> int:
+    FOLDER.mkdir(exist_ok=True)
+    for name, picture in drawn():
+        (FOLDER / f"{name}.svg").write_text(picture, "utf-8")
+        print(f"docs/screenshots/{name}.svg")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The text interface: dialogs on a screen, to be read, searched, followed and changed."""

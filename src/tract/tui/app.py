@@ -1,0 +1,51 @@
+"""The application: a list of dialogs, and the one that is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import App
+
+from tract.dialog import Dialog
+from tract.tui.dialogs import Dialogs
+from tract.tui.reader import Reader
+from tract.tui.sheet import Settings
+from tract.view.bill import Prices
+
+
+class TractApp(App[None]):
+    """A database on the screen. Whoever opened it closes it."""
+
+    TITLE = "tract"
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(
+        self,
+        database: Dialog,
+        *,
+        place: str = "",
+        dialog: str | None = None,
+        prices: Prices | None = None,
+        has_tags: bool = False,
+    ) -> None:
+        """`dialog` is opened at once; without one, all are listed. With `has_tags` short names
+        stand for the colours of pairs."""
+        super().__init__()
+        self._database, self._place, self._dialog = database, place, dialog
+        self._prices = prices or {}
+        self._settings = Settings(has_tags=has_tags)
+
+    def on_mount(self) -> None:
+        if self._dialog is None:
+            self._list()
+        else:
+            self._read(self._dialog, then=self._list)
+
+    def _list(self, _: None = None) -> None:
+        self.push_screen(Dialogs(self._database, self._place, self._prices))
+
+    def on_dialogs_chosen(self, event: Dialogs.Chosen) -> None:
+        self._read(event.name)
+
+    def _read(self, name: str, then: Callable[[None], None] | None = None) -> None:
+        self.push_screen(Reader(self._database.sibling(name), self._settings), then)

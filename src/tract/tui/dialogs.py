@@ -1,0 +1,143 @@
+"""The screen that lists the dialogs of a database."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import DataTable, Static
+
+from tract.dialog import Dialog
+from tract.errors import TractError
+from tract.model import DialogInfo
+from tract.tui.boxes import Page
+from tract.tui.help import HELP
+from tract.view.bill import Prices, bill, bill_text, short
+from tract.view.visible import cut, one_line
+
+COLUMNS = ("dialog", "branch", "commits", "tokens", "size", "cost", "errors", "updated")
+NUMBERS = ("commits", "tokens", "size", "cost", "errors")
+LOOK_EVERY = 2.0  # seconds
+LONGEST_NAME = 44
+
+
+class Dialogs(Screen[None]):
+    """All dialogs, the newest first."""
+
+    DEFAULT_CSS = """
+    Dialogs > #title { height: 1; background: $primary; color: $text; padding: 0 1; }
+    Dialogs > DataTable { height: 1fr; }
+    Dialogs > #status { height: 1; background: $surface; color: $text-muted; padding: 0 1; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "help", "help"),
+        Binding("q,escape", "app.quit", "quit"),
+    ]
+
+    class Chosen(Message):
+        """Somebody wants to read a dialog."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+    def __init__(self, database: Dialog, place: str, prices: Prices) -> None:
+        super().__init__()
+        self._database, self._place, self._prices = database, place, prices
+        self._known: dict[str, DialogInfo] = {}
+        self._waiting: list[str] = []  # whose cost is still to be told
+
+    def compose(self) -> ComposeResult:
+        yield Static(Text(one_line(f"tract · {self._place}")), id="title", markup=False)
+        yield DataTable(cursor_type="row", zebra_stripes=True)
+        yield Static(id="status", markup=False)
+
+    def on_mount(self) -> None:
+        table = self.query_one(DataTable)
+        for column in COLUMNS:
+            table.add_column(column, key=column)
+        self._telling = self.set_interval(0.01, self._tell_cost, pause=True)
+        self._look()
+        self.set_interval(LOOK_EVERY, self._look)
+
+    def on_screen_resume(self) -> None:
+        self._look()
+
+    def _look(self) -> None:
+        """Add what is new, and tell what has changed; or why that cannot be known."""
+        status = Text("enter opens · ? help · q quits")
+        try:
+            self._compare({info.dialog: info for info in self._database.dialogs()})
+        except TractError as error:
+            status = Text(one_line(str(error)), style="red")
+        self.query_one("#status", Static).update(status)
+
+    def _compare(self, found: dict[str, DialogInfo]) -> None:
+        table = self.query_one(DataTable)
+        if not table.columns:
+            return
+        new = [info for info in found.values() if info.dialog not in self._known]
+        for info in sorted(new, key=lambda info: info.updated_at or info.created_at, reverse=True):
+            table.add_row(*_cells(info), key=info.dialog)
+        if new:
+            table.sort("updated", key=lambda cell: cell.plain, reverse=True)
+        for name in self._known.keys() - found.keys():
+            table.remove_row(name)
+        for name, info in found.items():
+            if name in self._known and info != self._known[name]:
+                for column, cell in zip(COLUMNS, _cells(info), strict=True):
+                    table.update_cell(name, column, cell, update_width=True)
+        changed = [name for name, info in found.items() if info != self._known.get(name)]
+        self._waiting += changed
+        self._known = found
+        if self._waiting:
+            self._telling.resume()
+
+    def _tell_cost(self) -> None:
+        """Of one dialog after the other: all of its answers are read for it."""
+        if self._waiting:
+            name = self._waiting.pop()
+            if name in self._known:
+                cell = Text(self._cost(name), justify="right")
+                self.query_one(DataTable).update_cell(name, "cost", cell, update_width=True)
+        else:
+            self._telling.pause()
+            # Some cells may have been drawn before their columns became as wide as they.
+            self.query_one(DataTable).notify_style_update()
+
+    def _cost(self, name: str) -> str:
+        try:
+            return bill_text(bill(self._database.sibling(name).usages(), self._prices))
+        except TractError:  # the next look tells why
+            return "?"
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        self.post_message(self.Chosen(str(event.row_key.value)))
+
+    def action_help(self) -> None:
+        self.app.push_screen(Page("Keys in a dialog; here: enter opens one, q quits", HELP))
+
+
+def _cells(info: DialogInfo) -> list[Text]:
+    updated = info.updated_at or info.created_at
+    values = {
+        "dialog": cut(one_line(info.dialog), LONGEST_NAME),
+        "branch": one_line(info.branch) + (f" +{info.branches - 1}" if info.branches > 1 else ""),
+        "commits": str(info.commits),
+        "tokens": short(info.tokens),
+        "size": short(info.bytes) + "B",
+        "cost": "…",
+        "errors": str(info.errors) if info.errors else "",
+        "updated": f"{updated:%Y-%m-%d %H:%M}",
+    }
+    return [_cell(column, values[column]) for column in COLUMNS]
+
+
+def _cell(column: str, value: str) -> Text:
+    style = "red" if column == "errors" else "bold" if column == "dialog" else ""
+    return Text(value, style=style, justify="right" if column in NUMBERS else "left")

@@ -1,0 +1,269 @@
+"""The pane in which a conversation is read."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tract.tui.sheet import Cursor, Settings, Sheet, Spot
+from tract.tui.strips import strip
+from tract.view.blocks import Block
+from tract.view.conversation import Conversation
+
+WHEEL = 3
+EDGES = 2  # the columns beside the text: of the cursor, and of the bar
+
+
+class Pane(Widget, can_focus=True):
+    """A conversation from some line on. It knows no distances, only where it is: so the length of
+    the conversation does not matter."""
+
+    DEFAULT_CSS = "Pane { height: 1fr; width: 1fr; }"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "block(1)", "next", show=False),
+        Binding("up,k", "block(-1)", "previous", show=False),
+        Binding("ctrl+e", "lines(1)", show=False),
+        Binding("ctrl+y", "lines(-1)", show=False),
+        Binding("pagedown,ctrl+f,space", "page(1)", show=False),
+        Binding("pageup,ctrl+b", "page(-1)", show=False),
+        Binding("home,g", "home", show=False),
+        Binding("end,G", "end", show=False),
+        Binding("left,h", "aside(-8)", show=False),
+        Binding("right,l", "aside(8)", show=False),
+        Binding("enter,o", "fold", "open", show=False),
+        Binding("tab", "partner", "call ⇄ result", show=False),
+    ]
+
+    class Moved(Message):
+        """The cursor is somewhere else."""
+
+    class Lost(Message):
+        """Something is not to be found."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, conversation: Conversation, settings: Settings) -> None:
+        super().__init__()
+        self.sheet = Sheet(conversation, 80, settings)
+        self.cursor = Cursor(0, 0)
+        self.marked: set[str] = set()
+        """The commits that are marked for what is done next."""
+        self.is_following = True
+        self._top = Spot(0, 0)
+        self._left = 0
+        self._page: list[Spot] = []
+        self._hit: re.Pattern[str] | None = None
+
+    # What is seen
+
+    @property
+    def settings(self) -> Settings:
+        return self.sheet.settings
+
+    @property
+    def block(self) -> Block | None:
+        """The block under the cursor."""
+        return self.sheet.block(self.cursor)
+
+    def show(self, settings: Settings) -> None:
+        """See it otherwise. The block under the cursor stays where it is on the screen."""
+        self._renew(self.sheet.conversation, settings)
+
+    def turn_to(self, conversation: Conversation, *, is_own: bool = False) -> None:
+        """See another state of the conversation; its end, where that was seen before. After an own
+        change the cursor stays on what was changed."""
+        was_at_end = self.is_following and self._is_at_end()
+        was_last = self.cursor == self.sheet.last() and not is_own
+        self._renew(conversation, self.settings)
+        if was_at_end and was_last:
+            self.action_end()
+        elif was_at_end:
+            self._top = self.sheet.last_top(self._height)
+            self._keep_in_sight()
+            self._settle()
+
+    def _renew(self, conversation: Conversation, settings: Settings) -> None:
+        offset, old, cursor = self._offset(), self.sheet, self.cursor
+        row = conversation.row_of(old.message(cursor.row)) if len(old) else None
+        self.sheet = old.succeeding(conversation, old.width, settings)
+        self.cursor = self.sheet.with_number(cursor.row if row is None else row, old.number(cursor))
+        self._top = self.sheet.moved(self.sheet.spot(self.cursor), -offset)
+        self._settle()
+
+    def flip(self) -> None:
+        """See the other version of this message: the sent one, or the whole."""
+        if len(self.sheet):
+            self.sheet.flip(self.cursor.row)
+            self.cursor = self.sheet.nearest(self.cursor)
+            self._settle()
+
+    def go(self, cursor: Cursor | None, otherwise: str = "") -> None:
+        """To a block, which is then seen."""
+        if cursor is None:
+            if otherwise:
+                self.post_message(self.Lost(otherwise))
+            return
+        self.cursor = cursor
+        self._keep_in_sight()
+        self._settle()
+
+    def search(self, text: str, step: int) -> None:
+        """To the next block with this text. It stands out until another one is searched for."""
+        self._hit = re.compile(re.escape(text), re.IGNORECASE) if text else None
+        found = self.sheet.found(self.cursor, text, step) if text else None
+        self.go(found, f"there is no {text!r}" if text else "")
+        line = self.sheet.line_with(found, self._hit) if found and self._hit else None
+        if line and line not in self.sheet.page(self._top, self._height):
+            self._top = self.sheet.moved(line, -self._height // 3)
+        self._settle()
+
+    @property
+    def _height(self) -> int:
+        return max(self.size.height, 1)
+
+    # Where it is
+
+    def _offset(self) -> int:
+        """On which line of the screen the block under the cursor begins."""
+        spot = self.sheet.spot(self.cursor)
+        return self._page.index(spot) if spot in self._page else 0
+
+    def _keep_in_sight(self) -> None:
+        spot, height = self.sheet.spot(self.cursor), self._height
+        page = self.sheet.page(self._top, height)
+        if spot not in page:
+            far = abs(spot.row - self._top.row) > height
+            back = height // 3 if far or spot < self._top else height - 1
+            self._top = self.sheet.moved(spot, -min(back, height - 1))
+        elif spot == page[-1] and self.sheet.size(self.cursor) > 1:
+            self._top = self.sheet.moved(self._top, min(self.sheet.size(self.cursor), height // 2))
+
+    def _settle(self) -> None:
+        """Fill the page, without empty lines below the last one."""
+        height = self._height
+        self._page = self.sheet.page(self._top, height)
+        if len(self._page) < height:
+            self._top = self.sheet.last_top(height)
+            self._page = self.sheet.page(self._top, height)
+        self.post_message(self.Moved())
+        self.refresh()
+
+    def _is_at_end(self) -> bool:
+        return self._top >= self.sheet.last_top(self._height)
+
+    def _scroll(self, lines: int) -> None:
+        """Move the page; the cursor stays on it."""
+        self._top = self.sheet.moved(self._top, lines)
+        self._settle()
+        if self.sheet.spot(self.cursor) not in self._page:
+            page = self._page if lines > 0 else self._page[::-1]
+            owned = (spot for spot in page if self.sheet.cell(spot.row).owners[spot.line] >= 0)
+            edge = next(owned, None)
+            self.cursor = (self.sheet.at(edge) if edge else None) or self.cursor
+            self.post_message(self.Moved())
+            self.refresh()
+
+    # Keys and mouse
+
+    def action_block(self, step: int) -> None:
+        """To the next block; through a long one line by line."""
+        height, first = self._height, self.sheet.spot(self.cursor)
+        last = Spot(first.row, first.line + self.sheet.size(self.cursor) - 1)
+        is_long = self.sheet.size(self.cursor) > height
+        if is_long and (last if step > 0 else first) not in self._page:
+            self._scroll(step * (height // 2))
+            return
+        self.go(next(self.sheet.cursors(self.cursor, step), None))
+
+    def action_lines(self, lines: int) -> None:
+        self._scroll(lines)
+
+    def action_page(self, pages: int) -> None:
+        self._scroll(pages * max(self.size.height - 1, 1))
+
+    def action_home(self) -> None:
+        self._top = Spot(0, 0)
+        self.cursor = self.sheet.nearest(Cursor(0, 0))
+        self._settle()
+
+    def action_end(self) -> None:
+        self.cursor = self.sheet.last()
+        self._top = self.sheet.last_top(self._height)
+        self._settle()
+
+    def action_aside(self, columns: int) -> None:
+        self._left = max(self._left + columns, 0)
+        self.refresh()
+
+    def action_fold(self) -> None:
+        self.sheet.toggled(self.cursor)
+        self._keep_in_sight()
+        self._settle()
+
+    def action_partner(self) -> None:
+        self.go(self.sheet.partner(self.cursor), "no call or result belongs to this")
+
+    def on_resize(self, event: events.Resize) -> None:
+        width = event.size.width - EDGES
+        if width != self.sheet.width:
+            old = self.sheet
+            self.sheet = old.succeeding(old.conversation, width, old.settings)
+        self._keep_in_sight()
+        self._settle()
+
+    def on_mouse_scroll_down(self, _: events.MouseScrollDown) -> None:
+        self._scroll(WHEEL)
+
+    def on_mouse_scroll_up(self, _: events.MouseScrollUp) -> None:
+        self._scroll(-WHEEL)
+
+    def on_click(self, event: events.Click) -> None:
+        """On the bar, to that part of the conversation; else to the block."""
+        if event.x >= self.size.width - 1:
+            row = event.y * len(self.sheet) // self._height
+            self.go(self.sheet.nearest(Cursor(row, 0)))
+        elif event.y < len(self._page):
+            self.go(self.sheet.at(self._page[event.y]))
+            if event.chain == 2:
+                self.action_fold()
+
+    # Drawing
+
+    def render_line(self, y: int) -> Strip:
+        base, width = self.rich_style, self.size.width
+        if y >= len(self._page):
+            return Strip.blank(width, base)
+        spot = self._page[y]
+        cell = self.sheet.cell(spot.row)
+        owner = cell.owners[spot.line]
+        is_here = Cursor(spot.row, owner) == self.cursor
+        commit = cell.blocks[max(owner, 0)].commit if cell.blocks else ""
+        edge = Segment(*self._edge(is_here, commit in self.marked, base))
+        body = strip(cell.lines[spot.line], base, self._hit)
+        room = max(width - EDGES, 1)
+        body = body.crop_extend(self._left, self._left + room, base)
+        return Strip([edge, *body, self._bar(y, base)])
+
+    def _edge(self, is_here: bool, is_marked: bool, base: Style) -> tuple[str, Style]:
+        if is_here:
+            return ("▌", base + Style(color="bright_yellow"))
+        return ("•" if is_marked else " ", base + Style(color="bright_yellow"))
+
+    def _bar(self, y: int, base: Style) -> Segment:
+        """Where the page is in the whole: by rows, whose lines nobody has counted."""
+        rows, height = max(len(self.sheet), 1), self._height
+        first = self._page[0].row * height // rows
+        last = max(self._page[-1].row * height // rows, first)
+        is_thumb = first <= y <= last
+        return Segment("█" if is_thumb else "│", base + Style(dim=True))

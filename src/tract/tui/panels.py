@@ -1,0 +1,129 @@
+"""What stands around a conversation: the tools at the cursor, and where the context goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from rich.style import Style
+from rich.text import Text
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from tract.chain import Place
+from tract.reading import Reading
+from tract.toolsets import diff
+from tract.tui.strips import text as drawn
+from tract.view.bill import short
+from tract.view.budget import Share, growth, shares
+from tract.view.changes import diff_text
+from tract.view.definitions import tool_lines
+from tract.view.lines import Line, Span
+from tract.view.palette import PALETTE
+from tract.view.visible import counted, one_line, width
+
+HEIGHTS = "▁▂▃▄▅▆▇█"
+SOLID, SHADES = "█", ("▓", "▒", "░")
+
+
+class ToolsPanel(VerticalScroll, can_focus=False):
+    """The tools that the model had at some message, and what became of them before it."""
+
+    DEFAULT_CSS = """
+    ToolsPanel { width: 40%; max-width: 60; border-left: solid $primary; padding: 0 1;
+                 display: none; }
+    ToolsPanel.open { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: object = None
+
+    def compose(self) -> Iterator[Static]:
+        yield Static(markup=False)
+
+    def tell(self, reading: Reading, place: Place | None) -> None:
+        """Show the tools at this message, unless they are shown already."""
+        sets = reading.toolsets
+        last = float("inf") if place is None else place.origin.id
+        known = [toolset for step, toolset in sets if step.id <= last]
+        wanted = known[-1].hash if known else None, len(known)
+        if wanted == self._seen:
+            return
+        self._seen = wanted
+        now, before = (known[-1], known[-2] if len(known) > 1 else None) if known else (None, None)
+        change = diff(before or now, now)
+        head: list[Line] = [(Span("Tools at this point", "bold"),)]
+        if now and before:
+            head.append((Span(f"set {len(known)}: {diff_text(change) or 'reworded'}", "note"),))
+        self.query_one(Static).update(drawn([*head, (), *tool_lines(now, change)]))
+        self.scroll_home(animate=False)
+
+
+class TokenBar(Static):
+    """Where the context goes, and how it has grown from answer to answer."""
+
+    DEFAULT_CSS = "TokenBar { height: 3; padding: 0 1; background: $surface; }"
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self._shares: list[Share] = []
+        self._growth: list[int] = []
+
+    def tell(self, reading: Reading) -> None:
+        self._shares, self._growth = shares(reading), growth(reading)
+        self.refresh()
+
+    def render(self) -> Text:
+        room = max(self.size.width, 10)
+        rows = (bar(self._shares, room), legend(self._shares, room), grown(self._growth, room))
+        return Text("\n").join(rows)
+
+
+def bar(found: Sequence[Share], room: int) -> Text:
+    """All of the context, each part as long as its share."""
+    total, text = sum(share.tokens for share in found), Text(no_wrap=True)
+    ends = [end * room // total for end in accumulate(s.tokens for s in found)] if total else []
+    start = 0
+    for number, (share, end) in enumerate(zip(found, ends, strict=True)):
+        text.append(_sign(number, share) * (end - start), _style(number, share))
+        start = end
+    return text
+
+
+def legend(found: Sequence[Share], room: int) -> Text:
+    """What the parts are, the most important first, as far as there is room."""
+    total, text = sum(share.tokens for share in found), Text(no_wrap=True)
+    text.append(f"{short(total)} tokens", "bold")
+    for number, share in sorted(enumerate(found), key=lambda entry: -entry[1].tokens):
+        words = f" {one_line(share.name)} {short(share.tokens)}"
+        if width(text.plain) + len("  █") + width(words) + len(" …") > room:
+            text.append(" …", "dim")
+            break
+        text.append("  " + _sign(number, share), _style(number, share))
+        text.append(words)
+    return text
+
+
+def grown(found: Sequence[int], room: int) -> Text:
+    """One bar for each answer, or for as many as fit; and the most there ever was."""
+    text = Text(no_wrap=True)
+    if not found:
+        return text.append("no answers yet", "dim")
+    most = max(*found, 1)
+    label = f"{counted(len(found), 'answer')}, at most {short(max(found))} tokens before one "
+    columns = max(room - len(label), 1)
+    picked = [found[place * len(found) // columns] for place in range(columns)]
+    shown = found if len(found) <= columns else picked
+    text.append(label, "dim")
+    text.append("".join(HEIGHTS[n * (len(HEIGHTS) - 1) // most] for n in shown), "cyan")
+    return text
+
+
+def _sign(number: int, share: Share) -> str:
+    """Parts differ by more than their colours."""
+    return SOLID if share.is_result else SHADES[number % len(SHADES)]
+
+
+def _style(number: int, share: Share) -> Style:
+    return Style(color=PALETTE[number % len(PALETTE)].web) if share.is_result else Style()

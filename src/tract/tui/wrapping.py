@@ -1,0 +1,59 @@
+"""Long lines of prose on a narrow screen. Code is never broken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+
+from tract.view.lines import BODY, Line, Span
+from tract.view.visible import width as columns
+
+_FENCE = re.compile(r"\s*(```|~~~)")
+_CODE = len(BODY) + 4  # so many spaces before a line: what texts have, and four more
+_KEPT = re.compile(rf"\s{{{_CODE},}}(?!\s|[-*+•]\s|\d+[.)]\s)|\s*[|+\t]|\s*[-=*_]{{3,}}\s*$")
+"""How lines begin that lose their meaning when they are broken: code, tables, rules. What stands
+as deep as code may also be an item of a list."""
+
+
+def wrapped(lines: Iterable[Line], room: int) -> Iterator[Line]:
+    """Each line in as many pieces as it needs. What stands in a fence stays as it is."""
+    fence: str | None = None
+    for line in lines:
+        text = "".join(span.text for span in line)
+        found = _FENCE.match(text)
+        is_code = fence is not None or found is not None
+        if found and fence in (None, found[1]):
+            fence = found[1] if fence is None else None
+        if len(line) != 1 or is_code or len(text) <= room // 2 or _KEPT.match(text):
+            yield line
+        else:
+            yield from ((Span(piece, line[0].style),) for piece in _pieces(text, room))
+
+
+def _pieces(text: str, room: int) -> Iterator[str]:
+    """Broken at spaces, each piece under the first word of the line. What has no spaces, as many
+    languages have none, is broken where the room ends."""
+    indent = text[: len(text) - len(text.lstrip(" "))]
+    piece, used = "", 0
+    for word in re.findall(r" *[^ ]+| +$", text):
+        size = columns(word)
+        if piece.strip() and used + size > room:
+            yield piece
+            word = indent + word.lstrip(" ")
+            piece, used = "", 0
+            size = columns(word)
+        while used + size > room and len(indent) < room // 2:
+            head = _fitting(word, room - used)
+            yield piece + head
+            word, piece, used = indent + word[len(head) :], "", 0
+            size = columns(word)
+        piece, used = piece + word, used + size
+    yield piece
+
+
+def _fitting(word: str, room: int) -> str:
+    """As much of a word as there is room for, and at least one character of it."""
+    ends = accumulate(map(columns, word))
+    fitting = sum(1 for end in ends if end <= room)
+    return word[: max(fitting, len(word) - len(word.lstrip(" ")) + 1)]

@@ -1,0 +1,43 @@
+"""Lines for a terminal, with or without colour."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tract.view.lines import Line, Span
+from tract.view.palette import PALETTE
+
+STYLES = {
+    "bold": "1",
+    "dim": "2",
+    "hit": "7",
+    "note": "33",
+    "rule": "2;33",
+    "added": "32",
+    "error": "31",
+    "role-system": "35",
+    "role-user": "32",
+    "role-assistant": "36",
+    "role-tool": "33",
+    **{f"p{place}": f"38;5;{colour.terminal}" for place, colour in enumerate(PALETTE)},
+}
+
+
+def painted(line: Line) -> str:
+    """A line with its styles as escape sequences."""
+    return "".join(_painted(span) for span in line)
+
+
+def _painted(span: Span) -> str:
+    codes = _codes(span.style)
+    return f"\x1b[{codes}m{span.text}\x1b[0m" if span.text and codes else span.text
+
+
+def plain(line: Line) -> str:
+    """A line as it is read."""
+    return "".join(span.text for span in line)
+
+
+@cache
+def _codes(style: str) -> str:
+    return ";".join(STYLES[word] for word in style.split())

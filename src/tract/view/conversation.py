@@ -1,0 +1,137 @@
+"""A conversation: the blocks of a dialog in their order, each made when somebody looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tract.chain import Place
+from tract.model import Form, Message, Priority, Toolset
+from tract.reading import Reading
+from tract.toolsets import diff
+from tract.view.blocks import About, Block, RuleBlock, Scribe, offered, size_of
+from tract.view.epochs import epochs, frontier
+
+SHORT = 10
+
+Row = Place | Block
+"""A message, or something that stands between messages."""
+
+
+def format_dialog(reading: Reading, *, sent: bool = False) -> Iterator[Block]:
+    """The blocks of a dialog: all that is kept, or, with `sent`, what the model is sent of it."""
+    conversation = Conversation(reading)
+    for number in range(len(conversation.rows)):
+        yield from conversation.blocks(number, sent=sent)
+
+
+class Conversation:
+    """A dialog as people read it: messages, and between them the tools, epochs and the frontier."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self._scribe = Scribe(reading.places, reading.whole)
+        self.rows = _rows(reading)
+        self._row_of = {
+            row.origin.id: number for number, row in enumerate(self.rows) if isinstance(row, Place)
+        }
+
+    def row_of(self, message: int) -> int | None:
+        """The row of the message that was appended by the commit with this key."""
+        return self._row_of.get(message)
+
+    def turn(self, number: int) -> list[int]:
+        """The rows of a call and its results, whichever of them this row is."""
+        row = self.rows[number]
+        members = row.turn if isinstance(row, Place) else []
+        return [self._row_of[place.origin.id] for place in members] or [number]
+
+    def row_at(self, commit: str) -> int | None:
+        """Where a commit stands."""
+        digest = bytes.fromhex(commit)
+        for number, row in enumerate(self.rows):
+            if isinstance(row, Place) and digest in (row.origin.hash, row.shown.hash):
+                return number
+        return None
+
+    def blocks(self, number: int, *, sent: bool) -> list[Block]:
+        """What is to be seen of a row. A result that its call stands for is still told."""
+        row = self.rows[number]
+        if isinstance(row, Block):
+            return [row]
+        return self._sent(row, number) if sent else self._kept(row, number)
+
+    def _kept(self, place: Place, number: int) -> list[Block]:
+        if place.sources:
+            return []
+        form = self._form(place)
+        tokens = 0 if form == Form.FULL else self.reading.weight(place)
+        whole = self.reading.whole(place)
+        return self._scribe.blocks(place, whole, _about(place, number, form, None, tokens))
+
+    def _sent(self, place: Place, number: int) -> list[Block]:
+        form, step = self._form(place), place.shown
+        found = self.reading.sent(place)
+        if found is None and form != Form.COLLAPSED:
+            return []
+        is_left_out = found is not None and found.is_left_out
+        is_whole = (form == Form.FULL and not is_left_out) or step.role != "tool"
+        size = None if is_whole else size_of(self.reading.whole(place))
+        about = _about(place, number, form, size, found.tokens if found else 0)
+        gone = Message("tool", "", step.tool_call_id, step.name, step.is_error)
+        return self._scribe.blocks(place, found.message if found else gone, about)
+
+    def _form(self, place: Place) -> Form:
+        item = self.reading.item(place)
+        if item is not None:
+            return item.shape.form
+        return Form.COLLAPSED if self.reading.is_collapsed(place) else Form.FULL
+
+
+def _about(place: Place, number: int, form: Form, size: int | None, sent: int) -> About:
+    """What the blocks of a message say beside it; without a size, the message is the whole."""
+    step = place.shown
+    return About(number, step.hash.hex(), note_on(place), form, size, step.token_count, sent)
+
+
+def note_on(place: Place) -> str:
+    """What was done to a message, in a few words."""
+    if place.summary:
+        return f"summed up by {place.summary.origin.hash.hex()[:SHORT]}"
+    if place.sources:
+        return f"summary of {len(place.sources)} messages"
+    words = ["skipped"] if place.is_left_out or place.is_skipped_result else []
+    words += ["pinned"] if place.priority == Priority.PINNED else []
+    words += ["edited"] if place.shown is not place.origin else []
+    return ", ".join(words)
+
+
+def _rows(reading: Reading) -> list[Row]:
+    """The messages, and before each what happened since the one before it."""
+    between = sorted([*_tools(reading), *_epochs(reading)], key=lambda entry: -entry[0])
+    last = frontier(reading)
+    rows: list[Row] = []
+    for number, place in enumerate(reading.places):
+        while between and between[-1][0] < place.origin.id and not place.sources:
+            rows.append(between.pop()[1])
+        rows.append(place)
+        if number == last and number + 1 < len(reading.places):
+            rows.append(RuleBlock(text="rewritten up to here"))
+    return [*rows, *(block for _, block in reversed(between))]
+
+
+def _tools(reading: Reading) -> Iterator[tuple[int, Block]]:
+    """The sets of tools, each with the key of the commit from which on it was offered."""
+    before: Toolset | None = None
+    for step, toolset in reading.toolsets:
+        change = diff(before, toolset) if before else None
+        for block in offered(toolset.schemas, change):
+            yield step.id - 1, block
+        before = toolset
+
+
+def _epochs(reading: Reading) -> Iterator[tuple[int, Block]]:
+    for number, epoch in enumerate(epochs(reading.chain), 1):
+        undone = " (undone)" if epoch.is_undone else ""
+        commit = epoch.step.hash.hex()
+        text = f"epoch {number} · {commit[:SHORT]} · {epoch.words}{undone}"
+        yield epoch.step.id, RuleBlock(text=text, commit=commit)

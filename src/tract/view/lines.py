@@ -1,0 +1,254 @@
+"""Lines: how blocks are written, on a terminal, in the text interface and on a page. Pure.
+
+All text of a line is harmless already: here is where it is made so. Nothing is ever reflowed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from tract.formats import parsed
+from tract.model import Form, Json, readable
+from tract.view.blocks import (
+    Block,
+    OtherBlock,
+    RuleBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolsBlock,
+    ToolUseBlock,
+    bytes_of,
+)
+from tract.view.changes import change_text
+from tract.view.palette import colour_of, tag_of
+from tract.view.visible import cut, one_line, visible
+
+FULL, SUMMARY, HIDDEN = "full", "summary", "hidden"
+TOOLS = (FULL, SUMMARY, HIDDEN)
+SHORT = 10
+HEAD, BODY = "  ", "    "
+"""What is said stands deeper than the head of any call or result, so it cannot pass for one."""
+LONGEST_HINT = 120
+LARGEST_DATA = 2000
+
+
+class Span(NamedTuple):
+    """A piece of a line, harmless, and how it looks: words such as `bold`, `dim` or `p3`."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[Span, ...]
+
+
+class Look(NamedTuple):
+    """How blocks are looked at."""
+
+    tools: str = FULL
+    has_text: bool = True
+    has_thinking: bool = True
+    has_tags: bool = False
+    """Whether a short name stands for the colour of a pair."""
+    most: int | None = None
+    """Of a long body at most so many lines are shown."""
+
+
+EVERYTHING = Look()
+
+
+def written(blocks: Iterable[Block], look: Look = EVERYTHING) -> Iterator[Line]:
+    """The lines of blocks, each message under its head. Results stand under their calls."""
+    message, speaker = None, ""
+    for block in blocks:
+        lines = lines_of(block, look)
+        if not lines:
+            continue
+        own = (block.message, block.role)
+        is_new = own != message or not block.role
+        has_own_head = is_new and has_head(block, speaker, look)
+        if message is not None and (has_own_head or (is_new and not message[1])):
+            yield ()
+        if has_own_head and block.role:
+            yield head_of(block)
+        message = own
+        speaker = speaker if block.role == "tool" else block.role
+        yield from lines
+
+
+def has_head(block: Block, speaker: str, look: Look) -> bool:
+    """Whether a message that begins with this block has a head of its own, after another one has
+    spoken. A result has none, nor have folded calls in a row."""
+    is_call = isinstance(block, ToolUseBlock) and look.tools == SUMMARY
+    return block.role != "tool" and not (is_call and speaker == block.role and not block.note)
+
+
+def head_of(block: Block) -> Line:
+    """Who speaks, in which commit, and what became of it."""
+    found = [Span(one_line(block.role), f"bold {role_style(block.role)}")]
+    if block.commit:
+        found.append(Span(f" {one_line(block.commit[:SHORT])}", "dim"))
+    if block.note:
+        found.append(Span(f" {one_line(block.note)}", "note"))
+    return tuple(found)
+
+
+def role_style(role: str) -> str:
+    return f"role-{role}" if role in ("system", "user", "assistant", "tool") else ""
+
+
+def lines_of(block: Block, look: Look = EVERYTHING) -> list[Line]:
+    """The lines of one block; none where it is not to be seen."""
+    match block:
+        case TextBlock(text=text):
+            return _body(text, BODY, "", look) if look.has_text else []
+        case ThinkingBlock():
+            return _thinking(block, look) if look.has_thinking else []
+        case ToolUseBlock():
+            return _use(block, look) if look.tools != HIDDEN else []
+        case ToolResultBlock():
+            return [] if look.tools == HIDDEN and can_be_hidden(block) else _result(block, look)
+        case OtherBlock():
+            return _other(block, look) if look.has_text else []
+        case ToolsBlock():
+            return [_tools(block)]
+        case RuleBlock(text=text):
+            return [(Span(f"── {one_line(text)} ──", "rule"),)]
+    return []
+
+
+# Calls and results
+
+
+def can_be_hidden(block: Block) -> bool:
+    """Whether it is not seen where tools are hidden. Errors always are."""
+    is_result = isinstance(block, ToolResultBlock) and not block.is_error
+    return is_result or isinstance(block, ToolUseBlock)
+
+
+def _use(block: ToolUseBlock, look: Look) -> list[Line]:
+    style = pair_style(block.pair)
+    words = _joined("[tool_use]", one_line(block.tool_name), one_line(block.detail))
+    head = _head(words, style, block.pair, look)
+    return [head, *_arguments(block.arguments, look)] if look.tools == FULL else [head]
+
+
+def _result(block: ToolResultBlock, look: Look) -> list[Line]:
+    if look.tools == FULL:
+        return [_result_head(block, look), *_body(block.text, BODY, "", look)]
+    return [_result_head(block, look, folded=True)]
+
+
+def _result_head(block: ToolResultBlock, look: Look, *, folded: bool = False) -> Line:
+    """The line of a result; folded, an error also says what it is about."""
+    words, style = result_words(block, folded=folded), pair_style(block.pair)
+    hint = _hint(block.text) if folded and block.is_error else ""
+    if folded and not block.is_error:
+        style += " dim"
+    words = f"{words}: {hint}" if hint else words
+    head = _head(words, style, block.pair, look, is_error=block.is_error)
+    is_noted = block.note and block.role == "tool"  # any other message has a head that tells it
+    return (*head, Span(f" {one_line(block.note)}", "note")) if is_noted else head
+
+
+def result_words(block: ToolResultBlock, *, folded: bool = False) -> str:
+    """What a result is, on one line: `[tool_result] Read ...path/file.ts (1523 bytes)`, and
+    shorter where tools are folded."""
+    name = one_line(block.tool_name)
+    about = one_line(block.detail) if name else ""
+    size = f"({measure(block)})"
+    if block.is_error:
+        return _joined("[tool_result:error]", name, about, size)
+    if folded and name:
+        return _joined(f"[{name}]", about, size)
+    return _joined("[tool_result]", name, about, size)
+
+
+def measure(block: ToolResultBlock) -> str:
+    """The bytes of a result; where it is not shown whole also its form, and what that saves."""
+    size = f"{block.size} bytes"
+    if block.form == Form.FULL:
+        return size
+    if not block.tokens:
+        return f"{size}, {block.form}"
+    return f"{size}, {block.form}, {block.tokens} → {block.sent_tokens} tokens"
+
+
+def pair_style(pair: int | None) -> str:
+    return "" if pair is None else f"p{colour_of(pair)}"
+
+
+def _head(words: str, style: str, pair: int | None, look: Look, *, is_error: bool = False) -> Line:
+    tag = f" {tag_of(pair)}" if look.has_tags and pair is not None else ""
+    if not is_error:
+        return (Span(HEAD + words + tag, style),)
+    label, bracket, rest = words.partition("]")
+    return (Span(HEAD + label + bracket, "error bold"), Span(rest + tag, style))
+
+
+def _joined(*words: str) -> str:
+    return " ".join(filter(None, words))
+
+
+def _hint(text: str) -> str:
+    """What an error says first."""
+    lines = (one_line(line[: LONGEST_HINT * 4]) for line in text[:4000].splitlines())
+    return cut(next(filter(None, lines), ""), LONGEST_HINT)
+
+
+def _arguments(arguments: Json, look: Look) -> list[Line]:
+    is_json = isinstance(arguments, str) and arguments.lstrip()[:1] in ("{", "[")
+    given = parsed(arguments) if is_json else arguments
+    if given is None or given in ("", {}, []):
+        return []
+    if not isinstance(given, dict):
+        return _body(_readable(given), BODY, "", look)
+    return [line for key, value in given.items() for line in _argument(key, value, look)]
+
+
+def _argument(key: str, value: Json, look: Look) -> list[Line]:
+    text = readable(value)
+    name = Span(f"{BODY}{one_line(key)}:", "dim")
+    if "\n" not in text:
+        return [(name, Span(" " + visible(text)))]
+    return [(name,), *_body(text, BODY + HEAD, "", look)]
+
+
+# Everything else
+
+
+def _tools(block: ToolsBlock) -> Line:
+    what = change_text(block.change) if block.change else ", ".join(block.names)
+    return (Span(f"{HEAD}[tools] {len(block.names)} offered: {one_line(what)}", "dim"),)
+
+
+def _thinking(block: ThinkingBlock, look: Look) -> list[Line]:
+    if not block.text.strip():
+        return [(Span(f"{HEAD}[thinking] (kept by the provider)", "dim"),)]
+    head: Line = (Span(f"{HEAD}[thinking]", "dim"),)
+    return [head, *_body(block.text, BODY, "dim", look)]
+
+
+def _other(block: OtherBlock, look: Look) -> list[Line]:
+    text = _readable(block.data)
+    head: Line = (Span(f"{HEAD}[{one_line(block.kind)}] ({bytes_of(text)} bytes)", "dim"),)
+    return [head, *(_body(text, BODY, "dim", look) if len(text) <= LARGEST_DATA else [])]
+
+
+def _readable(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _body(text: str, indent: str, style: str, look: Look) -> list[Line]:
+    """The lines of a text as they are; of a long one the first, and how many are left."""
+    if not text:
+        return []
+    lines = visible(text.replace("\r\n", "\n").removesuffix("\n")).split("\n")
+    left = len(lines) - look.most if look.most is not None else 0
+    if left <= 1:  # a line that tells of one more would take as much room as that
+        return [(Span(indent + line, style),) for line in lines]
+    rest = (Span(f"{indent}… {left} more lines", "dim"),)
+    return [*((Span(indent + line, style),) for line in lines[: look.most]), rest]

@@ -1,0 +1,100 @@
+"""Pairs: which call of a message a result answers, and the number of the pair in its history."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
+from tract.chain import Chain, Place
+from tract.model import Message, Step
+
+HOSTED = 1_000_000
+MOST_HOSTED = 63  # so many in one message have numbers that no other message has
+
+
+class Call(NamedTuple):
+    """One call among those of a message: the first has the number 0."""
+
+    place: Place
+    number: int
+    name: str
+
+
+class Pairs:
+    """The pairs of a history. They are numbered by where the calls stand in all of it, so that a
+    number stays when other pairs leave the view."""
+
+    def __init__(self, places: Sequence[Place], before: Mapping[int, int] | None = None) -> None:
+        """`before` says how many calls came before each place, where these are not all places."""
+        self._before = numbers(places) if before is None else before
+        self._places = places
+        self._asked: dict[str, list[tuple[int, Call]]] | None = None
+
+    def number(self, place: Place, index: int) -> int:
+        return self._before.get(place.origin.id, 0) + index
+
+    def hosted(self, place: Place) -> int:
+        """The number of the first call there that the provider ran by itself. A history does not
+        count those, so they have numbers of their own."""
+        return HOSTED + place.origin.id * MOST_HOSTED
+
+    def call_of(self, result: Place) -> Call | None:
+        """The call that a result answers; of a second result, the newest one with its id."""
+        call_id, call = result.origin.tool_call_id or "", result.call
+        if call is None:
+            return self._newest(call_id, result)
+        same = [index for index, (asked, _) in enumerate(call.shown.calls) if asked == call_id]
+        if not same:  # an edit has changed the calls
+            return None
+        turn = [place for place in call.results if place.origin.tool_call_id == call_id]
+        index = same[min(turn.index(result), len(same) - 1)]
+        return Call(call, index, call.shown.calls[index][1])
+
+    def _newest(self, call_id: str, result: Place) -> Call | None:
+        if self._asked is None:
+            self._asked = {}
+            for place in self._places:
+                for index, (asked, name) in enumerate(place.shown.calls):
+                    call = Call(place, index, name)
+                    self._asked.setdefault(asked, []).append((place.origin.id, call))
+        known = self._asked.get(call_id, [])
+        earlier = bisect_left(known, result.origin.id, key=lambda entry: entry[0])
+        return known[earlier - 1][1] if earlier else None
+
+    def earlier_in_turn(self, place: Place) -> Iterator[Place]:
+        """What was said before, back to where a user spoke last."""
+        before = reversed(self._places[: self._places.index(place)])
+        return takewhile(lambda earlier: earlier.origin.role != "user", before)
+
+
+def numbers(places: Sequence[Place]) -> dict[int, int]:
+    """How many calls were made before each place, in the order in which they came."""
+    before: dict[int, int] = {}
+    asked = 0
+    for origin in sorted((place.origin for place in places), key=lambda step: step.id):
+        before[origin.id] = asked
+        asked += len(origin.calls)
+    return before
+
+
+def places_of(messages: Sequence[Message]) -> list[Place]:
+    """Messages that no database has, as the places of a history."""
+    return Chain(_step(number, message) for number, message in enumerate(messages, 1)).places
+
+
+def _step(number: int, message: Message) -> Step:
+    calls = [(call.id, call.name) for call in message.tool_calls]
+    role, call_id = message.role, message.tool_call_id
+    is_result = role == "tool"
+    return Step(
+        id=number,
+        hash=b"",
+        operation="append",
+        role=role,
+        tool_call_id=(call_id or "") if is_result else None,
+        name=message.name,
+        is_error=message.is_error,
+        calls=calls,
+    )

@@ -1,0 +1,62 @@
+"""Untrusted text made visible and harmless. Everything that is shown to people passes here."""
+
+from __future__ import annotations
+
+import unicodedata
+
+
+class _Visible(dict[int, str]):
+    """What stands for each character, filled as characters turn up."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        self[code] = char if _is_harmless(char) else _escaped(code)
+        return self[code]
+
+
+def _is_harmless(char: str) -> bool:
+    """Letters, marks, signs, spaces; and the joiners that scripts and emoji need."""
+    return char.isprintable() or char in "\n\t\u200c\u200d" or unicodedata.category(char) == "Zs"
+
+
+def _escaped(code: int) -> str:
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_VISIBLE = _Visible()
+
+
+def visible(text: str) -> str:
+    """The text with everything that could steer a terminal or reorder a line spelled out: control
+    and escape characters, C1, bidirectional and invisible marks, lone surrogates."""
+    return text if text.isprintable() else text.translate(_VISIBLE)
+
+
+def one_line(text: str) -> str:
+    return visible(" ".join(text.split()))
+
+
+def width(text: str) -> int:
+    """Columns on a terminal: wide characters take two, combining marks none."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def cut(text: str, room: int) -> str:
+    if width(text) <= room:
+        return text
+    text = text[: room * 4]  # a note may be very long
+    while width(text) > room - 1:
+        text = text[:-1]
+    return text + "…"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,176 @@
+"""The list of dialogs: what it tells of each, and that it keeps up with the database."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.widgets import DataTable
+
+from tests.test_cli import invoke
+from tests.tui import Seat, in_loop, recorded, seat
+from tract import Tract
+from tract.tui import dialogs
+from tract.view.bill import Price
+
+WIDE = (120, 20)
+
+
+def row_of(here: Seat, name: str) -> list[str]:
+    return next(line.split() for line in here.lines if line.split()[:1] == [name])
+
+
+def names(here: Seat) -> list[str]:
+    return [line.split()[0] for line in here.lines[2:-1] if line.split()]
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dialogs, "LOOK_EVERY", 0.05)
+
+
+@in_loop
+async def test_a_dialog_with_size_tokens_cost_and_errors() -> None:
+    with recorded() as tract:
+        (info,) = tract.dialogs()
+        async with seat(tract, None, WIDE, place="some.db") as here:
+            await here.until(lambda: "…" not in here.text)
+            assert here.lines[0].strip() == "tract · some.db"
+            words = row_of(here, "work")
+            assert words[1:5] == ["main", "11", str(info.tokens), f"{info.bytes}B"]
+            assert words[5:10] == ["1.0M", "in,", "100k", "out", "1"]
+        prices = {"some": Price(input=3, output=15), "other": Price(input=100, output=100)}
+        async with seat(tract, None, WIDE, prices=prices) as here:
+            await here.until(lambda: "…" not in here.text)
+            assert row_of(here, "work")[5:7] == ["$4.50", "1"]
+
+
+@in_loop
+async def test_what_costs_nothing_and_has_no_errors_has_empty_cells() -> None:
+    with Tract.open(":memory:", dialog="small") as tract:
+        tract.user("hi")
+        async with seat(tract, None, WIDE) as here:
+            await here.until(lambda: "…" not in here.text)
+            words = row_of(here, "small")
+            assert words[1:5] == ["main", "1", "1", "4B"]
+            assert len(words) == 7  # then only the time
+
+
+@in_loop
+async def test_prices_that_do_not_fit_leave_the_cost_open() -> None:
+    with recorded() as tract:
+        tract.commit(
+            {"role": "assistant", "content": "more"},
+            usage={"input_tokens": 5, "output_tokens": 5},
+            generation_config={"model": "unknown"},
+        )
+        prices = {"some-model": Price(input=1, output=1)}
+        async with seat(tract, None, WIDE, prices=prices) as here:
+            await here.until(lambda: "$1.10+" in here.text)
+
+
+def test_a_file_of_prices_is_checked_before_anything_is_shown(tmp_path: Path) -> None:
+    path, database = tmp_path / "prices.toml", tmp_path / "t.db"
+    recorded(database).close()
+    for text in ("[m]\ninput = 'x'\noutput = 1", "no TOML", "[m]\ninput=1\noutput=1\nodd=2"):
+        path.write_text(text)
+        done = invoke("--db", str(database), "tui", "--prices", str(path))
+        assert done.exit_code != 0
+        assert "prices" in done.output
+
+
+@pytest.mark.usefixtures("quick")
+@in_loop
+async def test_the_list_keeps_up_with_what_others_do(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with recorded(path) as tract, Tract.open(path, dialog="second") as other:
+        async with seat(tract, None, WIDE) as here:
+            assert names(here) == ["work"]
+            other.user("hi")
+            await here.until(lambda: "second" in here.text)
+            other.user("again")
+            await here.until(lambda: row_of(here, "second")[2] == "2")
+            other.branch("side")
+            await here.until(lambda: "main +1" in here.text)
+            other.delete_dialog("work")
+            await here.until(lambda: "work" not in here.text)
+            assert names(here) == ["second"]
+            await here.press("enter")
+            assert "again" in here.text
+
+
+@in_loop
+async def test_the_newest_comes_first() -> None:
+    with recorded() as tract:
+        for name in ("one", "two"):
+            tract.sibling(name).user("hi")
+        async with seat(tract, None, WIDE) as here:
+            assert names(here) == ["two", "one", "work"]
+
+
+@in_loop
+async def test_the_cursor_stays_on_its_dialog_while_one_is_read() -> None:
+    with recorded() as tract:
+        for name in ("one", "two"):
+            tract.sibling(name).user(f"this is {name}")
+        async with seat(tract, None, WIDE) as here:
+            await here.press("down", "enter")
+            assert "this is one" in here.text
+            await here.press("q")
+            assert here.app.screen.query_one(DataTable).cursor_row == 1
+            await here.press("enter")
+            assert "this is one" in here.text
+
+
+@in_loop
+async def test_when_all_is_told_nothing_goes_on_working() -> None:
+    with recorded() as tract:
+        async with seat(tract, None, WIDE) as here:
+            await here.until(lambda: "…" not in here.text)
+            calls: list[str] = []
+            screen: Any = here.app.screen
+            screen._waiting = _Watched(calls)
+            await asyncio.sleep(0.3)
+            assert len(calls) <= 2
+
+
+class _Watched(list[str]):
+    """An empty list that tells when somebody looks whether it is one."""
+
+    def __init__(self, calls: list[str]) -> None:
+        super().__init__()
+        self._calls = calls
+
+    def __bool__(self) -> bool:
+        self._calls.append("looked")
+        return False
+
+
+@in_loop
+async def test_a_database_without_dialogs() -> None:
+    with Tract.open(":memory:") as tract:
+        async with seat(tract, None) as here:
+            await here.press("enter", "down", "up", "?", "escape")
+            assert names(here) == []
+            await here.press("q")
+            assert here.app._exit
+
+
+@in_loop
+async def test_a_name_that_looks_like_markup_is_a_name() -> None:
+    with recorded(dialog="[red]x[/red]") as tract:
+        async with seat(tract, None, WIDE) as here:
+            assert "[red]x[/red]" in here.text
+            await here.press("enter")
+            assert here.title.startswith("[red]x[/red] · main")
+
+
+@in_loop
+async def test_the_usual_screen_has_room_for_every_column() -> None:
+    with recorded() as tract:
+        async with seat(tract, None, prices={"": Price(input=3, output=15)}) as here:
+            await here.until(lambda: "$" in here.text)
+            assert all(column in here.lines[1] for column in dialogs.COLUMNS)
+            assert row_of(here, "work")[-1].count(":") == 1

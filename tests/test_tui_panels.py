@@ -1,0 +1,158 @@
+"""What stands around a conversation: the tools at the cursor, and where the context goes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tui import MORE_TOOLS, Seat, commit_of, in_loop, recorded, seat
+from tract import Tract
+from tract.tui.panels import HEIGHTS, bar, grown, legend
+from tract.view.bill import short
+from tract.view.budget import Share, growth, shares
+from tract.view.visible import width
+
+
+def panel(here: Seat) -> list[str]:
+    """The lines of the open panel."""
+    edge = here.pane.size.width + 1
+    return [line[edge:].strip() for line in here.lines[1 : 1 + here.pane.size.height]]
+
+
+# Tools
+
+
+@in_loop
+async def test_the_tools_at_the_cursor_and_what_became_of_them() -> None:
+    with recorded() as tract:
+        tract.set_tools(MORE_TOOLS)
+        tract.user("And now with other tools.")
+        tract.set_tools([])
+        tract.user("And now without.")
+        async with seat(tract, size=(120, 40)) as here:
+            await here.press("g", "d")
+            assert panel(here)[0] == "Tools at this point"
+            assert [line.split()[0] for line in panel(here) if "tokens" in line] == ["Read", "Bash"]
+            assert "file_path?: string" in panel(here)
+            assert not any("set" in line for line in panel(here))
+
+            await here.press("G", "k")
+            while "other tools" not in here.here:
+                await here.press("k")
+            lines = panel(here)
+            assert lines[1] == "set 2: 1 added, 1 removed, 1 changed"
+            assert "- Bash" in lines
+            assert any(line.startswith("+ Grep") for line in lines)
+            changed = next(n for n, line in enumerate(lines) if line.startswith("~ Read"))
+            assert "limit" in lines[changed + 1]
+            assert "limit?: integer" in lines
+
+            await here.press("G")
+            assert "set 3: 2 removed" in panel(here)
+            assert "- Grep" in panel(here)
+            await here.press("g")
+            assert "file_path?: string" in panel(here)
+            assert "- Grep" not in panel(here)
+            await here.press("d")
+            assert "Tools at this point" not in here.text
+
+
+@in_loop
+async def test_the_conversation_tells_where_tools_changed() -> None:
+    with recorded() as tract:
+        tract.set_tools(MORE_TOOLS)
+        tract.user("Go on.")
+        async with seat(tract) as here:
+            assert "  [tools] 2 offered: +Grep -Bash ~Read" in here.body
+
+
+@in_loop
+async def test_a_dialog_without_tools_says_so() -> None:
+    with Tract.open(":memory:", dialog="work") as tract:
+        tract.user("hi")
+        async with seat(tract) as here:
+            await here.press("d")
+            assert "No tools were recorded." in panel(here)
+
+
+@in_loop
+async def test_tools_that_come_while_one_looks(tmp_path: object) -> None:
+    with recorded(f"{tmp_path}/t.db") as tract, Tract.open(f"{tmp_path}/t.db") as other:
+        async with seat(tract, size=(120, 40)) as here:
+            await here.press("d")
+            writer = other.sibling("work")
+            writer.set_tools(MORE_TOOLS)
+            writer.user("with other tools")
+            await here.until(lambda: "with other tools" in here.text)
+            assert any(line.startswith("+ Grep") for line in panel(here))
+
+
+# Tokens
+
+
+@in_loop
+async def test_the_bar_tells_where_the_context_goes_and_changes_with_it() -> None:
+    with recorded() as tract:
+        async with seat(tract) as here:
+            total = tract.compile().token_count
+            words = here.lines[-3].split()
+            assert words[:2] == [str(total), "tokens"]
+            assert f"Read {tract.read().places[3].shown.token_count}" in here.lines[-3]
+            assert "4 answers" in here.lines[-2]
+            before = here.lines[-4:-1]
+            tract.reshape({commit_of(tract, 6): "collapsed"})
+            await here.until(lambda: here.lines[-4:-1] != before)
+            assert here.lines[-3].split()[0] == str(compiled(tract))
+            assert "Bash 5" in here.lines[-3]
+
+
+def compiled(tract: Tract) -> int:
+    """The tokens of a request but for the tool that fetches results, which no set has."""
+    reading = tract.read()
+    return sum(map(reading.weight, reading.places)) + 60
+
+
+def test_shares_are_what_is_sent_and_growth_is_what_there_was() -> None:
+    with recorded() as tract:
+        reading = tract.read()
+        found = {share.name: share.tokens for share in shares(reading)}
+        assert sum(found.values()) == tract.compile().token_count
+        assert list(found)[:3] == ["system", "tools", "text"]
+        counts = growth(reading)
+        assert len(counts) == 4
+        assert counts == sorted(counts)
+        assert counts[0] == reading.weight(reading.places[0]) + reading.weight(reading.places[1])
+
+
+amounts = st.lists(st.integers(1, 10**7), min_size=0, max_size=12)
+
+
+@given(amounts, st.integers(10, 200))
+def test_the_bar_is_as_long_as_its_room(tokens: list[int], room: int) -> None:
+    found = [Share(f"tool{n}", count, n % 2 == 0) for n, count in enumerate(tokens)]
+    assert len(bar(found, room).plain) == (room if tokens else 0)
+    told = legend(found, room).plain
+    assert told.startswith(f"{short(sum(tokens))} tokens")
+    assert width(told) <= max(room, len(f"{short(sum(tokens))} tokens …"))
+
+
+@given(st.lists(st.integers(0, 10**7), max_size=300), st.integers(10, 200))
+def test_growth_has_a_bar_for_each_answer_or_as_many_as_fit(counts: list[int], room: int) -> None:
+    told = grown(counts, room).plain
+    if not counts:
+        assert told == "no answers yet"
+        return
+    signs = [char for char in told if char in HEIGHTS]
+    label = len(told) - len(signs)
+    assert len(signs) == min(len(counts), max(room - label, 1))
+    assert told.startswith(f"{len(counts)} answer")
+    if len(counts) == len(signs) and max(counts):
+        assert signs[counts.index(max(counts))] == HEIGHTS[-1]
+
+
+@pytest.mark.parametrize("name", ["[red]x[/red]", "漢字" * 40, "\x1b[31m"])
+def test_names_of_tools_in_the_legend_are_one_line_and_harmless(name: str) -> None:
+    told = legend([Share(name, 5, True)], 60).plain
+    assert "\x1b" not in told
+    assert width(told) <= 60
