@@ -140,8 +140,8 @@ def test_a_transcript_is_shown_without_a_database(here: Path) -> None:
         "  [thinking]",
         f"  [tool_use] Read {SHORT_PATH}",
         f"  [tool_result] Read {SHORT_PATH} (1523 bytes)",
-        "  [tool_use] Bash make…",
-        "  [tool_result:error] Bash make… (16 bytes)",
+        "  [tool_use] Bash make",
+        "  [tool_result:error] Bash make (16 bytes)",
         "  [tool_use] Grep raise .*Error",
         f"  [tool_result] Grep raise .*Error ({len(CODE)} bytes)",
         "  [tool_result] (1523 bytes)",
@@ -160,8 +160,8 @@ def test_folded_tools_are_one_line_each(here: Path) -> None:
     assert tool_lines("request.json", "--tools", "summary")[2:] == [
         f"  [tool_use] Read {SHORT_PATH}",
         f"  [Read] {SHORT_PATH} (1523 bytes)",
-        "  [tool_use] Bash make…",
-        "  [tool_result:error] Bash make… (16 bytes): boom",
+        "  [tool_use] Bash make",
+        "  [tool_result:error] Bash make (16 bytes): boom",
         "  [tool_use] Grep raise .*Error",
         f"  [Grep] raise .*Error ({len(CODE)} bytes)",
         "  [tool_result] (1523 bytes)",
@@ -172,7 +172,7 @@ def test_folded_tools_are_one_line_each(here: Path) -> None:
 def test_hidden_tools_leave_the_errors(here: Path) -> None:
     shown = lines("request.json", "--tools", "hidden")
     about = [line for line in shown if re.match(r"  \[(tool_|Read|Bash|Grep)", line)]
-    assert about == ["  [tool_result:error] Bash make… (16 bytes): boom"]
+    assert about == ["  [tool_result:error] Bash make (16 bytes): boom"]
     assert "    Why does it fail?" in shown
     assert "    It is line 1." in shown
 
@@ -216,7 +216,7 @@ def test_only_some_roles(here: Path) -> None:
     assert roles("request.json", "--role", "user", "--role", "system") == ["system", "user"]
     assert [line.split(" (")[0] for line in tool_lines("request.json", "--role", "tool")] == [
         f"  [tool_result] Read {SHORT_PATH}",
-        "  [tool_result:error] Bash make…",
+        "  [tool_result:error] Bash make",
         "  [tool_result] Grep raise .*Error",
         "  [tool_result]",
     ]
@@ -224,7 +224,7 @@ def test_only_some_roles(here: Path) -> None:
 
 
 def test_only_what_has_a_text(here: Path) -> None:
-    assert tool_lines("request.json", "--grep", "make [a-z]es") == ["  [tool_use] Bash make…"]
+    assert tool_lines("request.json", "--grep", "make [a-z]es") == ["  [tool_use] Bash make"]
     assert "    Why does it fail?" in lines("request.json", "--grep", "(?i)WHY")
     done = invoke("show", "request.json", "--grep", "nothing has this")
     assert (done.exit_code, done.stdout) == (0, "")
@@ -239,11 +239,11 @@ def test_a_bad_expression_is_a_usage_error(here: Path) -> None:
 
 def test_errors_come_with_their_calls(here: Path) -> None:
     assert lines("request.json", "--errors")[1:] == [
-        "  [tool_use] Bash make…",
+        "  [tool_use] Bash make",
         "    command:",
         "      make",
         "      make test",
-        "  [tool_result:error] Bash make… (16 bytes)",
+        "  [tool_result:error] Bash make (16 bytes)",
         "    boom",
         "      at line 1",
     ]
@@ -309,7 +309,7 @@ def test_one_commit_as_part_of_the_conversation(dialog: Path) -> None:
     (commit,) = (c["commit_hash"] for c in ok_json("log") if c["tool_call_id"] == "t2")
     assert ok("show", commit).startswith("commit ")
     assert tool_lines(commit[:12], "--tools", "full") == [
-        "  [tool_result:error] Bash make… (16 bytes)"
+        "  [tool_result:error] Bash make (16 bytes)"
     ]
 
 
@@ -374,7 +374,7 @@ def test_tags_stand_for_colours_that_are_not_wanted(here: Path) -> None:
         assert set(tagged) <= set(screen.splitlines())
     for shown in (ok(*asked, NO_COLOR="1"), ok(*asked, "--color", "never")):
         assert set(tagged) <= set(shown.splitlines())
-        assert "  [tool_result:error] Bash make… (16 bytes): boom a2" in shown.splitlines()
+        assert "  [tool_result:error] Bash make (16 bytes): boom a2" in shown.splitlines()
         assert "\x1b" not in shown
 
 
@@ -448,7 +448,7 @@ def test_a_page_is_written_whole(here: Path) -> None:
     text = Path("page.html").read_text("utf-8")
     assert text == ok("show", "request.json", "--html", "-")
     assert Page(text).shows(f"[tool_result] Read {SHORT_PATH} (1523 bytes)")
-    assert Page(text).shows("[tool_result:error] Bash make… (16 bytes)")
+    assert Page(text).shows("[tool_result:error] Bash make (16 bytes)")
     assert sorted(p.name for p in here.iterdir()) == ["chat.json", "page.html", "request.json"]
     ok("show", "chat.json", "--html", "page.html")
     assert Page(Path("page.html").read_text("utf-8")).shows("shell make")

@@ -54,16 +54,16 @@ def test_every_call_and_result_has_its_line_in_full_and_in_summary() -> None:
         full = all_lines(sheet_of(tract, tools=FULL))
     calls = [
         "  [tool_use] Read /srv/app/main.py",
-        "  [tool_use] Bash make…",
+        "  [tool_use] Bash make",
         "  [tool_use] Bash ls",
     ]
     assert [line for line in summary if "[tool_use]" in line] == calls
     assert [line for line in full if "[tool_use]" in line] == calls
     assert "  [Read] /srv/app/main.py (421 bytes)" in summary
-    assert "  [tool_result:error] Bash make… (14 bytes): no rule" in summary
+    assert "  [tool_result:error] Bash make (14 bytes): no rule" in summary
     assert "  [Bash] ls (16 bytes)" in summary
     assert "  [tool_result] Read /srv/app/main.py (421 bytes)" in full
-    assert "  [tool_result:error] Bash make… (14 bytes)" in full
+    assert "  [tool_result:error] Bash make (14 bytes)" in full
     assert "  [tool_result] Bash ls (16 bytes)" in full
 
 
@@ -71,7 +71,7 @@ def test_of_hidden_tools_only_errors_stay() -> None:
     with recorded() as tract:
         lines = all_lines(sheet_of(tract, tools=HIDDEN))
     assert [line for line in lines if "[tool_" in line or "[Bash]" in line] == [
-        "  [tool_result:error] Bash make… (14 bytes): no rule"
+        "  [tool_result:error] Bash make (14 bytes): no rule"
     ]
     assert "The Makefile has no such rule." in [line.strip() for line in lines]
 
@@ -116,7 +116,7 @@ def test_filters_for_text_thinking_and_errors() -> None:
         assert not any("You fix bugs." in line for line in without_text)
         assert "  [Bash] ls (16 bytes)" in without_text
         errors = [line for line in all_lines(sheet_of(tract, only_errors=True)) if line.strip()]
-        assert errors[-1] == "  [tool_result:error] Bash make… (14 bytes): no rule"
+        assert errors[-1] == "  [tool_result:error] Bash make (14 bytes): no rule"
         assert any(line.startswith("  [tool_use] Bash make") for line in errors)
         assert not any("ls" in line or "fail" in line for line in errors)
 

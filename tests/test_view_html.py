@@ -181,10 +181,10 @@ def test_every_call_and_result_has_the_line_of_the_terminal_and_its_body_as_it_i
     found = [(head(one), body(one) if list(one.all("pre")) else None) for one in request_tools()]
     assert found == [
         ("[tool_use] Read /a/b.py", "file_path: /a/b.py"),
-        ("[tool_use] Bash ls…", "command:\n  ls\n  pwd"),
+        ("[tool_use] Bash ls", "command:\n  ls\n  pwd"),
         ("[tool_use] Wait", None),
         ("[tool_result] Read /a/b.py (14 bytes)", "\n  1\t<b>x</b>"),
-        ("[tool_result:error] Bash ls… (4 bytes)", "boom"),
+        ("[tool_result:error] Bash ls (4 bytes)", "boom"),
         ("[tool_result] (5 bytes)", "stray"),
     ]
     assert all("open" in details.attributes for details in request_tools())
@@ -196,7 +196,7 @@ def request_tools() -> list[Element]:
 
 def test_errors_are_marked_and_nothing_else_is() -> None:
     assert [head(one) for one in request_tools() if "failed" in one.classes] == [
-        "[tool_result:error] Bash ls… (4 bytes)"
+        "[tool_result:error] Bash ls (4 bytes)"
     ]
 
 

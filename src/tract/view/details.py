@@ -11,7 +11,7 @@ from tract.model import Json, readable
 from tract.view.visible import cut, one_line
 
 LONGEST_PATH = 40
-LONGEST = 80
+LONGEST = 100
 LONGEST_PATTERN = 1000  # which is whole for any that a person would read
 
 PATTERNS = ("pattern", "query", "regex", "search_query", "glob", "url", "uri")
@@ -112,10 +112,8 @@ def short_path(path: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    """The first line that says something. What follows is only hinted at."""
-    lines = text.strip().split("\n", 1)
-    goes_on = "…" if len(lines) > 1 else ""
-    return _words(lines[0] + goes_on)
+    """The first line that says something."""
+    return _words(text.strip().split("\n", 1)[0])
 
 
 def _words(text: str) -> str:
