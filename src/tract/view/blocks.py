@@ -268,12 +268,11 @@ class _Pieces:
             yield OtherBlock(**self._common, kind=label(raw), data=raw.data)
 
     def _use(self, call: ToolCall, pair: int) -> ToolUseBlock:
-        about, name = detail(call.arguments), call.name
         return ToolUseBlock(
             **self._common,
             tool_use_id=call.id,
-            tool_name=name,
-            detail=about,
+            tool_name=call.name,
+            detail=detail(call.arguments),
             arguments=call.arguments,
             pair=pair,
         )

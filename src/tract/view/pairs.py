@@ -31,6 +31,7 @@ class Pairs:
         self._before = numbers(places) if before is None else before
         self._places = places
         self._asked: dict[str, list[tuple[int, Call]]] | None = None
+        self._turns: dict[int, dict[int, int]] = {}
 
     def number(self, place: Place, index: int) -> int:
         return self._before.get(place.origin.id, 0) + index
@@ -42,15 +43,13 @@ class Pairs:
 
     def call_of(self, result: Place) -> Call | None:
         """The call that a result answers; of a second result, the newest one with its id."""
-        call_id, call = result.origin.tool_call_id or "", result.call
+        call = result.call
         if call is None:
-            return self._newest(call_id, result)
-        same = [index for index, (asked, _) in enumerate(call.shown.calls) if asked == call_id]
-        if not same:  # an edit has changed the calls
-            return None
-        turn = [place for place in call.results if place.origin.tool_call_id == call_id]
-        index = same[min(turn.index(result), len(same) - 1)]
-        return Call(call, index, call.shown.calls[index][1])
+            return self._newest(result.origin.tool_call_id or "", result)
+        if call.origin.id not in self._turns:
+            self._turns[call.origin.id] = _answered(call)
+        index = self._turns[call.origin.id].get(result.origin.id)
+        return None if index is None else Call(call, index, call.shown.calls[index][1])
 
     def _newest(self, call_id: str, result: Place) -> Call | None:
         if self._asked is None:
@@ -67,6 +66,20 @@ class Pairs:
         """What was said before, back to where a user spoke last."""
         before = reversed(self._places[: self._places.index(place)])
         return takewhile(lambda earlier: earlier.origin.role != "user", before)
+
+
+def _answered(call: Place) -> dict[int, int]:
+    """By each result of a turn the number of its call. Calls with one id are answered in their
+    order; an edit may have taken a call away."""
+    asked: dict[str, list[int]] = {}
+    for index, (call_id, _) in enumerate(call.shown.calls):
+        asked.setdefault(call_id, []).append(index)
+    found = {}
+    for result in call.results:
+        same = asked.get(result.origin.tool_call_id or "", [])
+        if same:
+            found[result.origin.id] = same.pop(0) if len(same) > 1 else same[0]
+    return found
 
 
 def numbers(places: Sequence[Place]) -> dict[int, int]:
