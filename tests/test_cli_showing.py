@@ -366,6 +366,19 @@ def test_a_terminal_has_call_and_result_in_one_colour(here: Path, tools: str) ->
     )
 
 
+def test_a_pager_gets_the_same_lines(here: Path) -> None:
+    plain = ok("show", "request.json")
+    assert ok("show", "request.json", "--pager") == plain  # no terminal, no pager
+    paged = screen_of("show", "request.json", "--pager", PAGER="sed s/^/|/", NO_COLOR="1")
+    lines = [line[1:] for line in paged.splitlines() if line.startswith("|")]
+    tags = re.compile(r" [a-z]\d$")
+    assert [tags.sub("", line) for line in lines] == plain.splitlines()
+    coloured = screen_of("show", "request.json", "--pager", PAGER="cat")
+    assert "\x1b[38;5;33m  [tool_use] Read" in coloured
+    assert "[tool_use]" not in screen_of("show", "request.json", "--pager", PAGER="head -n 1")
+
+
+
 def test_tags_stand_for_colours_that_are_not_wanted(here: Path) -> None:
     asked = ("show", "request.json", "--tools", "summary")
     tagged = [f"  [Read] {SHORT_PATH} (1523 bytes) a1", f"  [tool_use] Read {SHORT_PATH} a1"]

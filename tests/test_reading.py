@@ -3,85 +3,25 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.changes import CHANGES, changed, grow, output
 from tract import Tract
 from tract.chain import Place
 from tract.errors import CorruptError
-from tract.model import Form, Shape
+from tract.model import Form
 from tract.reading import Reading
 from tract.shape import FORGOTTEN, SKIPPED
-
-BIG = "a line of a long file\n" * 400
-THOUGHT: dict[str, Any] = {"type": "thinking", "thinking": "let me see " * 30, "signature": "c2ln"}
-
-
-def grow(tract: Tract) -> dict[str, str]:
-    """Ten turns with results large and small, and answers with thoughts; the commits by name."""
-    names = {"system": tract.system("Be brief").commit_hash}
-    for turn in range(10):
-        names[f"ask{turn}"] = tract.user(f"question {turn}").commit_hash
-        use = {"type": "tool_use", "id": f"c{turn}", "name": "Read", "input": {"path": f"{turn}"}}
-        said = {"role": "assistant", "content": [THOUGHT, {"type": "text", "text": "so"}, use]}
-        names[f"call{turn}"] = tract.commit(said).commit_hash
-        text = f"{turn}\n" + (BIG if turn % 2 else "short")
-        result = tract.tool_result(f"c{turn}", "Read", text, is_error=turn == 7)
-        names[f"result{turn}"] = result.commit_hash
-        names[f"answer{turn}"] = tract.assistant(f"answer {turn}").commit_hash
-    return names
-
-
-Change = Callable[[Tract, dict[str, str]], object]
-
-CHANGES: dict[str, Change] = {
-    "nothing": lambda t, names: None,
-    "reference": lambda t, names: t.reshape({names["result1"]: "reference"}),
-    "truncated": lambda t, names: t.reshape({names["result1"]: Shape(Form.TRUNCATED, 20)}),
-    "summary": lambda t, names: t.reshape(
-        {names["result1"]: Shape(Form.SUMMARY, text="all of it")}
-    ),
-    "collapsed": lambda t, names: t.reshape({names["result1"]: "collapsed"}),
-    "skipped message": lambda t, names: t.annotate(names["ask3"], "skip"),
-    "skipped call": lambda t, names: t.annotate(names["call3"], "skip"),
-    "skipped result": lambda t, names: t.annotate(names["result3"], "skip"),
-    "pinned": lambda t, names: t.annotate(names["result3"], "pinned"),
-    "edited message": lambda t, names: t.user("otherwise", edit=names["ask9"]),
-    "edited result": lambda t, names: t.tool_result("c1", "Read", BIG[:900], edit=names["result1"]),
-    "compressed": lambda t, names: t.compress(
-        [names["ask4"], names["call4"], names["result4"]], content="four"
-    ),
-    "compressed twice": lambda t, names: [
-        t.compress([names["ask4"], names["call4"], names["result4"]], content="four"),
-        t.compress([t.log().__iter__().__next__().commit_hash, names["answer4"]], content="more"),
-    ],
-    "undone": lambda t, names: t.restore(t.reshape({names["result1"]: "collapsed"})),
-    "forgotten result": lambda t, names: t.forget(names["result1"]),
-    "forgotten call": lambda t, names: t.forget(names["call9"]),
-    "forgotten reference": lambda t, names: [
-        t.reshape({names["result1"]: "reference"}),
-        t.forget(names["result1"]),
-    ],
-    "answered again": lambda t, names: t.tool_result("c1", "Read", "again"),
-    "stray": lambda t, names: t.tool_result("nobody", "Read", BIG, form="reference"),
-}
 
 
 @cache
 def unchanging(kind: str) -> Tract:
     """For tests that only read."""
-    return changed(kind)[0]
-
-
-def changed(kind: str) -> tuple[Tract, dict[str, str]]:
-    tract = Tract.open(":memory:")
-    names = grow(tract)
-    CHANGES[kind](tract, names)
-    return tract, names
+    return changed(kind, turns=10)[0]
 
 
 @pytest.mark.parametrize("kind", CHANGES)
@@ -136,11 +76,11 @@ def test_what_became_of_a_message() -> None:
 def test_a_skipped_result_is_left_out_and_not_collapsed() -> None:
     tract, names = changed("skipped result")
     reading = tract.read()
-    place = place_of(reading, names["result3"])
+    place = place_of(reading, names["result1"])
     sent = reading.sent(place)
     assert sent
     assert (sent.is_left_out, sent.message.content) == (True, SKIPPED)
-    assert reading.whole(place).content == f"3\n{BIG}"
+    assert reading.whole(place).content == output(1)
     assert not reading.is_collapsed(place)
 
 
@@ -156,7 +96,7 @@ def test_failures_are_known() -> None:
     told = tract.tool_result("x", "Run", '{"error": "it broke"}').commit_hash
     reading = tract.read()
     failed = [p.origin.hash.hex() for p in reading.places if p.origin.id in reading.failures]
-    assert failed == [names["result7"], told]
+    assert failed == [names["result2"], told]
 
 
 def test_it_stays_as_it_is_while_the_branch_goes_on() -> None:
@@ -201,7 +141,7 @@ def test_nothing_large_is_loaded_before_somebody_looks(tmp_path: Path) -> None:
     """What is large is broken in the database, so that loading it would be noticed."""
     path = tmp_path / "t.db"
     with Tract.open(str(path)) as tract:
-        names = grow(tract)
+        names = grow(tract, 10)
         tract.reshape({names[f"result{turn}"]: "reference" for turn in (1, 3)})
         tract.reshape({names["result5"]: "collapsed"})
     with sqlite3.connect(path) as database:
@@ -209,14 +149,14 @@ def test_nothing_large_is_loaded_before_somebody_looks(tmp_path: Path) -> None:
             "UPDATE blobs SET payload = x'00' WHERE byte_size > 5000"
         ).rowcount
     database.close()
-    assert broken == 5
+    assert broken == 9
     with Tract.open(str(path)) as tract:
         reading = tract.read()
         for place in reading.places:
             reading.item(place)
             reading.weight(place)
         assert len(reading.failures) == 1
-        for name in ("result1", "result3", "call5", "result0"):
+        for name in ("result1", "result3", "call5", "result2"):
             assert reading.sent(place_of(reading, names[name]))
         with pytest.raises(CorruptError):
             reading.whole(place_of(reading, names["result1"]))

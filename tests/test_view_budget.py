@@ -2,70 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 
+from tests.changes import BIG, CHANGES, COMMITS, changed, grow, newest
 from tests.strategies import odd_histories, tidy_histories
-from tests.toolkit import claude_tool
 from tract import Tract
-from tract.model import Form, Message, Shape
+from tract.model import Message
 from tract.view.budget import Share, growth, shares
 
-BIG = "a line of a long file\n" * 300
-THOUGHT: dict[str, Any] = {"type": "thinking", "thinking": "let me see " * 30, "signature": "c2ln"}
 
-
-def grow(tract: Tract, turns: int = 4) -> dict[str, str]:
-    """Turns with a thought, a call, a large result and an answer; the commits by name."""
-    tools = [claude_tool("Read", path="string"), claude_tool("Grep", pattern="string")]
-    names = {"system": tract.system("Be brief", tools=tools).commit_hash}
-    for turn in range(turns):
-        tool = ("Read", "Grep")[turn % 2]
-        names[f"ask{turn}"] = tract.user(f"question {turn}").commit_hash
-        use = {"type": "tool_use", "id": f"c{turn}", "name": tool, "input": {"path": f"{turn}"}}
-        said = {"role": "assistant", "content": [THOUGHT, use]}
-        names[f"call{turn}"] = tract.commit(said).commit_hash
-        names[f"result{turn}"] = tract.tool_result(f"c{turn}", tool, BIG * (turn + 1)).commit_hash
-        names[f"answer{turn}"] = tract.assistant(f"answer {turn}").commit_hash
-    return names
-
-
-Change = Callable[[Tract, dict[str, str]], object]
-
-CHANGES: dict[str, Change] = {
-    "nothing": lambda t, names: None,
-    "reference": lambda t, names: t.reshape({names["result1"]: "reference"}),
-    "truncated": lambda t, names: t.reshape({names["result1"]: Shape(Form.TRUNCATED, 20)}),
-    "summary": lambda t, names: t.reshape({names["result1"]: Shape(Form.SUMMARY, text="all")}),
-    "collapsed": lambda t, names: t.reshape({names["result1"]: "collapsed"}),
-    "two at once": lambda t, names: t.reshape(
-        {names["result1"]: "collapsed", names["result2"]: "reference"}
-    ),
-    "skipped message": lambda t, names: t.annotate(names["ask1"], "skip"),
-    "skipped call": lambda t, names: t.annotate(names["call1"], "skip"),
-    "skipped result": lambda t, names: t.annotate(names["result1"], "skip"),
-    "pinned": lambda t, names: t.annotate(names["result1"], "pinned"),
-    "edited message": lambda t, names: t.user("otherwise " * 40, edit=names["ask1"]),
-    "edited result": lambda t, names: t.tool_result("c1", "Grep", BIG[:90], edit=names["result1"]),
-    "edited answer": lambda t, names: t.assistant("in short", edit=names["answer1"]),
-    "compressed": lambda t, names: t.compress(
-        [names["ask1"], names["call1"], names["result1"]], content="one"
-    ),
-    "other tools": lambda t, names: t.set_tools([claude_tool("Read", path="integer")]),
-    "no tools": lambda t, names: t.set_tools(None),
-}
-
-
-def changed(kind: str, *, later: bool = True) -> Tract:
-    tract = Tract.open(":memory:")
-    names = grow(tract)
-    CHANGES[kind](tract, names)
-    if later:
-        tract.user("one more")
-        tract.assistant("the last answer")
+def answered(kind: str) -> Tract:
+    """A dialog that goes on after a change."""
+    tract, _ = changed(kind)
+    tract.user("one more")
+    tract.assistant("the last answer")
     return tract
 
 
@@ -83,21 +34,19 @@ def answers_of(tract: Tract) -> list[int]:
 @pytest.mark.parametrize("later", [False, True])
 @pytest.mark.parametrize("kind", CHANGES)
 def test_the_shares_are_all_that_is_sent(kind: str, later: bool) -> None:
-    tract = changed(kind, later=later)
+    tract = answered(kind) if later else changed(kind)[0]
     found = shares(tract.read())
     assert sum(share.tokens for share in found) == tract.compile().token_count
     assert all(share.tokens > 0 for share in found)
 
 
-@pytest.mark.parametrize("kind", CHANGES)
+@pytest.mark.parametrize("kind", COMMITS)
 def test_an_undo_brings_the_shares_back(kind: str) -> None:
-    if kind == "nothing":
-        return
     tract = Tract.open(":memory:")
     names = grow(tract)
     before = shares(tract.read())
-    CHANGES[kind](tract, names)
-    tract.restore(next(iter(tract.log())))
+    COMMITS[kind](tract, names)
+    tract.restore(newest(tract))
     found = shares(tract.read())
     assert found == before
     assert sum(share.tokens for share in found) == tract.compile().token_count
@@ -107,7 +56,7 @@ def test_each_part_has_its_name_and_the_largest_result_is_first() -> None:
     tract = Tract.open(":memory:")
     grow(tract)
     found = shares(tract.read())
-    assert [share.name for share in found] == ["system", "tools", "text", "Grep", "Read"]
+    assert [share.name for share in found] == ["system", "tools", "text", "Read", "Grep"]
     assert [share.is_result for share in found] == [False, False, False, True, True]
     context = tract.compile()
     by_name = {share.name: share.tokens for share in found}
@@ -122,7 +71,7 @@ def test_each_part_has_its_name_and_the_largest_result_is_first() -> None:
 
 
 def test_summaries_are_a_part_and_nameless_results_have_a_name() -> None:
-    tract = changed("compressed", later=False)
+    tract, _ = changed("compressed")
     tract.tool_result("nobody", None, "stray")
     names = {share.name for share in shares(tract.read())}
     assert {"summaries", "a tool"} <= names
@@ -181,7 +130,7 @@ def test_a_plain_history_grows_by_what_was_sent(history: list[Message]) -> None:
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_one_change_shows_from_where_it_was_made(kind: str) -> None:
-    tract = changed(kind)
+    tract = answered(kind)
     found, wanted = growth(tract.read()), answers_of(tract)
     assert len(found) == len(wanted) == 9
     assert found == wanted
@@ -212,7 +161,7 @@ def test_two_changes_are_never_below_nothing() -> None:
     names = grow(tract)
     tract.reshape({names["result1"]: "reference"})
     tract.assistant("so")
-    tract.tool_result("c1", "Grep", BIG * 3, edit=names["result1"])
+    tract.tool_result("c1", "Read", BIG * 3, edit=names["result1"])
     tract.annotate(names["ask1"], "skip")
     tract.assistant("and so")
     tract.compress([names["ask0"], names["call0"], names["result0"]], content="zero")

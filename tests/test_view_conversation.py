@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
+from tests.changes import CHANGES, changed, newest, output
 from tests.strategies import odd_histories
 from tests.toolkit import claude_tool
 from tract import Tract
 from tract.chain import Place
 from tract.fetching import whole_text
-from tract.model import Form, Message, Shape, Text, ToolCall
+from tract.model import Form, Message, Text, ToolCall
 from tract.view.blocks import (
     Block,
     RuleBlock,
@@ -24,53 +24,6 @@ from tract.view.blocks import (
 )
 from tract.view.conversation import Conversation, format_dialog
 from tract.view.lines import written
-
-BIG = "a line of a long file\n" * 300
-
-
-def grow(tract: Tract, turns: int = 4) -> dict[str, str]:
-    names = {"system": tract.system("Be brief").commit_hash}
-    for turn in range(turns):
-        names[f"ask{turn}"] = tract.user(f"question {turn}").commit_hash
-        call = {"id": f"c{turn}", "name": "Read", "arguments": {"path": f"file{turn}"}}
-        names[f"call{turn}"] = tract.assistant(f"so {turn}", tool_calls=[call]).commit_hash
-        result = tract.tool_result(f"c{turn}", "Read", f"{turn}\n{BIG}")
-        names[f"result{turn}"] = result.commit_hash
-        names[f"answer{turn}"] = tract.assistant(f"answer {turn}").commit_hash
-    return names
-
-
-Change = Callable[[Tract, dict[str, str]], object]
-
-CHANGES: dict[str, Change] = {
-    "nothing": lambda t, names: None,
-    "reference": lambda t, names: t.reshape({names["result1"]: "reference"}),
-    "truncated": lambda t, names: t.reshape({names["result1"]: Shape(Form.TRUNCATED, 20)}),
-    "summary": lambda t, names: t.reshape({names["result1"]: Shape(Form.SUMMARY, text="all")}),
-    "collapsed": lambda t, names: t.reshape({names["result1"]: "collapsed"}),
-    "skipped message": lambda t, names: t.annotate(names["ask1"], "skip"),
-    "skipped call": lambda t, names: t.annotate(names["call1"], "skip"),
-    "skipped result": lambda t, names: t.annotate(names["result1"], "skip"),
-    "pinned": lambda t, names: t.annotate(names["result1"], "pinned"),
-    "edited message": lambda t, names: t.user("otherwise", edit=names["ask1"]),
-    "edited result": lambda t, names: t.tool_result("c1", "Read", "new", edit=names["result1"]),
-    "compressed": lambda t, names: t.compress(
-        [names["ask1"], names["call1"], names["result1"]], content="one"
-    ),
-    "compressed twice": lambda t, names: [
-        t.compress([names["ask1"], names["call1"], names["result1"]], content="one"),
-        t.compress([next(iter(t.log())).commit_hash, names["answer1"]], content="more"),
-    ],
-    "undone": lambda t, names: t.restore(t.reshape({names["result1"]: "collapsed"})),
-    "forgotten": lambda t, names: t.forget(names["result1"]),
-}
-
-
-def opened(kind: str = "nothing") -> tuple[Tract, dict[str, str]]:
-    tract = Tract.open(":memory:")
-    names = grow(tract)
-    CHANGES[kind](tract, names)
-    return tract, names
 
 
 def told(blocks: list[Block]) -> list[str]:
@@ -111,7 +64,7 @@ def block_of(tract: Tract, commit: str, *, sent: bool) -> list[Block]:
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_all_places_are_rows_in_their_order(kind: str) -> None:
-    tract, _ = opened(kind)
+    tract, _ = changed(kind)
     conversation = Conversation(tract.read())
     assert [row for row in conversation.rows if isinstance(row, Place)] == (
         conversation.reading.places
@@ -122,17 +75,17 @@ def test_all_places_are_rows_in_their_order(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_what_is_sent_is_what_is_compiled(kind: str) -> None:
-    tract, _ = opened(kind)
+    tract, _ = changed(kind)
     blocks = list(format_dialog(tract.read(), sent=True))
     standing = [b for b in blocks if isinstance(b, ToolResultBlock) and b.form == Form.COLLAPSED]
-    assert [block.text for block in standing] == [""] * (kind == "collapsed")
+    assert [block.text for block in standing] == [""] * (kind in ("collapsed", "two forms"))
     rest = [block for block in blocks if block not in standing]
     assert told(rest) == texts_of(tract.compile().messages)
 
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_what_is_kept_is_all_that_is_stored(kind: str) -> None:
-    tract, _ = opened(kind)
+    tract, _ = changed(kind)
     blocks = list(format_dialog(tract.read()))
     assert told(blocks) == texts_of(tract.stored().messages)
 
@@ -140,7 +93,7 @@ def test_what_is_kept_is_all_that_is_stored(kind: str) -> None:
 @pytest.mark.parametrize("sent", [False, True])
 @pytest.mark.parametrize("kind", CHANGES)
 def test_every_block_knows_its_row_and_its_commit(kind: str, sent: bool) -> None:
-    tract, _ = opened(kind)
+    tract, _ = changed(kind)
     conversation = Conversation(tract.read())
     for number, row in enumerate(conversation.rows):
         for block in conversation.blocks(number, sent=sent):
@@ -168,12 +121,12 @@ def test_every_block_knows_its_row_and_its_commit(kind: str, sent: bool) -> None
     ],
 )
 def test_a_message_tells_what_was_done_to_it(kind: str, name: str, note: str) -> None:
-    tract, names = opened(kind)
+    tract, names = changed(kind)
     assert {block.note for block in block_of(tract, names[name], sent=False)} == {note}
 
 
 def test_what_was_done_twice_is_told_twice() -> None:
-    tract, names = opened("edited message")
+    tract, names = changed("edited message")
     tract.annotate(names["ask1"], "pinned")
     (block,) = block_of(tract, names["ask1"], sent=False)
     assert block.note == "pinned, edited"
@@ -181,16 +134,16 @@ def test_what_was_done_twice_is_told_twice() -> None:
 
 @pytest.mark.parametrize("name", ["ask1", "call1", "result1"])
 def test_what_is_summed_up_is_kept_and_says_so(name: str) -> None:
-    tract, names = opened("compressed")
-    summary = next(iter(tract.log())).commit_hash
+    tract, names = changed("compressed")
+    summary = newest(tract)
     kept = block_of(tract, names[name], sent=False)
     assert {block.note for block in kept} == {f"summed up by {summary[:10]}"}
     assert block_of(tract, names[name], sent=True) == []
 
 
 def test_a_summary_is_sent_where_the_first_of_its_messages_stood() -> None:
-    tract, names = opened("compressed")
-    summary = next(iter(tract.log())).commit_hash
+    tract, names = changed("compressed")
+    summary = newest(tract)
     assert block_of(tract, summary, sent=False) == []
     (block,) = block_of(tract, summary, sent=True)
     assert isinstance(block, TextBlock)
@@ -203,7 +156,7 @@ def test_a_summary_is_sent_where_the_first_of_its_messages_stood() -> None:
 
 
 def test_what_is_left_out_is_kept_and_not_sent() -> None:
-    tract, names = opened("skipped call")
+    tract, names = changed("skipped call")
     for name in ("call1", "result1"):
         assert block_of(tract, names[name], sent=True) == []
         assert block_of(tract, names[name], sent=False)
@@ -211,36 +164,36 @@ def test_what_is_left_out_is_kept_and_not_sent() -> None:
 
 @pytest.mark.parametrize("kind", ["reference", "truncated", "summary"])
 def test_a_result_in_another_form_tells_of_its_whole(kind: str) -> None:
-    tract, names = opened(kind)
+    tract, names = changed(kind)
     (sent,) = block_of(tract, names["result1"], sent=True)
     (kept,) = block_of(tract, names["result1"], sent=False)
     assert isinstance(sent, ToolResultBlock)
     assert isinstance(kept, ToolResultBlock)
     assert (sent.form, kept.form) == (Form(kind), Form(kind))
-    assert sent.size == kept.size == len(f"1\n{BIG}")
-    assert kept.text == f"1\n{BIG}"
+    assert sent.size == kept.size == len(output(1))
+    assert kept.text == output(1)
     assert len(sent.text) < len(kept.text)
     assert sent.tokens == kept.tokens > sent.sent_tokens == kept.sent_tokens > 0
     assert (sent.tool_name, sent.detail, sent.pair) == (kept.tool_name, kept.detail, kept.pair)
 
 
 def test_a_collapsed_result_is_one_line_under_its_call() -> None:
-    tract, names = opened("collapsed")
+    tract, names = changed("collapsed")
     (gone,) = block_of(tract, names["result1"], sent=True)
     assert isinstance(gone, ToolResultBlock)
-    assert (gone.text, gone.form, gone.size) == ("", Form.COLLAPSED, len(f"1\n{BIG}"))
+    assert (gone.text, gone.form, gone.size) == ("", Form.COLLAPSED, len(output(1)))
     assert (gone.tool_name, gone.pair, gone.sent_tokens) == ("Read", 1, 0)
     lines = ["".join(span.text for span in line) for line in written([gone])]
     assert len(lines) == 1
-    assert lines[0].startswith("  [tool_result] Read file1 (6602 bytes, collapsed, ")
+    assert lines[0].startswith("  [tool_result] Read file1 (7702 bytes, collapsed, ")
 
 
 # Finding rows
 
 
 def test_a_message_has_its_row_by_key_by_commit_and_by_edit() -> None:
-    tract, names = opened("edited message")
-    edit = next(iter(tract.log())).commit_hash
+    tract, names = changed("edited message")
+    edit = newest(tract)
     conversation = Conversation(tract.read())
     row = conversation.row_at(names["ask1"])
     assert row is not None
@@ -252,7 +205,7 @@ def test_a_message_has_its_row_by_key_by_commit_and_by_edit() -> None:
 
 
 def test_a_turn_is_the_same_from_each_of_its_rows() -> None:
-    tract, names = opened("collapsed")
+    tract, names = changed("collapsed")
     conversation = Conversation(tract.read())
     rows = {name: conversation.row_at(names[name]) for name in ("call1", "result1", "ask1")}
     assert conversation.turn(rows["call1"] or 0) == [rows["call1"], rows["result1"]]
@@ -278,7 +231,7 @@ def rules(tract: Tract) -> list[tuple[str, str]]:
 
 
 def test_an_epoch_stands_where_it_was_made_and_the_frontier_where_it_reaches() -> None:
-    tract, names = opened()
+    tract, names = changed("nothing")
     done = tract.reshape({names["result1"]: "reference"}).commit_hash
     tract.user("one more")
     assert rules(tract) == [
@@ -288,7 +241,7 @@ def test_an_epoch_stands_where_it_was_made_and_the_frontier_where_it_reaches() -
 
 
 def test_an_undone_epoch_says_so_and_there_is_no_frontier() -> None:
-    tract, names = opened()
+    tract, names = changed("nothing")
     done = tract.reshape({names["result1"]: "reference"})
     tract.assistant("yes")
     undo = tract.restore(done).commit_hash
@@ -299,7 +252,7 @@ def test_an_undone_epoch_says_so_and_there_is_no_frontier() -> None:
 
 
 def test_a_rule_names_its_commit() -> None:
-    tract, names = opened()
+    tract, names = changed("nothing")
     done = tract.annotate(names["ask1"], "skip").commit_hash
     found = [block for block in format_dialog(tract.read()) if isinstance(block, RuleBlock)]
     assert [block.commit for block in found if block.text.startswith("epoch")] == [done]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,11 +45,14 @@ class Asked(NamedTuple):
     choice: Choice
     tools: str | None
     html: str | None
+    color: str
+    pager: bool
+    as_json: bool
 
     @property
     def is_conversation(self) -> bool:
         """Whether something was said that one commit by itself has not."""
-        wants = (self.at, self.tools, self.html)
+        wants = (self.at, self.tools, self.html, self.pager)
         return self.sent is not None or self.choice != Choice() or any(wants)
 
 
@@ -89,6 +92,7 @@ class Asked(NamedTuple):
     help="Colour pairs of calls and results. Where colour is not wanted, short names like a1 "
     "tell them.",
 )
+@click.option("--pager", is_flag=True, help="Through $PAGER, such as less, on a terminal.")
 @json_option
 @click.pass_obj
 def show_command(
@@ -102,6 +106,7 @@ def show_command(
     at: str | None,
     html: str | None,
     color: str,
+    pager: bool,
     as_json: bool,
 ) -> None:
     """Show a commit with its whole content, or a conversation.
@@ -111,7 +116,7 @@ def show_command(
     read. With any of the options and no name, this dialog is shown.
     """
     choice = Choice(frozenset(roles), _pattern(grep), errors)
-    asked = Asked(name, at, sent, choice, tools, html)
+    asked = Asked(name, at, sent, choice, tools, html, color, pager, as_json)
     if html is not None and as_json:
         raise click.UsageError("--html or --json, not both")
     if name is not None and is_transcript(name):
@@ -119,7 +124,7 @@ def show_command(
         # Nobody sees the tokens of what is shown whole, and to count them takes half of the time.
         tokens = None if as_json else "chars/4"
         with file_of(name) as path, Tract.open(":memory:", tokens=tokens) as tract:
-            _show(asked, _of_transcript(tract, path, asked), color, as_json)
+            _show(asked, _of_transcript(tract, path, asked))
         return
     tract, is_commit = _opened(place, name)
     with tract:
@@ -127,9 +132,9 @@ def show_command(
             info = tract.get_commit(named(tract, name or "HEAD"))
             (dump_whole if as_json else print_whole)(tract, info)
         elif is_commit and name is not None:
-            _show(asked, [_of_commit(tract, name, asked)], color, as_json)
+            _show(asked, [_of_commit(tract, name, asked)])
         else:
-            _show(asked, [_of_dialog(tract, asked)], color, as_json)
+            _show(asked, [_of_dialog(tract, asked)])
 
 
 def _pattern(grep: str | None) -> re.Pattern[str] | None:
@@ -264,31 +269,41 @@ def _blocks(conversation: Conversation, rows: Iterable[int], sent: bool) -> Iter
 # How it is shown
 
 
-def _show(asked: Asked, scenes: list[Scene], color: str, as_json: bool) -> None:
+def _show(asked: Asked, scenes: list[Scene]) -> None:
     scenes = [s._replace(blocks=chosen(s.blocks, asked.choice)) for s in scenes]
-    if as_json:
+    if asked.as_json:
         dump_list(map(_plain, scenes))
     elif asked.html is not None:
         _write_page(asked.html, scenes, asked)
     else:
-        _write_lines(scenes, asked.tools or FULL, color)
+        _write_lines(scenes, asked)
 
 
 def _plain(scene: Scene) -> dict[str, Any]:
     return {**scene._asdict(), "blocks": [plain(block) for block in scene.blocks]}
 
 
-def _write_lines(scenes: list[Scene], tools: str, color: str) -> None:
-    is_coloured = color == "always" or (color == "auto" and has_colour())
-    has_tags = not is_coloured and (color == "never" or refuses_colour())
+def _write_lines(scenes: list[Scene], asked: Asked) -> None:
+    is_coloured = asked.color == "always" or (asked.color == "auto" and has_colour())
+    has_tags = not is_coloured and (asked.color == "never" or refuses_colour())
     paint = ansi.painted if is_coloured else ansi.plain
-    lines = map(paint, written(_joined(scenes), Look(tools, has_tags=has_tags)))
-    is_empty = True
-    while piece := list(islice(lines, PIECE)):
-        write("\n".join(piece) + "\n")
-        is_empty = False
-    if is_empty:
+    look = Look(asked.tools or FULL, has_tags=has_tags)
+    pieces = _pieces(map(paint, written(_joined(scenes), look)))
+    first = next(pieces, None)
+    if first is None:
         say("nothing to show")
+    elif asked.pager:
+        with click.get_pager_file(color=is_coloured) as file:
+            file.writelines(chain([first], pieces))
+    else:
+        for piece in chain([first], pieces):
+            write(piece)
+
+
+def _pieces(lines: Iterator[str]) -> Iterator[str]:
+    """Many lines at once: to write each by itself would take longer than to make it."""
+    while piece := list(islice(lines, PIECE)):
+        yield "\n".join(piece) + "\n"
 
 
 def _joined(scenes: list[Scene]) -> Iterator[Block]:
