@@ -10,7 +10,7 @@ from tract import Tract
 from tract.model import Form, Shape
 
 LINE = "a line of a long file\n"
-BIG = LINE * 300
+BIG = LINE * 400
 THOUGHT: dict[str, Any] = {"type": "thinking", "thinking": "let me see " * 30, "signature": "c2ln"}
 TOOLS = [claude_tool("Read", path="string"), claude_tool("Grep", path="string")]
 FAILED = 2
@@ -25,27 +25,26 @@ def output(turn: int) -> str:
     return "no such file" if turn == FAILED else f"{turn}\n{BIG}" + LINE * 50 * turn
 
 
-def grow(tract: Tract, turns: int = 4, *, form: Any = None) -> Names:
-    """Turns with a thought, a call, a result that is born in some form, and an answer."""
+def grow(tract: Tract, turns: int = 4, *, thoughts: bool = True, form: Any = None) -> Names:
+    """Turns with a call, a result that is born in some form, and an answer. Thoughts before the
+    calls are not sent any more once something before them is changed."""
     names = {"system": tract.system("Be brief", tools=TOOLS).commit_hash}
     for turn in range(turns):
-        names |= _turn(tract, turn, form)
+        names |= _turn(tract, turn, [THOUGHT] * thoughts, form)
     return names
 
 
-def _turn(tract: Tract, turn: int, form: Any) -> Names:
-    call, tool = f"c{turn}", ("Grep", "Read")[turn % 2]
+def _turn(tract: Tract, turn: int, thoughts: list[Any], form: Any) -> Names:
+    call, tool, is_error = f"c{turn}", ("Grep", "Read")[turn % 2], turn == FAILED
     use = {"type": "tool_use", "id": call, "name": tool, "input": {"path": f"file{turn}"}}
-    said = [THOUGHT, {"type": "text", "text": f"so {turn}"}, use]
-    is_error = turn == FAILED
-    return {
-        f"ask{turn}": tract.user(f"question {turn}").commit_hash,
-        f"call{turn}": tract.commit({"role": "assistant", "content": said}).commit_hash,
-        f"result{turn}": tract.tool_result(
-            call, tool, output(turn), is_error=is_error, form=form
-        ).commit_hash,
-        f"answer{turn}": tract.assistant(f"answer {turn}").commit_hash,
+    said = [*thoughts, {"type": "text", "text": f"so {turn}"}, use]
+    done = {
+        "ask": tract.user(f"question {turn}"),
+        "call": tract.commit({"role": "assistant", "content": said}),
+        "result": tract.tool_result(call, tool, output(turn), is_error=is_error, form=form),
+        "answer": tract.assistant(f"answer {turn}"),
     }
+    return {f"{name}{turn}": commit.commit_hash for name, commit in done.items()}
 
 
 Change = Callable[[Tract, Names], object]
@@ -101,9 +100,9 @@ def newest(tract: Tract) -> str:
     return next(iter(tract.log())).commit_hash
 
 
-def changed(kind: str, turns: int = 4) -> tuple[Tract, Names]:
+def changed(kind: str, turns: int = 4, *, thoughts: bool = True) -> tuple[Tract, Names]:
     """A dialog after one of the changes."""
     tract = Tract.open(":memory:")
-    names = grow(tract, turns)
+    names = grow(tract, turns, thoughts=thoughts)
     CHANGES[kind](tract, names)
     return tract, names

@@ -378,7 +378,6 @@ def test_a_pager_gets_the_same_lines(here: Path) -> None:
     assert "[tool_use]" not in screen_of("show", "request.json", "--pager", PAGER="head -n 1")
 
 
-
 def test_tags_stand_for_colours_that_are_not_wanted(here: Path) -> None:
     asked = ("show", "request.json", "--tools", "summary")
     tagged = [f"  [Read] {SHORT_PATH} (1523 bytes) a1", f"  [tool_use] Read {SHORT_PATH} a1"]

@@ -43,44 +43,45 @@ async def rewrite(here: Seat, text: str) -> None:
 # Changes
 
 
-async def edit_text(here: Seat) -> None:
-    await to(here, "The Makefile has")
+async def edit(here: Seat, words: str, text: str) -> None:
+    await to(here, words)
     await here.press("e")
-    await rewrite(here, "It has none.")
+    await rewrite(here, text)
+
+
+async def edit_text(here: Seat) -> None:
+    await edit(here, "The Makefile has", "It has none.")
     assert "It has none." in here.text
     assert "edited" in here.text
 
 
 async def edit_call(here: Seat) -> None:
-    await to(here, "[tool_use] Bash ls")
-    await here.press("e")
-    await rewrite(here, '{"command": "ls -la"}')
+    await edit(here, "[tool_use] Bash ls", '{"command": "ls -la"}')
     assert "[tool_use] Bash ls -la" in here.text
 
 
 async def edit_result(here: Seat) -> None:
-    await to(here, "[tool_result:error]")
-    await here.press("e")
-    await rewrite(here, "something else")
+    await edit(here, "[tool_result:error]", "something else")
     assert "(14 bytes): something else" in here.text
 
 
+async def mark(here: Seat, words: str, key: str, told: str) -> None:
+    """Do with one key what is then told of a block."""
+    await to(here, words)
+    await here.press(key)
+    assert told in here.text
+
+
 async def pin(here: Seat) -> None:
-    await to(here, "Then add the rule.")
-    await here.press("p")
-    assert "pinned" in here.text
+    await mark(here, "Then add the rule.", "p", "pinned")
 
 
 async def leave_out(here: Seat) -> None:
-    await to(here, "Why does it fail?")
-    await here.press("-")
-    assert "skipped" in here.text
+    await mark(here, "Why does it fail?", "-", "skipped")
 
 
 async def fold(here: Seat) -> None:
-    await to(here, "[tool_use] Bash ls")
-    await here.press("c")
-    assert "collapsed" in here.text
+    await mark(here, "[tool_use] Bash ls", "c", "collapsed")
 
 
 async def reshape(here: Seat) -> None:
@@ -239,9 +240,7 @@ async def test_arguments_that_are_no_json_any_more_are_refused_and_said() -> Non
     with recorded() as tract:
         written = len(list(tract.log()))
         async with seat(tract) as here:
-            await to(here, "[tool_use] Bash ls")
-            await here.press("e")
-            await rewrite(here, '{"command": ')
+            await edit(here, "[tool_use] Bash ls", '{"command": ')
             assert "not JSON any more" in here.told[-1]
             assert here.here == "[tool_use] Bash ls"
         assert len(list(tract.log())) == written
@@ -273,15 +272,20 @@ async def test_an_edit_in_the_sent_view_changes_the_same_text() -> None:
 # Branches
 
 
+async def branch(here: Seat, name: str) -> None:
+    """Begin a branch at the cursor."""
+    await here.press("b")
+    await here.write(name)
+    await here.press("enter")
+
+
 @in_loop
 async def test_a_branch_begins_at_the_cursor_and_others_can_be_gone_to() -> None:
     with recorded() as tract:
         heads = tract.branches()
         async with seat(tract, size=(80, 60)) as here:
             await to(here, "The Makefile has")
-            await here.press("b")
-            await here.write("side")
-            await here.press("enter")
+            await branch(here, "side")
             assert "work · side" in here.title
             assert "Then add the rule." not in here.text
             assert here.reader.dialog.branches()["main"] == heads["main"]
@@ -299,9 +303,7 @@ async def test_a_branch_begins_at_the_cursor_and_others_can_be_gone_to() -> None
 async def test_a_branch_at_the_end_is_told_in_the_title() -> None:
     with recorded() as tract:
         async with seat(tract) as here:
-            await here.press("b")
-            await here.write("side")
-            await here.press("enter")
+            await branch(here, "side")
             assert "work · side" in here.title
 
 
@@ -309,9 +311,7 @@ async def test_a_branch_at_the_end_is_told_in_the_title() -> None:
 async def test_a_branch_that_is_there_already_is_said() -> None:
     with recorded() as tract:
         async with seat(tract) as here:
-            await here.press("b")
-            await here.write("main")
-            await here.press("enter")
+            await branch(here, "main")
             assert "main" in here.told[-1]
             assert "work · main" in here.title
 

@@ -185,7 +185,7 @@ def test_a_collapsed_result_is_one_line_under_its_call() -> None:
     assert (gone.tool_name, gone.pair, gone.sent_tokens) == ("Read", 1, 0)
     lines = ["".join(span.text for span in line) for line in written([gone])]
     assert len(lines) == 1
-    assert lines[0].startswith("  [tool_result] Read file1 (7702 bytes, collapsed, ")
+    assert lines[0].startswith("  [tool_result] Read file1 (9902 bytes, collapsed, ")
 
 
 # Finding rows
@@ -230,12 +230,15 @@ def rules(tract: Tract) -> list[tuple[str, str]]:
     return found
 
 
-def test_an_epoch_stands_where_it_was_made_and_the_frontier_where_it_reaches() -> None:
-    tract, names = changed("nothing")
+@pytest.mark.parametrize(("thoughts", "reached"), [(False, "1"), (True, "so 3")])
+def test_an_epoch_stands_where_it_was_made_and_the_frontier_where_it_reaches(
+    thoughts: bool, reached: str
+) -> None:
+    tract, names = changed("nothing", thoughts=thoughts)
     done = tract.reshape({names["result1"]: "reference"}).commit_hash
     tract.user("one more")
     assert rules(tract) == [
-        ("1", "rewritten up to here"),
+        (reached, "rewritten up to here"),
         ("answer 3", f"epoch 1 · {done[:10]} · 1 → reference"),
     ]
 

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import takewhile
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import changes
+from tests.changes import BIG, COMMITS, Names, newest
 from tract import Tract
 from tract.chain import voided
 from tract.errors import EditError
 from tract.model import CommitInfo, Form, Message, Shape, Step
 from tract.view.epochs import epochs, frontier
 
-BIG = "a line of a long file\n" * 300
-
-
-def grow(tract: Tract, turns: int = 2, *, form: Any = None) -> dict[str, str]:
-    names = {"system": tract.system("Be brief").commit_hash}
-    for turn in range(turns):
-        names |= _turn(tract, turn, form)
-    return names
-
-
-def _turn(tract: Tract, turn: int, form: Any = None) -> dict[str, str]:
-    call = {"id": f"c{turn}", "name": "Read", "arguments": {"path": f"{turn}"}}
-    return {
-        f"ask{turn}": tract.user(f"question {turn}").commit_hash,
-        f"call{turn}": tract.assistant("so", tool_calls=[call]).commit_hash,
-        f"result{turn}": tract.tool_result(f"c{turn}", "Read", BIG, form=form).commit_hash,
-        f"answer{turn}": tract.assistant(f"answer {turn}").commit_hash,
-    }
+grow = partial(changes.grow, thoughts=False)
+"""Without thoughts a change reaches no further than what it changes."""
 
 
 def found(tract: Tract) -> list[tuple[str, str, bool]]:
@@ -59,51 +44,27 @@ def tract() -> Tract:
     return Tract.open(":memory:")
 
 
-Change = Callable[[Tract, dict[str, str]], CommitInfo]
-
-REWRITES: dict[str, tuple[Change, str, str]] = {
-    "reference": (lambda t, n: t.reshape({n["result0"]: "reference"}), "1 → reference", "result0"),
-    "truncated": (
-        lambda t, n: t.reshape({n["result0"]: Shape(Form.TRUNCATED, 20)}),
-        "1 → truncated",
-        "result0",
-    ),
-    "summary": (
-        lambda t, n: t.reshape({n["result0"]: Shape(Form.SUMMARY, text="s")}),
-        "1 → summary",
-        "result0",
-    ),
-    "collapsed": (lambda t, n: t.reshape({n["result0"]: "collapsed"}), "1 → collapsed", "result0"),
-    "two forms": (
-        lambda t, n: t.reshape({n["result0"]: "collapsed", n["result1"]: "reference"}),
-        "1 → collapsed, 1 → reference",
-        "result1",
-    ),
-    "two of one form": (
-        lambda t, n: t.reshape({n["result0"]: "reference", n["result1"]: "reference"}),
-        "2 → reference",
-        "result1",
-    ),
-    "edited": (lambda t, n: t.user("otherwise", edit=n["ask0"]), "1 edited", "ask0"),
-    "edited result": (
-        lambda t, n: t.tool_result("c0", "Read", "x", edit=n["result0"]),
-        "1 edited",
-        "result0",
-    ),
-    "skipped": (lambda t, n: t.annotate(n["ask0"], "skip"), "1 left out", "ask0"),
-    "skipped result": (lambda t, n: t.annotate(n["result0"], "skip"), "1 left out", "result0"),
-    "skipped call": (lambda t, n: t.annotate(n["call0"], "skip"), "1 left out", "result0"),
-    "compressed": (
-        lambda t, n: _compress(t, [n["ask0"], n["call0"], n["result0"]]),
-        "3 summed up",
-        "result0",
-    ),
+REWRITES = {
+    "reference": ("1 → reference", "result1"),
+    "truncated": ("1 → truncated", "result1"),
+    "summary": ("1 → summary", "result1"),
+    "collapsed": ("1 → collapsed", "result1"),
+    "two forms": ("1 → collapsed, 1 → reference", "result1"),
+    "two of one form": ("2 → reference", "result1"),
+    "edited message": ("1 edited", "ask1"),
+    "edited result": ("1 edited", "result1"),
+    "edited answer": ("1 edited", "answer1"),
+    "skipped message": ("1 left out", "ask1"),
+    "skipped result": ("1 left out", "result1"),
+    "skipped call": ("1 left out", "result1"),
+    "compressed": ("3 summed up", "result1"),
 }
+"""The changes that a model can tell: the words for each, and the last message that it changes."""
 
 
-def _compress(tract: Tract, what: list[str]) -> CommitInfo:
-    tract.compress(what, content="in short")
-    return next(iter(tract.log()))
+def rewritten(tract: Tract, kind: str, names: Names) -> str:
+    COMMITS[kind](tract, names)
+    return newest(tract)
 
 
 # Epochs
@@ -112,18 +73,18 @@ def _compress(tract: Tract, what: list[str]) -> CommitInfo:
 @pytest.mark.parametrize("kind", REWRITES)
 def test_what_the_model_saw_otherwise_is_an_epoch(tract: Tract, kind: str) -> None:
     names = grow(tract)
-    change, words, _ = REWRITES[kind]
-    done = change(tract, names).commit_hash
+    words, _ = REWRITES[kind]
+    done = rewritten(tract, kind, names)
     assert found(tract) == [(done, words, False)]
     tract.user("more")
     tract.assistant("yes")
     assert found(tract) == [(done, words, False)]
 
 
-@pytest.mark.parametrize("kind", ["edited", "skipped"])
+@pytest.mark.parametrize("kind", ["edited message", "skipped message"])
 def test_what_it_never_saw_otherwise_is_none(tract: Tract, kind: str) -> None:
-    names = {"ask0": tract.user("question").commit_hash}
-    REWRITES[kind][0](tract, names)
+    names = {"ask1": tract.user("question").commit_hash}
+    rewritten(tract, kind, names)
     assert found(tract) == []
     tract.assistant("answer")
     assert found(tract) == []
@@ -152,7 +113,7 @@ def test_a_form_at_birth_is_none(tract: Tract, form: str) -> None:
 
 def test_a_summary_of_what_was_never_answered_is_none(tract: Tract) -> None:
     asked = [tract.user(text).commit_hash for text in ("one", "two", "three")]
-    _compress(tract, asked[:2])
+    tract.compress(asked[:2], content="in short")
     tract.assistant("answer")
     assert found(tract) == []
     assert at_frontier(tract) is None
@@ -161,7 +122,7 @@ def test_a_summary_of_what_was_never_answered_is_none(tract: Tract) -> None:
 @pytest.mark.parametrize("kind", REWRITES)
 def test_what_was_undone_before_it_was_seen_is_none(tract: Tract, kind: str) -> None:
     names = grow(tract)
-    done = REWRITES[kind][0](tract, names)
+    done = rewritten(tract, kind, names)
     tract.restore(done)
     assert found(tract) == []
     assert at_frontier(tract) is None
@@ -173,15 +134,12 @@ def test_what_was_undone_before_it_was_seen_is_none(tract: Tract, kind: str) -> 
 @pytest.mark.parametrize("kind", REWRITES)
 def test_the_undo_of_what_was_seen_is_one(tract: Tract, kind: str) -> None:
     names = grow(tract)
-    change, words, _ = REWRITES[kind]
-    done = change(tract, names)
+    words, _ = REWRITES[kind]
+    done = rewritten(tract, kind, names)
     tract.user("more")
     tract.assistant("so")
     undo = tract.restore(done)
-    assert found(tract) == [
-        (done.commit_hash, words, True),
-        (undo.commit_hash, "1 undone", False),
-    ]
+    assert found(tract) == [(done, words, True), (undo.commit_hash, "1 undone", False)]
     assert at_frontier(tract) is None
 
 
@@ -275,8 +233,8 @@ def test_a_history_without_anything_has_none(tract: Tract) -> None:
 @pytest.mark.parametrize("kind", REWRITES)
 def test_the_frontier_is_the_last_message_that_is_sent_otherwise(tract: Tract, kind: str) -> None:
     names = grow(tract)
-    change, _, last = REWRITES[kind]
-    done = change(tract, names)
+    _, last = REWRITES[kind]
+    done = rewritten(tract, kind, names)
     assert at_frontier(tract) == names[last]
     tract.user("more")
     tract.assistant("so")
