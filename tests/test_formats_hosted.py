@@ -84,7 +84,7 @@ def test_both_in_one() -> None:
     block = raw(type="mcp_call", id="m", name="roll", arguments='{"n":1}', output="4", error=None)
     call, result = hosted(block)
     assert call == ToolCall("m", "roll", '{"n":1}')
-    assert result == Message("tool", "4", "m", "mcp")
+    assert result == Message("tool", "4", "m", "roll")
 
 
 def test_a_call_that_failed() -> None:

@@ -42,10 +42,13 @@ async def opened(here: Seat, box: Any) -> list[Any]:
 async def test_an_untouched_text_is_saved_to_the_last_character(text: str) -> None:
     with recorded() as tract:
         async with seat(tract) as here:
-            answers = await opened(here, Edit("Edit", text))
+            saved: list[str] = []
+            await opened(here, Edit("Edit", text, saved.append))
             assert not steering(here.text)
+            assert here.app.screen.query_one(Editor).whole == text
             await here.press("ctrl+s")
-            assert answers == [text]
+            assert saved == []
+            assert not isinstance(here.app.screen, Edit)
 
 
 @in_loop
@@ -64,7 +67,7 @@ async def test_a_message_with_escapes_is_edited_without_losing_any() -> None:
 async def test_what_steers_a_terminal_is_seen_as_a_picture_in_its_column() -> None:
     with recorded() as tract:
         async with seat(tract) as here:
-            await opened(here, Edit("Edit", "ab\x1bcd\u202eef"))
+            await opened(here, Edit("Edit", "ab\x1bcd\u202eef", print))
             assert "ab␛cd·ef" in here.text
             area = here.app.screen.query_one(Editor)
             await here.press("end")
@@ -76,7 +79,7 @@ async def test_escape_leaves_a_box_without_an_answer() -> None:
     with recorded() as tract:
         async with seat(tract) as here:
             before = here.lines
-            for box in (Edit("Edit", "x"), Ask("Who?"), Pick("Which?", ["a"]), Page("Read", HELP)):
+            for box in (Edit("Edit", "x", print), Ask("Who?"), Pick("Which?", ["a"]), Page("Read", HELP)):
                 answers = await opened(here, box)
                 assert here.lines != before
                 await here.press("escape")

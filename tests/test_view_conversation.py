@@ -30,7 +30,7 @@ def told(blocks: list[Block]) -> list[str]:
     """The texts of blocks that say something; of a call its name."""
     found = []
     for block in blocks:
-        if isinstance(block, TextBlock | ToolResultBlock):
+        if isinstance(block, ToolResultBlock) or (isinstance(block, TextBlock) and block.text):
             found.append(block.text)
         elif isinstance(block, ToolUseBlock):
             found.append(f"call of {block.tool_name}")

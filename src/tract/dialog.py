@@ -577,7 +577,7 @@ class Dialog:
         with self._store.lock:
             head = self._head() if at is None else self._find(at)
             history = History(self._store, self._tokens.count, keeps=False)
-            return Reading(self._store, history, head)
+            return Reading(self._store, history, head, fetches=self._settings.is_lazy)
 
     def read_on(self, reading: Reading) -> Reading:
         """The same with what has come since; itself where nothing has. Only what is new is read,

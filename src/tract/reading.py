@@ -24,11 +24,15 @@ class Sent(NamedTuple):
 class Reading:
     """A branch at one commit. It stays as it is while the branch goes on."""
 
-    def __init__(self, store: Store, history: History, head: Head) -> None:
+    def __init__(self, store: Store, history: History, head: Head, *, fetches: bool) -> None:
+        """With `fetches` the model is always offered to ask for results."""
         self._store = store
         self._history = history
+        self._fetches = fetches
         self.head = head
         self.chain = chain = history.chain(head)
+        self.fetches = fetches or chain.is_lazy
+        """Whether the model is offered to ask for results, beside its own tools."""
         self.places: list[Place] = chain.places
         """Where every message stands, and every summary."""
         self._shown = {item.place.origin.id: item for item in shown(self.places)}
@@ -36,7 +40,7 @@ class Reading:
 
     def at(self, head: Head) -> Reading:
         """The history at another commit."""
-        return Reading(self._store, self._history, head)
+        return Reading(self._store, self._history, head, fetches=self._fetches)
 
     def item(self, place: Place) -> Shown | None:
         """How it is shown to the model; None where nothing of it is, or its call stands for it."""

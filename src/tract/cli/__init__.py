@@ -132,6 +132,9 @@ def cli(ctx: click.Context, db: str | None, dialog: str) -> None:
 
 
 def main() -> NoReturn:
+    if sys.stdout is None or sys.stderr is None:  # closed by whoever started us
+        nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - to the end
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for a terminal that is not UTF-8
     sys.exit(_run())

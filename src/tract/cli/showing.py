@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 import click
@@ -331,16 +333,28 @@ def _write_page(path: str, scenes: list[Scene], asked: Asked) -> None:
         with target.open("w", encoding="utf-8") as file:
             file.writelines(pieces)
     else:
-        _write_whole(target, pieces)
+        try:
+            _write_whole(target, pieces)
+        except OSError as error:  # of a file whose name nobody knows
+            raise OSError(error.errno, error.strerror, path) from None
         say(f"wrote {path}")
 
 
 def _write_whole(path: Path, pieces: Iterable[str]) -> None:
     """A page is there whole, or not at all."""
-    scratch = path.with_name(f"{path.name}.part")
-    try:
-        with scratch.open("w", encoding="utf-8") as file:
+    mode = path.stat().st_mode if path.exists() else 0o666 & ~_umask()
+    with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+        scratch = Path(file.name)
+        try:
             file.writelines(pieces)
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
+            scratch.chmod(mode)
+            scratch.replace(path)
+        finally:
+            scratch.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """Which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

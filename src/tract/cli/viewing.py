@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import tomllib
 from pathlib import Path
@@ -55,6 +56,10 @@ def _run(tract: Tract, where: str, dialog: str | None, prices: Prices) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):  # where Textual reads and writes
         raise InputError("the text interface needs a terminal; `tract show` needs none")
     app = TractApp(tract, place=where, dialog=dialog, prices=prices, has_tags=refuses_colour())
+    for name in ("SIGTERM", "SIGHUP"):  # the terminal is left as it was
+        if hasattr(signal, name):
+            number = getattr(signal, name)
+            signal.signal(number, lambda number, _: app.exit(return_code=128 + number))
     app.run()
     if app.return_code:
         raise click.exceptions.Exit(app.return_code)

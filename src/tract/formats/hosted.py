@@ -13,15 +13,22 @@ _ASKED = (
     *("queries", "query", "code"),
 )
 _GIVEN = ("content", "output", "outputs", "results", "result", "response", "tools")
-_CALLS = ("tool_use", "_call", "functionCall")
-_RESULTS = ("tool_result", "_call_output", "_output", "functionResponse", "function_response")
-_WRAPPED = ("functionCall", "function_call", "functionResponse", "function_response")
+_CALLS = ("tool_use", "_call", "functionCall", "tool-call", "toolUse")
+_RESULTS = (
+    *("tool_result", "_call_output", "_output", "functionResponse", "function_response"),
+    *("tool-result", "toolResult"),
+)
+_WRAPPED = (
+    *("functionCall", "function_call", "functionResponse", "function_response"),
+    *("toolUse", "toolResult"),
+)
 _MODELLED = frozenset(
     {"tool_use", "tool_result", "function", "function_call", "function_call_output"}
-    | {"custom_tool_call", "custom_tool_call_output", *_WRAPPED}
+    | {"custom_tool_call", "custom_tool_call_output", "tool-call", "tool-result", *_WRAPPED}
 )
+_FLAGS = ("is_error", "isError", "error")
 _THOUGHT = ("thinking", "text", "summary", "content")
-_BESIDE = ("reasoning_content", "reasoning")
+_BESIDE = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 
 
 class Hosted(NamedTuple):
@@ -73,18 +80,24 @@ def _has_ended(data: dict[str, Json]) -> bool:
 
 def _call(data: dict[str, Json], name: str) -> ToolCall:
     arguments: Json = next((data[key] for key in _ASKED if data.get(key) is not None), {})
-    return ToolCall(_id(data), word(data.get("name")) or name, arguments)
+    return ToolCall(_id(data), _name(data) or name, arguments)
 
 
 def _result(data: dict[str, Json], name: str) -> Message:
     content = next((data[key] for key in _GIVEN if data.get(key) is not None), None)
-    inner = content.get("type") if isinstance(content, dict) else None
-    failed = bool(data.get("is_error") or data.get("error")) or str(inner).endswith("_error")
-    return Message("tool", data.get("error") or content, _id(data), name, failed)
+    inner = str(content.get("type")) if isinstance(content, dict) else ""
+    failed = any(map(data.get, _FLAGS)) or data.get("status") == "error"
+    failed = failed or inner.endswith("_error") or inner.startswith("error-")
+    return Message("tool", data.get("error") or content, _id(data), _name(data) or name, failed)
+
+
+def _name(data: dict[str, Json]) -> str:
+    return word(data.get("name")) or word(data.get("toolName"))
 
 
 def _id(data: dict[str, Json]) -> str:
-    named = (word(data.get(key)) for key in ("tool_use_id", "call_id", "id"))
+    keys = ("tool_use_id", "call_id", "toolUseId", "toolCallId", "id")
+    named = (word(data.get(key)) for key in keys)
     return next(filter(None, named), "")
 
 
@@ -118,6 +131,22 @@ def thought_beside(message: Message) -> str:
             if said := _said(around.get(key)):
                 return said
     return ""
+
+
+def said_beside(message: Message) -> str:
+    """What a model says in another place than its content: that it refuses, or aloud."""
+    for around in (message.origin or {}).values():
+        audio = around.get("audio")
+        spoken = audio.get("transcript") if isinstance(audio, dict) else None
+        if said := _said(around.get("refusal")) or _said(spoken):
+            return said
+    return ""
+
+
+def is_flagged(message: Message) -> bool:
+    """Whether a result says that it failed, where its provider has no place to say so."""
+    around = (message.origin or {}).values()
+    return any(one.get(key) is True for one in around for key in _FLAGS)
 
 
 def label(raw: Raw) -> str:

@@ -14,7 +14,15 @@ from tract.formats.wire import ANY
 from tract.model import Block, Json, Message, Raw, Text
 
 Piece = Block | Message
-ROLES = {"model": "assistant", "developer": "system"}
+ROLES = {
+    "model": "assistant",
+    "developer": "system",
+    "human": "user",
+    "gpt": "assistant",
+    "observation": "tool",
+    "function": "tool",
+}
+SAID = ("content", "parts", "value")
 
 
 def salvage(request: Json) -> Loaded:
@@ -54,13 +62,15 @@ def _in_parts(item: Json) -> list[Message]:
     """What can be read of a message, and the rest as it is."""
     if not isinstance(item, dict) or ("type" in item and "role" not in item):
         return _arranged(Message("assistant" if isinstance(item, dict) else "user"), _read([item]))
-    role, said = word(item.get("role")) or "user", item.get("content", item.get("parts"))
-    if role in ("tool", "function"):
+    role = word(item.get("role")) or word(item.get("from")) or "user"
+    role = ROLES.get(role, role)
+    said = next((item[key] for key in SAID if key in item), None)
+    if role == "tool":
         name = word(item.get("name"))
         return [Message("tool", said, word(item.get("tool_call_id")) or name, name)]
     calls = [*_listed(item.get("tool_calls")), *_listed(item.get("function_call"))]
     spoken = [] if said is None and calls else _read(said)
-    return _arranged(Message(ROLES.get(role, role)), [*spoken, *map(_call, calls)])
+    return _arranged(Message(role), [*spoken, *map(_call, calls)])
 
 
 def _call(call: Json) -> Block:
@@ -99,9 +109,21 @@ def _arranged(around: Message, pieces: Sequence[Piece]) -> list[Message]:
 
 def _with_odd_calls(message: Message) -> list[Message]:
     """Calls and results also where their provider has none, or writes them otherwise."""
+    if message.role == "tool":
+        return _results_in(message)
     if not any(map(is_odd, message.blocks)):
         return [message]
     return _arranged(message, [piece for block in message.blocks for piece in _lifted(block)])
+
+
+def _results_in(message: Message) -> list[Message]:
+    """Several results that came as one, each by itself."""
+    content: Json = message.content
+    parts = content if isinstance(content, list) else []
+    raws = [Raw(ANY, part) for part in parts]
+    found = [hosted(raw).result for raw in raws if is_odd(raw)]
+    results = [result for result in found if result]
+    return results if results and len(results) == len(parts) else [message]
 
 
 def _lifted(block: Block) -> list[Piece]:

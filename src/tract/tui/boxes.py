@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from rich.text import Text
@@ -14,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
+from tract.errors import TractError
 from tract.tui.strips import text as drawn
 from tract.view.lines import Line
 from tract.view.visible import one_line, visible
@@ -115,8 +116,8 @@ class Editor(TextArea):
         return Text(line.translate(_ONE_CELL), end="", no_wrap=True)
 
 
-class Edit(ModalScreen[str | None]):
-    """A text to be changed."""
+class Edit(ModalScreen[None]):
+    """A text to be changed. It stays open until it is saved, or given up."""
 
     DEFAULT_CSS = CSS.format(name="Edit") + "Edit > .box { height: 90%; } Editor { height: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -124,20 +125,30 @@ class Edit(ModalScreen[str | None]):
         Binding("ctrl+s", "save", show=False, priority=True),
     ]
 
-    def __init__(self, what: str, text: str) -> None:
+    def __init__(self, what: str, text: str, save: Callable[[str], None]) -> None:
+        """`save` is given the text, if it is another one. Its errors are told."""
         super().__init__()
-        self._what, self._text = what, text
+        self._what, self._text, self._save = what, text, save
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
             yield title(f"{self._what} · ctrl+s saves · escape leaves it as it is")
             yield Editor(self._text)
+            yield Static(id="fault", markup=False)
 
     def on_mount(self) -> None:
         self.query_one(Editor).focus()
 
     def action_save(self) -> None:
-        self.dismiss(self.query_one(Editor).whole)
+        text = self.query_one(Editor).whole
+        try:
+            if text != self._text:
+                self._save(text)
+        except TractError as error:
+            fault = Text(one_line(str(error)), style="red")
+            self.query_one("#fault", Static).update(fault)
+            return
+        self.dismiss()
 
 
 class Page(ModalScreen[None]):

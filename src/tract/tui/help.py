@@ -13,7 +13,7 @@ Move
   / n N          search, next and previous hit
 See
   enter o        open or close this block
-  t              tools: one line each, whole, hidden (errors stay)
+  t              tools: one line each, hidden (errors stay), whole
   m i !          text, thinking, only errors
   s S            original ⇄ what the model is sent: this message, all
   d              tool definitions at this point, and what changed

@@ -57,8 +57,8 @@ class Pane(Widget, can_focus=True):
         super().__init__()
         self.sheet = Sheet(conversation, 80, settings)
         self.cursor = Cursor(0, 0)
-        self.marked: set[str] = set()
-        """The commits that are marked for what is done next."""
+        self.marked: set[int] = set()
+        """The messages that are marked for what is done next, by their keys."""
         self.is_following = True
         self._top = Spot(0, 0)
         self._left = 0
@@ -186,6 +186,11 @@ class Pane(Widget, can_focus=True):
             return
         self.go(next(self.sheet.cursors(self.cursor, step), None))
 
+    def action_message(self, step: int) -> None:
+        """To the next message, however many blocks this one has."""
+        blocks = self.sheet.cursors(self.cursor, step)
+        self.go(next((cursor for cursor in blocks if cursor.row != self.cursor.row), None))
+
     def action_lines(self, lines: int) -> None:
         self._scroll(lines)
 
@@ -248,8 +253,8 @@ class Pane(Widget, can_focus=True):
         cell = self.sheet.cell(spot.row)
         owner = cell.owners[spot.line]
         is_here = Cursor(spot.row, owner) == self.cursor
-        commit = cell.blocks[max(owner, 0)].commit if cell.blocks else ""
-        edge = Segment(*self._edge(is_here, commit in self.marked, base))
+        is_marked = self.sheet.message(spot.row) in self.marked
+        edge = Segment(*self._edge(is_here, is_marked, base))
         body = strip(cell.lines[spot.line], base, self._hit)
         room = max(width - EDGES, 1)
         body = body.crop_extend(self._left, self._left + room, base)

@@ -14,10 +14,10 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widgets import Static
 
-from tract.chain import Place
+from tract.chain import Place, voided
 from tract.dialog import Dialog
-from tract.errors import ConflictError, InputError, TractError
-from tract.model import CommitInfo, Form, Priority
+from tract.errors import ConflictError, InputError, NotFoundError, TractError
+from tract.model import EMPTY, CommitInfo, Form, Priority
 from tract.tui.boxes import Ask, Edit, Page, Pick
 from tract.tui.changing import editable, edited
 from tract.tui.help import HELP
@@ -134,7 +134,7 @@ class Reader(Screen[None]):
 
     def _say(self, text: str, *, is_error: bool = False) -> None:
         kind: SeverityLevel = "error" if is_error else "information"
-        self.notify(one_line(text), severity=kind, markup=False, timeout=4)
+        self.notify(one_line(text), severity=kind, markup=False, timeout=3)
 
     # Following
 
@@ -150,7 +150,10 @@ class Reader(Screen[None]):
             self._tell_title()
 
     def _read_on(self, *, is_own: bool = False) -> None:
+        had_messages = bool(self._reading.places)
         reading = self.dialog.read_on(self._reading)
+        if had_messages and reading.head == EMPTY:
+            raise NotFoundError("this dialog is not there any more")
         if reading is not self._reading:
             self._reading = reading
             self._pane.turn_to(Conversation(reading), is_own=is_own)
@@ -236,12 +239,14 @@ class Reader(Screen[None]):
 
     def _places(self) -> list[Place]:
         """The messages that are marked, else the one under the cursor."""
-        marked = self._pane.marked
-        found = [place for place in self._reading.places if place.shown.hash.hex() in marked]
-        place = self._place()
-        if not found and place is None:
-            self._say("this is no message")
-        return found or ([place] if place else [])
+        marked, place = self._pane.marked, self._place()
+        if marked:
+            found = [place for place in self._reading.places if place.origin.id in marked]
+        else:
+            found = [place] if place else []
+        if not found:
+            self._say("what was marked is not here any more" if marked else "this is no message")
+        return found
 
     def _commits(self) -> list[str]:
         return [place.shown.hash.hex() for place in self._places()]
@@ -249,8 +254,8 @@ class Reader(Screen[None]):
     def action_mark(self) -> None:
         place = self._place()
         if place:
-            self._pane.marked ^= {place.shown.hash.hex()}
-            self._pane.action_block(1)
+            self._pane.marked ^= {place.origin.id}
+            self._pane.action_message(1)
             self._tell_title()
 
     def action_pin(self) -> None:
@@ -295,10 +300,16 @@ class Reader(Screen[None]):
             self._write("as it was", lambda: self.dialog.restore(*commits))
 
     def action_undo(self) -> None:
-        if not self._done:
-            self._say("nothing to undo: nothing was changed here")
-            return
+        """The last change that was made here, and that nobody has undone yet."""
         with self._told():
+            self._read_on(is_own=True)
+            steps = self._reading.chain.steps
+            gone = voided(steps)
+            undone = {step.hash.hex() for step in steps if step.id in gone}
+            self._done = [commit for commit in self._done if commit not in undone]
+            if not self._done:
+                self._say("nothing to undo: nothing was changed here")
+                return
             self.dialog.restore(self._done[-1])
             self._done.pop()
             self._read_on(is_own=True)
@@ -316,14 +327,14 @@ class Reader(Screen[None]):
             text = editable(message, block, blocks)
             commit, key = place.shown.hash.hex(), place.origin.id
 
-            def save(new: str | None) -> None:
-                if new is not None and new != text:
-                    with self._told():
-                        self._check_unchanged(key, commit)
-                        changed = edited(message, block, blocks, new)
-                        self._write("edited", lambda: self.dialog.commit(changed, edit=commit))
+            def save(new: str) -> None:
+                self._check_unchanged(key, commit)
+                changed = edited(message, block, blocks, new)
+                self._done.append(self.dialog.commit(changed, edit=commit).commit_hash)
+                self._read_on(is_own=True)
+                self._say("edited; u undoes it")
 
-            self.app.push_screen(Edit(f"Edit the {place.origin.role} message", text), save)
+            self.app.push_screen(Edit(f"Edit the {place.origin.role} message", text, save))
 
     def _check_unchanged(self, key: int, commit: str) -> None:
         """Somebody else may have edited it while the box was open."""
@@ -359,6 +370,7 @@ class Reader(Screen[None]):
             with self._told():
                 self.dialog.checkout(name)
                 self._done.clear()
+                self._pane.marked.clear()
                 self._read_on()
                 self._tell_title()
                 self._say(f"on branch {name}")

@@ -23,6 +23,7 @@ from tract.view.chosen import text_of
 from tract.view.conversation import Conversation
 from tract.view.lines import FULL, HIDDEN, SUMMARY, Line, Look, Span, has_head, head_of, lines_of
 
+CUT = re.compile(r"… \d+ more lines")
 MOST_OF_RESULT = 12
 MOST_OF_TEXT = 200
 MOST = 20_000  # lines of one block, even when all of it is asked for
@@ -321,7 +322,7 @@ class Sheet:
         cell = self.cell(cursor.row)
         lines = zip(cell.lines, cell.owners, strict=True)
         own = [line for line, owner in lines if owner == cursor.block]
-        return bool(own) and own[-1][0].text.strip().startswith("… ")
+        return bool(own) and CUT.fullmatch(own[-1][0].text.strip()) is not None
 
     def partner(self, cursor: Cursor) -> Cursor | None:
         """The result of a call, or the call of a result."""

@@ -11,10 +11,8 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from tract.view.lines import Line, Span
+from tract.view.lines import TAB, Line, Span
 from tract.view.palette import PALETTE
-
-TAB = 4
 
 STYLES = {
     "bold": Style(bold=True),

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from tract.view.lines import BODY, Line, Span
+from tract.view.fences import fenced
+from tract.view.lines import BODY, TAB, Line, Span
 from tract.view.visible import width as columns
 
-_FENCE = re.compile(r"\s*(```|~~~)")
 _CODE = len(BODY) + 4  # so many spaces before a line: what texts have, and four more
 _KEPT = re.compile(rf"\s{{{_CODE},}}(?!\s|[-*+•]\s|\d+[.)]\s)|\s*[|+\t]|\s*[-=*_]{{3,}}\s*$")
 """How lines begin that lose their meaning when they are broken: code, tables, rules. What stands
@@ -18,17 +18,14 @@ as deep as code may also be an item of a list."""
 
 def wrapped(lines: Iterable[Line], room: int) -> Iterator[Line]:
     """Each line in as many pieces as it needs. What stands in a fence stays as it is."""
-    fence: str | None = None
-    for line in lines:
-        text = "".join(span.text for span in line)
-        found = _FENCE.match(text)
-        is_code = fence is not None or found is not None
-        if found and fence in (None, found[1]):
-            fence = found[1] if fence is None else None
+    lines = list(lines)
+    texts = ["".join(span.text for span in line) for line in lines]
+    for line, text, is_code in zip(lines, texts, fenced(texts), strict=True):
         if len(line) != 1 or is_code or len(text) <= room // 2 or _KEPT.match(text):
             yield line
         else:
-            yield from ((Span(piece, line[0].style),) for piece in _pieces(text, room))
+            pieces = _pieces(text.expandtabs(TAB), room)
+            yield from ((Span(piece, line[0].style),) for piece in pieces)
 
 
 def _pieces(text: str, room: int) -> Iterator[str]:

@@ -17,7 +17,15 @@ from tract.chain import Place
 from tract.context import CompiledContext
 from tract.errors import ToolSchemaError
 from tract.fetching import has_pictures, whole_text
-from tract.formats.hosted import hosted, is_thought, label, thought_beside, thought_text
+from tract.formats.hosted import (
+    hosted,
+    is_flagged,
+    is_thought,
+    label,
+    said_beside,
+    thought_beside,
+    thought_text,
+)
 from tract.formats.salvage import salvage
 from tract.formats.tools import declarations, name_of
 from tract.model import Form, Json, Message, Raw, Step, ToolCall, readable
@@ -181,12 +189,14 @@ class Scribe:
         self.pairs = Pairs(places, before)
         self._load = load
         self._details: dict[int, list[str]] = {}  # of calls, by the place that made them
+        self._hosted: dict[int, dict[str, ToolUseBlock]] = {}  # the same of a provider's own tools
 
     def blocks(self, place: Place, message: Message, about: About) -> list[Block]:
-        """What a message says, as it stands at this place."""
+        """What a message says, as it stands at this place. One that says nothing is seen, too."""
         if message.role == "tool":
             return [self._result(place, message, about)]
-        return list(self._spoken(place, message, about))
+        found = list(self._spoken(place, message, about))
+        return found or [TextBlock(**_common(about, message.role))]
 
     def _result(self, place: Place, message: Message, about: About) -> Block:
         call = self.pairs.call_of(place)
@@ -197,7 +207,7 @@ class Scribe:
             tool_name=message.name or (call.name if call else ""),
             detail=self._detail(call.place, call.number) if call else "",
             size=size_of(message) if about.size is None else about.size,
-            is_error=message.is_error,
+            is_error=message.is_error or is_flagged(message),
             form=about.form,
             text=text,
             pair=self.pairs.number(call.place, call.number) if call else None,
@@ -216,7 +226,9 @@ class Scribe:
         common = _common(about, message.role)
         if thought := thought_beside(message):
             yield ThinkingBlock(**common, text=thought)
-        pieces = _Pieces(common, self.pairs.number(place, 0), self.pairs.hosted(place))
+        if said := said_beside(message):
+            yield TextBlock(**common, text=said)
+        pieces = _Pieces(common, self.pairs.number(place, 0), self.pairs.first_hosted(place))
         for block in message.blocks:
             if isinstance(block, Raw):
                 yield from (self._with_call(place, piece) for piece in pieces.raw(block))
@@ -230,13 +242,21 @@ class Scribe:
         if not isinstance(block, ToolResultBlock) or block.pair is not None:
             return block
         for other in self.pairs.earlier_in_turn(place):
-            message = self._load(other)
-            pieces = _Pieces({}, self.pairs.number(other, 0), self.pairs.hosted(other))
-            raws = (raw for raw in message.blocks if isinstance(raw, Raw))
-            for use in (piece for raw in raws for piece in pieces.raw(raw)):
-                if isinstance(use, ToolUseBlock) and use.tool_use_id == block.tool_use_id:
-                    return replace(block, tool_name=use.tool_name, detail=use.detail, pair=use.pair)
+            use = self._hosted_at(other).get(block.tool_use_id)
+            if use:
+                return replace(block, tool_name=use.tool_name, detail=use.detail, pair=use.pair)
         return block
+
+    def _hosted_at(self, place: Place) -> dict[str, ToolUseBlock]:
+        """The calls of one message that the provider ran by itself, by their ids."""
+        known = self._hosted.get(place.origin.id)
+        if known is None:
+            pieces = _Pieces({}, 0, self.pairs.first_hosted(place))
+            raws = (raw for raw in self._load(place).blocks if isinstance(raw, Raw))
+            found = [piece for raw in raws for piece in pieces.raw(raw)]
+            known = {use.tool_use_id: use for use in found if isinstance(use, ToolUseBlock)}
+            self._hosted[place.origin.id] = known
+        return known
 
 
 class _Pieces:

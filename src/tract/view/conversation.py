@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from tract.chain import Place
 from tract.model import Form, Message, Priority, Toolset
 from tract.reading import Reading
+from tract.results import GET_TOOL_RESULT
 from tract.toolsets import diff
-from tract.view.blocks import About, Block, RuleBlock, Scribe, offered, size_of
+from tract.view.blocks import About, Block, RuleBlock, Scribe, ToolsBlock, offered, size_of
 from tract.view.epochs import epochs, frontier
-
-SHORT = 10
+from tract.view.lines import SHORT
 
 Row = Place | Block
 """A message, or something that stands between messages."""
@@ -56,6 +58,8 @@ class Conversation:
     def blocks(self, number: int, *, sent: bool) -> list[Block]:
         """What is to be seen of a row. A result that its call stands for is still told."""
         row = self.rows[number]
+        if isinstance(row, ToolsBlock) and sent and self.reading.fetches:
+            return [replace(row, names=tuple(dict.fromkeys((*row.names, GET_TOOL_RESULT))))]
         if isinstance(row, Block):
             return [row]
         return self._sent(row, number) if sent else self._kept(row, number)

@@ -6,7 +6,6 @@ words are those of the terminal; `_span` is where they are made harmless.
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +23,7 @@ from tract.view.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from tract.view.fences import fenced
 from tract.view.lines import (
     BODY,
     FULL,
@@ -87,7 +87,7 @@ a {{ color: var(--link) }}
 .bar label {{ display: inline-flex; align-items: center; gap: .35rem; cursor: pointer }}
 .bar input {{ margin: 0; accent-color: var(--link) }}
 
-article {{ margin-top: 1.75rem }}
+article {{ margin-top: 1.75rem; content-visibility: auto; contain-intrinsic-size: auto 12rem }}
 article.role-tool {{ margin-top: .6rem }}
 h2 {{ margin: 0 0 .35rem; font-size: .9375rem; font-weight: normal; overflow-wrap: anywhere }}
 h2 .dim {{ font: .8125rem ui-monospace, monospace }}
@@ -146,8 +146,8 @@ footer ul {{ padding-left: 1.25rem; overflow-wrap: anywhere }}
 
 body:has(#thinking:not(:checked)) .thinking,
 body:has(#thinking:not(:checked)) article:not(:has(> .text, > .tool, > .other)),
-body:has(#hidden:checked) .tool:not(.failed),
-body:has(#hidden:checked) article:not(:has(> .text, > .thinking, > .other, > .failed)),
+body:has(#hidden:checked) .tool:not(.failed, :target),
+body:has(#hidden:checked) article:not(:has(> .text, > .thinking, > .other, > .failed, > :target)),
 body:has(#hidden:checked):has(#thinking:not(:checked))
   article:not(:has(> .text, > .other, > .failed)),
 body:has(#summary:checked) .tool:not(.failed, :target) > pre {{ display: none }}
@@ -206,8 +206,6 @@ _START = """<!doctype html>
 <main>
 """
 _END = "</body>\n</html>\n"
-
-_FENCE = re.compile(r"\s*(`{3,})([^`]*)$")
 
 
 def page(
@@ -363,24 +361,14 @@ def _unanswered(anchors: _Anchors) -> Iterator[str]:
 
 def _text(lines: Sequence[Line], indent: str) -> str:
     """What somebody says. Between fences it is code, which is never wrapped."""
-    parts = groupby(zip(_fenced(lines), lines, strict=True), key=lambda entry: entry[0])
+    parts = groupby(
+        zip(fenced(line[0].text for line in lines), lines, strict=True), key=lambda entry: entry[0]
+    )
     return "".join(
         f"<pre>\n{markup}</pre>" if is_code else f'<div class="prose">{markup}</div>'
         for is_code, part in parts
         for markup in [_markup([line for _, line in part], indent)]
     )
-
-
-def _fenced(lines: Sequence[Line]) -> Iterator[bool]:
-    """Whether each line belongs to code, which the fences do too."""
-    fence = ""
-    for line in lines:
-        found = _FENCE.match(line[0].text)
-        yield bool(fence or found)
-        if found and not fence:
-            fence = found[1]
-        elif found and len(found[1]) >= len(fence) and not found[2].strip():
-            fence = ""
 
 
 def _markup(lines: Sequence[Line], indent: str = "") -> str:

@@ -31,6 +31,7 @@ TOOLS = (FULL, SUMMARY, HIDDEN)
 SHORT = 10
 HEAD, BODY = "  ", "    "
 """What is said stands deeper than the head of any call or result, so it cannot pass for one."""
+TAB = 4  # columns, where tabs have to be counted
 LONGEST_HINT = 120
 LARGEST_DATA = 2000
 
@@ -104,7 +105,7 @@ def lines_of(block: Block, look: Look = EVERYTHING) -> list[Line]:
     """The lines of one block; none where it is not to be seen."""
     match block:
         case TextBlock(text=text):
-            return _body(text, BODY, "", look) if look.has_text else []
+            return _text(text, look) if look.has_text else []
         case ThinkingBlock():
             return _thinking(block, look) if look.has_thinking else []
         case ToolUseBlock():
@@ -223,6 +224,10 @@ def _argument(key: str, value: Json, look: Look) -> list[Line]:
 def _tools(block: ToolsBlock) -> Line:
     what = change_text(block.change) if block.change else ", ".join(block.names)
     return (Span(f"{HEAD}[tools] {len(block.names)} offered: {one_line(what)}", "dim"),)
+
+
+def _text(text: str, look: Look) -> list[Line]:
+    return _body(text, BODY, "", look) or [(Span(f"{BODY}(nothing)", "dim"),)]
 
 
 def _thinking(block: ThinkingBlock, look: Look) -> list[Line]:

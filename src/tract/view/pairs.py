@@ -32,14 +32,21 @@ class Pairs:
         self._places = places
         self._asked: dict[str, list[tuple[int, Call]]] | None = None
         self._turns: dict[int, dict[int, int]] = {}
+        self._ranks: dict[int, int] | None = None
 
     def number(self, place: Place, index: int) -> int:
         return self._before.get(place.origin.id, 0) + index
 
-    def hosted(self, place: Place) -> int:
+    def first_hosted(self, place: Place) -> int:
         """The number of the first call there that the provider ran by itself. A history does not
-        count those, so they have numbers of their own."""
-        return HOSTED + place.origin.id * MOST_HOSTED
+        count those, so they have numbers of their own, by where the message stands."""
+        return HOSTED + self._rank(place) * MOST_HOSTED
+
+    def _rank(self, place: Place) -> int:
+        if self._ranks is None:
+            keys = sorted(place.origin.id for place in self._places)
+            self._ranks = {key: rank for rank, key in enumerate(keys)}
+        return self._ranks.get(place.origin.id, 0)
 
     def call_of(self, result: Place) -> Call | None:
         """The call that a result answers; of a second result, the newest one with its id."""
@@ -64,7 +71,8 @@ class Pairs:
 
     def earlier_in_turn(self, place: Place) -> Iterator[Place]:
         """What was said before, back to where a user spoke last."""
-        before = reversed(self._places[: self._places.index(place)])
+        number = self._places.index(place)
+        before = (self._places[earlier] for earlier in range(number - 1, -1, -1))
         return takewhile(lambda earlier: earlier.origin.role != "user", before)
 
 

@@ -14,8 +14,18 @@ class _Visible(dict[int, str]):
         return self[code]
 
 
+_UNSEEN = (
+    *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x3164, 0xFFA0),
+    *range(0xFE00, 0xFE0F),  # the last one of these makes emoji of signs
+    *range(0xE0100, 0xE01F0),
+)
+"""Letters and marks that nobody sees: fillers, and selectors of variants, which can hide a text."""
+
+
 def _is_harmless(char: str) -> bool:
     """Letters, marks, signs, spaces; and the joiners that scripts and emoji need."""
+    if ord(char) in _UNSEEN:
+        return False
     return char.isprintable() or char in "\n\t\u200c\u200d" or unicodedata.category(char) == "Zs"
 
 
@@ -31,7 +41,7 @@ _VISIBLE = _Visible()
 def visible(text: str) -> str:
     """The text with everything that could steer a terminal or reorder a line spelled out: control
     and escape characters, C1, bidirectional and invisible marks, lone surrogates."""
-    return text if text.isprintable() else text.translate(_VISIBLE)
+    return text if text.isascii() and text.isprintable() else text.translate(_VISIBLE)
 
 
 def one_line(text: str) -> str:
