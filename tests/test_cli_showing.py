@@ -772,3 +772,27 @@ def test_every_call_and_result_of_real_files_is_seen(folder: str) -> None:
             assert count_of(folded, f"  {short}") + count_of(folded, f"  {failed}") >= number
             assert count_of(page, whole) + count_of(page, failed) >= number
         assert {f"    {line}" for line in code if line} <= set(full)
+
+
+def test_closed_streams_are_no_reason_to_fail(here: Path) -> None:
+    for closed in (">&-", "2>&-", ">&- 2>&-"):
+        for options in ("", "--json", "--html out.html", "--html -"):
+            line = f"{sys.executable} -m tract show request.json {options} {closed}"
+            done = subprocess.run(line, shell=True, env=environment(), capture_output=True)
+            assert done.returncode == 0, (line, done.stderr)
+            assert b"Traceback" not in done.stderr
+
+
+def test_a_page_keeps_its_mode_and_touches_no_other_file(here: Path) -> None:
+    page, other = here / "out.html", here / "out.html.part"
+    other.write_text("mine")
+    ok("show", "request.json", "--html", "out.html")
+    page.chmod(0o600)
+    ok("show", "request.json", "--html", "out.html")
+    assert page.stat().st_mode & 0o777 == 0o600
+    assert other.read_text() == "mine"
+    names = {path.name for path in here.iterdir()}
+    failed = invoke("show", "request.json", "--html", "nowhere/out.html")
+    assert failed.exit_code == 1
+    assert "nowhere/out.html" in failed.stderr
+    assert {path.name for path in here.iterdir()} == names

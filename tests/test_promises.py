@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.importing import DATA, file_of, of_lines
@@ -312,6 +312,7 @@ CHANGES = [edit, annotate, reshape, reshape, compress, set_tools]
 
 def pick(t: Tract, data: st.DataObject) -> tuple[str, Message]:
     context = t.compile()
+    assume(context.messages)
     number = data.draw(st.integers(0, len(context.messages) - 1))
     return context.commit_hashes[number], context.messages[number]
 

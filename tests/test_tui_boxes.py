@@ -79,7 +79,12 @@ async def test_escape_leaves_a_box_without_an_answer() -> None:
     with recorded() as tract:
         async with seat(tract) as here:
             before = here.lines
-            for box in (Edit("Edit", "x", print), Ask("Who?"), Pick("Which?", ["a"]), Page("Read", HELP)):
+            for box in (
+                Edit("Edit", "x", print),
+                Ask("Who?"),
+                Pick("Which?", ["a"]),
+                Page("Read", HELP),
+            ):
                 answers = await opened(here, box)
                 assert here.lines != before
                 await here.press("escape")

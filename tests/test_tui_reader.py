@@ -514,3 +514,71 @@ async def test_a_call_and_its_result_far_apart_and_ids_that_come_again() -> None
                 await to(here, words)
                 await here.press("tab")
                 assert here.here.startswith(other)
+
+
+# Others change the same dialog
+
+
+@in_loop
+async def test_a_mark_stays_on_its_message_and_never_falls_on_another(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with recorded(path) as tract, Tract.open(path, dialog="work") as other:
+        async with seat(tract) as here:
+            await to(here, "Why does it fail?")
+            await here.press("v")
+            other.user("Why?", edit=commit_of(tract, 1))
+            await here.until(lambda: "Why?" in here.text)
+            await here.press("minus")
+            texts = [message.text for message in tract.compile().messages]
+            assert "Why?" not in texts
+            assert any("I look at both." in text for text in texts)
+            await here.press("G", "v", "b")
+            await here.write("side")
+            await here.press("enter")
+            assert "marked" not in here.title
+
+
+@in_loop
+async def test_marks_go_on_by_messages_and_are_all_changed_by_one_commit() -> None:
+    with recorded() as tract:
+        written = len(list(tract.log()))
+        async with seat(tract) as here:
+            await to(here, "[tool_use] Read")
+            await here.press("v", "v", "p")
+            assert "2 marked" not in here.title
+        commits = list(tract.log())
+        assert len(commits) == written + 1
+        assert [mark.value for mark in commits[0].marks] == ["pinned", "pinned"]
+
+
+@in_loop
+async def test_what_somebody_else_has_undone_does_not_block_the_undo(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with recorded(path) as tract, Tract.open(path, dialog="work") as other:
+        before = sent_bytes(tract)
+        async with seat(tract) as here:
+            await to(here, "Why does it fail?")
+            await here.press("p")
+            await to(here, "The Makefile has")
+            await here.press("minus")
+            other.restore(next(iter(other.log())))
+            await here.press("u")
+            assert "pinned" not in here.text
+            await here.press("u")
+            assert "nothing to undo" in here.told[-1]
+        assert sent_bytes(tract) == before
+
+
+@in_loop
+async def test_what_was_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with recorded(path) as tract, Tract.open(path, dialog="work") as other:
+        async with seat(tract) as here:
+            await to(here, "Why does it fail?")
+            await here.press("e")
+            other.user("theirs", edit=commit_of(tract, 1))
+            await rewrite(here, "mine")
+            assert "changed meanwhile" in here.text
+            assert "mine" in here.text
+            await here.press("escape")
+        assert tract.stored().messages[1].text == "theirs"

@@ -496,3 +496,87 @@ def test_every_call_and_result_of_real_files_is_seen(file: Path, state: str) -> 
                 own = pair_style(block.pair)
                 assert own in {word for span in asked for word in span.style.split()}
                 assert own in {word for span in head for word in span.style.split()}
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({"role": "assistant", "content": None, "refusal": "I can't."}, "I can't."),
+        ({"role": "assistant", "content": None, "audio": {"transcript": "aloud"}}, "aloud"),
+        ({"role": "user", "content": ""}, "(nothing)"),
+        ({"role": "assistant", "content": []}, "(nothing)"),
+    ],
+)
+def test_no_message_is_invisible(message: dict[str, Any], said: str) -> None:
+    lines = [plain(line) for line in written(format_request([message]))]
+    assert lines == [message["role"], f"    {said}"]
+
+
+OTHER_WORDS = {
+    "vercel": [
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "tool-call", "toolCallId": "a", "toolName": "w", "input": {"q": "X"}},
+                {"type": "tool-call", "toolCallId": "b", "toolName": "w", "input": {"q": "Y"}},
+            ],
+        },
+        {
+            "role": "tool",
+            "content": [
+                {"type": "tool-result", "toolCallId": "a", "output": {"type": "text"}},
+                {"type": "tool-result", "toolCallId": "b", "output": {"type": "error-text"}},
+            ],
+        },
+    ],
+    "bedrock": [
+        {
+            "role": "assistant",
+            "content": [
+                {"toolUse": {"toolUseId": "a", "name": "w", "input": {"q": "X"}}},
+                {"toolUse": {"toolUseId": "b", "name": "w", "input": {"q": "Y"}}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"toolResult": {"toolUseId": "a", "content": [{"text": "1"}]}},
+                {"toolResult": {"toolUseId": "b", "content": [], "status": "error"}},
+            ],
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("whose", OTHER_WORDS)
+def test_calls_in_the_words_of_frameworks(whose: str) -> None:
+    blocks = format_request(OTHER_WORDS[whose])
+    uses = [b for b in blocks if isinstance(b, ToolUseBlock)]
+    results = [b for b in blocks if isinstance(b, ToolResultBlock)]
+    assert [(b.tool_name, b.detail) for b in uses] == [("w", "q=X"), ("w", "q=Y")]
+    assert [(b.tool_name, b.detail, b.is_error) for b in results] == [
+        ("w", "q=X", False),
+        ("w", "q=Y", True),
+    ]
+    assert [b.pair for b in uses] == [b.pair for b in results]
+
+
+def test_a_chat_result_that_is_flagged_is_an_error() -> None:
+    flagged = {"role": "tool", "tool_call_id": "a", "content": "x", "is_error": True}
+    (block,) = format_request([flagged])
+    assert isinstance(block, ToolResultBlock)
+    assert block.is_error
+
+
+def test_the_numbers_of_hosted_calls_do_not_depend_on_the_database() -> None:
+    use = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}}
+    pairs = []
+    for others in (0, 3):
+        with Tract.open(":memory:") as tract:
+            for number in range(others):
+                tract.sibling("other").user(str(number))
+            tract.user("go")
+            tract.commit({"role": "assistant", "content": [use]})
+            blocks = list(format_dialog(tract.read()))
+        pairs.append([b.pair for b in blocks if isinstance(b, ToolUseBlock)])
+    assert pairs[0] == pairs[1] != []

@@ -325,3 +325,15 @@ def check_sent(tract: Tract) -> None:
     list(written(blocks))
     for number in rows:
         assert number in conversation.turn(number)
+
+
+def test_what_is_sent_offers_to_fetch_where_results_are_not_whole() -> None:
+    for kind, offered in (("nothing", False), ("reference", True)):
+        tract, _ = changed(kind)
+        with tract:
+            tract.set_tools([claude_tool("Read", path="string")])
+            tools = [b for b in format_dialog(tract.read(), sent=True) if isinstance(b, ToolsBlock)]
+            assert ("get_tool_result" in tools[-1].names) == offered
+            assert list(tools[-1].names) == [t["name"] for t in tract.compile().tools]
+            kept = [b for b in format_dialog(tract.read()) if isinstance(b, ToolsBlock)]
+            assert "get_tool_result" not in kept[-1].names

@@ -179,3 +179,10 @@ def test_cut_is_never_wider(text: str, room: int) -> None:
 
 def test_a_very_long_text_is_cut_at_once() -> None:
     assert cut("x" * 10**7, 5) == "xxxx…"
+
+
+@pytest.mark.parametrize("code", [0xE0100, 0xE01EF, 0xFE00, 0xFE0E, 0x34F, 0x3164, 0x115F, 0x180B])
+def test_what_nobody_sees_is_spelled_out(code: int) -> None:
+    spelled = f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    assert visible(f"a{chr(code)}b") == f"a{spelled}b"
+    assert visible("❤\ufe0f é 👩\u200d👧 ⠋") == "❤\ufe0f é 👩\u200d👧 ⠋"
