@@ -40,7 +40,7 @@ async def test_a_dialog_with_size_tokens_cost_and_errors() -> None:
             assert here.lines[0].strip() == "tract · some.db"
             words = row_of(here, "work")
             assert words[1:5] == ["main", "11", str(info.tokens), f"{info.bytes}B"]
-            assert words[5:10] == ["1.0M", "in,", "100k", "out", "1"]
+            assert words[5:9] == ["1.0M", "→", "100k", "1"]
         prices = {"some": Price(input=3, output=15), "other": Price(input=100, output=100)}
         async with seat(tract, None, WIDE, prices=prices) as here:
             await here.until(lambda: "…" not in here.text)

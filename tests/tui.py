@@ -224,4 +224,4 @@ def sent_bytes(tract: Dialog) -> str:
 
 def masked(text: str) -> str:
     """Without what differs from run to run: the time."""
-    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "2026-01-01 00:00", text)
+    return re.sub(r"\d\d-\d\d \d\d:\d\d", "01-01 00:00", text)

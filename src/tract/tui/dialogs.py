@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
 from rich.text import Text
@@ -23,6 +24,16 @@ COLUMNS = ("dialog", "branch", "commits", "tokens", "size", "cost", "errors", "u
 NUMBERS = ("commits", "tokens", "size", "cost", "errors")
 LOOK_EVERY = 2.0  # seconds
 LONGEST_NAME = 44
+WIDTHS = {
+    "branch": 10,
+    "commits": 7,
+    "tokens": 6,
+    "size": 5,
+    "cost": len("999M → 999k"),
+    "errors": 6,
+    "updated": len("11-16 08:40"),
+}
+"""Columns change while they are seen, and one that grew would be drawn too late."""
 
 
 class Dialogs(Screen[None]):
@@ -60,7 +71,7 @@ class Dialogs(Screen[None]):
     def on_mount(self) -> None:
         table = self.query_one(DataTable)
         for column in COLUMNS:
-            table.add_column(column, key=column)
+            table.add_column(column, key=column, width=WIDTHS.get(column))
         self._telling = self.set_interval(0.01, self._tell_cost, pause=True)
         self._look()
         self.set_interval(LOOK_EVERY, self._look)
@@ -81,17 +92,18 @@ class Dialogs(Screen[None]):
         table = self.query_one(DataTable)
         if not table.columns:
             return
-        new = [info for info in found.values() if info.dialog not in self._known]
-        for info in sorted(new, key=lambda info: info.updated_at or info.created_at, reverse=True):
-            table.add_row(*_cells(info), key=info.dialog)
-        if new:
-            table.sort("updated", key=lambda cell: cell.plain, reverse=True)
         for name in self._known.keys() - found.keys():
             table.remove_row(name)
+        new = [info for info in found.values() if info.dialog not in self._known]
+        for info in new:
+            table.add_row(*_cells(info), key=info.dialog)
+        if new:
+            times = {_name(info): _time(info) for info in found.values()}
+            table.sort("dialog", key=lambda cell: times[cell.plain], reverse=True)
         for name, info in found.items():
             if name in self._known and info != self._known[name]:
                 for column, cell in zip(COLUMNS, _cells(info), strict=True):
-                    table.update_cell(name, column, cell, update_width=True)
+                    table.update_cell(name, column, cell)
         changed = [name for name, info in found.items() if info != self._known.get(name)]
         self._waiting += changed
         self._known = found
@@ -104,11 +116,9 @@ class Dialogs(Screen[None]):
             name = self._waiting.pop()
             if name in self._known:
                 cell = Text(self._cost(name), justify="right")
-                self.query_one(DataTable).update_cell(name, "cost", cell, update_width=True)
+                self.query_one(DataTable).update_cell(name, "cost", cell)
         else:
             self._telling.pause()
-            # Some cells may have been drawn before their columns became as wide as they.
-            self.query_one(DataTable).notify_style_update()
 
     def _cost(self, name: str) -> str:
         try:
@@ -123,17 +133,24 @@ class Dialogs(Screen[None]):
         self.app.push_screen(Page("Keys in a dialog; here: enter opens one, q quits", HELP))
 
 
+def _name(info: DialogInfo) -> str:
+    return cut(one_line(info.dialog), LONGEST_NAME)
+
+
+def _time(info: DialogInfo) -> datetime:
+    return info.updated_at or info.created_at
+
+
 def _cells(info: DialogInfo) -> list[Text]:
-    updated = info.updated_at or info.created_at
     values = {
-        "dialog": cut(one_line(info.dialog), LONGEST_NAME),
+        "dialog": _name(info),
         "branch": one_line(info.branch) + (f" +{info.branches - 1}" if info.branches > 1 else ""),
         "commits": str(info.commits),
         "tokens": short(info.tokens),
         "size": short(info.bytes) + "B",
         "cost": "…",
         "errors": str(info.errors) if info.errors else "",
-        "updated": f"{updated:%Y-%m-%d %H:%M}",
+        "updated": f"{_time(info):%m-%d %H:%M}",
     }
     return [_cell(column, values[column]) for column in COLUMNS]
 

@@ -77,13 +77,14 @@ def _cost(model: str | None, usage: Usage, prices: Prices) -> float | None:
 
 
 def bill_text(found: Bill) -> str:
-    """`$1.23`; `$1.23+` where not all is known; `1.2M in, 34k out` where nothing is."""
+    """`$1.23`; `$1.23+` where not all is known; `1.2M → 34k` tokens, in and out,
+    where nothing is."""
     if found.dollars is not None:
         return f"${found.dollars:,.2f}" + ("+" if found.unpriced else "")
     if not found.usage.tokens:
         return ""
     read = found.usage.read + found.usage.cached + found.usage.written
-    return f"{short(read)} in, {short(found.usage.answered)} out"
+    return f"{short(read)} → {short(found.usage.answered)}"
 
 
 def short(number: int) -> str:
