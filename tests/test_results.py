@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import ChainBuilder, texts
-from tract.chain import Chain, Place
+from tract.chain import FULL, Chain, Place
 from tract.errors import InputError
 from tract.model import Form, Gist, Head, Message, Raw, Shape, Text, ToolCall, pack_shape
 from tract.results import (
-    FULL,
     GET_TOOL_RESULT,
     View,
     collapsed,

@@ -344,7 +344,10 @@ class Chain:
             return set()
         self._fold()
         undos = _undos(self.steps)
-        spans = [span for step in self.steps if step.links for span in self._spans(step, undos)]
+        altered = self._alterations()
+        spans = [
+            span for commit, places in altered.items() for span in _spans(commit, places, undos)
+        ]
         lasting = {span.end: span.place for span in spans if not span.start}
         passing = [span for span in spans if span.start]
         found, first_change = set(), float("inf")
@@ -356,46 +359,28 @@ class Chain:
                     found.add(step.id)
         return found
 
-    def _spans(self, change: Step, undos: Mapping[int, Sequence[int]]) -> Iterator[Span]:
-        """When the view was otherwise than now for the sake of one change, and from where on."""
-        changed = [place.at for _, place in self.altered(change)]
-        if not changed:  # an undo: it is looked at with what it undoes
-            return
-        flips = [0, *_flips(change.id, undos)]
-        if len(flips) % 2:  # undone: it was there from one flip to the next
-            flips = flips[1:]
-        for start, end in zip(flips[::2], flips[1::2], strict=True):
-            yield Span(start, end, min(changed))
-
-    def altered(self, change: Step) -> list[tuple[Link, Place]]:
-        """The places that a change made look otherwise. A mark may say what is so already; an undo
-        is to be looked at with what it undoes."""
-        self._fold()
-        linked = [(link, self._by_commit.get(link.target_id)) for link in change.links]
-        return [(link, p) for link, p in linked if p and self._alters(link, p, change)]
-
-    def _alters(self, link: Link, place: Place, change: Step) -> bool:
-        if link.kind not in ("priority", "form"):
-            return link.kind == "replaces"
-        said = self._said_before("form", place, change)
-        shape = unpack_shape(said) if said else place.origin.shape or FULL
-        if link.kind == "form":
-            return shape != unpack_shape(link.value or "")
-        both = {self._said_before("priority", place, change) or Priority.NORMAL, link.value}
-        is_about_form = shape != FULL and Priority.PINNED in both
-        return len(both) > 1 and (Priority.SKIP in both or is_about_form)
-
-    def _said_before(self, kind: str, place: Place, change: Step) -> str | None:
-        """What the last mark before a change said of a place; an edit shows it whole."""
-        for step in reversed(place.changes):
-            if step.id >= change.id:
-                continue
-            if kind == "form" and step.operation == "edit":
-                return Form.FULL
-            for link in reversed(step.links):
-                if link.kind == kind and self._by_commit.get(link.target_id) is place:
-                    return link.value
-        return None
+    def _alterations(self) -> dict[int, list[Place]]:
+        """By each change the places that it made look otherwise. A mark may say what is so already;
+        an undo is to be looked at with what it undoes."""
+        priorities: dict[Place, str] = {}
+        shapes: dict[Place, Shape] = {}
+        found: dict[int, list[Place]] = {}
+        for step in self.steps:
+            for link in step.links:
+                place = self._by_commit.get(link.target_id)
+                if place is None or link.kind == "void":
+                    continue
+                shape = shapes.get(place, place.origin.shape or FULL)
+                both = {priorities.get(place, Priority.NORMAL.value), link.value or ""}
+                if _alters(link, shape, both):
+                    found.setdefault(step.id, []).append(place)
+                if step.id in self._voided:
+                    continue
+                if link.kind == "priority":
+                    priorities[place] = link.value or ""
+                else:  # an edit shows all of it
+                    shapes[place] = unpack_shape(link.value or "") if link.kind == "form" else FULL
+        return found
 
     def has(self, commit: Head) -> bool:
         return any(step.id == commit.id for step in self.steps)
@@ -477,6 +462,28 @@ def _undos(steps: Iterable[Step]) -> dict[int, list[int]]:
             if link.kind == "void":
                 found.setdefault(link.target_id, []).append(step.id)
     return found
+
+
+def _alters(link: Link, shape: Shape, both: set[str]) -> bool:
+    """Whether a link changes what is shown of a place that has this shape; `both` are its priority
+    before and the one that the link may give it."""
+    if link.kind == "form":
+        return shape != unpack_shape(link.value or "")
+    if link.kind == "priority":
+        is_about_form = shape != FULL and Priority.PINNED in both
+        return len(both) > 1 and (Priority.SKIP in both or is_about_form)
+    return True
+
+
+def _spans(
+    change: int, places: Sequence[Place], undos: Mapping[int, Sequence[int]]
+) -> Iterator[Span]:
+    """When the view was otherwise than now for the sake of one change, and from where on."""
+    flips = [0, *_flips(change, undos)]
+    if len(flips) % 2:  # undone: it was there from one flip to the next
+        flips = flips[1:]
+    for start, end in zip(flips[::2], flips[1::2], strict=True):
+        yield Span(start, end, min(place.at for place in places))
 
 
 def _flips(change: int, undos: Mapping[int, Sequence[int]]) -> list[int]:

@@ -39,7 +39,7 @@ class Reading:
         self._outdated = chain.outdated_answers()
 
     def at(self, head: Head) -> Reading:
-        """The history at another commit."""
+        """The history at a later commit. This one must not be looked at any more."""
         return Reading(self._store, self._history, head, fetches=self._fetches)
 
     def item(self, place: Place) -> Shown | None:

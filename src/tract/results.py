@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tract.chain import Place
+from tract.chain import FULL, Place
 from tract.errors import InputError
 from tract.formats.compressor import ERROR, TEMPLATE
 from tract.formats.openai_responses import without_item_id
@@ -23,7 +23,7 @@ from tract.model import Form, Gist, Message, Priority, Raw, Shape, Text, ToolCal
 GET_TOOL_RESULT = "get_tool_result"
 DEFAULT_TOKENS = 400
 FRAME_TOKENS = 60  # of a reference, beside summary and preview
-FULL, REFERENCE, COLLAPSED = Shape(), Shape(Form.REFERENCE), Shape(Form.COLLAPSED)
+REFERENCE, COLLAPSED = Shape(Form.REFERENCE), Shape(Form.COLLAPSED)
 
 
 class View(NamedTuple):

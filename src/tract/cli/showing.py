@@ -115,7 +115,7 @@ def show_command(
 
     A COMMIT is shown alone, HEAD by default. A DIALOG, or a transcript FILE of any agent (- is
     stdin), is shown as a conversation: each call with its result in one colour. The file is only
-    read. With any of the options and no name, this dialog is shown.
+    read. Without a name, but with an option beside --color and --json, this dialog is shown.
     """
     choice = Choice(frozenset(roles), _pattern(grep), errors)
     asked = Asked(name, at, sent, choice, tools, html, color, pager, as_json)

@@ -8,10 +8,9 @@ from collections import Counter
 from math import inf
 from typing import NamedTuple
 
-from tract.chain import Chain, Place, voided
+from tract.chain import FULL, Chain, Place, voided
 from tract.model import Link, Priority, Shape, Step, unpack_shape
 from tract.reading import Reading
-from tract.results import FULL
 
 
 class Epoch(NamedTuple):
