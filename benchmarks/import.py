@@ -17,7 +17,7 @@ from benchmarks.measure import medians, timed
 from benchmarks.outputs import output
 from benchmarks.report import Result, report
 from tract import Tract
-from tract.importing import import_file
+from tract.importers.writer import import_file
 
 AT_LEAST = {"import_mb_s": 10}
 

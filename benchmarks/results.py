@@ -19,7 +19,7 @@ from benchmarks.measure import in_new_process, medians, ratio, take_turns, timed
 from benchmarks.outputs import KINDS, TEXTS, Kind, byte_size, log, output
 from benchmarks.report import Numbers, Result, report
 from tract import CompressorConfig, Tract, compress_messages
-from tract.gist import gist
+from tract.content.preview import gist
 
 AT_MOST = {
     "lazy_open_vs_full": 0.2,

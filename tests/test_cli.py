@@ -985,7 +985,7 @@ def imported_by(*args: str) -> set[str]:
 
 def test_log_imports_nothing_heavy(filled: str) -> None:
     modules = imported_by("--db", filled, "log")
-    assert {"tract.cli.reading", "tract.tract"} <= modules
+    assert {"tract.cli.history", "tract.tract"} <= modules
     assert {name.split(".")[0] for name in modules} & HEAVY == set()
-    others = {f"tract.cli.{module}" for module in COMMANDS.values()} - {"tract.cli.reading"}
+    others = {f"tract.cli.{module}" for module in COMMANDS.values()} - {"tract.cli.history"}
     assert modules & (others | {"tract.storage.postgres"}) == set()

@@ -26,7 +26,7 @@ from tests.test_cli import (
 from tract import CommitInfo, Form, ToolCall, Tract
 from tract.cli import cli
 from tract.cli.results import _age, _size
-from tract.results import ToolResultInfo
+from tract.core.forms import ToolResultInfo
 from tract.storage.sqlite import binding
 
 LOG = "".join(f"{number:04} all is well\n" for number in range(1, 601)) + "0601 disk full\n"
@@ -576,5 +576,10 @@ def test_results_import_nothing_heavy(tmp_path: Path) -> None:
         tract.tool_result("c", "x", "out")
     modules = imported_by("--db", str(tmp_path / "t.db"), "results")
     assert {name.split(".")[0] for name in modules} & HEAVY == set()
-    others = {"tract.cli.tools", "tract.cli.writing", "tract.cli.keeping", "tract.storage.postgres"}
+    others = {
+        "tract.cli.tools",
+        "tract.cli.messages",
+        "tract.cli.database",
+        "tract.storage.postgres",
+    }
     assert modules & others == set()

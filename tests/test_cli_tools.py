@@ -608,4 +608,4 @@ def test_tools_imports_nothing_heavy(tmp_path: Path) -> None:
         t.set_tools([tool("a")])
     modules = imported_by("--db", str(tmp_path / "t.db"), "tools")
     assert {name.split(".")[0] for name in modules} & HEAVY == set()
-    assert {"tract.cli.reading", "tract.cli.writing", "tract.cli.keeping"} & modules == set()
+    assert {"tract.cli.history", "tract.cli.messages", "tract.cli.database"} & modules == set()

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.strategies import histories
 from tests.toolkit import NAMES, claude_tool, in_the_end, names, tool, tool_lists
 from tract import CommitInfo, Message, Priority, ToolCall, Tract, convert_tool
-from tract.formats.validating import validate
-from tract.shape import NO_RESULT, SKIPPED
+from tract.core.ordering import NO_RESULT, SKIPPED
+from tract.providers.validate import validate
 
 
 def test_an_empty_history() -> None:

@@ -37,8 +37,8 @@ from tract import (
     Tract,
     TractError,
 )
-from tract.formats.validating import validate
-from tract.shape import NO_RESULT, SKIPPED
+from tract.core.ordering import NO_RESULT, SKIPPED
+from tract.providers.validate import validate
 
 UNKNOWN = "ab" * 32
 

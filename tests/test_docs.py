@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -139,22 +138,6 @@ def anchors(page: Path) -> set[str]:
 def test_the_index_names_every_page() -> None:
     linked = set(LINK.findall((DOCS / "index.md").read_text("utf-8")))
     assert {page.name for page in DOCS.glob("*.md")} - {"index.md"} <= linked
-
-
-def test_the_tree_of_modules_is_the_real_one() -> None:
-    tree = next(block.text for block in blocks(DOCS / "design.md") if "src/tract/" in block.text)
-    told = set(re.findall(r"^ +(\w+\.py|\w+/)", tree, re.MULTILINE))
-    package = ROOT / "src" / "tract"
-    real = {path.name for path in package.glob("*.py")}
-    real |= {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
-    assert told == real
-
-
-def test_the_layers_are_the_checked_ones() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
-    wanted = "".join(layer.replace("tract.", "") + "\n" for layer in layers)
-    assert wanted in [block.text for block in blocks(DOCS / "design.md")]
 
 
 def test_the_tree_of_errors_is_the_real_one() -> None:

@@ -51,7 +51,7 @@ def test_an_importer_is_loaded_only_when_it_is_asked_for() -> None:
         [sys.executable, "-c", said], capture_output=True, text=True, check=True, timeout=30
     )
     loaded = {name.removeprefix("tract.importers.") for name in eval(done.stdout)}
-    assert loaded == {"items", "json_text", "source"}
+    assert loaded == {"items", "partial_json", "source"}
 
 
 def test_an_unknown_importer_is_named() -> None:

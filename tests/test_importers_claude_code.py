@@ -19,11 +19,11 @@ from tests.importing import (
     paths,
     strings,
 )
-from tract.formats import anthropic
 from tract.importers import claude_code
 from tract.importers.items import Problem
 from tract.importers.source import Source
 from tract.model import ROOT, Json, Raw, Text, ToolCall
+from tract.providers import anthropic
 
 FILES = sorted((DATA / "claude-code-jsonl").glob("*.jsonl"))
 has_data = pytest.mark.skipif(not FILES, reason="the shared transcripts are not here")

@@ -19,11 +19,11 @@ from tests.importing import (
     paths,
     strings,
 )
-from tract.formats import openai_responses
 from tract.importers import codex
 from tract.importers.items import Problem
 from tract.importers.source import Source
 from tract.model import ROOT, Json, Raw, Text, ToolCall
+from tract.providers import openai_responses
 
 FILES = sorted((DATA / "codex-rollout-jsonl").glob("*.jsonl"))
 has_data = pytest.mark.skipif(not FILES, reason="the shared transcripts are not here")

@@ -23,10 +23,10 @@ from tests.importing import (
 )
 from tests.test_importers_streams import ANTHROPIC as STREAM
 from tests.test_importers_streams import sse
-from tract.formats import load_answer
 from tract.importers import exchanges
 from tract.importers.items import Exchange, Problem
 from tract.importers.source import Source
+from tract.providers import load_answer
 
 URL = "https://api.anthropic.com/v1/messages"
 ASKED: dict[str, Any] = {

@@ -20,10 +20,10 @@ from tests.importing import (
 )
 from tests.test_importers_streams import ANTHROPIC as STREAM
 from tests.test_importers_streams import sse
-from tract.formats import load_answer
 from tract.importers import exchanges, mastra
 from tract.importers.items import Exchange, Problem
 from tract.importers.source import Source
+from tract.providers import load_answer
 
 URL = "https://api.openai.com/v1/chat/completions"
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}

@@ -19,10 +19,10 @@ from tests.importing import (
     takes_no_garbage,
 )
 from tract.errors import InputError
-from tract.formats import openai_responses
 from tract.importers import openai_agents
 from tract.importers.items import Entry, Problem
 from tract.importers.source import Source
+from tract.providers import openai_responses
 from tract.storage.sqlite import binding
 
 ITEMS: list[dict[str, Any]] = [

@@ -22,10 +22,10 @@ from tests.importing import (
     real_files,
     takes_no_garbage,
 )
-from tract.formats.openai_chat import Dump
 from tract.importers import openai_chat
 from tract.importers.items import Problem
 from tract.importers.source import Source
+from tract.providers.openai_chat import Dump
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
 CHAT: list[Any] = [

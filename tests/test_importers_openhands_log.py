@@ -11,11 +11,11 @@ from hypothesis import given, settings
 
 from tests.importing import DATA, file_of, mutated
 from tract.errors import InputError
-from tract.formats import load_answer
-from tract.formats.requests import load_history
 from tract.importers import openhands_log
 from tract.importers.items import Exchange, Problem
 from tract.importers.source import Source
+from tract.providers import load_answer
+from tract.providers.requests import load_history
 
 MESSAGES = [
     {"role": "system", "content": [{"type": "text", "text": "Be brief."}]},

@@ -16,7 +16,7 @@ from tests.strategies import json_values
 from tract.errors import InputError
 from tract.importers import source as source_module
 from tract.importers.items import Problem
-from tract.importers.json_text import MAX_GLUED, MAX_WEIGHT, mended
+from tract.importers.partial_json import MAX_GLUED, MAX_WEIGHT, mended
 from tract.importers.source import MAX_BROKEN, PEEK, STEP, Source
 
 DOCUMENT = {"a": ["x, y", {"b": 'q"}', "c": [1, 2.5, None, True]}], "d": "ü"}

@@ -19,7 +19,6 @@ from tests.llm_server import Call, LLMServer, Reply
 from tract import Tract
 from tract.context import CompiledContext
 from tract.errors import InputError, LLMCallError, MissingExtraError
-from tract.formats import load_answer
 from tract.llm import (
     AnthropicLLM,
     LLMClient,
@@ -29,6 +28,7 @@ from tract.llm import (
     connect,
 )
 from tract.llm.sdk import SdkLLM
+from tract.providers import load_answer
 
 KINDS = ["anthropic", "openai", "responses"]
 KEY = "key-that-nobody-may-see"

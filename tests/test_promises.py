@@ -32,12 +32,12 @@ from tract import (
     TractError,
     importers,
 )
-from tract.formats.requests import HISTORY, SYSTEM, load
-from tract.formats.validating import Violation, validate
+from tract.core.alignment import atoms
+from tract.core.ordering import NO_RESULT
 from tract.importers.items import Exchange
-from tract.importing import import_file
-from tract.recording import atoms
-from tract.shape import NO_RESULT
+from tract.importers.writer import import_file
+from tract.providers.requests import HISTORY, SYSTEM, load
+from tract.providers.validate import Violation, validate
 
 has_data = pytest.mark.skipif(not REAL, reason="the shared transcripts are not here")
 

@@ -23,12 +23,12 @@ def test_all_is_what_is_exported() -> None:
 
 
 def test_what_is_loaded_late_is_as_good_as_there() -> None:
-    from tract import results_storage
+    from tract import aio
 
-    assert tract.ToolResultsStorage is results_storage.ToolResultsStorage
+    assert tract.ToolResultsStorage is aio.ToolResultsStorage
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = tract.nothing  # type: ignore[attr-defined]
-    code = "import sys, tract.cli; print('tract.results_storage' in sys.modules)"
+    code = "import sys, tract.cli; print('tract.aio' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
 

@@ -14,10 +14,10 @@ import pytest
 from tests.faults.harness import execute, is_postgres
 from tests.fixtures.make_v6 import LARGE
 from tract import CorruptError, ForgottenError, Tract
-from tract.gist import gist_of
+from tract.content.preview import gist_of
+from tract.content.query import TextSource
 from tract.hashing import to_json
 from tract.model import Gist
-from tract.slices import TextSource
 from tract.storage.codec import (
     CHUNK_SIZE,
     CHUNKED,

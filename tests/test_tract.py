@@ -29,14 +29,14 @@ from tract import (
     ToolCall,
     Tract,
 )
-from tract.formats.validating import validate
+from tract.core.ordering import NO_RESULT, SKIPPED
 from tract.llm import ScriptedLLM
-from tract.shape import NO_RESULT, SKIPPED
-from tract.summarize import (
+from tract.llm.summarizer import (
     CONVERSATION_SUMMARIZE_SYSTEM,
     DEFAULT_SUMMARIZE_SYSTEM,
     TOOL_SUMMARIZE_SYSTEM,
 )
+from tract.providers.validate import validate
 
 PINNED, SKIP, NORMAL = Priority.PINNED, Priority.SKIP, Priority.NORMAL
 LISTING = "".join(f"src/mod{n}.py: 12 lines\n" for n in range(300))

@@ -13,7 +13,7 @@ from tests.test_cli import invoke
 from tests.tui import Seat, in_loop, recorded, seat
 from tract import Tract
 from tract.tui import dialogs
-from tract.view.bill import Price
+from tract.view.cost import Price
 
 WIDE = (120, 20)
 

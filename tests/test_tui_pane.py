@@ -11,7 +11,7 @@ import pytest
 from tests.tui import REQUEST, Seat, in_loop, recorded, result, screen_text, seat, use
 from tract import Tract
 from tract.model import Message
-from tract.tui.sheet import Cell, Sheet
+from tract.tui.layout import Cell, Sheet
 
 ALL_KEYS = (
     *("j", "k", "down", "up", "ctrl+e", "ctrl+y", "space", "pageup", "pagedown", "g", "G", "home"),

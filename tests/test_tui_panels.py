@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.tui import MORE_TOOLS, Seat, commit_of, in_loop, recorded, seat
 from tract import Tract
 from tract.tui.panels import HEIGHTS, bar, grown, legend
-from tract.view.bill import short
-from tract.view.budget import Share, growth, shares
-from tract.view.visible import width
+from tract.view.context_usage import Share, growth, shares
+from tract.view.cost import short
+from tract.view.sanitize import width
 
 
 def panel(here: Seat) -> list[str]:

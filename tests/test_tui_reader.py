@@ -14,9 +14,9 @@ from tests.importing import DATA, real_files
 from tests.test_tui_pane import numbered
 from tests.tui import Seat, commit_of, in_loop, recorded, result, seat, sent_bytes, use
 from tract import Tract
-from tract.importing import import_file
-from tract.tui.boxes import Edit, Editor
+from tract.importers.writer import import_file
 from tract.tui.help import HELP
+from tract.tui.modals import Edit, Editor
 from tract.tui.reader import Reader
 from tract.view.blocks import ToolResultBlock
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_tui_boxes import steering
+from tests.test_tui_modals import steering
 from tests.tui import (
     MORE_TOOLS,
     REQUEST,
@@ -30,7 +30,7 @@ from tests.tui import (
     use,
 )
 from tract import Tract
-from tract.view.bill import Price
+from tract.view.cost import Price
 
 GOLDEN = Path(__file__).parent / "golden" / "tui"
 SIZES = [(80, 24), (120, 40)]

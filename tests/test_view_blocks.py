@@ -19,9 +19,9 @@ from tests.strategies import histories, json_values, odd_histories
 from tract import Tract
 from tract.dialog import Dialog
 from tract.errors import InputError
-from tract.formats.requests import provider_of
-from tract.importing import import_file
+from tract.importers.writer import import_file
 from tract.model import Form, Message
+from tract.providers.requests import provider_of
 from tract.view.ansi import plain
 from tract.view.blocks import (
     Block,
@@ -37,7 +37,7 @@ from tract.view.blocks import (
 )
 from tract.view.conversation import format_dialog
 from tract.view.lines import FULL, SUMMARY, TOOLS, Look, lines_of, pair_style, written
-from tract.view.visible import one_line
+from tract.view.sanitize import one_line
 
 # One history in everybody's words
 

@@ -22,7 +22,7 @@ from tests.importing import BY_FOLDER, DATA, real_files
 from tests.strategies import texts
 from tract import Tract
 from tract.dialog import Dialog
-from tract.importing import import_file
+from tract.importers.writer import import_file
 from tract.model import Form
 from tract.view.ansi import plain
 from tract.view.blocks import (
@@ -40,7 +40,7 @@ from tract.view.conversation import format_dialog
 from tract.view.html import page
 from tract.view.lines import lines_of
 from tract.view.palette import PALETTE
-from tract.view.visible import visible
+from tract.view.sanitize import visible
 
 GOLDEN = Path(__file__).parent / "golden" / "view" / "page.html"
 VOID = {"meta", "input"}

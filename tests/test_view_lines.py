@@ -37,7 +37,7 @@ from tract.view.lines import (
     written,
 )
 from tract.view.palette import PALETTE, tag_of
-from tract.view.visible import visible
+from tract.view.sanitize import visible
 
 PATH = "/home/somebody/work/large/project/src/deep/path/file.ts"
 READ: dict[str, Any] = {"tool_use_id": "a", "tool_name": "Read", "detail": "...path/file.ts"}

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from tests.strategies import ChainBuilder, histories, odd_histories
 from tract import Tract
-from tract.chain import Chain
+from tract.core.chain import Chain
 from tract.model import Message, ToolCall
 from tract.view.blocks import Block, ToolResultBlock, ToolUseBlock, format_context, format_messages
 from tract.view.conversation import format_dialog

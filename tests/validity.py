@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tract import CompiledContext
-from tract.formats.validating import Violation, validate
+from tract.providers.validate import Violation, validate
 
 REQUESTS: dict[str, Callable[[CompiledContext], dict[str, Any]]] = {
     "anthropic": CompiledContext.to_anthropic_params,

@@ -2,9 +2,12 @@
 
 import typing
 
-from tract.answers import ChatResponse
-from tract.compressing import CompressResult, PendingCompress, SummarizedResult
 from tract.context import CompiledContext
+from tract.core.compression import CompressResult, PendingCompress, SummarizedResult
+from tract.core.forms import ToolResultInfo
+from tract.core.result_lookup import GET_TOOL_RESULT_TOOL
+from tract.core.toolsets import ToolDiff, ToolVersion
+from tract.core.turns import DroppedTurns, Superseded, ToolTurn
 from tract.errors import (
     AmbiguousPrefixError,
     BranchNotFoundError,
@@ -34,17 +37,15 @@ from tract.errors import (
     ToolSchemaError,
     TractError,
 )
-from tract.fetching import GET_TOOL_RESULT_TOOL
-from tract.formats.compressor import (
-    CompressorConfig,
-    collapse_tool_chains,
-    compress_messages,
-    compress_tool_result,
-)
-from tract.formats.tools import convert_tool
+from tract.handlers import PendingToolResult
 from tract.hashing import hash_tool_schema
-from tract.hooks import PendingToolResult
 from tract.llm import LLMClient, ScriptedLLM
+from tract.llm.response import ChatResponse
+from tract.llm.summarizer import (
+    CONVERSATION_SUMMARIZE_SYSTEM,
+    DEFAULT_SUMMARIZE_SYSTEM,
+    TOOL_SUMMARIZE_SYSTEM,
+)
 from tract.model import (
     ROOT,
     CommitInfo,
@@ -59,20 +60,17 @@ from tract.model import (
     Text,
     ToolCall,
 )
-from tract.results import ToolResultInfo
-from tract.summarize import (
-    CONVERSATION_SUMMARIZE_SYSTEM,
-    DEFAULT_SUMMARIZE_SYSTEM,
-    TOOL_SUMMARIZE_SYSTEM,
+from tract.providers.compressor import (
+    CompressorConfig,
+    collapse_tool_chains,
+    compress_messages,
+    compress_tool_result,
 )
-from tract.toolsets import ToolDiff, ToolVersion
+from tract.providers.tools import convert_tool
 from tract.tract import Tract
-from tract.turns import DroppedTurns, Superseded, ToolTurn
 
 if typing.TYPE_CHECKING:
-    from tract.formats.validating import Violation, validate
-    from tract.importing import Imported, import_file
-    from tract.results_storage import (
+    from tract.aio import (
         MigrationReport,
         ToolResultMetadata,
         ToolResultReference,
@@ -80,6 +78,8 @@ if typing.TYPE_CHECKING:
         import_messages,
         migrate_results,
     )
+    from tract.importers.writer import Imported, import_file
+    from tract.providers.validate import Violation, validate
 
 __all__ = [
     "CONVERSATION_SUMMARIZE_SYSTEM",
@@ -160,12 +160,12 @@ __all__ = [
 
 
 _LATE = {
-    "Imported": "tract.importing",
-    "Violation": "tract.formats.validating",
-    "import_file": "tract.importing",
-    "validate": "tract.formats.validating",
+    "Imported": "tract.importers.writer",
+    "Violation": "tract.providers.validate",
+    "import_file": "tract.importers.writer",
+    "validate": "tract.providers.validate",
 }
-"""Where names are that few programs need; those that are not here are in `results_storage`."""
+"""Where names are that few programs need; those that are not here are in `aio`."""
 
 if not typing.TYPE_CHECKING:  # or every misspelt name would pass for one of these
 
@@ -175,7 +175,7 @@ if not typing.TYPE_CHECKING:  # or every misspelt name would pass for one of the
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        return getattr(import_module(_LATE.get(name, "tract.results_storage")), name)
+        return getattr(import_module(_LATE.get(name, "tract.aio")), name)
 
 
 def __dir__() -> list[str]:

@@ -8,13 +8,13 @@ from itertools import accumulate
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
-from tract.chain import Chain
-from tract.formats import anthropic, gemini, openai_chat, openai_responses
-from tract.formats import tools as forms
-from tract.formats.names import LONGEST, legal_name, with_legal_name, with_legal_names
+from tract.core.chain import Chain
+from tract.core.ordering import Arrangement
+from tract.core.toolsets import Offered, changes_of
 from tract.model import Form, Json, Message, Step, Toolset
-from tract.shape import Arrangement
-from tract.toolsets import Offered, changes_of
+from tract.providers import anthropic, gemini, openai_chat, openai_responses
+from tract.providers import tools as forms
+from tract.providers.tool_names import LONGEST, legal_name, with_legal_name, with_legal_names
 
 ToolChanges = Mapping[int, list[Json]]
 NOTHING_OFFERED = Offered(None)

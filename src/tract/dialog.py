@@ -13,9 +13,18 @@ from typing import Any, Self, TypedDict, Unpack
 import msgspec
 from msgspec.structs import replace
 
-from tract import drafting, results, toolsets, turns
-from tract.chain import Chain, Place
+from tract.compiler import Compiler
+from tract.content.query import Slice, Source, id_of, slice_of
+from tract.content.query import answer as part_as_text
 from tract.context import CompiledContext
+from tract.core import drafts, toolsets, turns
+from tract.core import forms as results
+from tract.core.alignment import Alignment, align, with_known_ids
+from tract.core.chain import Chain, Place
+from tract.core.forms import ToolResultInfo
+from tract.core.result_lookup import find_result, has_pictures, original_id, whole_text
+from tract.core.toolsets import ToolDiff, ToolVersion
+from tract.core.turns import DroppedTurns, Superseded, ToolTurn
 from tract.errors import (
     BranchNotFoundError,
     CommitNotFoundError,
@@ -26,19 +35,7 @@ from tract.errors import (
     InputError,
     NotFoundError,
 )
-from tract.fetching import find_result, has_pictures, original_id, whole_text
-from tract.formats import (
-    as_dict,
-    given_content,
-    load_answer,
-    load_call,
-    load_calls,
-    load_message,
-)
-from tract.formats.requests import load_history
-from tract.formats.wire import REPLACED
 from tract.hashing import content_hash
-from tract.history import History
 from tract.llm import LLMClient, check_client
 from tract.model import (
     EMPTY,
@@ -55,15 +52,19 @@ from tract.model import (
     Shape,
     Toolset,
 )
-from tract.reading import Reading
-from tract.recording import Alignment, align, with_known_ids
-from tract.results import ToolResultInfo
-from tract.slices import Slice, Source, id_of, slice_of
-from tract.slices import answer as part_as_text
-from tract.storage import Store, care, draft_hash, open_store
+from tract.providers import (
+    as_dict,
+    given_content,
+    load_answer,
+    load_call,
+    load_calls,
+    load_message,
+)
+from tract.providers.common import REPLACED
+from tract.providers.requests import load_history
+from tract.snapshot import Snapshot
+from tract.storage import Store, draft_hash, maintenance, open_store
 from tract.tokens import TokenCounter, token_counter
-from tract.toolsets import ToolDiff, ToolVersion
-from tract.turns import DroppedTurns, Superseded, ToolTurn
 
 Commit = str | CommitInfo
 """A commit is named by its hash, by an unambiguous prefix of it, or by what a write returned."""
@@ -101,7 +102,7 @@ class Dialog:
         self.llm = llm
         self._store = store
         self._tokens = tokens
-        self._history = History(store, tokens.count)
+        self._compiler = Compiler(store, tokens.count)
         self._branch, self._detached = store.checked_out(dialog) or (MAIN, None)
         self._settings = results.settings(**(store.settings(dialog, "result_settings") or {}))
         self._listener: Listener | None = None
@@ -180,20 +181,20 @@ class Dialog:
         `form` is what the model sees of a result; it is kept whole in any case. A provider's
         message with several tool results becomes one commit each; the last one is returned.
         """
-        shape = None if form is None else drafting.shape_of(form)
+        shape = None if form is None else drafts.shape_of(form)
         toolset = None if tools is None else toolsets.make(tools, self._tokens)
-        about = drafting.About(message, metadata, generation_config, usage, toolset, shape)
-        target = drafting.edit_target(operation, edit, response_to)
+        about = drafts.About(message, metadata, generation_config, usage, toolset, shape)
+        target = drafts.edit_target(operation, edit, response_to)
         given = load(content)
         if target is not None:
             if shape is not None:
                 raise EditError("an edit is shown whole: form= is for a new result, or reshape()")
             return self._write(self._edit_plan(target, given, about), parent)
-        drafts = [drafting.appended(item, about, self._tokens) for item in given]
+        appends = [drafts.appended(item, about, self._tokens) for item in given]
         if self._listener is None:
-            return self._write_all(drafts, parent)
+            return self._write_all(appends, parent)
         with self.batch():
-            return self._write_all(drafts, parent)
+            return self._write_all(appends, parent)
 
     def system(self, text: str | list[Json], **options: Unpack[CommitOptions]) -> CommitInfo:
         """Add an instruction: a text, or blocks in a provider's words."""
@@ -212,7 +213,7 @@ class Dialog:
     ) -> CommitInfo:
         """Add an answer: a text with calls, or a response as an SDK gave it, object or dict."""
         if text is None or isinstance(text, str):
-            return self.commit(drafting.answer(text or "", load_calls(tool_calls)), **options)
+            return self.commit(drafts.answer(text or "", load_calls(tool_calls)), **options)
         if tool_calls is not None:
             raise InputError("a response has its own calls: give it alone")
         answer = load_answer(text)
@@ -249,9 +250,9 @@ class Dialog:
             raise InputError("nothing to annotate: name a commit")
 
         def plan(head: Head) -> Draft:
-            chain = self._history.chain(head)
+            chain = self._compiler.chain(head)
             places = [chain.place(self._resolve(one)) for one in commits]
-            return drafting.prioritized(places, priority, drafting.About(message))
+            return drafts.prioritized(places, priority, drafts.About(message))
 
         return self._write(plan)
 
@@ -262,13 +263,13 @@ class Dialog:
             raise InputError("nothing to restore: name a commit")
 
         def plan(head: Head) -> Draft:
-            chain = self._history.chain(head)
+            chain = self._compiler.chain(head)
             changes = chain.changes([self._resolve(commit) for commit in commits])
             left = chain.toolset_without(changes)
             brought_back = None
             if left != chain.toolset:
-                brought_back = self._history.toolset(left) or toolsets.make([], self._tokens)
-            return drafting.undone(changes, drafting.About(message, toolset=brought_back))
+                brought_back = self._compiler.toolset(left) or toolsets.make([], self._tokens)
+            return drafts.undone(changes, drafts.About(message, toolset=brought_back))
 
         return self._write(plan)
 
@@ -281,9 +282,9 @@ class Dialog:
         self._check_on_branch()
         with self.batch():
             _, head = self._lock_branch()
-            if self._history.chain(head).toolset == toolset.hash:
+            if self._compiler.chain(head).toolset == toolset.hash:
                 return None
-            return self._write(lambda _: drafting.offered(toolset, drafting.About(message)))
+            return self._write(lambda _: drafts.offered(toolset, drafts.About(message)))
 
     def reshape(
         self, forms: Mapping[str, Form | str | Shape], *, message: str | None = None
@@ -292,12 +293,12 @@ class Dialog:
         whole underneath, and `restore` undoes it."""
 
         def plan(head: Head) -> Draft:
-            chain = self._history.chain(head)
+            chain = self._compiler.chain(head)
             shapes = [
-                (chain.place(self._resolve(commit)), drafting.shape_of(form))
+                (chain.place(self._resolve(commit)), drafts.shape_of(form))
                 for commit, form in forms.items()
             ]
-            return drafting.reshaped(shapes, drafting.About(message))
+            return drafts.reshaped(shapes, drafts.About(message))
 
         return self._write(plan)
 
@@ -352,7 +353,7 @@ class Dialog:
         with self.batch():
             found = self._aligned(given, history.config.get("previous_response_id"))
             before = given[: len(given) - len(found.new)]
-            new = with_known_ids(found.new, before, self._history.chain(self._head()).places)
+            new = with_known_ids(found.new, before, self._compiler.chain(self._head()).places)
             if answer is None or not new:
                 return self._append_with_tools(new, history.tools)
             commits = self._append_with_tools(new[:-1], history.tools)
@@ -372,8 +373,8 @@ class Dialog:
         if previous is not None:
             self._go_behind(previous)
             return Alignment(given, None)
-        chain = self._history.chain(head)
-        found = align(given, chain, self._history.message)
+        chain = self._compiler.chain(head)
+        found = align(given, chain, self._compiler.message)
         if found.differs_at is None:
             return found
         return self._go_where_it_goes_on(given, found, chain)
@@ -395,7 +396,7 @@ class Dialog:
     def _append_with_tools(self, new: Sequence[Message], tools: Any) -> list[CommitInfo]:
         """The tools of a request are for the answer to come: answers that are new in it were given
         with those before, if there were any."""
-        known = self._history.chain(self._head()).toolset is not None
+        known = self._compiler.chain(self._head()).toolset is not None
         answers = [place for place, item in enumerate(new, 1) if item.role == "assistant"]
         first = answers[-1] if answers and known else 0
         commits = [self.commit(item) for item in new[:first]]
@@ -408,7 +409,7 @@ class Dialog:
     ) -> Alignment:
         """To the branch that has this history already, else to a new one where it differs."""
         for name, head in self._store.branches(self.dialog).items():
-            other = self._new_history()
+            other = self._new_compiler()
             known = align(given, other.chain(head), other.message)
             if known.differs_at is None and len(known.new) < len(given):
                 self._go_to(name, None)
@@ -451,10 +452,10 @@ class Dialog:
         if message is None or message.role != "tool":
             return draft
         if REPLACED.fullmatch(message.tool_call_id or ""):
-            places = self._history.chain(head).places
+            places = self._compiler.chain(head).places
             message = replace(message, tool_call_id=original_id(places, message.tool_call_id or ""))
         if message.name is None:
-            name = self._history.chain(head).tool_name(message.tool_call_id or "")
+            name = self._compiler.chain(head).tool_name(message.tool_call_id or "")
             message = replace(message, name=name)
         shape = draft.shape or self._settings.shape(message.name, draft.token_count)
         is_whole = shape is None or shape.form == Form.FULL
@@ -485,28 +486,28 @@ class Dialog:
         draft = plan(expected)
         content = None if draft.payload is None else content_hash(draft.payload)
         digest = draft_hash(draft, expected.hash, content)
-        for step in self._history.chain(head).steps:
+        for step in self._compiler.chain(head).steps:
             if step.hash == digest:
                 return self._store.info(Head(step.id, step.hash))
         raise ConflictError(
             f"branch {self._branch!r} stands at {_hex(head)}, not at {_hex(expected)}"
         )
 
-    def _edit_plan(self, target: Commit, given: list[Message], about: drafting.About) -> Plan:
+    def _edit_plan(self, target: Commit, given: list[Message], about: drafts.About) -> Plan:
         if len(given) > 1:
             raise EditError(f"an edit is one message, not {len(given)}")
 
         def plan(head: Head) -> Draft:
-            place = self._history.chain(head).place(self._resolve(target))
-            old = self._history.message(place.shown)
+            place = self._compiler.chain(head).place(self._resolve(target))
+            old = self._compiler.message(place.shown)
             kept = about
             if old.role == "tool" and about.metadata is None:
                 kept = about._replace(metadata=self._store.metadata(place.shown.id))
-            return drafting.edited(place, old, given[0], kept, self._tokens)
+            return drafts.edited(place, old, given[0], kept, self._tokens)
 
         return plan
 
-    # Reading
+    # Snapshot
 
     @property
     def head(self) -> str | None:
@@ -526,7 +527,7 @@ class Dialog:
         step = self._store.step(self._find(commit))
         if step.blob_id is None:
             raise InputError(f"commit {step.hash.hex()} is a mark and has no content")
-        return self._history.load(step)
+        return self._compiler.load(step)
 
     def get_content(self, commit: Commit) -> Json:
         """Exactly what was given: a text as a text, a tool's JSON as that, a provider's blocks in
@@ -556,7 +557,7 @@ class Dialog:
             raise InputError(f"tools={tools!r} is none of {', '.join(TOOL_VIEWS)}")
         view = results.view(load_tool_results, keep_recent, inline_under)
         with self._store.lock:
-            history = self._history if at is None else self._new_history()
+            history = self._compiler if at is None else self._new_compiler()
             return history.compile(
                 self._head() if at is None else self._find(at),
                 inline_tools=tools == "inline",
@@ -568,18 +569,18 @@ class Dialog:
         """All messages as they are kept: in their newest versions, results whole, nothing left out
         or summed up."""
         with self._store.lock:
-            history = self._new_history()
+            history = self._new_compiler()
             return history.stored(self._head() if at is None else self._find(at))
 
-    def read(self, at: Commit | None = None) -> Reading:
+    def read(self, at: Commit | None = None) -> Snapshot:
         """The history at a commit, now by default, to be looked at place by place: what is kept of
         each message and what is sent of it. Contents are loaded when they are asked for."""
         with self._store.lock:
             head = self._head() if at is None else self._find(at)
-            history = History(self._store, self._tokens.count, keeps=False)
-            return Reading(self._store, history, head, fetches=self._settings.is_lazy)
+            history = Compiler(self._store, self._tokens.count, keeps=False)
+            return Snapshot(self._store, history, head, fetches=self._settings.is_lazy)
 
-    def read_on(self, reading: Reading) -> Reading:
+    def read_on(self, reading: Snapshot) -> Snapshot:
         """The same with what has come since; itself where nothing has. Only what is new is read,
         and the old one must not be looked at any more."""
         with self._store.lock:
@@ -614,13 +615,13 @@ class Dialog:
     def _fetch(self, name: str, wanted: Slice, *, pictures: bool = False) -> Json:
         """A part of a result; with `pictures`, all blocks of one that a text cannot tell."""
         with self._store.lock:
-            place = find_result(self._history.chain(self._head()).places, name)
+            place = find_result(self._compiler.chain(self._head()).places, name)
             step = place.shown
             source: Source | str | None = None
             if step.data is None:
                 source = self._store.large_text(step.blob_id or 0)
             if source is None:
-                message = self._history.load(step)
+                message = self._compiler.load(step)
                 if pictures and wanted == Slice() and has_pictures(message):
                     return message.content
                 source = whole_text(message)
@@ -631,10 +632,10 @@ class Dialog:
         """All results of the branch, oldest first, hidden ones too, or just those that the ids
         mean: what each is, and in which form the model sees it."""
         with self._store.lock:
-            chain = self._history.chain(self._head())
+            chain = self._compiler.chain(self._head())
             forms = results.forms(chain.places)
             places = [find_result(chain.places, name) for name in ids] if ids else list(forms)
-            failed = map(self._history.has_failed, places)
+            failed = map(self._compiler.has_failed, places)
             times = (info.created_at for info in self._infos(places))
             return list(map(results.info, places, map(forms.get, places), failed, times))
 
@@ -648,20 +649,20 @@ class Dialog:
         """The results in the view, oldest first, as they are after edits: of one tool, or between
         two commits, which are not among them."""
         with self._store.lock:
-            chain = self._history.chain(self._head())
+            chain = self._compiler.chain(self._head())
             ends = (None if c is None else chain.order(self._resolve(c)) for c in (after, before))
             return self._infos(turns.results_of(chain.places, name, *ends))
 
     def find_tool_calls(self, name: str | None = None) -> list[CommitInfo]:
         """The messages in the view that call tools, or one tool, oldest first."""
         with self._store.lock:
-            places = self._history.chain(self._head()).places
+            places = self._compiler.chain(self._head()).places
             return self._infos(turns.calls_of(places, name))
 
     def find_tool_turns(self, name: str | None = None) -> list[ToolTurn]:
         """The calls in the view with their results, oldest first."""
         with self._store.lock:
-            calls = turns.calls_of(self._history.chain(self._head()).places, name)
+            calls = turns.calls_of(self._compiler.chain(self._head()).places, name)
             found = iter(self._infos([place for call in calls for place in call.turn]))
         return [
             ToolTurn(
@@ -676,8 +677,8 @@ class Dialog:
         """Results that a later one has made old: the same call again, or another on the same
         file. A basis for `reshape`."""
         with self._store.lock:
-            places = self._history.chain(self._head()).places
-            found = list(turns.superseded(places, self._history.message))[::-1]
+            places = self._compiler.chain(self._head()).places
+            found = list(turns.superseded(places, self._compiler.message))[::-1]
             old = self._infos([result for result, _, _ in found])
             new = self._infos([by for _, by, _ in found])
         reasons = [reason for _, _, reason in found]
@@ -687,13 +688,13 @@ class Dialog:
         """Take calls whose results have all failed out of the view. `restore` brings them back."""
         with self.batch():
             _, head = self._lock_branch()
-            places = self._history.chain(head).places
-            failed = turns.failed_turns(places, name, self._history.has_failed)
+            places = self._compiler.chain(head).places
+            failed = turns.failed_turns(places, name, self._compiler.has_failed)
             if not failed:
                 return DroppedTurns(0, 0, 0)
             members = [member for call in failed for member in call.turn]
-            about = drafting.About("failed calls left out")
-            commit = self._write(lambda _: drafting.prioritized(failed, Priority.SKIP, about))
+            about = drafts.About("failed calls left out")
+            commit = self._write(lambda _: drafts.prioritized(failed, Priority.SKIP, about))
         tokens = sum(member.shown.token_count for member in members)
         return DroppedTurns(len(failed), len(members) - len(failed), tokens, commit)
 
@@ -706,7 +707,7 @@ class Dialog:
     def get_tools(self) -> list[dict[str, Json]] | None:
         """The tools that the model has now; None where none were ever recorded."""
         with self._store.lock:
-            found = self._history.toolset(self._history.chain(self._head()).toolset)
+            found = self._compiler.toolset(self._compiler.chain(self._head()).toolset)
         return None if found is None else found.schemas
 
     def get_commit_tools(self, commit: Commit) -> list[dict[str, Json]]:
@@ -721,7 +722,7 @@ class Dialog:
     def tool_history(self, name: str) -> list[ToolVersion]:
         """The versions of a tool on this branch, oldest first, with the messages that used it."""
         with self._store.lock:
-            steps = self._history.chain(self._head()).steps
+            steps = self._compiler.chain(self._head()).steps
             return toolsets.history(name, steps, self._store.toolset)
 
     def _toolset_at(self, what: Commit | CompiledContext) -> Toolset | None:
@@ -729,23 +730,23 @@ class Dialog:
             return what.toolset
         commit = self._find(what)
         with self._store.lock:
-            chain = self._history.chain(self._head())
+            chain = self._compiler.chain(self._head())
             if not chain.has(commit):
-                chain = self._new_history().chain(commit)
-            return self._history.toolset(chain.toolset_at(commit))
+                chain = self._new_compiler().chain(commit)
+            return self._compiler.toolset(chain.toolset_at(commit))
 
     def edit_history(self, commit: Commit) -> list[CommitInfo]:
         """The versions of a message, the first one first, undone edits included."""
         target = self._resolve(commit)
         with self._store.lock:
-            steps = self._history.chain(self._head()).versions(target)
+            steps = self._compiler.chain(self._head()).versions(target)
             return [self._store.info(Head(step.id, step.hash)) for step in steps]
 
-    def search(self, text: str, *, all_dialogs: bool = False) -> Iterator[care.Hit]:
+    def search(self, text: str, *, all_dialogs: bool = False) -> Iterator[maintenance.Hit]:
         """Commits whose content has the text, whatever the case of its letters, newest first."""
         if not text:
             raise InputError("nothing to search for")
-        return care.search(self._store, text, None if all_dialogs else self.dialog)
+        return maintenance.search(self._store, text, None if all_dialogs else self.dialog)
 
     # Branches
 
@@ -805,27 +806,29 @@ class Dialog:
 
     def delete_dialog(self, name: str | None = None) -> None:
         """Delete a dialog, this one by default, with all that no other dialog uses."""
-        care.delete_dialog(self._store, self.dialog if name is None else name)
+        maintenance.delete_dialog(self._store, self.dialog if name is None else name)
         if name in (None, self.dialog):
             self._branch, self._detached = MAIN, None
 
-    def fsck(self) -> care.Fsck:
+    def fsck(self) -> maintenance.Fsck:
         """Verify every hash and every reference."""
-        return care.fsck(self._store)
+        return maintenance.fsck(self._store)
 
-    def gc(self, *, dry_run: bool = True, grace_seconds: float = care.GRACE_SECONDS) -> care.Gc:
+    def gc(
+        self, *, dry_run: bool = True, grace_seconds: float = maintenance.GRACE_SECONDS
+    ) -> maintenance.Gc:
         """Remove what no branch reaches, unless it is younger than the grace period."""
-        return care.gc(self._store, dry_run=dry_run, grace_seconds=grace_seconds)
+        return maintenance.gc(self._store, dry_run=dry_run, grace_seconds=grace_seconds)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the whole database to a new SQLite file, while others go on writing."""
-        care.backup(self._store, os.fspath(path))
+        maintenance.backup(self._store, os.fspath(path))
 
     def forget(self, commit: Commit) -> CommitInfo:
         """Erase a content for good, wherever it is used. The commit stays, as a tombstone."""
         target = self._resolve(commit)
-        care.forget(self._store, target)
-        self._history = self._new_history()
+        maintenance.forget(self._store, target)
+        self._compiler = self._new_compiler()
         return self._store.info(target)
 
     # Names
@@ -848,15 +851,15 @@ class Dialog:
         """Whether a branch has the beginning of a history, beside what anybody may say first."""
         with self._store.lock:
             for head in self._store.branches(self.dialog).values():
-                history = self._new_history()
+                history = self._new_compiler()
                 found = align(messages, history.chain(head), history.message)
                 known = messages[: len(messages) - len(found.new)]
                 if any(message.role != "system" for message in known):
                     return True
         return False
 
-    def _new_history(self) -> History:
-        return History(self._store, self._tokens.count)
+    def _new_compiler(self) -> Compiler:
+        return Compiler(self._store, self._tokens.count)
 
     def _head(self) -> Head:
         if self._detached:

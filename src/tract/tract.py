@@ -14,10 +14,12 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import msgspec
 from msgspec.structs import replace
 
-from tract import answers, compressing, drafting, hooks, toolsets, turns
-from tract.answers import ChatResponse
-from tract.chain import Chain, Place
-from tract.compressing import CompressResult, PendingCompress, Plan, Planned, SummarizedResult
+from tract import handlers
+from tract.core import compression, drafts, toolsets, turns
+from tract.core.chain import Chain, Place
+from tract.core.compression import CompressResult, PendingCompress, Plan, Planned, SummarizedResult
+from tract.core.forms import GET_TOOL_RESULT, summary_words
+from tract.core.result_lookup import find_result
 from tract.dialog import Commit, CommitOptions, Dialog, load, spoken_by
 from tract.errors import (
     ConflictError,
@@ -27,26 +29,10 @@ from tract.errors import (
     NoLLMError,
     TractError,
 )
-from tract.fetching import find_result
-from tract.formats import Answer
-from tract.formats.names import known_names
-from tract.hooks import Handler, Outcome, PendingToolResult, Registered, Run, Summarization
-from tract.llm import LLMClient, OnText, check_client
-from tract.model import (
-    CommitInfo,
-    Draft,
-    Form,
-    Head,
-    Json,
-    Message,
-    Priority,
-    Shape,
-    Summary,
-    Toolset,
-)
-from tract.results import GET_TOOL_RESULT, summary_words
-from tract.storage import Store
-from tract.summarize import (
+from tract.handlers import Handler, Outcome, PendingToolResult, Registered, Run, Summarization
+from tract.llm import LLMClient, OnText, check_client, response
+from tract.llm.response import ChatResponse
+from tract.llm.summarizer import (
     STRUCTURE,
     TOOL_SUMMARIZE_SYSTEM,
     OnRead,
@@ -59,6 +45,21 @@ from tract.summarize import (
     outline,
     section,
 )
+from tract.model import (
+    CommitInfo,
+    Draft,
+    Form,
+    Head,
+    Json,
+    Message,
+    Priority,
+    Shape,
+    Summary,
+    Toolset,
+)
+from tract.providers import Answer
+from tract.providers.tool_names import known_names
+from tract.storage import Store
 from tract.tokens import TokenCounter
 
 _log = logging.getLogger("tract")
@@ -110,7 +111,9 @@ class Tract(Dialog):
         self.handler_errors: deque[HandlerError] = deque(maxlen=KEPT_ERRORS)
         """What went wrong in handlers, the newest last. The results are safe in any case."""
         self._thread = threading.local()
-        self._summarize_by(hooks.summarization(**(store.settings(dialog, "summarization") or {})))
+        self._summarize_by(
+            handlers.summarization(**(store.settings(dialog, "summarization") or {}))
+        )
 
     # Answers
 
@@ -129,9 +132,9 @@ class Tract(Dialog):
         said = load(spoken_by("user", text))
         if any(item.role != "user" for item in said):
             raise InputError("results of tools are committed by tool_result(), then generate()")
-        drafts = [drafting.appended(item, drafting.About(), self._tokens) for item in said]
-        about = drafting.About(message, metadata, generation_config)
-        return self._answer(drafts, tools, about, on_text)
+        appends = [drafts.appended(item, drafts.About(), self._tokens) for item in said]
+        about = drafts.About(message, metadata, generation_config)
+        return self._answer(appends, tools, about, on_text)
 
     def generate(
         self,
@@ -150,26 +153,26 @@ class Tract(Dialog):
         of text as it comes. If messages came to the branch while the model was answering, nothing
         is committed.
         """
-        about = drafting.About(message, metadata, generation_config)
+        about = drafts.About(message, metadata, generation_config)
         return self._answer([], tools, about, on_text)
 
     def _answer(
         self,
         said: Sequence[Draft],
         tools: Sequence[Any] | None,
-        about: drafting.About,
+        about: drafts.About,
         on_text: OnText | None,
     ) -> ChatResponse:
-        drafting.check_about(about)
+        drafts.check_about(about)
         config = about.generation_config or {}
         client = self._client()
         toolset = None if tools is None else toolsets.make(tools, self._tokens)
         with self._store.lock:
             self._check_on_branch()
             branch, head = self._branch, self._head()
-            chain = self._history.chain(head)
+            chain = self._compiler.chain(head)
             messages, tools_then = len(chain.appended()), chain.toolset
-            context = self._history.compile(
+            context = self._compiler.compile(
                 head,
                 fetches=self._settings.is_lazy,
                 toolset=toolset,
@@ -177,12 +180,12 @@ class Tract(Dialog):
             )
         if not context.messages:
             raise InputError("nothing to answer: the history is empty")
-        answer = answers.parse(client.complete(context, config=config, on_text=on_text))
+        answer = response.parse(client.complete(context, config=config, on_text=on_text))
         answer = answer._replace(message=known_names(answer.message, context.tokens_by_tool))
         draft = self._answered(
             answer,
             about._replace(
-                metadata=answers.metadata(answer, context.token_count, about.metadata),
+                metadata=response.metadata(answer, context.token_count, about.metadata),
                 generation_config={"model": client.model, **config},
                 usage=answer.usage,
                 toolset=context.toolset,
@@ -190,15 +193,15 @@ class Tract(Dialog):
         )
         with self.batch():
             self._check_unmoved(branch, messages)
-            tools_now = self._history.chain(self._head()).toolset
+            tools_now = self._compiler.chain(self._head()).toolset
             commit = self._write_all([*said, draft], None)
             if tools_now != tools_then:  # somebody has set others, which are meant to stay
-                self.set_tools((self._history.toolset(tools_now) or NO_TOOLS).schemas)
-        return answers.response(answer, commit)
+                self.set_tools((self._compiler.toolset(tools_now) or NO_TOOLS).schemas)
+        return response.response(answer, commit)
 
-    def _answered(self, answer: Answer, about: drafting.About) -> Draft:
+    def _answered(self, answer: Answer, about: drafts.About) -> Draft:
         try:
-            return drafting.appended(answer.message, about, self._tokens)
+            return drafts.appended(answer.message, about, self._tokens)
         except InputError as error:
             raise LLMAnswerError(f"the model's answer cannot be kept: {error}") from error
 
@@ -206,7 +209,7 @@ class Tract(Dialog):
         """Refuse an answer to something else than what the branch says now."""
         self._check_branch(branch)
         _, head = self._lock_branch()
-        new = len(self._history.chain(head).appended()) - messages
+        new = len(self._compiler.chain(head).appended()) - messages
         if new:
             came = f"{new} message{'s' * (new != 1)}"
             raise ConflictError(f"{came} came to the branch while the model was answering")
@@ -226,7 +229,7 @@ class Tract(Dialog):
         """How many tokens a model really reads for each one that is counted here, as the usage of
         its newest answers on this branch tells; 1.0 where none does."""
         name = model or (self.llm.model if self.llm else "")
-        return answers.token_factor(islice(self.log(), CALIBRATED_BY), name)
+        return response.token_factor(islice(self.log(), CALIBRATED_BY), name)
 
     def _client(self) -> LLMClient:
         if self.llm is None:
@@ -239,16 +242,16 @@ class Tract(Dialog):
 
     # Handlers
 
-    def on(self, event: str, handler: Handler, *, timeout: float | None = hooks.TIMEOUT) -> None:
+    def on(self, event: str, handler: Handler, *, timeout: float | None = handlers.TIMEOUT) -> None:
         """Have a handler look at every new tool result once it is safe, in the place of any other
         handler. It gets a `PendingToolResult` and may take `timeout` seconds. If it fails, the
         result stays as it is; the failure is logged and kept in `handler_errors`."""
-        hooks.check_registration(event, handler, timeout)
+        handlers.check_registration(event, handler, timeout)
         self._listener = partial(self._hear, Registered(handler, timeout))
 
     def off(self, event: str) -> None:
         """Have no handler look at new tool results."""
-        hooks.check_event(event)
+        handlers.check_event(event)
         self._listener = None
 
     def configure_tool_summarization(
@@ -268,7 +271,7 @@ class Tract(Dialog):
         by_tool = instructions if config is None else config
         if not (by_tool is None or isinstance(by_tool, Mapping)):
             raise InputError(f"instructions by tool are a dict, not {type(by_tool).__name__}")
-        given = hooks.summarization(
+        given = handlers.summarization(
             instructions=dict(by_tool or {}),
             auto_threshold=auto_threshold,
             default_instructions=default_instructions,
@@ -280,7 +283,7 @@ class Tract(Dialog):
         self._summarize_by(given)
 
     def _summarize_by(self, given: Summarization) -> None:
-        registered = Registered(given.handle, hooks.SUMMARY_TIMEOUT)
+        registered = Registered(given.handle, handlers.SUMMARY_TIMEOUT)
         self._listener = partial(self._hear, registered) if given.is_on else None
 
     def _hear(self, registered: Registered, results: Sequence[CommitInfo]) -> None:
@@ -308,7 +311,7 @@ class Tract(Dialog):
             raise
         if failure is not None:
             pending._close(failure)
-            self._report(hooks.failed(pending, failure))
+            self._report(handlers.failed(pending, failure))
 
     def _report(self, error: HandlerError) -> None:
         self.handler_errors.append(error)
@@ -327,20 +330,20 @@ class Tract(Dialog):
         self, commit: CommitInfo, branch: str, changes: int, outcome: Outcome
     ) -> CommitInfo | None:
         """Write what was decided about a result, unless somebody else changed it meanwhile."""
-        if outcome == hooks.UNCHANGED:
+        if outcome == handlers.UNCHANGED:
             return None
-        about = drafting.About(outcome.note, outcome.metadata)
+        about = drafts.About(outcome.note, outcome.metadata)
 
         def plan(head: Head) -> Draft:
             self._check_branch(branch)
-            place = self._history.chain(head).place(self._resolve(commit))
+            place = self._compiler.chain(head).place(self._resolve(commit))
             if len(place.changes) != changes or place.summary:
                 raise ConflictError(f"result {commit.commit_hash} has been changed meanwhile")
             self._check_remembered([place])
             if outcome.shape:
-                return drafting.reshaped([(place, outcome.shape)], about)
+                return drafts.reshaped([(place, outcome.shape)], about)
             if outcome.is_rejected:
-                return drafting.prioritized([place], Priority.SKIP, about)
+                return drafts.prioritized([place], Priority.SKIP, about)
             edit = Message("tool", outcome.text, commit.tool_call_id)
             return self._edit_plan(commit, [edit], about._replace(metadata=None))(head)
 
@@ -408,10 +411,10 @@ class Tract(Dialog):
         """Show a summary of a result that is there already. The whole can still be fetched, and
         `restore` brings it back. With `dry_run` nothing is written."""
         with self._store.lock:
-            place = find_result(self._history.chain(self._head()).places, id)
-            drafting.check_reshapable(place)
+            place = find_result(self._compiler.chain(self._head()).places, id)
+            drafts.check_reshapable(place)
             commit, branch, changes = self._infos([place])[0], self._branch, len(place.changes)
-            [(_, before)] = self._history.told([place], whole=False)
+            [(_, before)] = self._compiler.told([place], whole=False)
         made = self._summarize_result(commit.commit_hash, instructions, target_tokens)
         if made is None:
             return SummarizedResult(None, None, before, before)
@@ -419,7 +422,7 @@ class Tract(Dialog):
         told = SummarizedResult(made.text, made.made_by, before, after)
         if dry_run:
             return told
-        written = self._carry_out(commit, branch, changes, hooks.summarized(made))
+        written = self._carry_out(commit, branch, changes, handlers.summarized(made))
         return replace(told, commit=written)
 
     def _summarize_result(
@@ -432,10 +435,10 @@ class Tract(Dialog):
         """A summary of a result; None where there is no model and nothing shorter can be said."""
         task = Task(TOOL_SUMMARIZE_SYSTEM, instructions, target_tokens).checked()
         with self._store.lock:
-            place = self._history.chain(self._head()).place(self._resolve(commit))
-            [(_, shown)] = self._history.told([place], whole=False)
-            result = self._history.load(place.shown)
-            asked = [self._history.message(place.call.shown)] if place.call else []
+            place = self._compiler.chain(self._head()).place(self._resolve(commit))
+            [(_, shown)] = self._compiler.told([place], whole=False)
+            result = self._compiler.load(place.shown)
+            asked = [self._compiler.message(place.call.shown)] if place.call else []
         if self.llm is not None:
             sections = [section(message) for message in (*asked, result)]
             return self._summarizer(on_read).summarize(sections, task)
@@ -498,16 +501,16 @@ class Tract(Dialog):
         def plan(chain: Chain) -> Plan:
             kept = self._places(chain, preserve)
             if commits is not None:
-                return compressing.plan_listed(chain, self._places(chain, commits), kept)
+                return compression.plan_listed(chain, self._places(chain, commits), kept)
             first, last = (
                 None if commit is None else self._resolve(commit)
                 for commit in (from_commit, to_commit)
             )
-            return compressing.plan_range(chain, first, last, kept)
+            return compression.plan_range(chain, first, last, kept)
 
         planned, told = self._planned(plan)
         if content is not None:
-            made = [compressing.given(content, len(planned.groups))]
+            made = [compression.given(content, len(planned.groups))]
         else:
             made = self._summaries(told, task, on_progress)
         pending = PendingCompress(planned, made, self._write_summaries)
@@ -559,10 +562,10 @@ class Tract(Dialog):
         def plan(chain: Chain) -> Plan:
             calls = turns.calls_of(chain.places, name)
             if commits is None:
-                return compressing.plan_turns(chain, calls, keep_recent, preserve_answer)
+                return compression.plan_turns(chain, calls, keep_recent, preserve_answer)
             listed = self._places(chain, commits)
             of_calls = None if name is None else calls
-            return compressing.plan_listed_turns(chain, listed, of_calls, preserve_answer)
+            return compression.plan_listed_turns(chain, listed, of_calls, preserve_answer)
 
         planned, told = self._planned(plan, whole=self.llm is None)
         if self.llm is None:
@@ -583,15 +586,15 @@ class Tract(Dialog):
         """What is to be compressed, and what it says now, or the `whole` behind that."""
         self._check_on_branch()
         with self._store.lock:
-            found = plan(self._history.chain(self._head()))
-            told = [self._history.told(group, whole=whole) for group in found.groups]
+            found = plan(self._compiler.chain(self._head()))
+            told = [self._compiler.told(group, whole=whole) for group in found.groups]
             blobs = [place.shown.blob_id or 0 for group in found.groups for place in group]
             planned = Planned(
                 self._branch,
                 found.seen,
                 [place.shown.hash.hex() for place in found.preserved],
                 [sum(tokens for _, tokens in group) for group in told],
-                [compressing.heading(group) for group in found.groups],
+                [compression.heading(group) for group in found.groups],
                 frozenset(self._store.forgotten(blobs)),
             )
         return planned, told
@@ -626,28 +629,28 @@ class Tract(Dialog):
     def _write_summaries(self, planned: Planned, made: Sequence[Summary]) -> CompressResult:
         """Commit all summaries or none, each in the place of its group."""
         if not made:
-            return compressing.result(planned, [], made)
+            return compression.result(planned, [], made)
         self._check_on_branch()
         with self.batch():
             _, head = self._lock_branch()
             self._check_branch(planned.branch)
-            chain = self._history.chain(head)
-            groups = compressing.planned_again(chain, planned).groups
+            chain = self._compiler.chain(head)
+            groups = compression.planned_again(chain, planned).groups
             self._check_remembered([p for group in groups for p in group], planned.forgotten)
             # A summary has the tools of the newest message that it stands for.
             newest = [max(group, key=lambda place: place.at).origin.id for group in groups]
-            toolsets = map(self._history.toolset, chain.toolsets_at(newest))
+            toolsets = map(self._compiler.toolset, chain.toolsets_at(newest))
             each = zip(groups, planned.headings, made, toolsets, strict=True)
             drafts = [self._summary(*one) for one in each]
             commits = [self._write_all([draft], None) for draft in drafts]
-        return compressing.result(planned, commits, made)
+        return compression.result(planned, commits, made)
 
     def _summary(
         self, group: Sequence[Place], heading: str, summary: Summary, toolset: Toolset | None
     ) -> Draft:
-        about = drafting.About(None, hooks.provenance(summary), toolset=toolset)
+        about = drafts.About(None, handlers.provenance(summary), toolset=toolset)
         text = _said(heading, summary.text)
-        return drafting.compressed(group, text, about, self._tokens)
+        return drafts.compressed(group, text, about, self._tokens)
 
 
 def _said(heading: str, text: str) -> str:

@@ -21,8 +21,8 @@ from hypothesis.stateful import (
 
 from tests.toolkit import claude_tool
 from tract import EditError, Message, Priority, Text, ToolCall, Tract
-from tract.formats.validating import validate
-from tract.shape import SKIPPED
+from tract.core.ordering import SKIPPED
+from tract.providers.validate import validate
 
 
 class Change(NamedTuple):

@@ -13,44 +13,44 @@ from typing import Any, NoReturn
 
 import click
 
-from tract.cli.place import Place
 from tract.cli.screen import (
     say,
 )
+from tract.cli.target import Target
 from tract.errors import ConflictError, InputError, NotFoundError, TractError
-from tract.view.visible import one_line
+from tract.view.sanitize import one_line
 
 INTERRUPTED = 130
 
 COMMANDS = {
-    "init": "keeping",
-    "commit": "writing",
-    "edit": "writing",
-    "pin": "writing",
-    "skip": "writing",
-    "restore": "writing",
-    "log": "reading",
-    "show": "showing",
-    "tui": "viewing",
-    "search": "reading",
-    "compile": "reading",
-    "import": "importing",
-    "export": "exporting",
-    "validate": "exporting",
+    "init": "database",
+    "commit": "messages",
+    "edit": "messages",
+    "pin": "messages",
+    "skip": "messages",
+    "restore": "messages",
+    "log": "history",
+    "show": "show",
+    "tui": "tui",
+    "search": "history",
+    "compile": "history",
+    "import": "imports",
+    "export": "exports",
+    "validate": "exports",
     "tools": "tools",
     "results": "results",
     "result": "results",
     "reshape": "results",
-    "summarize": "summarizing",
-    "compress": "summarizing",
-    "migrate-results": "migrating",
-    "branch": "branching",
-    "checkout": "branching",
-    "fsck": "keeping",
-    "gc": "keeping",
-    "backup": "keeping",
-    "forget": "keeping",
-    "dialogs": "keeping",
+    "summarize": "summaries",
+    "compress": "summaries",
+    "migrate-results": "migration",
+    "branch": "branches",
+    "checkout": "branches",
+    "fsck": "database",
+    "gc": "database",
+    "backup": "database",
+    "forget": "database",
+    "dialogs": "database",
 }
 """The commands in the order of the help, each with the module that has it."""
 
@@ -128,7 +128,7 @@ def cli(ctx: click.Context, db: str | None, dialog: str) -> None:
 
     A COMMIT is named by its hash, by the beginning of it, or by HEAD.
     """
-    ctx.obj = Place(db, dialog)
+    ctx.obj = Target(db, dialog)
 
 
 def main() -> NoReturn:

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 
 from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, table
+from tract.core.forms import forms
+from tract.core.toolsets import ToolDiff
 from tract.errors import CorruptError
-from tract.formats.tools import declarations, name_of
 from tract.model import DECIDING, CommitInfo, CommitOperation, Form, Mark, unpack_shape
-from tract.results import forms
-from tract.toolsets import ToolDiff
+from tract.providers.tools import declarations, name_of
 from tract.tract import Tract
-from tract.view.changes import change_text
-from tract.view.visible import counted
+from tract.view.sanitize import counted
+from tract.view.tool_changes import change_text
 
 NUMBER = Column(right=True)
 COLUMNS = (Column(DIM), Column(CYAN), Column(), NUMBER, NUMBER, Column(DIM), Column())
@@ -61,7 +61,7 @@ class Forms:
     @cached_property
     def _by_commit(self) -> dict[str, Form | None]:
         try:
-            places = self._tract._history.chain(self._tract._head()).places
+            places = self._tract._compiler.chain(self._tract._head()).places
             return {place.shown.hash.hex(): form for place, form in forms(places).items()}
         except CorruptError:  # commits can still be told, and fsck tells the rest
             return {}

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from tract.cli.commits import LEFT_OUT, SUMMED_UP, plain, print_commit, summed_up
-from tract.cli.place import Place, named
 from tract.cli.screen import (
     CYAN,
     DIM,
@@ -23,13 +22,14 @@ from tract.cli.screen import (
     say,
     table,
 )
+from tract.cli.target import Target, named
+from tract.core.forms import ToolResultInfo
+from tract.core.result_lookup import whole_text
+from tract.core.turns import Superseded
 from tract.errors import CommitNotFoundError, ResultNotFoundError
-from tract.fetching import whole_text
 from tract.model import Form, Shape
-from tract.results import ToolResultInfo
 from tract.tract import Tract
-from tract.turns import Superseded
-from tract.view.visible import counted, one_line
+from tract.view.sanitize import counted, one_line
 
 SEVERAL = 5  # how many names a message lists
 NUMBER = Column(right=True)
@@ -44,13 +44,13 @@ UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 @click.option("--superseded", is_flag=True, help="Only those that a later call has made old.")
 @json_option
 @click.pass_obj
-def results_command(place: Place, tool: str | None, superseded: bool, as_json: bool) -> None:
+def results_command(target: Target, tool: str | None, superseded: bool, as_json: bool) -> None:
     """List the tool results of the branch, oldest first.
 
     For each its tool, the id to ask for it, its size and tokens as a whole, the form in which
     the model sees it, whether it tells of a failure, and its age.
     """
-    with place.open() as tract:
+    with target.open() as tract:
         listed = tract.list_tool_results()
         found = tract.find_superseded() if superseded else []
         hidden = any(info.form is None for info in listed)
@@ -167,7 +167,7 @@ def _superseded_account(old: Sequence[ToolResultInfo]) -> str:
 )
 @json_option
 @click.pass_obj
-def result_command(place: Place, /, name: str, raw: bool, as_json: bool, **part: Any) -> None:
+def result_command(target: Target, /, name: str, raw: bool, as_json: bool, **part: Any) -> None:
     """Show a tool result, or a part of it, as a model gets it.
 
     ID is what `tract results` shows, or a commit. It is what the tool returned, or the newest
@@ -179,7 +179,7 @@ def result_command(place: Place, /, name: str, raw: bool, as_json: bool, **part:
         raise click.UsageError("--raw is the whole text: give no part of it")
     if "context" in given and "grep" not in given:
         raise click.UsageError("-C goes with --grep")
-    with place.open() as tract:
+    with target.open() as tract:
         info = found(tract, name)
         text = _whole(tract, info) if raw else tract.get_tool_result(info.commit_hash, **given)
     if as_json:
@@ -252,7 +252,7 @@ def _write(text: str) -> None:
 @json_option
 @click.pass_obj
 def reshape_command(
-    place: Place,
+    target: Target,
     form: str,
     names: tuple[str, ...],
     tokens: int | None,
@@ -266,7 +266,7 @@ def reshape_command(
     the provider's cache is missed once; `tract restore` undoes it. The results stay whole.
     """
     shape = _shape(Form(form), tokens, text)
-    with place.open() as tract:
+    with target.open() as tract:
         shapes = dict.fromkeys(_commits(tract, names), shape)
         print_commit(tract, tract.reshape(shapes, message=message), as_json)
 

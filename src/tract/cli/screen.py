@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from tract.view.visible import counted, cut, one_line, visible, width
+from tract.view.sanitize import counted, cut, one_line, visible, width
 
 SHORT = 10
 SAMPLE = 200

@@ -8,8 +8,7 @@ from typing import IO, Any, NamedTuple
 import click
 
 from tract.cli.commits import plain, print_commit
-from tract.cli.given import parse_json
-from tract.cli.place import Place, named
+from tract.cli.inputs import parse_json
 from tract.cli.screen import (
     CYAN,
     DIM,
@@ -22,15 +21,16 @@ from tract.cli.screen import (
     say,
     table,
 )
+from tract.cli.target import Target, named
 from tract.context import CompiledContext
+from tract.core.toolsets import ToolDiff, ToolVersion, declared, diff
 from tract.errors import NotFoundError, ToolSchemaError
-from tract.formats.tools import declarations, function_of, name_of
 from tract.hashing import to_json
 from tract.model import CommitInfo, Json, ToolDefinition, Toolset
-from tract.toolsets import ToolDiff, ToolVersion, declared, diff
+from tract.providers.tools import declarations, function_of, name_of
 from tract.tract import Tract
-from tract.view.changes import diff_text
-from tract.view.visible import counted, one_line
+from tract.view.sanitize import counted, one_line
+from tract.view.tool_changes import diff_text
 
 SEVERAL = 5  # how many names a message lists
 HOW = "`tract tools set FILE` records some, and so does tools= in Python"
@@ -164,9 +164,9 @@ def _called_by(info: CommitInfo) -> Iterator[str]:
 @click.argument("name")
 @json_option
 @click.pass_obj
-def history_command(place: Place, name: str, as_json: bool) -> None:
+def history_command(target: Target, name: str, as_json: bool) -> None:
     """List the versions of a tool on this branch, oldest first."""
-    with place.open() as tract:
+    with target.open() as tract:
         versions = tract.tool_history(name)
         if not versions:
             raise NotFoundError(_unknown(tract, name))
@@ -226,9 +226,9 @@ def _span(version: ToolVersion) -> str:
 @click.argument("b", metavar="B")
 @json_option
 @click.pass_obj
-def diff_command(place: Place, a: str, b: str, as_json: bool) -> None:
+def diff_command(target: Target, a: str, b: str, as_json: bool) -> None:
     """Show what became of the tools from A to B, two commits or branches."""
-    with place.open() as tract:
+    with target.open() as tract:
         found = tract.diff_tools(named(tract, a), named(tract, b))
     if as_json:
         dump(plain(found))
@@ -251,9 +251,9 @@ def _diff_rows(found: ToolDiff) -> Iterator[tuple[str, str, str]]:
 @tools_command.command("unused")
 @json_option
 @click.pass_obj
-def unused_command(place: Place, as_json: bool) -> None:
+def unused_command(target: Target, as_json: bool) -> None:
     """List the tools that were offered on this branch but never called on it."""
-    with place.open() as tract:
+    with target.open() as tract:
         found = _usage(tract)
     if as_json:
         dump(found)
@@ -324,14 +324,14 @@ def _unused_account(document: dict[str, Any]) -> str:
 @click.option("-m", "--message", help="A note that goes with the commit.")
 @json_option
 @click.pass_obj
-def set_command(place: Place, file: IO[bytes], message: str | None, as_json: bool) -> None:
+def set_command(target: Target, file: IO[bytes], message: str | None, as_json: bool) -> None:
     """Record the tools that the model has from here on.
 
     FILE is JSON, - is what is piped in: a list of definitions in any provider's words, or an
     object with such a list as "tools". An empty list takes all tools away.
     """
     tools = _definitions(parse_json(file.read()))
-    with place.open_any() as tract:
+    with target.open_any() as tract:
         commit = tract.set_tools(tools, message=message)
         if commit is not None:
             print_commit(tract, commit, as_json)

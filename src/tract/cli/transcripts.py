@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
-from tract.cli.importing import say_faults
-from tract.importing import import_file
+from tract.cli.imports import say_faults
+from tract.importers.writer import import_file
 from tract.tract import Tract
 
 STDIN = "-"

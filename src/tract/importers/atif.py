@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tract.errors import InputError
-from tract.importers.calls import CallIds
-from tract.importers.items import Entry, Item, Problem
-from tract.importers.reading import tried
-from tract.importers.source import Source
-from tract.importers.values import (
+from tract.importers.call_ids import CallIds
+from tract.importers.coerce import (
     as_dict,
     as_list,
     as_name,
@@ -19,6 +16,9 @@ from tract.importers.values import (
     sound,
     text_of,
 )
+from tract.importers.collect import tried
+from tract.importers.items import Entry, Item, Problem
+from tract.importers.source import Source
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 
 NAME = "atif"

@@ -7,8 +7,8 @@ import binascii
 import struct
 from collections.abc import Iterator
 
+from tract.importers.coerce import as_dict, dicts, json_or_none
 from tract.importers.streams import Stream, from_events
-from tract.importers.values import as_dict, dicts, json_or_none
 from tract.model import Json, readable
 
 PRELUDE = struct.Struct(">III")

@@ -18,13 +18,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tract.errors import InputError
-from tract.formats import load_answer, load_message
-from tract.importers.calls import CallIds, call_ids
+from tract.importers.call_ids import CallIds, call_ids
+from tract.importers.coerce import as_dict, as_list, as_text, as_time, load, without_nothing
+from tract.importers.collect import of_lines
 from tract.importers.items import Entry, Item
-from tract.importers.reading import of_lines
 from tract.importers.source import Source
-from tract.importers.values import as_dict, as_list, as_text, as_time, load, without_nothing
 from tract.model import ROOT, Json, Message
+from tract.providers import load_answer, load_message
 
 NAME = "claude-code"
 MAX_SPILLED = 64 * 1024 * 1024

@@ -12,12 +12,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.errors import InputError
-from tract.formats.openai_responses import INSTRUCTIONS, load_items, load_output
-from tract.importers.calls import CallIds
-from tract.importers.items import Entry, Item
-from tract.importers.reading import of_lines
-from tract.importers.source import Source
-from tract.importers.values import (
+from tract.importers.call_ids import CallIds
+from tract.importers.coerce import (
     as_dict,
     as_list,
     as_text,
@@ -27,7 +23,11 @@ from tract.importers.values import (
     load,
     without_nothing,
 )
+from tract.importers.collect import of_lines
+from tract.importers.items import Entry, Item
+from tract.importers.source import Source
 from tract.model import ROOT, Json, Message
+from tract.providers.openai_responses import INSTRUCTIONS, load_items, load_output
 
 NAME = "codex"
 

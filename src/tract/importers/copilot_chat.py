@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from tract.errors import InputError
 from tract.hashing import to_json
+from tract.importers.coerce import as_dict, as_list, as_text, as_time, load, text_of
 from tract.importers.items import Entry, Exchange, Item, Problem
 from tract.importers.source import Source
-from tract.importers.values import as_dict, as_list, as_text, as_time, load, text_of
 from tract.model import Json, Message, readable
 
 NAME = "copilot-chat"

@@ -13,7 +13,10 @@ from typing import NamedTuple
 
 from tract.errors import InputError
 from tract.importers import bedrock
-from tract.importers.bodies import (
+from tract.importers.coerce import as_dict, as_text, as_time, dicts, json_or_none, sound
+from tract.importers.collect import of_values
+from tract.importers.items import Exchange, Item, Problem
+from tract.importers.provider import (
     ANTHROPIC,
     HISTORY,
     RESPONSES,
@@ -21,11 +24,8 @@ from tract.importers.bodies import (
     request_provider,
     response_provider,
 )
-from tract.importers.items import Exchange, Item, Problem
-from tract.importers.reading import of_values
 from tract.importers.source import MAX_DOCUMENT, Source
 from tract.importers.streams import Stream, assembled, from_events, is_stream
-from tract.importers.values import as_dict, as_text, as_time, dicts, json_or_none, sound
 from tract.model import Json
 
 NAME = "http-exchanges"

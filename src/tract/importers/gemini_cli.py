@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.errors import InputError
-from tract.importers.calls import CallIds
+from tract.importers.call_ids import CallIds
+from tract.importers.coerce import as_dict, as_list, as_text, as_time, load, text_of
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source
-from tract.importers.values import as_dict, as_list, as_text, as_time, load, text_of
 from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall
 
 NAME = "gemini-cli"

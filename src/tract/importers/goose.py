@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tract.formats import load_message
-from tract.importers.bodies import ANTHROPIC
+from tract.importers.coerce import as_dict, as_text, as_time, dicts, load
+from tract.importers.collect import of_values
 from tract.importers.exchanges import Conversations, checked
 from tract.importers.items import Entry, Exchange, Item, Problem
-from tract.importers.reading import of_values
+from tract.importers.provider import ANTHROPIC
 from tract.importers.source import Source
-from tract.importers.values import as_dict, as_text, as_time, dicts, load
 from tract.model import Json, readable
+from tract.providers import load_message
 
 NAME = "goose"
 

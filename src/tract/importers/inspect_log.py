@@ -6,12 +6,8 @@ from collections.abc import Iterator
 
 from tract.errors import InputError
 from tract.importers import archives
-from tract.importers.calls import CallIds
-from tract.importers.items import Entry, Item, Problem
-from tract.importers.json_text import parsed
-from tract.importers.reading import tried
-from tract.importers.source import Source
-from tract.importers.values import (
+from tract.importers.call_ids import CallIds
+from tract.importers.coerce import (
     as_dict,
     as_list,
     as_name,
@@ -21,6 +17,10 @@ from tract.importers.values import (
     sound,
     text_of,
 )
+from tract.importers.collect import tried
+from tract.importers.items import Entry, Item, Problem
+from tract.importers.partial_json import parsed
+from tract.importers.source import Source
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall, readable
 
 NAME = "inspect"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tract.errors import InputError
-from tract.formats import load_message
-from tract.formats.frameworks import load_dump
-from tract.importers.calls import CallIds
+from tract.importers.call_ids import CallIds
+from tract.importers.coerce import as_dict, as_text, dicts, sound
+from tract.importers.collect import of_values, tried
 from tract.importers.items import Entry, Item
-from tract.importers.reading import of_values, tried
 from tract.importers.source import Source
-from tract.importers.values import as_dict, as_text, dicts, sound
 from tract.model import Json, Message
+from tract.providers import load_message
+from tract.providers.frameworks import load_dump
 
 NAME = "langchain"
 

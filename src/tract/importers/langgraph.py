@@ -8,11 +8,11 @@ from hashlib import sha256
 
 from tract.errors import InputError
 from tract.hashing import to_json
+from tract.importers.coerce import as_dict, as_text, as_time, dicts
+from tract.importers.collect import of_values
 from tract.importers.items import Item, Problem
 from tract.importers.langchain import Dumped, is_dumped
-from tract.importers.reading import of_values
 from tract.importers.source import Source
-from tract.importers.values import as_dict, as_text, as_time, dicts
 from tract.model import Json
 
 NAME = "langgraph"

@@ -9,13 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tract.errors import InputError
-from tract.formats import parsed
-from tract.importers.calls import CallIds
-from tract.importers.items import Entry, Item, Problem
-from tract.importers.reading import tried
-from tract.importers.source import Source
-from tract.importers.sqlite_files import Database, Row, is_sqlite
-from tract.importers.values import (
+from tract.importers.call_ids import CallIds
+from tract.importers.coerce import (
     as_dict,
     as_list,
     as_name,
@@ -25,7 +20,12 @@ from tract.importers.values import (
     sound,
     text_of,
 )
+from tract.importers.collect import tried
+from tract.importers.items import Entry, Item, Problem
+from tract.importers.source import Source
+from tract.importers.sqlite_files import Database, Row, is_sqlite
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall
+from tract.providers import parsed
 
 NAME = "llm"
 

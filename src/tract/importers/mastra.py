@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from tract.importers.coerce import as_dict, dicts
+from tract.importers.collect import of_values
 from tract.importers.exchanges import Conversations, exchange
 from tract.importers.items import Item, Problem
-from tract.importers.reading import of_values
 from tract.importers.source import Source
-from tract.importers.values import as_dict, dicts
 from tract.model import Json
 
 NAME = "mastra"

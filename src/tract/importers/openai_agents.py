@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from tract.errors import InputError
-from tract.formats.openai_responses import load_items
-from tract.importers.calls import CallIds
+from tract.importers.call_ids import CallIds
+from tract.importers.coerce import as_dict, as_time, dicts, json_or_none, sound
+from tract.importers.collect import of_values
 from tract.importers.items import Entry, Item, Problem
-from tract.importers.reading import of_values
 from tract.importers.source import Source
 from tract.importers.sqlite_files import Database, Row, is_sqlite
-from tract.importers.values import as_dict, as_time, dicts, json_or_none, sound
 from tract.model import Json
+from tract.providers.openai_responses import load_items
 
 NAME = "openai-agents"
 

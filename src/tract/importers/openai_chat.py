@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.errors import InputError
-from tract.formats import load_message
-from tract.importers.bodies import CHAT_ROLES, has_anthropic_blocks, is_chat
-from tract.importers.calls import CallIds
+from tract.importers.call_ids import CallIds
+from tract.importers.coerce import as_dict, as_text, as_time, dicts, load
+from tract.importers.collect import of_values, tried
 from tract.importers.items import Entry, Item, Problem
-from tract.importers.reading import of_values, tried
+from tract.importers.provider import CHAT_ROLES, has_anthropic_blocks, is_chat
 from tract.importers.source import Source
-from tract.importers.values import as_dict, as_text, as_time, dicts, load
 from tract.model import Json, Message, ToolCall
+from tract.providers import load_message
 
 NAME = "openai-chat"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tract.errors import InputError
-from tract.importers.bodies import response_provider
+from tract.importers.coerce import as_dict, as_name, as_time
 from tract.importers.items import Exchange, Item
+from tract.importers.provider import response_provider
 from tract.importers.source import Source
-from tract.importers.values import as_dict, as_name, as_time
 from tract.model import Json
 
 NAME = "openhands-log"

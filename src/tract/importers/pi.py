@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.errors import InputError
-from tract.importers.calls import CallIds
+from tract.importers.call_ids import CallIds
+from tract.importers.coerce import as_dict, as_text, as_time, load, text_of, without_nothing
+from tract.importers.collect import of_lines
 from tract.importers.items import Entry, Item
-from tract.importers.reading import of_lines
 from tract.importers.source import Source
-from tract.importers.values import as_dict, as_text, as_time, load, text_of, without_nothing
 from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall
 
 NAME = "pi"

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tract.importers import bedrock
-from tract.importers.bodies import (
+from tract.importers.coerce import as_dict, as_time
+from tract.importers.exchanges import checked
+from tract.importers.items import Exchange, Item, Problem
+from tract.importers.provider import (
     ANTHROPIC,
     GEMINI,
     HISTORY,
@@ -18,11 +21,8 @@ from tract.importers.bodies import (
     response_provider,
     without_cut,
 )
-from tract.importers.exchanges import checked
-from tract.importers.items import Exchange, Item, Problem
 from tract.importers.source import Source
 from tract.importers.streams import assembled, from_events, is_event, is_stream
-from tract.importers.values import as_dict, as_time
 from tract.model import Json
 
 NAME = "provider-requests"

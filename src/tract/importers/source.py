@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from tract.errors import InputError
 from tract.importers.items import Problem
-from tract.importers.json_text import begun, check_weight, glued, parsed, parsed_or_none
+from tract.importers.partial_json import begun, check_weight, glued, parsed, parsed_or_none
 from tract.model import Json
 
 SAMPLE = 65_536

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tract.errors import InputError
-from tract.importers.values import as_dict, dicts, json_or_none
+from tract.importers.coerce import as_dict, dicts, json_or_none
 from tract.model import Json
 
 Event = dict[str, Json]

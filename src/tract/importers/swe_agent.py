@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tract.errors import InputError
-from tract.formats import load_message, parsed
-from tract.importers.calls import CallIds
+from tract.importers.call_ids import CallIds
+from tract.importers.coerce import as_dict, as_list, as_name, extra, load, text_of
+from tract.importers.collect import tried
 from tract.importers.items import Entry, Item
-from tract.importers.reading import tried
 from tract.importers.source import Source
-from tract.importers.values import as_dict, as_list, as_name, extra, load, text_of
 from tract.model import Json
+from tract.providers import load_message, parsed
 
 NAME = "swe-agent"
 

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.errors import InputError
-from tract.formats import load_call
-from tract.importers.calls import CallIds
+from tract.importers.call_ids import CallIds
+from tract.importers.coerce import as_dict, as_text, as_time, dicts, sound, text_of
+from tract.importers.collect import of_values
 from tract.importers.items import Entry, Item, Problem
-from tract.importers.reading import of_values
 from tract.importers.source import Source
-from tract.importers.values import as_dict, as_text, as_time, dicts, sound, text_of
 from tract.model import Block, Json, Message, Text
+from tract.providers import load_call
 
 NAME = "tau2"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from tract.context import CompiledContext
 from tract.errors import InputError, LLMCallError
-from tract.formats import load_answer
 from tract.llm.protocol import OnText
 from tract.model import Json
+from tract.providers import load_answer
 
 Reply = (
     str

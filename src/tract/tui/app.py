@@ -8,9 +8,9 @@ from textual.app import App
 
 from tract.dialog import Dialog
 from tract.tui.dialogs import Dialogs
+from tract.tui.layout import Settings
 from tract.tui.reader import Reader
-from tract.tui.sheet import Settings
-from tract.view.bill import Prices
+from tract.view.cost import Prices
 
 
 class TractApp(App[None]):

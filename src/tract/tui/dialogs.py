@@ -15,10 +15,10 @@ from textual.widgets import DataTable, Static
 from tract.dialog import Dialog
 from tract.errors import TractError
 from tract.model import DialogInfo
-from tract.tui.boxes import Page
 from tract.tui.help import HELP
-from tract.view.bill import Prices, bill, bill_text, short
-from tract.view.visible import cut, one_line
+from tract.tui.modals import Page
+from tract.view.cost import Prices, bill, bill_text, short
+from tract.view.sanitize import cut, one_line
 
 COLUMNS = ("dialog", "branch", "commits", "tokens", "size", "cost", "errors", "updated")
 NUMBERS = ("commits", "tokens", "size", "cost", "errors")

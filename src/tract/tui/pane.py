@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tract.tui.sheet import Cursor, Settings, Sheet, Spot
-from tract.tui.strips import strip
+from tract.tui.layout import Cursor, Settings, Sheet, Spot
+from tract.tui.segments import strip
 from tract.view.blocks import Block
 from tract.view.conversation import Conversation
 

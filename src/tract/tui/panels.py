@@ -10,17 +10,17 @@ from rich.text import Text
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from tract.chain import Place
-from tract.reading import Reading
-from tract.toolsets import diff
-from tract.tui.strips import text as drawn
-from tract.view.bill import short
-from tract.view.budget import Share, growth, shares
-from tract.view.changes import diff_text
-from tract.view.definitions import tool_lines
+from tract.core.chain import Place
+from tract.core.toolsets import diff
+from tract.snapshot import Snapshot
+from tract.tui.segments import text as drawn
+from tract.view.context_usage import Share, growth, shares
+from tract.view.cost import short
 from tract.view.lines import Line, Span
 from tract.view.palette import PALETTE
-from tract.view.visible import counted, one_line, width
+from tract.view.sanitize import counted, one_line, width
+from tract.view.tool_changes import diff_text
+from tract.view.tool_schemas import tool_lines
 
 HEIGHTS = "▁▂▃▄▅▆▇█"
 SOLID, SHADES = "█", ("▓", "▒", "░")
@@ -42,7 +42,7 @@ class ToolsPanel(VerticalScroll, can_focus=False):
     def compose(self) -> Iterator[Static]:
         yield Static(markup=False)
 
-    def tell(self, reading: Reading, place: Place | None) -> None:
+    def tell(self, reading: Snapshot, place: Place | None) -> None:
         """Show the tools at this message, unless they are shown already."""
         sets = reading.toolsets
         last = float("inf") if place is None else place.origin.id
@@ -70,7 +70,7 @@ class TokenBar(Static):
         self._shares: list[Share] = []
         self._growth: list[int] = []
 
-    def tell(self, reading: Reading) -> None:
+    def tell(self, reading: Snapshot) -> None:
         self._shares, self._growth = shares(reading), growth(reading)
         self.refresh()
 

@@ -14,20 +14,20 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widgets import Static
 
-from tract.chain import Place, voided
+from tract.core.chain import Place, voided
 from tract.dialog import Dialog
 from tract.errors import ConflictError, InputError, NotFoundError, TractError
 from tract.model import EMPTY, CommitInfo, Form, Priority
-from tract.tui.boxes import Ask, Edit, Page, Pick
-from tract.tui.changing import editable, edited
+from tract.tui.edits import editable, edited
 from tract.tui.help import HELP
+from tract.tui.layout import Settings
+from tract.tui.modals import Ask, Edit, Page, Pick
 from tract.tui.pane import Pane
 from tract.tui.panels import TokenBar, ToolsPanel
-from tract.tui.sheet import Settings
 from tract.view.blocks import Block, ToolResultBlock, ToolUseBlock
 from tract.view.conversation import Conversation
 from tract.view.lines import SHORT, TOOLS, measure
-from tract.view.visible import counted, one_line
+from tract.view.sanitize import counted, one_line
 
 LOOK_EVERY = 0.5  # seconds
 AFTER_FIRST_SIGHT = 0.05

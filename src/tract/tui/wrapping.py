@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from tract.view.fences import fenced
 from tract.view.lines import BODY, TAB, Line, Span
-from tract.view.visible import width as columns
+from tract.view.sanitize import width as columns
 
 _CODE = len(BODY) + 4  # so many spaces before a line: what texts have, and four more
 _KEPT = re.compile(rf"\s{{{_CODE},}}(?!\s|[-*+•]\s|\d+[.)]\s)|\s*[|+\t]|\s*[-=*_]{{3,}}\s*$")

@@ -13,11 +13,14 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from tract.chain import Place
 from tract.context import CompiledContext
+from tract.core.chain import Place
+from tract.core.result_lookup import has_pictures, whole_text
+from tract.core.toolsets import ToolDiff
 from tract.errors import ToolSchemaError
-from tract.fetching import has_pictures, whole_text
-from tract.formats.hosted import (
+from tract.model import Form, Json, Message, Raw, Step, ToolCall, readable
+from tract.providers.lenient import salvage
+from tract.providers.server_tools import (
     hosted,
     is_flagged,
     is_thought,
@@ -26,11 +29,8 @@ from tract.formats.hosted import (
     thought_beside,
     thought_text,
 )
-from tract.formats.salvage import salvage
-from tract.formats.tools import declarations, name_of
-from tract.model import Form, Json, Message, Raw, Step, ToolCall, readable
-from tract.toolsets import ToolDiff
-from tract.view.details import detail
+from tract.providers.tools import declarations, name_of
+from tract.view.call_labels import detail
 from tract.view.pairs import Pairs, places_of
 
 

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from tract.chain import Place
+from tract.core.chain import Place
+from tract.core.forms import GET_TOOL_RESULT
+from tract.core.toolsets import diff
 from tract.model import Form, Message, Priority, Toolset
-from tract.reading import Reading
-from tract.results import GET_TOOL_RESULT
-from tract.toolsets import diff
+from tract.snapshot import Snapshot
 from tract.view.blocks import About, Block, RuleBlock, Scribe, ToolsBlock, offered, size_of
-from tract.view.epochs import epochs, frontier
 from tract.view.lines import SHORT
+from tract.view.rewrites import epochs, frontier
 
 Row = Place | Block
 """A message, or something that stands between messages."""
 
 
-def format_dialog(reading: Reading, *, sent: bool = False) -> Iterator[Block]:
+def format_dialog(reading: Snapshot, *, sent: bool = False) -> Iterator[Block]:
     """The blocks of a dialog: all that is kept, or, with `sent`, what the model is sent of it."""
     conversation = Conversation(reading)
     for number in range(len(conversation.rows)):
@@ -29,7 +29,7 @@ def format_dialog(reading: Reading, *, sent: bool = False) -> Iterator[Block]:
 class Conversation:
     """A dialog as people read it: messages, and between them the tools, epochs and the frontier."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Snapshot) -> None:
         self.reading = reading
         self._scribe = Scribe(reading.places, reading.whole)
         self.rows = _rows(reading)
@@ -109,7 +109,7 @@ def note_on(place: Place) -> str:
     return ", ".join(words)
 
 
-def _rows(reading: Reading) -> list[Row]:
+def _rows(reading: Snapshot) -> list[Row]:
     """The messages, and before each what happened since the one before it."""
     between = sorted([*_tools(reading), *_epochs(reading)], key=lambda entry: -entry[0])
     last = frontier(reading)
@@ -123,7 +123,7 @@ def _rows(reading: Reading) -> list[Row]:
     return [*rows, *(block for _, block in reversed(between))]
 
 
-def _tools(reading: Reading) -> Iterator[tuple[int, Block]]:
+def _tools(reading: Snapshot) -> Iterator[tuple[int, Block]]:
     """The sets of tools, each with the key of the commit from which on it was offered."""
     before: Toolset | None = None
     for step, toolset in reading.toolsets:
@@ -133,7 +133,7 @@ def _tools(reading: Reading) -> Iterator[tuple[int, Block]]:
         before = toolset
 
 
-def _epochs(reading: Reading) -> Iterator[tuple[int, Block]]:
+def _epochs(reading: Snapshot) -> Iterator[tuple[int, Block]]:
     for number, epoch in enumerate(epochs(reading.chain), 1):
         undone = " (undone)" if epoch.is_undone else ""
         commit = epoch.step.hash.hex()

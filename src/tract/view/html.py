@@ -37,7 +37,7 @@ from tract.view.lines import (
     role_style,
 )
 from tract.view.palette import PALETTE, tag_of
-from tract.view.visible import one_line, visible
+from tract.view.sanitize import one_line, visible
 
 _COLOURS = "\n".join(f".p{place} {{ --pair: {c.web} }}" for place, c in enumerate(PALETTE))
 

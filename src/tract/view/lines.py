@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from tract.formats import parsed
 from tract.model import Form, Json, readable
+from tract.providers import parsed
 from tract.view.blocks import (
     Block,
     OtherBlock,
@@ -22,9 +22,9 @@ from tract.view.blocks import (
     ToolUseBlock,
     bytes_of,
 )
-from tract.view.changes import change_text
 from tract.view.palette import colour_of, tag_of
-from tract.view.visible import cut, one_line, visible
+from tract.view.sanitize import cut, one_line, visible
+from tract.view.tool_changes import change_text
 
 FULL, SUMMARY, HIDDEN = "full", "summary", "hidden"
 TOOLS = (FULL, SUMMARY, HIDDEN)

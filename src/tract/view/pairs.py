@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from tract.chain import Chain, Place
+from tract.core.chain import Chain, Place
 from tract.model import Message, Step
 
 HOSTED = 1_000_000

@@ -1,0 +1,203 @@
+"""Commands that add a commit."""
+
+from __future__ import annotations
+
+import sys
+from typing import IO, Any
+
+import click
+
+from tract.cli.commits import plain, print_commit, print_commits
+from tract.cli.inputs import parse_json, piped
+from tract.cli.screen import dump_list, json_option, say
+from tract.cli.target import Target, named
+from tract.errors import EditError
+from tract.model import ROLES, Form, Message, Priority
+from tract.tract import Tract
+
+commit_argument = click.argument("commit")
+text_argument = click.argument("text", required=False)
+message_option = click.option("-m", "--message", help="A note that goes with the commit.")
+
+
+def parse_metadata(
+    ctx: click.Context, param: click.Parameter, text: str | None
+) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    value = parse_json(text)
+    if not isinstance(value, dict):
+        raise click.BadParameter("a JSON object is needed")
+    return value
+
+
+metadata_option = click.option(
+    "--metadata", metavar="JSON", callback=parse_metadata, help="An object to keep with the commit."
+)
+
+
+@click.command("commit")
+@text_argument
+@click.option(
+    "--role", type=click.Choice(ROLES), default="user", show_default=True, help="Who says it."
+)
+@click.option("--call-id", metavar="ID", help="The call that a tool result answers.")
+@click.option("--name", metavar="TOOL", help="The tool that returned it.")
+@click.option("--error", "is_error", is_flag=True, help="The tool failed.")
+@click.option(
+    "--form",
+    type=click.Choice([form.value for form in Form]),
+    help="What the model sees of a tool result.",
+)
+@message_option
+@metadata_option
+@click.option(
+    "--file",
+    type=click.File("rb"),
+    help="A JSON file: one provider message, or a history or request whose new part is recorded.",
+)
+@json_option
+@click.pass_obj
+def commit_command(
+    target: Target,
+    text: str | None,
+    role: str,
+    call_id: str | None,
+    name: str | None,
+    is_error: bool,
+    form: str | None,
+    message: str | None,
+    metadata: dict[str, Any] | None,
+    file: IO[bytes] | None,
+    as_json: bool,
+) -> None:
+    """Add a message: TEXT, or what is piped in."""
+    if file is not None:
+        _refuse_with_file(text, role != "user", call_id, name, is_error)
+        about = {"message": message, "metadata": metadata, "form": form}
+        _commit_file(target, file, about, as_json)
+        return
+    if (role == "tool") != (call_id is not None) or (role != "tool" and (is_error or form)):
+        raise click.UsageError(
+            "--role tool needs --call-id; no other role takes it, --error or --form"
+        )
+    given = Message(role, _given_text(text), call_id, name, is_error)
+    with target.open_any() as tract:
+        commit = tract.commit(given, message=message, metadata=metadata, form=form)
+        print_commit(tract, commit, as_json)
+
+
+@click.command("edit")
+@commit_argument
+@text_argument
+@message_option
+@metadata_option
+@json_option
+@click.pass_obj
+def edit_command(
+    target: Target,
+    commit: str,
+    text: str | None,
+    message: str | None,
+    metadata: dict[str, Any] | None,
+    as_json: bool,
+) -> None:
+    """Put TEXT, or what is piped in, in the place of a message."""
+    with target.open() as tract:
+        old = tract.get_commit(named(tract, commit))
+        if old.role is None:
+            raise EditError(f"commit {old.commit_hash} is a mark and has no text to edit")
+        new = Message(old.role, _given_text(text), old.tool_call_id)
+        print_commit(
+            tract, tract.commit(new, edit=old, message=message, metadata=metadata), as_json
+        )
+
+
+@click.command("pin")
+@commit_argument
+@message_option
+@json_option
+@click.pass_obj
+def pin_command(target: Target, commit: str, message: str | None, as_json: bool) -> None:
+    """Keep a message in the view, whatever is left out of it."""
+    _annotate(target, commit, Priority.PINNED, message, as_json)
+
+
+@click.command("skip")
+@commit_argument
+@message_option
+@json_option
+@click.pass_obj
+def skip_command(target: Target, commit: str, message: str | None, as_json: bool) -> None:
+    """Leave a message out of the view, not out of the history."""
+    _annotate(target, commit, Priority.SKIP, message, as_json)
+
+
+@click.command("restore")
+@click.argument("commits", metavar="COMMIT...", nargs=-1, required=True)
+@message_option
+@json_option
+@click.pass_obj
+def restore_command(
+    target: Target, commits: tuple[str, ...], message: str | None, as_json: bool
+) -> None:
+    """Undo edits, pins, skips, summaries and the like.
+
+    Of a message, everything that was done to it is undone. All of it is one commit.
+    """
+    with target.open() as tract:
+        undone = tract.restore(*(named(tract, commit) for commit in commits), message=message)
+        print_commit(tract, undone, as_json)
+
+
+def _annotate(
+    target: Target, commit: str, priority: Priority, message: str | None, as_json: bool
+) -> None:
+    with target.open() as tract:
+        print_commit(
+            tract, tract.annotate(named(tract, commit), priority, message=message), as_json
+        )
+
+
+def _given_text(text: str | None) -> str:
+    """The argument, or what is piped in."""
+    if text is not None and text != "-":
+        return text
+    if text is None and sys.stdin.isatty():
+        raise click.UsageError("no text: give it as an argument, or pipe it in")
+    given = piped()
+    if text is None and not given:
+        raise click.UsageError("no text: nothing was piped in; - takes even that")
+    return given
+
+
+def _refuse_with_file(*others: object) -> None:
+    if any(others):
+        raise click.UsageError("--file brings text, role, call and name with it")
+
+
+def _commit_file(target: Target, file: IO[bytes], about: dict[str, Any], as_json: bool) -> None:
+    given = parse_json(file.read())
+    if isinstance(given, list) or (isinstance(given, dict) and "messages" in given):
+        if any(value is not None for value in about.values()):
+            raise click.UsageError(
+                "--message, --metadata and --form go with one message, not with a list"
+            )
+        with target.open_any() as tract:
+            _record(tract, given, as_json)
+        return
+    with target.open_any() as tract:
+        print_commit(tract, tract.commit(given, **about), as_json)
+
+
+def _record(tract: Tract, history: list[Any] | dict[str, Any], as_json: bool) -> None:
+    before = tract.current_branch
+    new = tract.record(history)
+    if as_json:
+        dump_list(map(plain, new))
+    else:
+        print_commits(tract, new)
+    if not new:
+        say("nothing new")
+    if tract.current_branch != before:
+        say(f"the history differs from the recorded one: now on branch {tract.current_branch}")

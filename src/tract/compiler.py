@@ -1,0 +1,292 @@
+"""A branch as it was last read and compiled, so that a turn reads only what is new."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Container, Mapping, Sequence
+
+from tract.content.preview import gist_of
+from tract.content.preview.verdict import has_failed as tells_of_failure
+from tract.context import CompiledContext, Seen, Transcript
+from tract.core.chain import Chain, Place
+from tract.core.forms import (
+    AS_THEY_ARE,
+    Shown,
+    View,
+    as_told,
+    collapsed,
+    is_lazy,
+    reference,
+    reference_tokens,
+    shown,
+    summary,
+    truncated,
+    without_thoughts,
+)
+from tract.core.ordering import FORGOTTEN, SKIPPED
+from tract.core.result_lookup import SCHEMA, whole_text
+from tract.core.toolsets import Offered
+from tract.errors import CorruptError, ForgottenError
+from tract.hashing import from_json
+from tract.model import (
+    EMPTY,
+    Form,
+    Gist,
+    Head,
+    Message,
+    Step,
+    Text,
+    ToolCall,
+    Toolset,
+    spoken,
+    unpack_content,
+)
+from tract.storage import Store
+
+
+class Compiler:
+    """The chain at one head and what was compiled of it. Another head that stems from this one
+    extends both; any other is read anew."""
+
+    def __init__(self, store: Store, count: Callable[[str], int], *, keeps: bool = True) -> None:
+        """Unless it `keeps` them, large contents are loaded each time that they are asked for."""
+        self._store = store
+        self._count = count
+        self._keeps = keeps
+        self._head = EMPTY
+        self._chain = Chain()
+        self._large: dict[bytes, Message] = {}
+        self._transcript = Transcript()
+        self._transcribed = 0
+        self._previous: Seen | None = None
+
+    def chain(self, head: Head) -> Chain:
+        """The fold up to this commit."""
+        if head != self._head:
+            known = self._head if (self._head.id or 0) < (head.id or 0) else EMPTY
+            steps = None if known == EMPTY else self._store.steps(head, known)
+            if steps is None:
+                self._start_anew()
+                steps = self._store.steps(head) if head.id else []
+            self._extend(steps or [])
+            self._head = head
+        return self._chain
+
+    def compile(
+        self,
+        head: Head,
+        *,
+        inline_tools: bool = False,
+        view: View = AS_THEY_ARE,
+        fetches: bool = False,
+        toolset: Toolset | None = None,
+        following: Sequence[tuple[Message, int]] = (),
+    ) -> CompiledContext:
+        """The view at this commit. With `fetches` the model is always offered to ask for results,
+        else where it is not, or was not once, shown all of them. `toolset` is offered in the place
+        of the recorded one; `following` is said after the history, each with its tokens."""
+        chain = self.chain(head)
+        transcript = self._transcript
+        if view == AS_THEY_ARE:
+            self._transcribe(transcript, self._transcribed, view)
+            self._transcribed = chain.count()
+        else:
+            transcript = Transcript()
+            self._transcribe(transcript, 0, view)
+        fetches = fetches or chain.is_lazy or transcript.is_lazy
+        context = CompiledContext(
+            transcript,
+            Offered(toolset) if toolset else self._offered(transcript, inline_tools),
+            [SCHEMA] if fetches else [],
+            [message for message, _ in following],
+            sum(tokens for _, tokens in following),
+            self._previous,
+            chain,
+        )
+        self._previous = context.seen
+        return context
+
+    def stored(self, head: Head) -> CompiledContext:
+        """All messages at this commit in their newest versions, whatever the view makes of them."""
+        chain = self.chain(head)
+        places = [place for place in chain.places if not place.sources]
+        steps = [place.shown for place in places]
+        transcript = Transcript()
+        transcript.extend(
+            [self.message(step) for step in steps],
+            steps,
+            [step.token_count for step in steps],
+            [place.at for place in places],
+        )
+        return CompiledContext(transcript, Offered(self.toolset(chain.toolset)))
+
+    def told(self, places: Sequence[Place], *, whole: bool) -> list[tuple[Message, int]]:
+        """What the view says at these places, with its tokens; a collapsed turn in more words. With
+        `whole`, what is behind it, with the tokens of the view."""
+        items = [as_told(place) for place in places]
+        gists = self._gists(items)
+        rendered = [self._rendered(item, gists) for item in items]
+        if not whole:
+            return rendered
+        return [(self.message(p.shown), n) for p, (_, n) in zip(places, rendered, strict=True)]
+
+    def _transcribe(self, transcript: Transcript, start: int, view: View) -> None:
+        """Add what comes from one place on."""
+        chain, load = self._chain, self.load
+        if chain.is_plain and view == AS_THEY_ARE:  # the usual case, at every cold start
+            steps = chain.appended(start)
+            messages = [load(s) if s.data is not None else self.message(s) for s in steps]
+            tokens = [step.token_count for step in steps]
+            transcript.extend(messages, steps, tokens, [step.id for step in steps])
+            return
+        items = shown(chain.places, start, view)
+        gists = self._gists(items)
+        rendered = [self._rendered(item, gists) for item in items]
+        outdated = chain.outdated_answers()
+        for number, item in enumerate(items):
+            if item.place.origin.id in outdated:
+                before, _ = found = rendered[number]
+                rendered[number] = self._without_thoughts(*found)
+                transcript.thoughtless += rendered[number][0] is not before
+        transcript.is_lazy = transcript.is_lazy or is_lazy(items)
+        transcript.extend(
+            [message for message, _ in rendered],
+            [item.place.shown for item in items],
+            [tokens for _, tokens in rendered],
+            [item.place.at for item in items],
+            [item.shape.form for item in items],
+        )
+
+    def sent(self, item: Shown, *, thoughtless: bool) -> tuple[Message, int]:
+        """What is sent of one message of the view, and its tokens."""
+        found = self._rendered(item, self._gists([item]))
+        return self._without_thoughts(*found) if thoughtless else found
+
+    def weights(self, items: Sequence[Shown], outdated: Container[int]) -> list[int]:
+        """The tokens of what is sent of each; of the outdated without their thoughts."""
+        gists = self._gists(items)
+        found = [(item.place.origin.id in outdated, self._rendered(item, gists)) for item in items]
+        return [self._without_thoughts(*sent)[1] if old else sent[1] for old, sent in found]
+
+    def _without_thoughts(self, message: Message, tokens: int) -> tuple[Message, int]:
+        left = without_thoughts(message)
+        return (message, tokens) if left is message else (left, self._count(spoken(left)))
+
+    def _rendered(self, item: Shown, gists: Mapping[int, Gist]) -> tuple[Message, int]:
+        """A message as it is shown, and its tokens."""
+        place, shape, step = item.place, item.shape, item.place.shown
+        if item.is_left_out:
+            return self._result(step, SKIPPED)
+        if shape.form == Form.FULL:
+            return self.message(step), step.token_count
+        if shape.form == Form.COLLAPSED:
+            message = collapsed(self.message(step), place)
+            return message, self._count(message.text)
+        if shape.form == Form.TRUNCATED:
+            text = truncated(whole_text(self.message(step)), place, shape)
+            if text is None:
+                return self.message(step), step.token_count
+            return self._result(step, text)
+        found = gists.get(step.blob_id or 0)
+        if found is None:  # forgotten
+            return self.message(step), step.token_count
+        if shape.form == Form.SUMMARY:
+            return self._result(step, summary(place, found, shape))
+        return self._result(step, reference(place, found, shape), reference_tokens(found, shape))
+
+    def _result(self, step: Step, text: str, tokens: int | None = None) -> tuple[Message, int]:
+        """A result of which something else is shown than what it is."""
+        told = Message("tool", text, step.tool_call_id, step.name, step.is_error, step.origin)
+        return told, self._count(text) if tokens is None else tokens
+
+    def _gists(self, items: Sequence[Shown]) -> dict[int, Gist]:
+        """What is said in the place of results. What was not written with them is made now."""
+        told = (Form.REFERENCE, Form.SUMMARY)
+        steps = [item.place.shown for item in items if item.shape.form in told]
+        found = self._store.gists([step.blob_id or 0 for step in steps])
+        for step in steps:
+            if step.blob_id not in found:
+                try:
+                    found[step.blob_id or 0] = gist_of(self.load(step).content)
+                except ForgottenError:
+                    continue
+        return found
+
+    def has_failed(self, place: Place) -> bool:
+        """Whether a result was flagged as an error, or tells of one."""
+        return bool(self.failed([place]))
+
+    def failed(self, places: Sequence[Place]) -> list[Place]:
+        """The results among these that were flagged as errors, or tell of one."""
+        known = self._store.gists([place.shown.blob_id or 0 for place in places])
+        return [place for place in places if self._has_failed(place.shown, known)]
+
+    def _has_failed(self, step: Step, known: Mapping[int, Gist]) -> bool:
+        if step.is_error:
+            return True
+        gist = known.get(step.blob_id or 0)
+        return gist.is_error if gist else tells_of_failure(self.message(step).content)
+
+    def toolset(self, digest: bytes | None) -> Toolset | None:
+        return None if digest is None else self._store.toolset(digest)
+
+    def _offered(self, transcript: Transcript, inline: bool) -> Offered:
+        """The tools in force; inline, the first ones that there were, and what became of them."""
+        if not inline:
+            return Offered(self.toolset(self._chain.toolset))
+        roles = [step.role for step in transcript.steps]
+        base: Toolset | None = None
+        later: dict[int, Toolset] = {}
+        for commit_id, digest in self._chain.toolset_changes():
+            toolset = self._store.toolset(digest)
+            if base is None or not base.tools:
+                base = toolset
+            else:
+                first = bisect_left(transcript.places, commit_id)
+                later[roles[:first].count("assistant")] = toolset
+        return Offered(base, later)
+
+    def message(self, step: Step) -> Message:
+        """What the commit says; a fixed text if it was forgotten. Large ones are loaded once."""
+        if step.data is not None:
+            return self.load(step)
+        message = self._large.get(step.hash)
+        if message is None:
+            try:
+                message = self.load(step)
+            except ForgottenError:
+                message = _tombstone(step)
+            if self._keeps:
+                self._large[step.hash] = message
+        return message
+
+    def load(self, step: Step) -> Message:
+        """What the commit says; an error if it was forgotten."""
+        data = step.data if step.data is not None else self._store.content(step.blob_id or 0)
+        content = from_json(data)
+        if isinstance(content, list):
+            content = unpack_content(step.role or "", content)
+        message = Message(
+            step.role or "", content, step.tool_call_id, step.name, step.is_error, step.origin
+        )
+        if (step.calls or isinstance(content, tuple)) and not _has_its_calls(message, step):
+            raise CorruptError(f"commit {step.hash.hex()}: its calls were altered")
+        return message
+
+    def _start_anew(self) -> None:
+        self._chain, self._head, self._large = Chain(), EMPTY, {}
+        self._transcript, self._transcribed = Transcript(), 0
+
+    def _extend(self, steps: list[Step]) -> None:
+        if not self._chain.extend(steps):
+            self._transcript, self._transcribed = Transcript(), 0
+
+
+def _tombstone(step: Step) -> Message:
+    calls = [ToolCall(call_id, name) for call_id, name in step.calls]
+    content = (Text(FORGOTTEN), *calls) if calls else FORGOTTEN
+    return Message(step.role or "", content, step.tool_call_id, step.name, step.is_error)
+
+
+def _has_its_calls(message: Message, step: Step) -> bool:
+    return [[call.id, call.name] for call in message.tool_calls] == list(step.calls)

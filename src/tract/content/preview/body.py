@@ -1,0 +1,257 @@
+"""The text of what a tool returned, with what is only said about it set apart."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from tract.content.preview.words import mark, one_line, sized
+from tract.model import Json, readable
+
+PARSED = 4_000_000
+"""A longer text is not parsed: what its head and its tail tell has to do."""
+
+
+class Body(NamedTuple):
+    """The text of a result. What lies before `start` and from `stop` on is about the command."""
+
+    text: str
+    form: str = "text"
+    """`text`, `json`, `shell` or `binary`, as far as the value itself tells."""
+    start: int = 0
+    stop: int | None = None
+    code: int | None = None
+
+
+def body_of(content: Json) -> Body:
+    if isinstance(content, str):
+        fields = object_in(content)
+        return (_opened(fields) if fields is not None else None) or _unwrapped(content)
+    if content is None:
+        return Body("")
+    if isinstance(content, list | tuple) and are_blocks(content):
+        return _body_of_blocks(content)
+    opened = _opened(content) if isinstance(content, dict) else None
+    return opened or Body(_spelled(content), "json")
+
+
+def _spelled(value: Json) -> str:
+    try:
+        return readable(value)
+    except (RecursionError, ValueError):
+        return mark("JSON that cannot be written")
+
+
+def object_in(text: str) -> dict[str, Json] | None:
+    """The object that a text spells out, if it does."""
+    if not text[:100].lstrip().startswith("{") or len(text) > PARSED:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+# --- objects ---------------------------------------------------------------------------------
+
+_OUTPUTS = ("stderr", "stdout", "output")
+_EXITS = ("exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code")
+
+
+def _opened(fields: dict[str, Json], depth: int = 3) -> Body | None:
+    """The text inside an object that is little more than an envelope for it."""
+    code = exit_field(fields)
+    outputs = {key: fields[key] for key in _OUTPUTS if isinstance(fields.get(key), str)}
+    if code is not None and outputs:
+        return _body_of_command(code, outputs)
+    if len(fields) == 1 and depth:
+        (only,) = fields.values()
+        if isinstance(only, dict):
+            return _opened(only, depth - 1)
+    return _dominant(fields) if len(fields) <= 12 else None
+
+
+def exit_field(fields: dict[str, Json]) -> int | None:
+    metadata = fields.get("metadata")
+    printed = "stdout" in fields or "stderr" in fields
+    holders = [(fields, (*_EXITS, "code", "status") if printed else _EXITS)]
+    holders += [(metadata, _EXITS)] if isinstance(metadata, dict) else []
+    codes = (_as_code(holder.get(key)) for holder, keys in holders for key in keys)
+    return next((code for code in codes if code is not None), None)
+
+
+def _as_code(value: Json) -> int | None:
+    if isinstance(value, str) and len(value) < 6 and value.isascii() and value.isdigit():
+        return int(value)
+    number = isinstance(value, int) and not isinstance(value, bool)
+    return value if number and abs(value) < 1 << 63 else None
+
+
+def _body_of_command(code: int, outputs: dict[str, str]) -> Body:
+    said = {key: text.rstrip("\n") for key, text in outputs.items() if text.strip()}
+    *labelled, (name, output) = said.items() or [("", "")]
+    lines = [mark(f"exit code {code}")]
+    for key, text in labelled:
+        lines += [mark(key), text]
+    if labelled or name == "stderr":
+        lines.append(mark(name))
+    before = "\n".join(lines) + "\n"
+    return Body(before + output, "shell", len(before), None, code)
+
+
+def _dominant(fields: dict[str, Json]) -> Body | None:
+    """The one field that holds nearly everything, if it has lines; the others become a label."""
+    held = {key: value for key, value in fields.items() if _has_lines(value)}
+    if not held:
+        return None
+    sizes = {key: len(_spelled(value)) for key, value in fields.items()}
+    key = max(held, key=sizes.__getitem__)
+    rest = {name: value for name, value in fields.items() if name != key and value != fields[key]}
+    if sum(sizes[name] for name in rest) > 400 + sizes[key] // 10:
+        return None
+    text = fields[key]
+    return _labelled(_unwrapped(text) if isinstance(text, str) else _body_of_blocks(text), rest)
+
+
+def _has_lines(value: Json) -> bool:
+    if isinstance(value, str):
+        return "\n" in value.strip()
+    return isinstance(value, list) and are_blocks(value)
+
+
+def _labelled(body: Body, rest: dict[str, Json]) -> Body:
+    if not rest:
+        return body
+    label = mark(one_line(_spelled(rest)[1:-1])) + "\n"
+    stop = None if body.stop is None else body.stop + len(label)
+    return Body(label + body.text, body.form, body.start + len(label), stop, body.code)
+
+
+# --- blocks ----------------------------------------------------------------------------------
+
+_BLOCK = re.compile(
+    r"(?:\w{1,20}_)?(?:text|image|audio|video|file|document|resource|media)(?:_\w{1,10})?"
+)
+_TYPE_KEYS = ("media_type", "mimeType", "mime_type", "mediaType", "content_type")
+
+
+def are_blocks(values: Sequence[Json]) -> bool:
+    """Whether a list is what providers make of texts and images."""
+    return bool(values) and all(
+        isinstance(value, dict)
+        and isinstance(value.get("type"), str)
+        and len(value["type"]) < 40
+        and _BLOCK.fullmatch(value["type"])
+        for value in values
+    )
+
+
+def _body_of_blocks(blocks: Sequence[dict[str, Json]]) -> Body:
+    texts = [block_text(block) for block in blocks]
+    if len(texts) == 1 and texts[0] is not None:
+        return body_of(texts[0])
+    pairs = zip(blocks, texts, strict=True)
+    joined = "\n".join(mark(_media(block)) if text is None else text for block, text in pairs)
+    return _unwrapped(joined) if any(text is not None for text in texts) else Body(joined, "binary")
+
+
+def block_text(block: dict[str, Json]) -> str | None:
+    for holder in (block, block.get("resource"), block.get("source")):
+        if isinstance(holder, dict):
+            text = holder.get(
+                "data" if holder.get("type") == "text" and holder is not block else "text"
+            )
+            if isinstance(text, str):
+                return text
+    return None
+
+
+def _media(block: dict[str, Json]) -> str:
+    """Type and size of an image or a document, never its data."""
+    facts = dict(_leaves(block))
+    data = max(facts.values(), key=len)
+    kind = next((facts[key] for key in _TYPE_KEYS if key in facts), block["type"])
+    if data.startswith("data:"):
+        return data_url(data)
+    if len(data) > 100 and is_base64(data):
+        return one_line(f"{kind:.80}, {sized(decoded_size(data))}")
+    return one_line(f"{kind:.40} {data if data not in (kind, block['type']) else ''}")
+
+
+def _leaves(value: Json, name: str = "", depth: int = 4) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, dict) and depth:
+        for key, child in islice(value.items(), 40):
+            yield from _leaves(child, str(key), depth - 1)
+
+
+# --- encoded data ----------------------------------------------------------------------------
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\-\r\n]{100,}+={0,2}+\s*+")
+_DATA_URL = re.compile(r"data:([\w.+-]{1,60}/[\w.+-]{1,60})?(?:;[\w=.-]{1,80}){0,4},")
+
+
+def is_base64(text: str) -> bool:
+    """Letters, digits and few marks only, and mixed as words are not."""
+    start = text[:400]
+    mixed = any(map(str.isdigit, start)) and sum(map(str.isupper, start)) * 12 > len(start)
+    return mixed and _BASE64.fullmatch(text[:PARSED]) is not None
+
+
+def decoded_size(data: str) -> int:
+    return (len(data) - data.count("\n") - data.count("\r")) * 3 // 4 - data[-4:].count("=")
+
+
+def data_url_head(text: str, place: int = 0) -> re.Match[str] | None:
+    return _DATA_URL.match(text, place)
+
+
+def data_url(url: str) -> str:
+    """Type and size."""
+    head = data_url_head(url)
+    kind, start = (head[1], head.end()) if head else (None, 0)
+    size = (len(url) - start) * 3 // 4 if ";base64" in url[:start] else len(url) - start
+    return f"{kind or 'data'}, {sized(size)}"
+
+
+# --- words around an output ------------------------------------------------------------------
+
+_EXIT = re.compile(
+    r"\n[ \t]{0,4}[<\[(]?"
+    r"(?:(?:[Tt]he )?(?:[Cc]ommand|[Pp]rocess|[Pp]rogram|[Ss]cript|[Ss]hell|[Tt]ask|[Jj]ob"
+    r"|ELIFECYCLE|shellId: \S{1,40})[\w ]{0,24}? )?"
+    r"(?:[Ee]xit(?:ed)?|EXIT|[Ff]inished|[Cc]ompleted|[Ff]ailed|[Tt]erminated|[Rr]eturned)"
+    r"(?: with)?(?: exit)?[ _-]?(?:[Cc]ode|CODE|[Ss]tatus|STATUS)(?: is| of| was|:| =|=)? ?"
+    r"(-?\d{1,10})(?: \([^()\n]{0,40}\))?[.\])>]{0,3}[ \t\r]*(?=\n|\Z)"
+)
+_OUTPUT = re.compile(r"\n(?:Output|OUTPUT|output|Stdout|STDOUT|stdout):[ \t\r]*\n")
+_FIELD = re.compile(r"\n[A-Z][\w ]{1,30}: ?\S")
+_AROUND = 400  # characters at most, and six lines
+
+
+def _unwrapped(text: str) -> Body:
+    """A text with the words about the command, which mostly tell the exit code, set apart."""
+    head = "\n" + text[:_AROUND]
+    output = _OUTPUT.search(head)
+    if output and head.count("\n", 0, output.start()) < 6 and _FIELD.match(head):
+        code = _EXIT.search(head, 0, output.start() + 1)
+        return Body(text, start=output.end() - 1, code=int(code[1]) if code else None)
+    first = _EXIT.search(head)
+    if first and not head[: first.start()].strip():
+        return Body(text, start=min(first.end(), len(text)), code=int(first[1]))
+    return _unwrapped_at_end(text)
+
+
+def _unwrapped_at_end(text: str) -> Body:
+    stop = len(text.rstrip())
+    matches = list(_EXIT.finditer(text, max(0, stop - _AROUND), stop))
+    if not matches or text.count("\n", matches[-1].end(), stop) >= 6:
+        return Body(text)
+    last = matches[-1]
+    inside = "\nFAIL" in text[last.end() :]  # a line that Go prints between its own
+    return Body(text, stop=None if inside else last.start(), code=int(last[1]))

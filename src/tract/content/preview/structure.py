@@ -1,0 +1,250 @@
+"""JSON, and lines of JSON. A preview leaves out the rest of long arrays, objects and strings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain, islice
+
+import msgspec
+
+from tract.content.preview.body import PARSED, data_url_head, is_base64
+from tract.content.preview.lines import (
+    ERROR,
+    Finding,
+    Span,
+    Spans,
+    both_ends,
+    distinct,
+    head,
+    line_at,
+    lines_with,
+    share,
+    tail,
+    view_of,
+)
+from tract.content.preview.words import counted, fit, listed, mark
+
+Raws = list[msgspec.Raw] | dict[str, msgspec.Raw]
+_Part = Span | str
+"""A span that stays, or words for what is left out."""
+
+_AS_ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
+_AS_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_UNREADABLE = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]|-?Infinity|NaN")
+_SIGNS = ("\\ud", "\\uD", "NaN", "Infinity")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_KEY = re.compile(r'[ \t\r\n]*"[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t\r\n]*:[ \t\r\n]*', re.DOTALL)
+_RECORD = re.compile(r"\n[ \t]{0,4}[{\[][\"{\[\d\]}\- tfn]")
+
+_COMMAS = 500_000  # more of them could be as many values, which would need much memory
+_MEMBERS = 64
+_DEPTH = 6
+
+
+def find(text: str, form: str) -> Finding | None:
+    start = _after_space(text, 0)
+    if not text.startswith(("{", "["), start):
+        return _unparsed(text) if form == "json" else None
+    raws = _raws(text[start:] if start else text)
+    if raws is not None:
+        return Finding("json", _shape(raws), preview=lambda room: _pruned_text(text, room))
+    return _unparsed(text) if form == "json" or _is_long_json(text) else _find_records(text, start)
+
+
+def _unparsed(text: str) -> Finding:
+    return Finding("json", f"JSON: {text[:200]}", both_ends(text))
+
+
+def _is_long_json(text: str) -> bool:
+    """What is too long to be parsed is taken for JSON by its ends."""
+    closed = text.rstrip().endswith(("}", "]")) if len(text) > PARSED else False
+    return closed and "\n{" not in text[:PARSED]
+
+
+def _find_records(text: str, start: int) -> Finding | None:
+    end = line_at(text, start)[1]
+    first = _raws(text[start:end]) if end < min(len(text), PARSED) else None
+    if first is None:
+        return None
+    view = view_of(text)
+    if share(_RECORD, view) < 0.9:
+        return None
+    count = len(_RECORD.findall(view.hay))
+    keys = listed(first) if isinstance(first, dict) else f"arrays of {len(first)}"
+    errors = distinct(text, lines_with(ERROR, text))[:3]
+    lines = chain(head(text, 2), tail(text, 1), errors, head(text, 40))
+    return Finding("jsonl", f"JSON Lines, {counted(count, 'record')}: {keys}", lines)
+
+
+# --- shape -----------------------------------------------------------------------------------
+
+
+def _raws(text: str) -> Raws | None:
+    """The values of an array or an object as they are spelled, not parsed any further."""
+    if text.count(",") > _COMMAS or len(text) > PARSED * 4:
+        return None
+    try:
+        return (_AS_ITEMS if text[0] == "[" else _AS_MEMBERS).decode(text)
+    except RecursionError:
+        return None
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        odd = isinstance(error, UnicodeEncodeError) or any(sign in text for sign in _SIGNS)
+        tame = _UNREADABLE.sub(_stand_in, text) if odd else text
+        return _raws(tame) if tame != text else None
+
+
+def _stand_in(match: re.Match[str]) -> str:
+    """Something as long that the strict parser takes."""
+    found = match[0]
+    return "\\u00" if found[0] == "\\" else "?" if len(found) == 1 else "1" * len(found)
+
+
+def _shape(raws: Raws) -> str:
+    if not raws:
+        return "JSON, empty"
+    if isinstance(raws, dict):
+        keys = (key + _inner_count(raw) for key, raw in islice(raws.items(), 24))
+        return f"JSON object, {counted(len(raws), 'key')}: {listed(keys)}"
+    return f"JSON array, {counted(len(raws), 'item')}, the first: {_glimpse(raws[0])}"
+
+
+def _glimpse(raw: msgspec.Raw) -> str:
+    text = _decoded(raw)
+    members = _raws(text) if text[0] == "{" else None
+    return f"{{{listed(members)}}}" if isinstance(members, dict) else text[:200]
+
+
+def _inner_count(raw: msgspec.Raw) -> str:
+    text = _decoded(raw)
+    held = _raws(text) if text[0] in "{[" else None
+    return "" if held is None else f"{text[0]}{len(held)}{text[-1]}"
+
+
+def _decoded(raw: msgspec.Raw) -> str:
+    return bytes(raw).decode()
+
+
+# --- pruning ---------------------------------------------------------------------------------
+
+
+def _pruned_text(text: str, budget: int) -> str:
+    start, end = _after_space(text, 0), len(text.rstrip())
+    preview = ""
+    for part in (1.0, 0.8, 0.6, 0.4, 0.2):  # marks take room too, how much shows in the end
+        preview = "\n".join(_lines(text, _pruned(text, start, end, int(budget * part))))
+        if len(preview) <= budget:
+            break
+    return fit([preview], budget)
+
+
+def _pruned(text: str, start: int, end: int, room: int, depth: int = _DEPTH) -> list[_Part]:
+    if end - start <= room:
+        return [(start, end)]
+    raws = _raws(text[start:end]) if depth and text[start] in "{[" else None
+    if not raws:
+        return _pruned_string(text, start, end, room)
+    places = list(islice(_places(text, start, raws), _MEMBERS))
+    prune = _pruned_object if isinstance(raws, dict) else _pruned_array
+    return prune(text, (start, end), places, len(raws), room, depth)
+
+
+def _pruned_string(text: str, start: int, end: int, room: int) -> list[_Part]:
+    url = data_url_head(text, start + 1)
+    if url or is_base64(text[start + 1 : start + 400].rstrip('"')):
+        keep = url.end() - start if url else 1
+    else:
+        keep = max(1, min(room, end - start) - 30)
+    return [(start, start + keep), counted(end - start - keep, "character")]
+
+
+def _places(text: str, start: int, raws: Raws) -> Iterator[Span]:
+    """Where each value begins and ends."""
+    before, values = (_KEY, raws.values()) if isinstance(raws, dict) else (_SPACE, raws)
+    place = start + 1
+    for raw in values:
+        found = before.match(text, place)
+        if found is None:  # a key that occurs twice is in the way
+            return
+        stop = found.end() + len(_decoded(raw))
+        yield found.end(), stop
+        place = _after_space(text, stop) + 1
+
+
+def _after_space(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
+
+
+def _pruned_array(
+    text: str, span: Span, places: Spans, count: int, room: int, depth: int
+) -> list[_Part]:
+    start, end = span
+    shown = sum(stop - start <= room - 30 for _, stop in places)
+    if shown:
+        stop = places[shown - 1][1]
+        return _closed([(start, stop)], stop, end, count - shown, "item")
+    begin, stop = places[0]
+    parts = [(start, begin), *_pruned(text, begin, stop, room - 40, depth - 1)]
+    return _closed(parts, stop, end, count - 1, "item")
+
+
+def _pruned_object(
+    text: str, span: Span, places: Spans, count: int, room: int, depth: int
+) -> list[_Part]:
+    start, end = span
+    ends = [start + 1, *(stop for _, stop in places)]
+    keys = [begin - place for place, (begin, _) in zip(ends, places, strict=False)]
+    shown = max(1, sum(total + 12 * count < room for count, total in enumerate(accumulate(keys))))
+    sizes = [stop - begin for begin, stop in places[:shown]]
+    limit = _fair_limit(sizes, room - sum(keys[:shown]) - 40)
+    parts: list[_Part] = [(start, start + 1)]
+    for place, (begin, stop) in zip(ends, places[:shown], strict=False):
+        parts += [(place, begin), *_pruned(text, begin, stop, limit, depth - 1)]
+    return _closed(parts, ends[len(sizes)], end, count - len(sizes), "key")
+
+
+def _closed(parts: list[_Part], place: int, end: int, missing: int, noun: str) -> list[_Part]:
+    if missing <= 0:
+        return [*parts, (place, end)]
+    return [*parts, counted(missing, noun), (end - 1, end)]
+
+
+def _fair_limit(sizes: list[int], room: int) -> int:
+    """The length that each may have at most, so that all together fit."""
+    left = max(room, 0)
+    for done, size in enumerate(sorted(sizes)):
+        fair = left // (len(sizes) - done)
+        if size > fair:
+            return fair
+        left -= size
+    return max(sizes, default=0)
+
+
+def _lines(text: str, parts: Iterable[_Part]) -> Iterator[str]:
+    start = end = 0
+    for part in parts:
+        if not isinstance(part, str) and part[0] == end:
+            end = part[1]
+            continue
+        yield from _kept(text, start, end)
+        if isinstance(part, str):
+            yield mark(part)
+            start = end = -1
+        else:
+            start, end = part
+    yield from _kept(text, start, end)
+
+
+def _kept(text: str, start: int, end: int) -> Iterator[str]:
+    """A span of the text, with what is blank around it up to the ends of its lines."""
+    kept = text[start:end] if start >= 0 else ""
+    if not kept.strip():
+        return
+    start = end - len(kept.lstrip("\r\n"))
+    line = text.rfind("\n", 0, start) + 1
+    end += text.startswith(",", end)
+    stop = line_at(text, end)[1]
+    front, back = not text[line:start].strip(), not text[end:stop].strip()
+    kept = text[line if front else start : stop if back else end]
+    yield ("" if front else "…") + kept + ("" if back else "…")

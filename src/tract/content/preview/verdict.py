@@ -1,0 +1,82 @@
+"""Whether a tool's result tells of a failure."""
+
+from __future__ import annotations
+
+from tract.content.preview.body import are_blocks, block_text, body_of, exit_field, object_in
+from tract.model import Json
+
+_FLAGS = {"isError": True, "is_error": True, "success": False, "ok": False, "succeeded": False}
+_BAD = {"error", "errored", "fail", "failure", "exception"}
+_GOOD = {"ok", "success", "succeeded", "passed", "completed"}
+_NO_ERROR = {"", "none", "(none)", "null", "nil", "false", "no", "no error", "ok", "0"}
+_REASONS = ("error", "message", "reason", "detail")
+_BESIDE_ERRORS = {"errors", "data", "message", "messages", "extensions", "documentation_url"}
+
+
+def has_failed(content: Json) -> bool:
+    if isinstance(content, list | tuple) and are_blocks(content):
+        texts = [text for block in content if (text := block_text(block)) is not None]
+        if len(texts) == 1:
+            return has_failed(texts[0])
+    fields = object_in(content) if isinstance(content, str) else content
+    return (isinstance(fields, dict) and _says_failed(fields)) or bool(body_of(content).code)
+
+
+def _says_failed(fields: dict[str, Json], depth: int = 3) -> bool:
+    """An explicit verdict counts first, an error message only where there is none."""
+    verdict = _verdict(fields)
+    if verdict is not None:
+        return verdict
+    if _is_message(fields.get("error")) or _are_errors_alone(fields):
+        return True
+    (only,) = fields.values() if len(fields) == 1 else (None,)
+    return isinstance(only, dict) and depth > 0 and _says_failed(only, depth - 1)
+
+
+def _verdict(fields: dict[str, Json]) -> bool | None:
+    """Failed, not failed, or nothing said."""
+    said = [fields[key] is bad for key, bad in _FLAGS.items() if isinstance(fields.get(key), bool)]
+    code = exit_field(fields)
+    fates = (None if code is None else code != 0, _fate(fields), _typed(fields))
+    said += [fate for fate in fates if fate is not None]
+    return any(said) if said else None
+
+
+def _typed(fields: dict[str, Json]) -> bool | None:
+    return True if fields.get("type") == "error" else None
+
+
+def _fate(fields: dict[str, Json]) -> bool | None:
+    """What `status` says: a word, or the number of an HTTP answer."""
+    value = fields.get("status")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return True if 400 <= value < 600 else None
+    word = value.lower() if isinstance(value, str) and len(value) < 20 else ""
+    if word in _BAD or (word == "failed" and _explains(fields)):
+        return True
+    return False if word in _GOOD else None
+
+
+def _explains(fields: dict[str, Json]) -> bool:
+    """A failure of the tool itself comes with a reason; a build that it asked about may not."""
+    return any(_is_message(fields.get(key)) for key in _REASONS)
+
+
+def _is_message(value: Json) -> bool:
+    """Words or facts about an error. A number is none: it may count errors, or measure one."""
+    if isinstance(value, dict):
+        return any(_is_said(child) for child in value.values())
+    if isinstance(value, list):
+        return any(map(_is_said, value))
+    return value is True or (isinstance(value, str) and _is_said(value))
+
+
+def _is_said(value: Json) -> bool:
+    return value.strip().lower() not in _NO_ERROR if isinstance(value, str) else bool(value)
+
+
+def _are_errors_alone(fields: dict[str, Json]) -> bool:
+    """Errors instead of a result. Beside one they are what a checker has found."""
+    errors = fields.get("errors")
+    alone = fields.keys() <= _BESIDE_ERRORS and not fields.get("data")
+    return alone and isinstance(errors, list | dict) and bool(errors)

@@ -1,0 +1,1 @@
+"""Pure functions over messages, commits and tools. No provider formats, no SQL."""

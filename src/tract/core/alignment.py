@@ -1,0 +1,235 @@
+"""Finding out what is new in a full history that somebody else keeps. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from tract.core.chain import Chain, Place
+from tract.core.forms import collapsed, how_to_fetch
+from tract.core.ordering import FORGOTTEN, NO_RESULT, SKIPPED, quoted
+from tract.hashing import to_sorted_json
+from tract.model import Block, Json, Message, Priority, Raw, Step, Text, ToolCall
+from tract.providers import START, as_sent, parsed
+
+Load = Callable[[Step], Message]
+Atom = tuple[str, str, str]
+"""A block by role, kind and what it says: all that makes two of them the same."""
+
+
+class Alignment(NamedTuple):
+    """Where a given history leaves the recorded one."""
+
+    new: Sequence[Message]
+    """What is not recorded yet."""
+    differs_at: Place | None
+    """The place from which on something else is recorded; None when nothing is."""
+
+
+def align(given: Sequence[Message], chain: Chain, load: Load) -> Alignment:
+    """Walk both in step, in the order in which messages came or in the one in which they are
+    sent, where each result is right behind its call."""
+    found = _walk(given, chain.places, load)
+    if found.differs_at is not None:
+        as_sent = _walk(given, _results_behind_calls(chain.places), load)
+        if as_sent.differs_at is None:
+            return as_sent
+    return found
+
+
+def with_known_ids(
+    new: Sequence[Message], before: Sequence[Message], places: Sequence[Place]
+) -> list[Message]:
+    """What is new in a history, its results with the ids by which their calls are recorded. The
+    other side may have got other ids: those that a provider took in their place, or its own."""
+    theirs = [call for message in before for call in message.tool_calls]
+    ours = [call for place in places if not place.is_hidden for call in place.shown.calls]
+    known: dict[str, str] = {}
+    for call, (our_id, name) in zip(reversed(theirs), reversed(ours), strict=False):
+        if call.name != name:
+            break
+        known.setdefault(call.id, our_id)
+    found = []
+    for message in new:
+        for call in message.tool_calls:
+            known.pop(call.id, None)
+        call_id = message.tool_call_id
+        is_other = call_id is not None and known.get(call_id, call_id) != call_id
+        found.append(replace(message, tool_call_id=known[call_id or ""]) if is_other else message)
+    return found
+
+
+def _results_behind_calls(places: Sequence[Place]) -> list[Place]:
+    return [member for place in places if place.call is None for member in place.turn]
+
+
+def _walk(given: Sequence[Message], places: Sequence[Place], load: Load) -> Alignment:
+    """Block by block, because providers join messages. A place is matched by any version of it in
+    any form in which it was ever sent, and passed over when the other side need not know it: a
+    hidden message, a system text that is kept elsewhere, a summary of what it still has."""
+    stream = Stream(given)
+    stream.skip_stand_ins()
+    told: set[int] = set()  # results of collapsed calls, sources of summaries
+    for place in places:
+        if stream.has_ended():
+            return Alignment((), None)
+        if place.origin.id in told:
+            continue
+        if place.sources:
+            stream.skip_stand_ins()
+        if _take(stream, place, load):
+            told.update(source.origin.id for source in place.everything_under)
+            continue
+        if place.results and _take_any(stream, _sent(collapsed(load(place.shown), place))):
+            told.update(result.origin.id for result in place.results)
+            continue
+        is_elsewhere = place.origin.role == "system" and stream.role != "system"
+        if place.sources or place.is_left_out or is_elsewhere:
+            continue
+        stream.skip_stand_ins()
+        if not _take(stream, place, load):
+            return Alignment(stream.rest(), None if stream.has_ended() else place)
+    stream.skip_stand_ins()
+    return Alignment(stream.rest(), None)
+
+
+def _take(stream: Stream, place: Place, load: Load) -> bool:
+    if _take_any(stream, _forms(place, load)):
+        return True
+    if place.origin.role == "tool":
+        role = "tool" if place.call else "user"  # without its call it is quoted
+        if stream.take_hint(role, how_to_fetch(place)):
+            return True
+    # What was forgotten cannot be compared; that something of its role is there must do.
+    return load(place.shown).text == FORGOTTEN and stream.take_any(place.origin.role or "")
+
+
+def _take_any(stream: Stream, forms: Iterator[list[Atom]]) -> bool:
+    return any(stream.take(form) for form in forms)
+
+
+class Stream:
+    """Messages as atoms, read from the front."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._atoms = [atoms(message) for message in messages]
+        self._message, self._block = 0, 0
+
+    def has_ended(self) -> bool:
+        return self._message == len(self._messages)
+
+    @property
+    def role(self) -> str:
+        return self._messages[self._message].role
+
+    def take(self, form: Sequence[Atom]) -> bool:
+        """Whether the form comes next; then it is behind us. An empty one takes an empty message,
+        if there is one."""
+        message, block = self._message, self._block
+        for atom in form:
+            message, block = self._at_atom(message, block)
+            if message == len(self._messages) or self._atoms[message][block] != atom:
+                return False
+            block += 1
+        if not form and not self._atoms[message]:
+            message += 1
+        elif message < len(self._messages) and block == len(self._atoms[message]) > 0:
+            message, block = message + 1, 0
+        self._message, self._block = message, block
+        return True
+
+    def take_any(self, role: str) -> bool:
+        """Whether a whole message of this role comes next; then it is behind us."""
+        if self.has_ended() or self._block or self.role != role:
+            return False
+        self._message += 1
+        return True
+
+    def take_hint(self, role: str, hint: str) -> bool:
+        """Whether something of this role comes next that says this; then it is behind us."""
+        message, block = self._at_atom(self._message, self._block)
+        if message == len(self._messages):
+            return False
+        atom = self._atoms[message][block]
+        return atom[0] == role and hint in atom[2] and self.take([atom])
+
+    def _at_atom(self, message: int, block: int) -> tuple[int, int]:
+        """The next atom; blank messages have none."""
+        while message < len(self._messages) and block == len(self._atoms[message]):
+            message, block = message + 1, 0
+        return message, block
+
+    def skip_stand_ins(self) -> None:
+        """Pass over what was put in only so that a provider takes the messages."""
+        while not self.has_ended() and self._atoms[self._message][self._block :]:
+            role, _, said = self._atoms[self._message][self._block]
+            is_closing = role == "tool" and said.endswith(NO_RESULT)
+            is_start = role == "user" and said == START and self._message == 0
+            if not (is_closing or is_start):
+                return
+            self.take([self._atoms[self._message][self._block]])
+
+    def rest(self) -> Sequence[Message]:
+        """What is left, the first message perhaps without its beginning."""
+        if not self._block:
+            return self._messages[self._message :]
+        first = self._messages[self._message]
+        left = tuple(block for block in first.blocks if _says_something(block))[self._block :]
+        return [replace(first, content=left, origin=None), *self._messages[self._message + 1 :]]
+
+
+def atoms(message: Message) -> list[Atom]:
+    if message.role == "tool":
+        return [("tool", "result", _result(message.content))]
+    return [(message.role, *_atom(block)) for block in message.blocks if _says_something(block)]
+
+
+def _says_something(block: Block) -> bool:
+    return not isinstance(block, Text) or bool(block.text.strip())
+
+
+def _atom(block: Block) -> tuple[str, str]:
+    match block:
+        case Text(text):
+            return "text", text
+        case ToolCall(_, name, arguments):
+            spoken = parsed(arguments) if isinstance(arguments, str) else arguments
+            return "call", to_sorted_json([name, spoken])
+        case Raw(_, data):
+            return "raw", to_sorted_json(data)
+
+
+def _result(content: Json) -> str:
+    return content if isinstance(content, str) else to_sorted_json(content)
+
+
+def _forms(place: Place, load: Load) -> Iterator[list[Atom]]:
+    """How what stands here was or would be sent, the likely forms first."""
+    versions = list(_versions(place, load))
+    yield from map(atoms, versions)
+    for version in versions:
+        yield from _sent(version)
+
+
+def _sent(version: Message) -> Iterator[list[Atom]]:
+    """How a message comes back from the providers."""
+    for sent in as_sent(version):
+        form = [atom for message in sent for atom in atoms(message)]
+        # A provider may get nothing of a thought, but it gets every word.
+        if form or all(kind == "raw" for _, kind, _ in atoms(version)):
+            yield form
+
+
+def _versions(place: Place, load: Load) -> Iterator[Message]:
+    edits = [step for step in place.changes if step.blob_id is not None]
+    for step in {step.hash: step for step in [place.shown, place.origin, *edits]}.values():
+        yield load(step)
+    if place.origin.role == "tool":
+        result = load(place.shown)
+        if place.priority == Priority.SKIP:
+            yield replace(result, content=SKIPPED)
+        if place.call is None:
+            yield quoted(result)

@@ -1,0 +1,336 @@
+"""Compressing: which messages a summary takes the place of, and what became of them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import compress, pairwise
+from typing import NamedTuple
+
+import msgspec
+
+from tract.core.chain import Chain, Place, in_sent_order
+from tract.core.forms import GET_TOOL_RESULT
+from tract.errors import CompressError, ConflictError, EditError, InputError
+from tract.model import CommitInfo, Head, Priority, Shape, Summary
+
+GIVEN = "given"
+"""Who made a summary that a caller wrote."""
+NAMED_RESULTS = 8
+"""So many results are named in a summary; the rest is counted."""
+
+
+# What is compressed
+
+
+class Plan(NamedTuple):
+    """Groups of neighbours, each to become one summary, and what stays although it was chosen."""
+
+    groups: list[list[Place]]
+    preserved: list[Place]
+
+    @property
+    def seen(self) -> list[list[Seen]]:
+        """What each group shows. The places themselves may change as the chain grows."""
+        return [[Seen.of(place) for place in group] for group in self.groups]
+
+
+class Seen(NamedTuple):
+    """What a place shows at one moment, and how."""
+
+    commit: Head
+    shape: Shape | None
+    priority: Priority
+
+    @classmethod
+    def of(cls, place: Place) -> Seen:
+        return cls(Head(place.shown.id, place.shown.hash), place.shape, place.priority)
+
+
+class Planned(NamedTuple):
+    """A plan as it was when it was made."""
+
+    branch: str
+    groups: list[list[Seen]]
+    preserved: list[str]
+    sizes: list[int]
+    """How many tokens each group shows."""
+    headings: list[str]
+    """What is said about the summary of each group."""
+    forgotten: frozenset[int] = frozenset()
+    """The contents that were forgotten already."""
+
+    @property
+    def sources(self) -> list[str]:
+        commits = [seen.commit for group in self.groups for seen in group]
+        return [commit.hash.hex() for commit in commits if commit.hash]
+
+    def only(self, wanted: Iterable[bool]) -> Planned:
+        """Some of the groups."""
+        wanted = list(wanted)
+        return self._replace(
+            groups=list(compress(self.groups, wanted)),
+            sizes=list(compress(self.sizes, wanted)),
+            headings=list(compress(self.headings, wanted)),
+        )
+
+
+def plan_listed(chain: Chain, chosen: Sequence[Place], preserve: Collection[Place]) -> Plan:
+    """What a caller lists, without what is not in the view."""
+    for place in chosen:
+        if place.summary:
+            name, summary = place.shown.hash.hex(), place.summary.shown.hash.hex()
+            raise CompressError(f"commit {name} is compressed already, into {summary}")
+    return _plan(chain, chosen, preserve)
+
+
+def plan_range(
+    chain: Chain, first: Head | None, last: Head | None, preserve: Collection[Place]
+) -> Plan:
+    """What lies from one commit to another, both included; without one, from the beginning or to
+    the end. Nobody means instructions by that, and calls that still wait."""
+    start = chain.order(first) if first else 0
+    end = chain.order(last) if last else None
+    if end is not None and start > end:
+        raise CompressError("the range ends before it begins")
+    chosen = [p for p in chain.places if p.at >= start and (end is None or p.at <= end)]
+    instructions = [place for place in chosen if place.origin.role == "system"]
+    return _plan(chain, chosen, [*preserve, *instructions, *_waiting(chain)])
+
+
+def plan_turns(
+    chain: Chain, calls: Sequence[Place], keep_recent: int, preserve_answer: bool
+) -> Plan:
+    """The turns that have all of their results and nothing pinned, without the newest so many; and
+    the answers that they led to, unless those stay."""
+    if type(keep_recent) is not int or keep_recent < 0:
+        raise InputError(f"keep_recent is a number from 0 on, not {keep_recent!r:.80}")
+    found = [c for c in calls if len(c.results) >= len(c.shown.calls) and not _stays(c, ())]
+    found = found[: max(0, len(found) - keep_recent)]
+    chosen = [member for call in found for member in _visible_turn(call)]
+    chosen += [] if preserve_answer else _answers_after(chain, set(chosen))
+    return _plan(chain, chosen, ()) if chosen else Plan([], [])
+
+
+def plan_listed_turns(
+    chain: Chain, listed: Sequence[Place], calls: Sequence[Place] | None, preserve_answer: bool
+) -> Plan:
+    """What a caller lists, or only turns of these calls; without what is compressed already, and
+    without the answer in the end."""
+    listed = [place for place in listed if not place.is_hidden]
+    answer = _final_answer(listed) if preserve_answer else None
+    of_calls = [p for p in listed if p is answer or calls is None or (p.call or p) in calls]
+    kept = [answer] if answer else []
+    return _plan(chain, of_calls, kept) if set(of_calls) - set(kept) else Plan([], kept)
+
+
+def planned_again(chain: Chain, planned: Planned) -> Plan:
+    """The same plan on a chain that has grown since: nothing in it may have changed."""
+    seen = [seen for group in planned.groups for seen in group]
+    try:
+        again = plan_listed(chain, [chain.place(one.commit) for one in seen], ())
+    except (CompressError, EditError) as error:
+        raise ConflictError(f"the history has changed meanwhile: {error}") from error
+    if again.seen != planned.groups:
+        raise ConflictError("what was to be compressed has been changed meanwhile")
+    return again
+
+
+def _plan(chain: Chain, chosen: Iterable[Place], preserve: Collection[Place]) -> Plan:
+    """Neighbours go together. A message that stays does so with the whole turn that it belongs to,
+    since a call without its results would be no request."""
+    wanted = {place for place in chosen if not place.is_hidden}
+    if not wanted:
+        raise CompressError("nothing to compress: none of it is in the view")
+    kept = {place for place in wanted if _stays(place, preserve)}
+    wanted -= kept
+    if not wanted:
+        raise CompressError("nothing to compress: all of it is pinned, or to be preserved")
+    _check_turns(wanted)
+    groups: list[list[Place]] = [[]]
+    for place in in_sent_order(chain.places):
+        if place in wanted:
+            groups[-1].append(place)
+        elif groups[-1] and not place.is_hidden:
+            groups.append([])
+    return Plan([group for group in groups if group], [p for p in chain.places if p in kept])
+
+
+def _stays(place: Place, preserve: Collection[Place]) -> bool:
+    return any(m.priority == Priority.PINNED or m in preserve for m in _visible_turn(place))
+
+
+def _visible_turn(place: Place) -> list[Place]:
+    return [member for member in place.turn if not member.is_hidden]
+
+
+def _check_turns(wanted: Collection[Place]) -> None:
+    missing = {m for place in wanted for m in _visible_turn(place)} - set(wanted)
+    if missing:
+        names = ", ".join(p.shown.hash.hex() for p in sorted(missing, key=lambda p: p.at))
+        raise CompressError(f"a call and its results go together; also needed: {names}")
+
+
+def _waiting(chain: Chain) -> list[Place]:
+    """The last call, if results of it are still to come: nothing else was said since."""
+    visible = [place for place in chain.places if not place.is_hidden]
+    call = next((place for place in reversed(visible) if place.shown.calls), None)
+    if call is None or len(call.results) >= len(call.shown.calls):
+        return []
+    is_last = all(place in call.results for place in visible if place.at > call.at)
+    return [call] if is_last else []
+
+
+def _answers_after(chain: Chain, turns: Collection[Place]) -> list[Place]:
+    """Messages of the assistant right behind turns."""
+    visible = [place for place in in_sent_order(chain.places) if not place.is_hidden]
+    return [
+        place
+        for before, place in pairwise(visible)
+        if before in turns and place.origin.role == "assistant" and not place.shown.calls
+    ]
+
+
+def _final_answer(places: Sequence[Place]) -> Place | None:
+    """The last of the messages, if the assistant says it and calls nothing."""
+    last = max(places, key=lambda place: place.at, default=None)
+    is_answer = last is not None and last.origin.role == "assistant" and not last.shown.calls
+    return last if is_answer else None
+
+
+# What takes its place
+
+
+def given(content: object, groups: int) -> Summary:
+    """A summary that a caller wrote."""
+    if not isinstance(content, str) or not content.strip():
+        raise InputError(f"a summary is a text that says something, not {content!r:.80}")
+    if groups > 1:
+        raise CompressError(
+            f"one content cannot stand for {groups} groups: other messages stay between them"
+        )
+    return Summary(content, GIVEN)
+
+
+def heading(group: Sequence[Place]) -> str:
+    """What is said about a summary: what it is, and how to get at what it stands for."""
+    under = [p for place in group for p in (place, *place.everything_under)]
+    messages = sum(not place.sources for place in under)
+    said = f"Summary of {messages} earlier message{'s' * (messages != 1)}"
+    results = [place for place in under if place.origin.role == "tool"]
+    if results:
+        said += f'; {GET_TOOL_RESULT}(id="…") has whole results: {_names(results)}'
+    return f"[{said}]"
+
+
+def _names(results: Sequence[Place]) -> str:
+    named = [f"{place.label} ({place.shown.name or 'a tool'})" for place in results[:NAMED_RESULTS]]
+    more = [f"{len(results) - NAMED_RESULTS} more"] if len(results) > NAMED_RESULTS else []
+    return ", ".join(named + more)
+
+
+# What became of it
+
+
+class CompressResult(msgspec.Struct, frozen=True):
+    """What was compressed into what."""
+
+    tokens_before: int
+    """Of the sources, as they were shown."""
+    tokens_after: int
+    """Of the summaries."""
+    sources: list[str]
+    """The commits that summaries stand for now."""
+    summaries: list[CommitInfo]
+    preserved: list[str]
+    """Commits that were asked for too, but stay."""
+    made_by: str | None = None
+    """The model, `structure` where none was asked, `given` where the caller wrote it."""
+
+    @property
+    def ratio(self) -> float:
+        """What is left: 0.1 is a tenth."""
+        return self.tokens_after / self.tokens_before if self.tokens_before else 1.0
+
+
+def result(
+    planned: Planned, commits: Sequence[CommitInfo], made: Sequence[Summary]
+) -> CompressResult:
+    return CompressResult(
+        sum(planned.sizes),
+        sum(commit.token_count for commit in commits),
+        planned.sources,
+        list(commits),
+        planned.preserved,
+        made[0].made_by if made else None,
+    )
+
+
+class PendingCompress:
+    """Summaries that are not committed yet. They can be edited until they are approved."""
+
+    def __init__(
+        self,
+        planned: Planned,
+        made: Sequence[Summary],
+        write: Callable[[Planned, Sequence[Summary]], CompressResult],
+    ) -> None:
+        self.status = "pending"
+        self.reason: str | None = None
+        """Why it was rejected."""
+        self._planned = planned
+        self._made = list(made)
+        self._write = write
+
+    def __repr__(self) -> str:
+        return f"PendingCompress({len(self.sources)} commits, {self.status})"
+
+    @property
+    def sources(self) -> list[str]:
+        return self._planned.sources
+
+    @property
+    def preserved(self) -> list[str]:
+        return self._planned.preserved
+
+    @property
+    def tokens_before(self) -> int:
+        return sum(self._planned.sizes)
+
+    @property
+    def summaries(self) -> list[str]:
+        """One text for each group of neighbours."""
+        return [made.text for made in self._made]
+
+    def edit_summary(self, text: str, number: int = 0) -> None:
+        """Put another text in the place of a summary."""
+        self._check_open()
+        if number not in range(len(self._made)):
+            raise InputError(f"no summary {number!r:.80}; there are {len(self._made)}, from 0 on")
+        self._made[number] = given(text, 1)
+
+    def approve(self) -> CompressResult:
+        """Commit the summaries, unless something they stand for was changed meanwhile."""
+        self._check_open()
+        result = self._write(self._planned, self._made)
+        self.status = "approved"
+        return result
+
+    def reject(self, reason: str = "") -> None:
+        """Leave everything as it is."""
+        self._check_open()
+        self.status, self.reason = "rejected", reason or None
+
+    def _check_open(self) -> None:
+        if self.status != "pending":
+            raise ConflictError(f"too late: this compression is {self.status} already")
+
+
+class SummarizedResult(msgspec.Struct, frozen=True):
+    """What became of a result that was to be summarized."""
+
+    text: str | None
+    """The summary; None where the result is shorter than one would be."""
+    made_by: str | None
+    tokens_before: int
+    tokens_after: int
+    commit: CommitInfo | None = None

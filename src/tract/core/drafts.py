@@ -1,0 +1,285 @@
+"""What is to be written, as values. Everything that can be wrong with it is found here. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from tract.content.preview import gist_of
+from tract.core.chain import Place
+from tract.core.forms import GET_TOOL_RESULT, is_fixed
+from tract.errors import EditError, InputError, RoleError
+from tract.hashing import to_json
+from tract.model import (
+    ROLES,
+    CommitOperation,
+    Draft,
+    Form,
+    Gist,
+    Json,
+    Link,
+    Message,
+    Priority,
+    Raw,
+    Shape,
+    Step,
+    Text,
+    ToolCall,
+    Toolset,
+    pack_content,
+    pack_shape,
+    spoken,
+)
+from tract.tokens import TokenCounter
+
+GIST_ABOVE = 8_192
+"""A result with fewer bytes is looked at when it is shown as a reference, if ever."""
+
+
+class About(NamedTuple):
+    """What a caller says about a commit beside its content."""
+
+    note: str | None = None
+    metadata: dict[str, Json] | None = None
+    generation_config: dict[str, Json] | None = None
+    usage: dict[str, Json] | None = None
+    toolset: Toolset | None = None
+    shape: Shape | None = None
+
+
+def appended(message: Message, about: About, tokens: TokenCounter) -> Draft:
+    return _draft(CommitOperation.APPEND, message, about, tokens)
+
+
+def edited(place: Place, old: Message, new: Message, about: About, tokens: TokenCounter) -> Draft:
+    """The new message in the place of the old one. What an answer called and which call a result
+    answers stay, unless the edit says otherwise."""
+    _check_in_view(place)
+    if new.role != old.role:
+        raise RoleError(f"a {old.role} message cannot become a {new.role} message")
+    if (new.tool_call_id or old.tool_call_id) != old.tool_call_id:
+        raise EditError(
+            f"the result of call {old.tool_call_id!r} cannot answer {new.tool_call_id!r}"
+        )
+    if new.name and old.name and new.name != old.name:
+        raise EditError(f"a result of {old.name!r} cannot become one of {new.name!r}")
+    keeps_calls = _keeps_calls(old, new)
+    message = Message(
+        old.role,
+        (*new.blocks, *old.tool_calls) if keeps_calls else new.content,
+        old.tool_call_id,
+        new.name or old.name,
+        new.is_error or old.is_error,
+        None if keeps_calls else new.origin,
+    )
+    link = _link("replaces", place.shown)
+    return _draft(CommitOperation.EDIT, message, about, tokens, (link,))
+
+
+def prioritized(places: Sequence[Place], priority: Priority | str, about: About) -> Draft:
+    """A mark on messages. A call cannot be left out from around a pinned result."""
+    if priority not in list(Priority):
+        raise InputError(f"priority {priority!r} is none of {', '.join(Priority)}")
+    for place in places:
+        _check_in_view(place)
+        if priority == Priority.SKIP and place.origin.role != "tool":
+            pinned = [member for member in place.turn[1:] if member.priority == Priority.PINNED]
+            if pinned:
+                raise EditError(f"result {pinned[0].origin.hash.hex()} of this call is pinned")
+    value = str(Priority(priority))
+    return _mark([_link("priority", place.origin, value) for place in places], about)
+
+
+def reshaped(shapes: Sequence[tuple[Place, Shape]], about: About) -> Draft:
+    """A mark that gives results other forms."""
+    if not shapes:
+        raise InputError("nothing to reshape")
+    for place, _ in shapes:
+        check_reshapable(place)
+    return _mark([_link("form", place.origin, pack_shape(shape)) for place, shape in shapes], about)
+
+
+def check_reshapable(place: Place) -> None:
+    """Refuse what can have no other form."""
+    name = place.origin.hash.hex()
+    if place.origin.role != "tool":
+        raise EditError(f"commit {name} is no result, and only those have forms")
+    _check_in_view(place)
+    if is_fixed(place):
+        raise EditError(f"result {name} is pinned, or an answer of {GET_TOOL_RESULT}")
+
+
+def compressed(sources: Sequence[Place], text: str, about: About, tokens: TokenCounter) -> Draft:
+    """A summary in the place of messages. It is said by the user: nobody else can be made to say
+    what they did not."""
+    for place in sources:
+        _check_in_view(place)
+    links = tuple(_link("replaces", place.shown) for place in sources)
+    return _draft(CommitOperation.COMPRESS, Message("user", text), about, tokens, links)
+
+
+def summarizing(draft: Draft, sources: Sequence[Place]) -> Draft:
+    """An appended message as a summary of others, in their place."""
+    links = tuple(_link("replaces", place.shown) for place in sources)
+    return replace(draft, operation=CommitOperation.COMPRESS, links=links)
+
+
+def shape_of(given: Any) -> Shape:
+    """A form as a caller names it."""
+    shape = given if isinstance(given, Shape) else Shape(given)
+    if shape.form not in list(Form):
+        raise InputError(f"form {shape.form!r:.80} is none of {', '.join(Form)}")
+    if not (shape.tokens is None or (type(shape.tokens) is int and shape.tokens >= 0)):
+        raise InputError(f"a form has a number of tokens from 0 on, not {shape.tokens!r:.80}")
+    _check_texts(shape.text)
+    return Shape(Form(shape.form), shape.tokens, shape.text)
+
+
+def undone(steps: Sequence[Step], about: About) -> Draft:
+    """A mark that voids changes."""
+    return _mark([_link("void", step) for step in steps], about)
+
+
+def offered(toolset: Toolset, about: About) -> Draft:
+    """A mark from which on the model has these tools."""
+    return _mark([], about._replace(toolset=toolset))
+
+
+def answer(text: str, tool_calls: Sequence[ToolCall] | None) -> Message:
+    """What an assistant says; just a text where there are no calls."""
+    if tool_calls is None:
+        return Message("assistant", text)
+    return Message("assistant", (*([Text(text)] if text else []), *tool_calls))
+
+
+def edit_target(operation: Any, edit: Any, response_to: Any) -> Any:
+    """The commit to edit, in either of the two ways to say it; None for an append."""
+    if operation not in (CommitOperation.APPEND, CommitOperation.EDIT):
+        raise InputError(f"commit() can append and edit, not {str(operation)!r}")
+    target = edit if edit is not None else response_to
+    if (operation == CommitOperation.EDIT) and target is None:
+        raise EditError("an edit needs the commit to edit: edit=hash")
+    if operation == CommitOperation.APPEND and response_to is not None:
+        raise EditError("response_to= belongs to operation=CommitOperation.EDIT")
+    return target
+
+
+def _keeps_calls(old: Message, new: Message) -> bool:
+    """A text or a provider's message without calls changes only what was said; blocks of our own
+    are meant as they are."""
+    if not old.tool_calls or new.tool_calls:
+        return False
+    return isinstance(new.content, str) or new.origin is not None
+
+
+def _check_in_view(place: Place) -> None:
+    if place.summary:
+        name, summary = place.shown.hash.hex(), place.summary.shown.hash.hex()
+        raise EditError(f"commit {name} was compressed into {summary}: restore or edit that one")
+
+
+def _link(kind: str, step: Step, value: str | None = None) -> Link:
+    return Link(kind, step.id, step.hash, value)
+
+
+def _check_message(message: Message) -> None:
+    content, role = message.content, message.role
+    if role not in ROLES:
+        raise RoleError(f"role {role!r} is none of {', '.join(ROLES)}")
+    if (message.tool_call_id is None) == (role == "tool"):
+        raise RoleError("a tool_call_id is needed by a tool message, and by no other role")
+    _check_texts(message.tool_call_id, message.name)
+    _check_origin(message.origin)
+    if role == "tool" or isinstance(content, str):
+        return
+    if not isinstance(content, tuple):
+        raise InputError(f"a {role} message is a text, not {type(content).__name__}")
+    for block in content:
+        _check_block(block, role)
+
+
+def _check_block(block: object, role: str) -> None:
+    match block:
+        case Text(text, origin):
+            _check_texts(text, required=True)
+            _check_origin(origin)
+        case ToolCall(call_id, name, _, origin):
+            _check_texts(call_id, name, required=True)
+            _check_origin(origin)
+            if role != "assistant":
+                raise RoleError(f"a {role} message cannot call {name!r}")
+        case Raw(provider):
+            _check_texts(provider, required=True)
+        case _:
+            raise InputError(f"not a block: {type(block).__name__}")
+
+
+def _check_origin(origin: object) -> None:
+    if not (origin is None or isinstance(origin, dict)):
+        raise InputError(f"an origin is a dict, not {type(origin).__name__}")
+
+
+def _check_texts(*values: object, required: bool = False) -> None:
+    for value in values:
+        if not (isinstance(value, str) or (value is None and not required)):
+            raise InputError(f"ids, names and notes are texts, not {type(value).__name__}")
+
+
+def check_about(about: About) -> None:
+    _check_texts(about.note)
+    for value in (about.metadata, about.generation_config, about.usage):
+        if value is None:
+            continue
+        if not isinstance(value, dict):
+            raise InputError(f"metadata is a dict, not {type(value).__name__}")
+        to_json(value)
+
+
+def _mark(links: list[Link], about: About) -> Draft:
+    check_about(about)
+    return Draft(
+        CommitOperation.MARK,
+        links=tuple(links),
+        note=about.note,
+        metadata=about.metadata,
+        toolset=about.toolset,
+    )
+
+
+def _draft(
+    operation: CommitOperation,
+    message: Message,
+    about: About,
+    tokens: TokenCounter,
+    links: tuple[Link, ...] = (),
+) -> Draft:
+    _check_message(message)
+    check_about(about)
+    if message.origin is not None:
+        to_json(message.origin)
+    payload = to_json(pack_content(message.role, message.content)).encode("ascii")
+    is_result = message.role == "tool"
+    if about.shape is not None and not is_result:
+        raise InputError(f"only results have forms, not a {message.role} message")
+    return Draft(
+        operation,
+        message,
+        payload,
+        links,
+        about.note,
+        about.metadata,
+        about.generation_config,
+        about.usage,
+        tokens.count(spoken(message)),
+        tokens.source,
+        about.toolset,
+        about.shape,
+        _gist(message.content, tokens) if is_result and len(payload) > GIST_ABOVE else None,
+    )
+
+
+def _gist(content: Json, tokens: TokenCounter) -> Gist:
+    found = gist_of(content)
+    return replace(found, token_count=tokens.count(found.summary + found.preview))

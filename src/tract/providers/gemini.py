@@ -1,0 +1,359 @@
+"""Gemini: contents in and out. Keys may be written in camel case or with underscores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+
+from msgspec.structs import replace
+
+from tract.errors import InputError, RoleError
+from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, readable
+from tract.providers.common import (
+    ANY,
+    GEMINI_FUNCTION,
+    START,
+    STARTED,
+    WireIds,
+    as_object,
+    block_text,
+    filled,
+    foreign_text,
+    hollow,
+    is_blocks,
+    result_words,
+    text_or,
+    unseen,
+)
+
+PROVIDER, MESSAGE, BLOCK = "gemini", "gemini.message", "gemini.block"
+FUNCTION = GEMINI_FUNCTION  # what stands in a call or a response
+RESPONSE = "gemini.response"  # the key under which a response has what the tool returned
+PART = "gemini.part"  # what came among results, in the same content
+SYSTEM = "gemini.system"
+LEGAL_ID = r"(?s).+"
+CALL, RESULT = ("functionCall", "function_call"), ("functionResponse", "function_response")
+ROLES = {"user": "user", "model": "assistant", "function": "user", "tool": "user", None: "user"}
+OUTPUT, ERROR = "output", "error"
+WRAPPERS = (OUTPUT, ERROR, "result", "return_value")
+"""Keys under which a tool's answer stands alone in a response, which must be an object."""
+NO_SIGNATURE = "skip_thought_signature_validator"
+"""What stands on a call that another model made."""
+UNNAMED = "unknown_tool"
+
+
+def is_own(given: dict[str, Json]) -> bool:
+    """Whether a message can only have been written for this provider."""
+    parts = given.get("parts")
+    return "content" not in given and isinstance(parts, list) and not any(map(_has_type, parts))
+
+
+def _has_type(part: Json) -> bool:
+    return not isinstance(part, dict) or "type" in part
+
+
+def load_contents(contents: Json) -> Iterator[Message]:
+    """The contents of a request: a list of them, or just a text."""
+    if isinstance(contents, str):
+        yield Message("user", contents)
+        return
+    if not isinstance(contents, list):
+        raise InputError(f"contents are a list, not {type(contents).__name__}")
+    for content in contents:
+        yield from load_message(content)
+
+
+def load_message(content: Json) -> list[Message]:
+    """One content; each response in it becomes a message of its own, and the rest one more."""
+    role, parts = _role(content), content.get("parts")
+    if not isinstance(parts, list | None):
+        raise InputError(f"parts are a list, not {type(parts).__name__}")
+    results = [_load_result(part) for part in parts or [] if _inner(part, RESULT) is not None]
+    places = [at for at, part in enumerate(parts or []) if _inner(part, RESULT) is None]
+    blocks = tuple(_load_part((parts or [])[at]) for at in places)
+    origin = {MESSAGE: hollow(content, "parts")}
+    if not results:
+        return [Message(role, blocks, origin=origin)]
+    first = replace(results[0], origin={**(results[0].origin or {}), **origin})
+    behind = places[:1] == [len(results)]
+    around: Origin = {PART: {} if behind else {"places": places}}
+    rest = [Message(role, blocks, origin=around)] if blocks else []
+    return [first, *results[1:], *rest]
+
+
+def load_answer(content: Json) -> Message:
+    """What the model said. It may say nothing, and need not say that it is the model."""
+    said = content if isinstance(content, dict) else {}
+    messages = load_message({"parts": [], **said, "role": said.get("role", "model")})
+    if len(messages) != 1 or messages[0].role != "assistant":
+        raise RoleError(f"an answer is one content of the model, not of {said.get('role')!r}")
+    return replace(messages[0], origin={MESSAGE: hollow({"parts": [], **said}, "parts")})
+
+
+def load_system(instruction: Json) -> Message:
+    """The system text of a request, which is written as a content or as a text."""
+    if isinstance(instruction, str):
+        return Message("system", instruction)
+    parts = instruction.get("parts") if isinstance(instruction, dict) else None
+    if not isinstance(parts, list):
+        raise InputError(f"not a system instruction: {readable(instruction)[:200]}")
+    blocks = tuple(map(_load_part, parts))
+    return Message("system", blocks, origin={SYSTEM: hollow(instruction, "parts")})
+
+
+def _role(content: Json) -> str:
+    if not isinstance(content, dict):
+        raise InputError(f"not a content: {readable(content)[:200]}")
+    role = content.get("role")
+    if not isinstance(role, str | None) or role not in ROLES:
+        raise RoleError(f"role {readable(role)[:80]} is none of user, model")
+    return ROLES[role]
+
+
+def _key(part: Json, keys: Sequence[str]) -> str:
+    """The key that a part has of these; the usual one where it has none."""
+    return next((key for key in keys if isinstance(part, dict) and key in part), keys[0])
+
+
+def _inner(part: Json, keys: Sequence[str]) -> Json:
+    found = part.get(_key(part, keys)) if isinstance(part, dict) else None
+    return found if isinstance(found, dict) else None
+
+
+def _load_part(part: Json) -> Block:
+    if not isinstance(part, dict):
+        raise InputError(f"not a part of a content: {readable(part)[:200]}")
+    if _inner(part, CALL) is not None:
+        return _load_call(part)
+    text = part.get("text")
+    if not isinstance(text, str) or part.get("thought"):
+        return Raw(PROVIDER, part)
+    usual = list(part) == ["text"] and text.strip()
+    return Text(text, None if usual else {BLOCK: hollow(part, "text")})
+
+
+def _load_call(part: dict[str, Json]) -> ToolCall:
+    """A call. One without an id is known by its name, as its response is."""
+    function = _inner(part, CALL)
+    origin = {BLOCK: _around(part, CALL), FUNCTION: _inside(function, "args")}
+    name = _name(function)
+    return ToolCall(text_or(function.get("id"), name), name, function.get("args", {}), origin)
+
+
+def _load_result(part: dict[str, Json]) -> Message:
+    function = _inner(part, RESULT)
+    response = function.get("response", {})
+    origin = {BLOCK: _around(part, RESULT), FUNCTION: _inside(function, "response")}
+    name, is_error = _name(function), False
+    key = next(iter(response)) if isinstance(response, dict) and len(response) == 1 else None
+    if key in WRAPPERS:
+        origin[RESPONSE] = {key: None}
+        response, is_error = response[key], key == ERROR
+    call_id = text_or(function.get("id"), name)
+    return Message("tool", response, call_id, name, is_error, origin)
+
+
+def _around(part: dict[str, Json], keys: Sequence[str]) -> dict[str, Json]:
+    return hollow(part, _key(part, keys))
+
+
+def _inside(function: dict[str, Json], said: str) -> dict[str, Json]:
+    return hollow(function, *(["id"] if function.get("id") else []), "name", said)
+
+
+def _name(function: dict[str, Json]) -> str:
+    if not isinstance(function.get("name"), str):
+        raise InputError(f"not a call or response of a function: {readable(function)[:200]}")
+    return str(function["name"])
+
+
+class Dump:
+    """Contents, each of the user or of the model. It is fed messages in valid order: results right
+    behind their calls. Neighbours of one role are joined, unless they came as their own."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self._system: list[Message] = []
+        self._out: list[dict[str, Json]] = []
+        self._group: list[Message] = []
+        self._parts: list[list[Json]] = []  # of each message of the open group
+        self._order: list[int] = []  # which of the calls each message of the open group answers
+        self._ids = WireIds(LEGAL_ID, unique=False)
+        self._asked: list[tuple[str, ToolCall]] = []  # the calls of this turn, by their wire ids
+        self._answered = 0  # which of them was answered last
+
+    def feed(self, message: Message) -> None:
+        self.notes += _unseen(message)
+        if message.role == "system":
+            self._system.append(message)
+            return
+        if message.role == "assistant":
+            self._ids.start_turn()
+            self._asked = []
+        parts = self._render(message)
+        if not parts:
+            return
+        if self._group and self._starts_anew(message):
+            self._close_group()
+        spoken = {_wire_role(other) for other in self._group}
+        if message.tool_calls and not self._out and "user" not in spoken:
+            self.notes.append(STARTED)
+        self._group.append(message)
+        self._parts.append(parts)
+        self._order.append(self._answered if message.role == "tool" else len(self._asked))
+
+    def finish(self, tail: Iterable[Message] = ()) -> dict[str, Json]:
+        """The contents so far with their system text, and a tail that is not remembered."""
+        aside = copy(self)
+        aside.notes, aside._out, aside._ids = [], self._out[:], self._ids.aside()
+        aside._group, aside._parts = self._group[:], self._parts[:]
+        aside._order, aside._asked = self._order[:], self._asked[:]
+        for message in tail:
+            aside.feed(message)
+        if aside._group:
+            aside._close_group()
+        contents = aside._out
+        if contents and _needs_start(contents[0]):
+            contents.insert(0, {"role": "user", "parts": [{"text": START}]})
+        system = _system(self._system)
+        return {"contents": contents} | ({"systemInstruction": system} if system else {})
+
+    def _starts_anew(self, message: Message) -> bool:
+        last = self._group[-1]
+        if _wire_role(message) != _wire_role(last):
+            return True
+        if message.role == "tool":  # all responses to one turn are in one content
+            return last.role != "tool"
+        if last.role == "tool":
+            return PART not in (message.origin or {})
+        return MESSAGE in (message.origin or {}) and not message.tool_calls
+
+    def _close_group(self) -> None:
+        first = self._group[0]
+        values = {"role": _wire_role(first), "parts": self._joined()}
+        self._out.append(filled(first.origin, MESSAGE, values, "parts"))
+        self._group, self._parts, self._order = [], [], []
+
+    def _joined(self) -> list[Json]:
+        """The parts of the open group: results in the order of their calls, unless they came in
+        another one, and what came among them where it was."""
+        first, last = self._group[0], self._group[-1]
+        lists = self._parts
+        if first.role == "tool" and MESSAGE not in (first.origin or {}):
+            lists = [lists[at] for at in sorted(range(len(lists)), key=self._order.__getitem__)]
+        places = (last.origin or {}).get(PART, {}).get("places", [])
+        if len(self._group) == 1 or not places:
+            return [part for parts in lists for part in parts]
+        joined = [part for parts in lists[:-1] for part in parts]
+        for place, part in zip(places, lists[-1], strict=False):
+            joined.insert(place, part)
+        return joined + lists[-1][len(places) :]
+
+    def _render(self, message: Message) -> list[Json]:
+        if message.role == "tool":
+            return [self._result(message)]
+        parts = [self._part(block) for block in message.blocks]
+        parts = [part for part in parts if part is not None]
+        return _signed(parts, message.tool_calls)
+
+    def _part(self, block: Block) -> Json:
+        match block:
+            case ToolCall():
+                return self._call(block)
+            case Raw(provider, data) if provider == PROVIDER:
+                return data
+            case Raw(provider, data):
+                told = block_text(data) if provider == ANY else foreign_text(block)
+                return {"text": told} if told else None
+            case Text(text, origin) if BLOCK in (origin or {}):
+                return filled(origin, BLOCK, {"text": text})
+            case Text(text):
+                return {"text": text} if text.strip() else None
+        return None
+
+    def _call(self, call: ToolCall) -> dict[str, Json]:
+        call_id = self._ids.call(call.id)
+        self._asked.append((call_id, call))
+        args = as_object(call.arguments)
+        values = {"id": call_id, "name": call.name or UNNAMED, "args": args}
+        function = filled(call.origin, FUNCTION, values, *(["args"] if args else []))
+        return _placed(call.origin, CALL, function)
+
+    def _result(self, message: Message) -> dict[str, Json]:
+        call_id = self._ids.result(message.tool_call_id or "")
+        self._answered = next(at for at, (known, _) in enumerate(self._asked) if known == call_id)
+        call = self._asked[self._answered][1]
+        values = {
+            "id": call_id,
+            "name": call.name or UNNAMED,
+            "response": _response(message),
+        }
+        if "id" not in (call.origin or {}).get(FUNCTION, values):
+            del values["id"]  # its call has none
+        function = filled(message.origin, FUNCTION, values, "response")
+        return _placed(message.origin, RESULT, function)
+
+
+def _unseen(message: Message) -> list[str]:
+    """Notes on what is not shown. What may be for anybody is not for this one: here, no part has
+    a type."""
+    blocks = message.content if isinstance(message.content, tuple) else ()
+    foreign = [b.data for b in blocks if isinstance(b, Raw) and b.provider == ANY]
+    kinds = [data.get("type") for data in foreign if not isinstance(data.get("text"), str)]
+    more = [f"{kind} is not shown to {PROVIDER}" for kind in kinds]
+    return [*unseen(message, PROVIDER, ("text", "input_text")), *more]
+
+
+def _placed(
+    origin: Origin | None, keys: Sequence[str], function: dict[str, Json]
+) -> dict[str, Json]:
+    """A call or a response in the part that it came in."""
+    key = _key((origin or {}).get(BLOCK), keys)
+    return filled(origin, BLOCK, {key: function}, key)
+
+
+def _signed(parts: list[Json], calls: Sequence[ToolCall]) -> list[Json]:
+    """The first call of a turn needs a signature, which only this provider's own have."""
+    if not calls or BLOCK in (calls[0].origin or {}):
+        return parts
+    first = next(place for place, part in enumerate(parts) if _is_call(part))
+    signed = {**parts[first], "thoughtSignature": NO_SIGNATURE}
+    return [*parts[:first], signed, *parts[first + 1 :]]
+
+
+def _is_call(part: Json) -> bool:
+    return _inner(part, CALL) is not None
+
+
+def _needs_start(first: dict[str, Json]) -> bool:
+    """The model calls nothing before the user has spoken."""
+    return first.get("role") == "model" and any(map(_is_call, first["parts"]))
+
+
+def _response(message: Message) -> dict[str, Json]:
+    """What a tool returned, as an object."""
+    content: Json = message.content
+    came_in = (message.origin or {}).get(RESPONSE)
+    if isinstance(content, dict) and came_in is None and not message.is_error:
+        return content
+    if is_blocks(content):
+        content = result_words(replace(message, is_error=False))
+    return {ERROR if message.is_error else next(iter(came_in or {}), OUTPUT): content}
+
+
+def _wire_role(message: Message) -> str:
+    return "model" if message.role == "assistant" else "user"
+
+
+def _system(messages: list[Message]) -> dict[str, Json]:
+    """One content; what came as one stays as it was."""
+    parts = [_system_part(block) for message in messages for block in message.blocks]
+    parts = [part for part in parts if part is not None]
+    if not parts:
+        return {}
+    origin = messages[0].origin if len(messages) == 1 else None
+    return filled(origin, SYSTEM, {"parts": parts}, "parts")
+
+
+def _system_part(block: Block) -> Json:
+    return Dump()._part(block) if isinstance(block, Text | Raw) else None

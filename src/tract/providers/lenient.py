@@ -1,0 +1,134 @@
+"""Requests that somebody else's agent made, read as far as they can be. Nothing here is sent on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from tract.errors import InputError
+from tract.model import Block, Json, Message, Raw, Text
+from tract.providers import load_message
+from tract.providers.common import ANY
+from tract.providers.requests import HISTORY, SYSTEM, Loaded, load, load_history, provider_of
+from tract.providers.server_tools import hosted, is_odd, word
+
+Piece = Block | Message
+ROLES = {
+    "model": "assistant",
+    "developer": "system",
+    "human": "user",
+    "gpt": "assistant",
+    "observation": "tool",
+    "function": "tool",
+}
+SAID = ("content", "parts", "value")
+
+
+def salvage(request: Json) -> Loaded:
+    """A request, or just its messages. What is odd in it stays as it is, in blocks of its own."""
+    try:
+        loaded = load_history(request)
+    except InputError:
+        loaded = _in_pieces(request)
+    messages = [found for message in loaded.messages for found in _with_odd_calls(message)]
+    return loaded._replace(messages=messages)
+
+
+def _in_pieces(request: Json) -> Loaded:
+    whose = provider_of(request)
+    given = request if isinstance(request, dict) else {HISTORY[whose]: request}
+    system = (given.get(key) for key in SYSTEM[whose])
+    messages = [m for said in system if said for m in _in_parts(_system(said))]
+    for item in _listed(given[HISTORY[whose]]):
+        messages += _messages(item, whose)
+    tools = [tool for tool in _listed(given.get("tools")) if isinstance(tool, dict)]
+    return Loaded(messages, tools, {}, whose)
+
+
+def _system(said: Json) -> dict[str, Json]:
+    is_content = isinstance(said, dict) and "parts" in said
+    return {**(said if is_content else {"content": said}), "role": "system"}
+
+
+def _messages(item: Json, whose: str) -> list[Message]:
+    try:
+        return load([item], whose).messages
+    except InputError:
+        return _in_parts(item)
+
+
+def _in_parts(item: Json) -> list[Message]:
+    """What can be read of a message, and the rest as it is."""
+    if not isinstance(item, dict) or ("type" in item and "role" not in item):
+        return _arranged(Message("assistant" if isinstance(item, dict) else "user"), _read([item]))
+    role = word(item.get("role")) or word(item.get("from")) or "user"
+    role = ROLES.get(role, role)
+    said = next((item[key] for key in SAID if key in item), None)
+    if role == "tool":
+        name = word(item.get("name"))
+        return [Message("tool", said, word(item.get("tool_call_id")) or name, name)]
+    calls = [*_listed(item.get("tool_calls")), *_listed(item.get("function_call"))]
+    spoken = [] if said is None and calls else _read(said)
+    return _arranged(Message(role), [*spoken, *map(_call, calls)])
+
+
+def _call(call: Json) -> Block:
+    """A call beside the content. The old way of calling had a name in the place of an id."""
+    if not isinstance(call, dict):
+        return Raw(ANY, call)
+    inner = next((call[key] for key in ("function", "custom") if key in call), None)
+    said = {**call, **inner} if isinstance(inner, dict) else call
+    return Raw(ANY, {"id": said.get("name"), **said, "type": "function"})
+
+
+def _read(said: Json) -> list[Piece]:
+    return [piece for part in _listed(said) for piece in _read_part(part)]
+
+
+def _read_part(part: Json) -> list[Piece]:
+    if isinstance(part, str):
+        return [Text(part)]
+    if not isinstance(part, dict):
+        return [Raw(ANY, part)]
+    try:
+        found = load_message({"role": "user", "content" if "type" in part else "parts": [part]})
+    except InputError:
+        return [Raw(ANY, part)]
+    return [piece for m in found for piece in ([m] if m.role == "tool" else m.blocks)]
+
+
+def _arranged(around: Message, pieces: Sequence[Piece]) -> list[Message]:
+    """What is said as one message, and each result in it as one of its own: a user's before it, as
+    they answer what was said before, and others behind it."""
+    blocks = tuple(piece for piece in pieces if not isinstance(piece, Message))
+    results = [piece for piece in pieces if isinstance(piece, Message)]
+    spoken = [replace(around, content=blocks)] if blocks or not results else []
+    return [*results, *spoken] if around.role == "user" else [*spoken, *results]
+
+
+def _with_odd_calls(message: Message) -> list[Message]:
+    """Calls and results also where their provider has none, or writes them otherwise."""
+    if message.role == "tool":
+        return _results_in(message)
+    if not any(map(is_odd, message.blocks)):
+        return [message]
+    return _arranged(message, [piece for block in message.blocks for piece in _lifted(block)])
+
+
+def _results_in(message: Message) -> list[Message]:
+    """Several results that came as one, each by itself."""
+    content: Json = message.content
+    parts = content if isinstance(content, list) else []
+    raws = [Raw(ANY, part) for part in parts]
+    found = [hosted(raw).result for raw in raws if is_odd(raw)]
+    results = [result for result in found if result]
+    return results if results and len(results) == len(parts) else [message]
+
+
+def _lifted(block: Block) -> list[Piece]:
+    return [p for p in hosted(block) if p] if isinstance(block, Raw) and is_odd(block) else [block]
+
+
+def _listed(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [] if value is None else [value]

@@ -1,0 +1,195 @@
+"""What the Gemini API refuses. Keys may be written in camel case or with underscores.
+
+That a signature stands on the part it came with can be seen only in part: where one is, where none
+is, and whether it can be one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from tract.model import Json
+from tract.providers.validate.violations import (
+    Findings,
+    Violation,
+    as_map,
+    as_text,
+    is_full,
+    maps_in,
+    part_list,
+    shown,
+)
+
+PROVIDER_TEXTS = {
+    "contents-empty": "GenerateContentRequest.contents: contents is not specified",
+    "role-unknown": "Please use a valid role: user, model.",
+    "parts-missing": "contents.parts must not be empty.",
+    "part-without-data": "required oneof field 'data' must have one initialized field",
+    "function-call-misplaced": "Please ensure that function call turn comes immediately after a "
+    "user turn or after a function response turn.",
+    "function-response-misplaced": "Please ensure that function response turn comes immediately "
+    "after a function call turn.",
+    "function-call-without-response": "Please ensure that the number of function response parts "
+    "is equal to the number of function call parts of the function call turn.",
+    "response-count-differs": "Please ensure that the number of function response parts "
+    "is equal to the number of function call parts of the function call turn.",
+    "thought-signature-missing": "Function call is missing a thought_signature in functionCall "
+    "parts.",
+    "thought-signature-illegal": "Invalid value at 'contents[].parts[].thought_signature' "
+    "(TYPE_BYTES), Base64 decoding failed",
+}
+
+SIGNATURE = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+NEEDS_SIGNATURES = re.compile(r"gemini-(?:[3-9]|[1-9]\d)")
+UNDERSCORED = {
+    "functionCall": "function_call",
+    "functionResponse": "function_response",
+    "thoughtSignature": "thought_signature",
+}
+NO_DATA = frozenset(
+    {"thought", "thoughtSignature", "thought_signature", "videoMetadata", "video_metadata"}
+)
+
+
+def violations(params: Json, *, is_request: bool) -> list[Violation]:
+    """What is wrong with a request, or with its contents alone."""
+    found = Findings(PROVIDER_TEXTS)
+    contents = part_list(params, "contents", found, is_request=is_request)
+    turns = [
+        _Turn(path, content, found)
+        for path, content in maps_in(contents, "contents", found, "not-a-content")
+    ]
+    for before, turn in zip([None, *turns], turns, strict=False):
+        turn.check_parts()
+        _order(before, turn, found)
+    if turns and turns[-1].made_calls:
+        _without_response(turns[-1], found)
+    model = as_map(params).get("model")
+    if is_request and isinstance(model, str) and NEEDS_SIGNATURES.search(model):
+        _signatures(turns, found)
+    return found.found
+
+
+def _get(value: Json, key: str) -> Json:
+    """The value of a key in either way of writing it."""
+    given = as_map(value)
+    return given[key] if key in given else given.get(UNDERSCORED[key])
+
+
+class _Turn:
+    """One content: who speaks, what is called in it and what is returned."""
+
+    def __init__(self, path: str, content: dict[str, Json], found: Findings) -> None:
+        self.path = path
+        self.role = as_text(content.get("role"))
+        self._found = found
+        if self.role not in ("user", "model", "function") and content.get("role") is not None:
+            found.add("role-unknown", f"{path}.role", f"role {shown(content['role'])}")
+        if not isinstance(content.get("parts"), list) or not content["parts"]:
+            found.add("parts-missing", f"{path}.parts", "there are none")
+        self.parts = list(maps_in(content.get("parts"), f"{path}.parts", found, "not-a-part"))
+        self.calls = self._with("functionCall")
+        self.responses = self._with("functionResponse")
+
+    def _with(self, key: str) -> list[tuple[str, Json, Json]]:
+        values = ((path, part, _get(part, key)) for path, part in self.parts)
+        return [(f"{path}.{key}", part, value) for path, part, value in values if value is not None]
+
+    @property
+    def made_calls(self) -> list[tuple[str, Json, Json]]:
+        """The calls that want a response: those of the model."""
+        return self.calls if self.role == "model" else []
+
+    @property
+    def is_question(self) -> bool:
+        """Whether the user says something new: a turn of thought begins here."""
+        return self.role != "model" and not self.responses
+
+    def check_parts(self) -> None:
+        for path, part in self.parts:
+            if not part.keys() - NO_DATA:
+                self._found.add("part-without-data", path, "there is nothing in it")
+            self._signature(path, part)
+        for path, _, call in self.calls:
+            if self.role != "model":
+                self._found.add("function-call-by-user", path, "calls are the model's")
+            self._function(path, call, "args")
+        for path, _, response in self.responses:
+            if self.role == "model":
+                self._found.add("function-response-by-model", path, "responses are the user's")
+            self._function(path, response, "response")
+
+    def _function(self, path: str, value: Json, key: str) -> None:
+        if not is_full(as_map(value).get("name")):
+            self._found.add("function-without-name", f"{path}.name", "it has no name")
+        given = as_map(value).get(key)
+        if not isinstance(given, dict) and (given is not None or key == "response"):
+            self._found.add(f"{key}-not-object", f"{path}.{key}", f"it is {shown(given)}")
+
+    def _signature(self, path: str, part: dict[str, Json]) -> None:
+        signature = _get(part, "thoughtSignature")
+        if signature is None:
+            return
+        where = f"{path}.thoughtSignature"
+        if self.role != "model":
+            self._found.add("thought-signature-misplaced", where, "signatures are the model's")
+        if not isinstance(signature, str) or not SIGNATURE.fullmatch(signature):
+            self._found.add("thought-signature-illegal", where, f"it is {shown(signature)}")
+
+
+def _order(before: _Turn | None, turn: _Turn, found: Findings) -> None:
+    """A turn of calls follows the user, and the turn behind it holds the responses."""
+    if turn.made_calls and (before is None or before.role == "model"):
+        found.add("function-call-misplaced", turn.path, "it does not follow the user")
+    called = before.made_calls if before is not None else []
+    if turn.responses and not called:
+        found.add("function-response-misplaced", turn.path, "no calls stand right before it")
+    elif called and before is not None and not turn.responses:
+        _without_response(before, found)
+    elif len(called) != len(turn.responses):
+        said = f"{len(turn.responses)} responses to {len(called)} calls"
+        found.add("response-count-differs", turn.path, said)
+    elif called:
+        _pairs(called, turn.responses, found)
+
+
+def _without_response(turn: _Turn, found: Findings) -> None:
+    said = f"{len(turn.calls)} calls without a response turn behind them"
+    found.add("function-call-without-response", turn.path, said)
+
+
+def _pairs(
+    calls: list[tuple[str, Json, Json]],
+    responses: list[tuple[str, Json, Json]],
+    found: Findings,
+) -> None:
+    """Each response names a call: by its id where all have one, else by its name alone."""
+    called = [as_map(call) for _, _, call in calls]
+    ids = {call["id"]: call.get("name") for call in called if is_full(call.get("id"))}
+    has_ids = len(ids) == len(calls)
+    left = Counter(as_text(call.get("name")) for call in called)
+    for path, _, response in responses:
+        call_id, name = as_text(as_map(response).get("id")), as_text(as_map(response).get("name"))
+        if has_ids and call_id is not None and call_id not in ids:
+            found.add("response-id-unknown", f"{path}.id", f"no call {shown(call_id)} is open")
+            continue
+        if has_ids and call_id is not None:
+            is_known = ids.pop(call_id) == name
+        else:
+            is_known = left[name] > 0
+        left[name] -= 1
+        if not is_known:
+            said = f"no call of {shown(name)} is open"
+            found.add("response-name-unknown", f"{path}.name", said)
+
+
+def _signatures(turns: list[_Turn], found: Findings) -> None:
+    """Newer models want a signature on the first call of each step since the last question."""
+    for turn in reversed(turns):
+        if turn.is_question:
+            return
+        if turn.calls:
+            path, part, _ = turn.calls[0]
+            if _get(part, "thoughtSignature") is None:
+                found.add("thought-signature-missing", path, "the first call has no signature")

@@ -1,0 +1,85 @@
+"""Changes from the screen. Pure: each is worked out here, and written by the dialog."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from tract.core.result_lookup import whole_text
+from tract.errors import InputError
+from tract.model import Block as ModelBlock
+from tract.model import Json, Message, Text, ToolCall
+from tract.providers import parsed
+from tract.providers.common import is_blocks
+from tract.view.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+
+
+def editable(message: Message, block: Block, blocks: Sequence[Block]) -> str:
+    """What of a message is edited where this block of it stands."""
+    if isinstance(block, ToolResultBlock):
+        if is_blocks(message.content) and not _is_one_text(message.content):
+            raise InputError("this result cannot be edited: it has more in it than one text")
+        return whole_text(message)
+    part = _part(message, block, blocks)
+    return _as_text(part.arguments) if isinstance(part, ToolCall) else getattr(part, "text", "")
+
+
+def edited(message: Message, block: Block, blocks: Sequence[Block], text: str) -> Message:
+    """The message with another text where the block stands. What was JSON must still be some."""
+    if isinstance(block, ToolResultBlock):
+        return replace(message, content=_result(message.content, text))
+    old = _part(message, block, blocks)
+    if not isinstance(message.content, tuple):
+        return replace(message, content=text)
+    new = tuple(_with_text(part, text) if part is old else part for part in message.content)
+    return replace(message, content=new)
+
+
+def _result(content: Json, text: str) -> Json:
+    if isinstance(content, str) or content is None:
+        return text
+    return [{**content[0], "text": text}] if is_blocks(content) else _as_json(text)
+
+
+def _is_one_text(content: Json) -> bool:
+    return len(content) == 1 and content[0].get("type") == "text"
+
+
+def _with_text(part: ModelBlock, text: str) -> ModelBlock:
+    if isinstance(part, Text):
+        return replace(part, text=text)
+    if not isinstance(part, ToolCall):
+        return part
+    was_json = not isinstance(part.arguments, str) or isinstance(parsed(part.arguments), dict)
+    value = _as_json(text) if was_json else text
+    return replace(part, arguments=text if isinstance(part.arguments, str) else value)
+
+
+def _as_json(text: str) -> Json:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"nothing was saved: this is not JSON any more: {error}") from None
+
+
+def _part(message: Message, block: Block, blocks: Sequence[Block]) -> ModelBlock:
+    """The part of the message that a block shows: the one with its number among its kind."""
+    kind: type[ModelBlock] = ToolCall if isinstance(block, ToolUseBlock) else Text
+    same = [other for other in blocks if type(other) is type(block)]
+    parts = [part for part in message.blocks if isinstance(part, kind) and _is_seen(part)]
+    number = next(number for number, other in enumerate(same) if other is block)
+    if not isinstance(block, TextBlock | ToolUseBlock) or number >= len(parts):
+        raise InputError("this cannot be edited: only texts, calls and results can")
+    return parts[number]
+
+
+def _is_seen(part: ModelBlock) -> bool:
+    return not isinstance(part, Text) or bool(part.text)
+
+
+def _as_text(arguments: Json) -> str:
+    if isinstance(arguments, str):
+        return arguments
+    return json.dumps(arguments, ensure_ascii=False, indent=2)

@@ -1,0 +1,373 @@
+"""A sheet: a conversation as lines of a screen. What is not looked at is not made."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
+
+from tract.core.chain import Place
+from tract.model import has_only_calls
+from tract.tui.wrapping import wrapped
+from tract.view.blocks import (
+    Block,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from tract.view.conversation import Conversation
+from tract.view.filter import text_of
+from tract.view.lines import FULL, HIDDEN, SUMMARY, Line, Look, Span, has_head, head_of, lines_of
+
+CUT = re.compile(r"… \d+ more lines")
+MOST_OF_RESULT = 12
+MOST_OF_TEXT = 200
+MOST = 20_000  # lines of one block, even when all of it is asked for
+NARROWEST = 20
+MOST_CELLS = 2000  # that are kept, so that a search through everything does not keep everything
+
+
+class Settings(NamedTuple):
+    """What of a conversation is to be seen, and how."""
+
+    tools: str = SUMMARY
+    has_text: bool = True
+    has_thinking: bool = True
+    only_errors: bool = False
+    is_sent: bool = False
+    """What the model is sent, not all that is kept."""
+    is_wrapped: bool = True
+    has_tags: bool = False
+
+
+class Spot(NamedTuple):
+    """A line: the row that it belongs to, and its number there."""
+
+    row: int
+    line: int
+
+
+class Cursor(NamedTuple):
+    """A block: the row that it belongs to, and its number among the blocks to be seen there."""
+
+    row: int
+    block: int
+
+
+class Cell(NamedTuple):
+    """A row as it is seen."""
+
+    lines: list[Line]
+    owners: list[int]
+    """For each line the number of its block; -1 for the head."""
+    blocks: list[Block]
+    numbers: list[int]
+    """For each block its number in the message, where others may not be seen."""
+
+
+EMPTY = Cell([], [], [], [])
+
+
+class Sheet:
+    """A conversation under some settings, in some width."""
+
+    def __init__(self, conversation: Conversation, width: int, settings: Settings) -> None:
+        self.conversation = conversation
+        self.settings = settings
+        self.width = max(width, NARROWEST)
+        self.flipped: set[int] = set()
+        """Messages of which the other version is seen: the sent one, or the whole."""
+        self.folds: dict[tuple[int, int], bool] = {}
+        """Blocks that were opened (True) or closed (False) by hand, each by its message and its
+        number there."""
+        self._cells: dict[int, Cell] = {}
+        self._empty: set[int] = set()  # rows of which nothing is seen, perhaps thousands
+
+    def __len__(self) -> int:
+        return len(self.conversation.rows)
+
+    # Rows
+
+    def cell(self, row: int) -> Cell:
+        found = EMPTY if row in self._empty else self._cells.get(row)
+        if found is None:
+            found = self._made(row)
+            if not found.lines:
+                self._empty.add(row)
+                return EMPTY
+            if len(self._cells) >= MOST_CELLS:
+                self._cells.clear()
+            self._cells[row] = found
+        return found
+
+    def message(self, row: int) -> int:
+        """The key of the message in a row. It stays when rows come and go before it."""
+        place = self.conversation.rows[row]
+        return place.origin.id if isinstance(place, Place) else -row
+
+    def succeeding(self, conversation: Conversation, width: int, settings: Settings) -> Sheet:
+        """Another sheet, on which everything that was done by hand is still done."""
+        other = Sheet(conversation, width, settings)
+        other.flipped, other.folds = self.flipped, self.folds
+        return other
+
+    def forget(self, row: int) -> None:
+        """It is to be made anew."""
+        self._cells.pop(row, None)
+        self._empty.discard(row)
+
+    def _made(self, row: int) -> Cell:
+        if not 0 <= row < len(self) or self._is_surely_empty(row):
+            return EMPTY
+        is_sent = self.settings.is_sent != (self.message(row) in self.flipped)
+        lines: list[Line] = []
+        owners: list[int] = []
+        seen: list[Block] = []
+        numbers: list[int] = []
+        for number, block in enumerate(self.conversation.blocks(row, sent=is_sent)):
+            found = self._lines(row, number, block)
+            if found:
+                lines += found
+                owners += [len(seen)] * len(found)
+                seen.append(block)
+                numbers.append(number)
+        head = self._head(row, seen)
+        return Cell(head + lines, [-1] * len(head) + owners, seen, numbers)
+
+    def _head(self, row: int, seen: list[Block]) -> list[Line]:
+        if not seen:
+            return []
+        space: list[Line] = [()] if row else []
+        if has_head(seen[0], self._speaker_before(row), Look(self.settings.tools)):
+            return [*space, head_of(seen[0])] if seen[0].role else space
+        follows_rule = row > 0 and isinstance(self.conversation.rows[row - 1], Block)
+        return space if follows_rule else []
+
+    def _speaker_before(self, row: int) -> str:
+        """Who spoke last before a row; nobody where something stands between."""
+        for number in range(row - 1, -1, -1):
+            before = self.conversation.rows[number]
+            if not isinstance(before, Place):
+                return ""
+            if before.origin.role != "tool":
+                return before.origin.role or ""
+        return ""
+
+    def _lines(self, row: int, number: int, block: Block) -> list[Line]:
+        if self.settings.only_errors and not self._is_of_error(row, block):
+            return []
+        fold = self.folds.get((self.message(row), number))
+        lines = lines_of(block, self._look(block, fold))
+        is_prose = isinstance(block, TextBlock | ThinkingBlock)
+        if not is_prose:
+            return lines
+        if fold is False:
+            lines = [(*lines[0], Span(" …", "dim"))] if lines else []
+        return list(wrapped(lines, self.width)) if self.settings.is_wrapped else lines
+
+    def _is_of_error(self, row: int, block: Block) -> bool:
+        """Whether it is a result that has failed, in a row that may have one, or its call."""
+        place = self.conversation.rows[row]
+        if isinstance(block, ToolUseBlock) and isinstance(place, Place):
+            failures = self.conversation.reading.failures
+            failed = (answer for answer in place.results if answer.origin.id in failures)
+            return any(answer.origin.tool_call_id == block.tool_use_id for answer in failed)
+        return isinstance(block, ToolResultBlock) and (block.role == "tool" or block.is_error)
+
+    def _look(self, block: Block, fold: bool | None) -> Look:
+        said = self.settings
+        is_tool = isinstance(block, ToolUseBlock | ToolResultBlock)
+        look = Look(said.tools, said.has_text, said.has_thinking, said.has_tags, MOST_OF_TEXT)
+        if is_tool:
+            look = look._replace(most=MOST_OF_RESULT)
+        if fold is None:
+            return look
+        if fold:
+            return look._replace(most=MOST, tools=FULL if is_tool else said.tools)
+        return look._replace(tools=SUMMARY) if is_tool and said.tools == FULL else look
+
+    def _is_surely_empty(self, row: int) -> bool:
+        """What can be told without making it, so that a filter over many rows is fast."""
+        place = self.conversation.rows[row]
+        if not isinstance(place, Place):
+            return self.settings.only_errors
+        if self.settings.only_errors:
+            return place.origin.id not in self._failed_turns
+        if self.settings.tools != HIDDEN or place.shown.is_error:
+            return False
+        is_call = bool(place.shown.calls) and has_only_calls(place.shown.data or b"")
+        return place.origin.role == "tool" or is_call
+
+    @cached_property
+    def _failed_turns(self) -> set[int]:
+        """The results that have failed, and their calls."""
+        reading = self.conversation.reading
+        failed = [place for place in reading.places if place.origin.id in reading.failures]
+        calls = {place.call.origin.id for place in failed if place.call}
+        return calls | {place.origin.id for place in failed}
+
+    # Lines
+
+    def page(self, top: Spot, height: int) -> list[Spot]:
+        """So many lines from one on."""
+        found: list[Spot] = []
+        row, line = top
+        while row < len(self) and len(found) < height:
+            lines = len(self.cell(row).lines)
+            found += [Spot(row, number) for number in range(line, lines)]
+            row, line = row + 1, 0
+        return found[:height]
+
+    def moved(self, spot: Spot, by: int) -> Spot:
+        """A line further down, or up where `by` is negative; at most to an end."""
+        row, line = spot.row, spot.line + by
+        while line < 0:
+            if row == 0:
+                return Spot(0, 0)
+            row -= 1
+            line += len(self.cell(row).lines)
+        while row < len(self) and line >= len(self.cell(row).lines):
+            if row == len(self) - 1:
+                return Spot(row, max(len(self.cell(row).lines) - 1, 0))
+            line -= len(self.cell(row).lines)
+            row += 1
+        return Spot(row, line)
+
+    def last_top(self, height: int) -> Spot:
+        """Where a page begins that ends with the last line."""
+        if not len(self):
+            return Spot(0, 0)
+        last = len(self) - 1
+        return self.moved(Spot(last, len(self.cell(last).lines) - 1), 1 - height)
+
+    # Blocks
+
+    def block(self, cursor: Cursor) -> Block | None:
+        blocks = self.cell(cursor.row).blocks if 0 <= cursor.row < len(self) else []
+        return blocks[cursor.block] if 0 <= cursor.block < len(blocks) else None
+
+    def number(self, cursor: Cursor) -> int:
+        """The number of a block in its message. It stays when others come into view or leave it."""
+        numbers = self.cell(cursor.row).numbers
+        return numbers[cursor.block] if cursor.block < len(numbers) else cursor.block
+
+    def with_number(self, row: int, number: int) -> Cursor:
+        """The block with this number in its message, else one near it."""
+        return self.nearest(Cursor(row, bisect_left(self.cell(row).numbers, number)))
+
+    def spot(self, cursor: Cursor) -> Spot:
+        """The first line of a block."""
+        owners = self.cell(cursor.row).owners
+        return Spot(cursor.row, owners.index(cursor.block) if cursor.block in owners else 0)
+
+    def size(self, cursor: Cursor) -> int:
+        return self.cell(cursor.row).owners.count(cursor.block)
+
+    def at(self, spot: Spot) -> Cursor | None:
+        """The block of a line; the first one where it is a head."""
+        owners = self.cell(spot.row).owners
+        if not owners:
+            return None
+        return Cursor(spot.row, max(owners[min(spot.line, len(owners) - 1)], 0))
+
+    def cursors(self, start: Cursor, step: int) -> Iterator[Cursor]:
+        """The blocks after one, or before it."""
+        row, number = start.row, start.block + step
+        while 0 <= row < len(self):
+            blocks = len(self.cell(row).blocks)
+            while 0 <= number < blocks:
+                yield Cursor(row, number)
+                number += step
+            row += step
+            if 0 <= row < len(self):
+                number = 0 if step > 0 else len(self.cell(row).blocks) - 1
+
+    def last(self) -> Cursor:
+        """The last block."""
+        row = len(self) - 1
+        return self.nearest(Cursor(row, len(self.cell(row).blocks) - 1 if row >= 0 else 0))
+
+    def nearest(self, cursor: Cursor) -> Cursor:
+        """The block itself, else the next one, else the one before."""
+        if self.block(cursor):
+            return cursor
+        after = next(self.cursors(Cursor(cursor.row, cursor.block - 1), 1), None)
+        return after or next(self.cursors(cursor, -1), Cursor(0, 0))
+
+    def toggled(self, cursor: Cursor) -> None:
+        """Open a block, or close it where it is open."""
+        if self.block(cursor) is None:
+            return
+        fold = self.message(cursor.row), self.number(cursor)
+        is_open = self.folds.get(fold)
+        if is_open is None:
+            block = self.block(cursor)
+            is_tool = isinstance(block, ToolUseBlock | ToolResultBlock)
+            is_open = self.settings.tools == FULL if is_tool else True
+            is_open = is_open and not self._is_cut(cursor)
+        self.folds[fold] = not is_open
+        self.forget(cursor.row)
+
+    def flip(self, row: int) -> None:
+        """See the other version of a message."""
+        self.flipped ^= {self.message(row)}
+        self.forget(row)
+
+    def _is_cut(self, cursor: Cursor) -> bool:
+        """Whether a block is not seen to its end."""
+        cell = self.cell(cursor.row)
+        lines = zip(cell.lines, cell.owners, strict=True)
+        own = [line for line, owner in lines if owner == cursor.block]
+        return bool(own) and CUT.fullmatch(own[-1][0].text.strip()) is not None
+
+    def partner(self, cursor: Cursor) -> Cursor | None:
+        """The result of a call, or the call of a result."""
+        block = self.block(cursor)
+        if not isinstance(block, ToolUseBlock | ToolResultBlock) or block.pair is None:
+            return None
+        wanted = ToolResultBlock if isinstance(block, ToolUseBlock) else ToolUseBlock
+        for row in self.conversation.turn(cursor.row):
+            for number, other in enumerate(self.cell(row).blocks):
+                if isinstance(other, wanted) and other.pair == block.pair:
+                    return Cursor(row, number)
+        return None
+
+    def error(self, cursor: Cursor, step: int) -> Cursor | None:
+        """The next result that has failed, or the one before; behind the last one the first."""
+        failures = self.conversation.reading.failures
+        ahead = range(cursor.row + step, len(self) if step > 0 else -1, step)
+        around = range(0 if step > 0 else len(self) - 1, cursor.row + step, step)
+        for row in (*ahead, *around) if len(self) else ():
+            place = self.conversation.rows[row]
+            if isinstance(place, Place) and place.origin.id in failures and self.cell(row).blocks:
+                return Cursor(row, 0)
+        return None
+
+    def found(self, cursor: Cursor, text: str, step: int) -> Cursor | None:
+        """The next block that has a text in it, whatever the case of its letters; behind the last
+        one the first."""
+        wanted = text.casefold()
+        end = len(self) - 1
+        edge = Cursor(0, -1) if step > 0 else Cursor(end, len(self.cell(end).blocks))
+        for other in chain(self.cursors(cursor, step), self.cursors(edge, step)):
+            block = self.block(other)
+            if block and wanted in text_of(block).casefold():
+                return other
+            if other == cursor:
+                break
+        return None
+
+    def line_with(self, cursor: Cursor, hit: re.Pattern[str]) -> Spot | None:
+        """The first line of a block with something in it. A folded one is opened for that."""
+        for _ in range(2):
+            cell = self.cell(cursor.row)
+            for number, (line, owner) in enumerate(zip(cell.lines, cell.owners, strict=True)):
+                if owner == cursor.block and hit.search("".join(span.text for span in line)):
+                    return Spot(cursor.row, number)
+            self.folds[self.message(cursor.row), self.number(cursor)] = True
+            self.forget(cursor.row)
+        return None

@@ -1,0 +1,94 @@
+"""Where the context goes: which part of what a model is sent is what, and how it has grown."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from tract.core.chain import Place
+from tract.model import Step
+from tract.snapshot import Snapshot
+
+SYSTEM, TOOLS, TEXT, SUMMARIES = "system", "tools", "text", "summaries"
+
+
+class Share(NamedTuple):
+    """A part of the context."""
+
+    name: str
+    tokens: int
+    is_result: bool = False
+
+
+def shares(reading: Snapshot) -> list[Share]:
+    """System, tools, text, then the results by tool, the largest first; nothing that is empty."""
+    parts: Counter[str] = Counter()
+    results: Counter[str] = Counter()
+    for place in reading.places:
+        tokens = reading.weight(place)
+        if place.origin.role == "tool":
+            results[place.shown.name or "a tool"] += tokens
+        else:
+            parts[_part(place)] += tokens
+    parts[TOOLS] = tool_tokens(reading)
+    found = [Share(name, parts[name]) for name in (SYSTEM, TOOLS, SUMMARIES, TEXT)]
+    found += [Share(name, tokens, True) for name, tokens in results.most_common()]
+    return [share for share in found if share.tokens]
+
+
+def _part(place: Place) -> str:
+    if place.sources:
+        return SUMMARIES
+    return SYSTEM if place.origin.role == "system" else TEXT
+
+
+def tool_tokens(reading: Snapshot) -> int:
+    """What the tools in force cost in every request."""
+    sets = reading.toolsets
+    return sum(tool.token_count for tool in sets[-1][1].tools) if sets else 0
+
+
+def growth(reading: Snapshot) -> list[int]:
+    """How many tokens of messages the model had before it gave each answer. What was undone later
+    counts as if it had never been; a result that was reshaped twice has its last form at once."""
+    now: dict[int, int] = {}
+    total, found = 0, []
+    costs = _costs(reading)
+    for step in reading.chain.steps:
+        if step.operation == "append" and step.role == "assistant":
+            found.append(total)
+        for place, tokens in costs.get(step.id, ()):
+            total += tokens - now.get(place, 0)
+            now[place] = tokens
+    return found
+
+
+def _costs(reading: Snapshot) -> Mapping[int, list[tuple[int, int]]]:
+    """By each commit the places that look otherwise since, with what they cost from then on: at
+    first what they were born with, then what they cost now."""
+    chain = reading.chain
+    rewrites = [step.id for step in chain.steps if step.links]
+    outdated = chain.outdated_answers()
+    found: dict[int, list[tuple[int, int]]] = {}
+    for place in chain.places:
+        born, tokens = place.origin, reading.weight(place)
+        later = {step.id for step in _changes(place) if step.id > born.id}
+        if born.id in outdated:
+            later.add(rewrites[bisect_right(rewrites, born.id)])
+        is_born_whole = bool(later) and born.shape is None
+        first = born.token_count if is_born_whole else tokens
+        found.setdefault(born.id, []).append((born.id, first))
+        for commit in later:
+            found.setdefault(commit, []).append((born.id, tokens))
+    return found
+
+
+def _changes(place: Place) -> Iterator[Step]:
+    """What was done to a place. A call looks otherwise when its results are collapsed, and these
+    when it is left out."""
+    for member in (place.call, place) if place.call else place.turn:
+        yield from member.changes
+    if place.summary:
+        yield place.summary.origin

@@ -1,0 +1,139 @@
+"""`tract tui` from the outside: what it opens, and what it says where it cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from tests.test_cli import (
+    dangerous,
+    environment,
+    invoke,
+    ok,
+    on_a_terminal,
+    read_until,
+    run,
+)
+from tests.test_cli_show import CHAT, REQUEST, content_of
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a transcript and without a database, entered."""
+    monkeypatch.chdir(tmp_path)
+    Path("chat.json").write_text(json.dumps(CHAT))
+    return tmp_path
+
+
+def ended(*args: str, until: str, keys: str, **env: str) -> str:
+    """What the screen had, up to these words; then the keys are pressed, and it must end."""
+    with on_a_terminal(*args, columns=80, TERM="xterm-256color", **env) as (process, ours):
+        deadline = Timer(30, process.kill)
+        deadline.start()
+        screen = read_until(ours, until)
+        os.write(ours, keys.encode())
+        screen += read_until(ours, None)
+        assert process.wait(60) == 0, screen
+        deadline.cancel()
+    return screen
+
+
+@pytest.mark.parametrize("package", ["textual", "rich"])
+def test_without_textual_it_says_what_to_install(here: Path, package: str) -> None:
+    script = f"import sys; sys.modules['{package}'] = None; from tract.cli import main; main()"
+
+    def told(command: str) -> subprocess.CompletedProcess[str]:
+        args = [sys.executable, "-c", script, command, "chat.json"]
+        return subprocess.run(args, capture_output=True, text=True, env=environment())
+
+    done = told("tui")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == 'tract: the text interface needs: pip install "tract-context[tui]"\n'
+    shown = told("show")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "[tool_use] shell make" in shown.stdout
+
+
+def test_without_a_terminal_it_does_not_wait(here: Path) -> None:
+    done = run("tui", "chat.json", stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tract: the text interface needs a terminal; `tract show` needs none\n"
+
+
+def test_a_transcript_is_opened_and_only_read(here: Path) -> None:
+    before = content_of(here)
+    screen = ended("tui", "chat.json", until="It does not build.", keys="qq")
+    assert "shell" in screen
+    assert "Traceback" not in screen
+    assert content_of(here) == before
+
+
+def test_the_dialogs_of_a_database_and_one_of_them(here: Path) -> None:
+    ok("init")
+    ok("import", "chat.json", "--dialog", "built")
+    ok("--dialog", "asked", "commit", "What is new?")
+    screen = ended("tui", until="built", keys="q")
+    assert "asked" in screen
+    assert "What is new?" in ended("tui", "asked", until="What is new?", keys="qq")
+
+
+def test_an_unknown_name_is_one_clear_line(here: Path) -> None:
+    (here / "folder").mkdir()
+    for name in ("nowhere", "folder"):
+        done = invoke("tui", name)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (3, "", 1)
+    ok("init")
+    ok("commit", "x")
+    for name in ("nowhere", "folder", "chat.jsonl"):
+        done = invoke("tui", name)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (3, "", 1)
+        assert done.stderr == f"tract: no dialog and no file '{name}'\n"
+    for name in ("-", "a\x1b[31m\u202e"):
+        done = invoke("tui", name)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert dangerous(done.stderr) == set()
+
+
+def test_what_is_no_transcript_is_one_line(here: Path) -> None:
+    Path("odd.txt").write_text("# A title\n")
+    done = invoke("tui", "odd.txt")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "tract: odd.txt: no format that can be imported\n"
+
+
+@pytest.mark.parametrize(
+    ("prices", "code", "words"),
+    [
+        (None, 1, "No such file"),
+        (b"[m", 2, "not TOML"),
+        (b"\xff\xfe", 2, "not TOML"),
+        (b"m = 3", 2, "not prices"),
+        (b"[m]\ninput = 3", 2, "not prices"),
+        (b"[m]\ninput = 3\noutput = 'x'", 2, "not prices"),
+    ],
+)
+def test_prices_that_cannot_be_read(
+    here: Path, prices: bytes | None, code: int, words: str
+) -> None:
+    if prices is not None:
+        Path("prices.toml").write_bytes(prices)
+    for args, env in (
+        (["--prices", "prices.toml"], {}),
+        ([], {"TRACT_PRICES": "prices.toml"}),
+    ):
+        done = invoke("tui", "chat.json", *args, **env)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (code, "", 1)
+        assert "prices.toml" in done.stderr
+        assert words in done.stderr
+
+
+def test_without_colour_there_are_tags(here: Path) -> None:
+    Path("request.json").write_text(json.dumps(REQUEST))
+    screen = ended("tui", "request.json", until=" a1", keys="qq", NO_COLOR="1")
+    assert "38;5;33" not in screen

@@ -1,0 +1,155 @@
+"""What is kept between two compiles never shows: it is always what a fresh one would give."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import histories
+from tests.toolkit import tool, tool_lists
+from tract import ForgottenError, Message, Priority, ToolCall, Tract
+from tract.core.ordering import FORGOTTEN
+
+
+def view(context: Any) -> str:
+    return json.dumps(
+        [
+            context.to_openai(),
+            context.to_anthropic(),
+            context.commit_hashes,
+            context.token_count,
+            context.token_source,
+            context.generation_configs,
+            context.notes,
+            context.tools,
+            context.tokens_by_tool,
+            context.to_anthropic_params(),
+            context.to_responses_params(),
+            context.betas,
+        ]
+    )
+
+
+def assert_fresh(t: Tract, path: str) -> None:
+    with Tract.open(path) as other:
+        assert view(t.compile()) == view(other.compile())
+        assert view(t.compile(tools="inline")) == view(other.compile(tools="inline"))
+        assert t.get_tools() == other.get_tools()
+
+
+def steps(t: Tract) -> list[Callable[[], object]]:
+    """One of everything, each to be followed by a comparison."""
+    made: dict[str, Any] = {}
+
+    def keep(name: str, make: Callable[[], Any]) -> Callable[[], object]:
+        return lambda: made.__setitem__(name, make())
+
+    return [
+        keep("system", lambda: t.system("s")),
+        keep("user", lambda: t.user("u")),
+        keep("tools", lambda: t.set_tools([tool("f"), tool("g")])),
+        keep("call", lambda: t.assistant("", tool_calls=[ToolCall("a", "f"), ToolCall("b", "f")])),
+        keep("result", lambda: t.tool_result("b", "f", {"x": 1})),
+        lambda: t.user("meanwhile", tools=[tool("f"), tool("g"), tool("h")]),
+        lambda: t.tool_result("a", "f", "late"),
+        keep("edit", lambda: t.tool_result("b", "f", "short", edit=made["result"])),
+        keep("again", lambda: t.tool_result("b", "f", "shorter", edit=made["edit"])),
+        keep("fewer", lambda: t.set_tools([tool("g", x="string")])),
+        keep("skip", lambda: t.annotate(made["result"], Priority.SKIP)),
+        lambda: t.restore(made["fewer"]),
+        lambda: t.restore(made["edit"]),
+        lambda: t.restore(made["skip"]),
+        lambda: t.annotate(made["call"], Priority.SKIP),
+        lambda: t.annotate(made["result"], Priority.PINNED),
+        lambda: t.branch("side", at=made["call"]),
+        lambda: t.checkout("side"),
+        lambda: t.user("on the side"),
+        lambda: t.checkout("main"),
+        lambda: t.user("back"),
+        lambda: t.checkout(made["user"]),
+        lambda: t.checkout("main"),
+        lambda: t.restore(made["result"]),
+        lambda: t.restore(made["tools"]),
+        lambda: t.set_tools(None),
+        lambda: t.forget(made["user"]),
+        lambda: t.user("end"),
+    ]
+
+
+def test_after_every_operation_it_equals_a_fresh_compile(db: str) -> None:
+    with Tract.open(db) as t:
+        for step in steps(t):
+            step()
+            assert_fresh(t, db)
+
+
+def test_what_another_instance_appends_is_seen(db: str) -> None:
+    with Tract.open(db) as one, Tract.open(db) as other:
+        first = one.user("1")
+        assert [m.text for m in other.compile().messages] == ["1"]
+        other.user("2")
+        one.user("3")
+        other.user("1b", edit=first)
+        assert [m.text for m in one.compile().messages] == ["1b", "2", "3"]
+        assert view(one.compile()) == view(other.compile())
+
+
+def test_time_travel_shows_what_a_commit_saw() -> None:
+    with Tract.open() as t:
+        first = t.user("1")
+        second = t.user("2")
+        edit = t.user("1b", edit=first)
+        mark = t.annotate(second, Priority.SKIP)
+        back = t.restore(edit)
+        texts = {
+            info.commit_hash: [m.text for m in t.compile(at=info).messages] for info in t.log()
+        }
+        assert texts == {
+            first.commit_hash: ["1"],
+            second.commit_hash: ["1", "2"],
+            edit.commit_hash: ["1b", "2"],
+            mark.commit_hash: ["1b"],
+            back.commit_hash: ["1"],
+        }
+
+
+@given(histories, st.data())
+def test_time_travel_equals_what_was_seen_then(history: list[Message], data: st.DataObject) -> None:
+    with Tract.open() as t:
+        then: dict[str, str] = {}
+        for message in history:
+            info = t.commit(message, tools=data.draw(st.none() | tool_lists))
+            if data.draw(st.booleans()):
+                info = t.annotate(info, data.draw(st.sampled_from(list(Priority))))
+            then[info.commit_hash] = view(t.compile())
+        for commit, seen in then.items():
+            assert view(t.compile(at=commit)) == seen
+
+
+def test_what_was_forgotten_keeps_its_place_and_its_calls() -> None:
+    with Tract.open() as t:
+        t.user("x")
+        call = t.assistant("secret", tool_calls=[ToolCall("a", "run", {"key": "secret"})])
+        t.tool_result("a", "run", "y")
+        t.compile().to_openai()
+        t.forget(call)
+        sent = t.compile().to_openai()
+        assert "secret" not in json.dumps(sent)
+        assert sent[1]["content"] == FORGOTTEN
+        assert sent[1]["tool_calls"][0]["id"] == "a"
+        with pytest.raises(ForgottenError, match=str(call.content_hash)):
+            t.get_content(call)
+
+
+def test_large_contents_are_read_when_they_are_shown() -> None:
+    with Tract.open() as t:
+        text = "".join(f"{number} é\n" for number in range(200_000))
+        info = t.user(text)
+        assert t.compile().messages[0].text == text
+        assert t.get_content(info) == text
+        assert info.byte_size > 1_000_000

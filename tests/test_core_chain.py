@@ -1,0 +1,754 @@
+"""The fold of a chain, without a database: steps are built by hand."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.strategies import ChainBuilder
+from tract.core import forms as results
+from tract.core.chain import Chain, outermost, summaries_of
+from tract.errors import EditError
+from tract.model import Head, Priority
+
+SKIP, NORMAL, PINNED = Priority
+
+
+def shown(chain: Chain) -> list[tuple[int, bool]]:
+    """Which steps the model sees, and whether only a stand-in of each."""
+    items = results.shown(chain.places)
+    return [(item.place.shown.id, item.is_left_out) for item in items]
+
+
+def fold(build: ChainBuilder) -> Chain:
+    return Chain(build.steps)
+
+
+def test_messages_stand_in_order() -> None:
+    build = ChainBuilder()
+    for _ in range(3):
+        build.append()
+    assert shown(fold(build)) == [(1, False), (2, False), (3, False)]
+
+
+def test_an_edit_stands_where_the_original_stood() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    build.append()
+    build.edit(first)
+    assert shown(fold(build)) == [(3, False), (2, False)]
+
+
+def test_an_edit_of_an_edit_and_an_edit_of_what_was_replaced() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    edit = build.edit(first)
+    build.edit(edit)
+    assert shown(fold(build)) == [(3, False)]
+    build.edit(first)
+    assert shown(fold(build)) == [(4, False)]
+
+
+@pytest.mark.parametrize("marked", ["original", "edit"])
+def test_priority_survives_edits(marked: str) -> None:
+    build = ChainBuilder()
+    first = build.append()
+    edit = build.edit(first)
+    build.mark(first if marked == "original" else edit, SKIP)
+    build.edit(edit)
+    chain = fold(build)
+    assert chain.places[0].priority == SKIP
+    assert shown(chain) == []
+
+
+def test_the_last_priority_holds() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    build.mark(first, SKIP)
+    build.mark(first, NORMAL)
+    assert shown(fold(build)) == [(1, False)]
+
+
+def test_skip_on_a_call_hides_the_call_and_all_results() -> None:
+    build = ChainBuilder()
+    build.append()
+    call = build.append(calls=("a", "b"))
+    build.append(answers="b")
+    build.append()
+    build.append(answers="a")
+    build.mark(call, SKIP)
+    assert shown(fold(build)) == [(1, False), (4, False)]
+
+
+def test_results_that_come_after_the_skip_are_hidden_too() -> None:
+    build = ChainBuilder()
+    call = build.append(calls=("a",))
+    build.mark(call, SKIP)
+    build.append(answers="a")
+    assert shown(fold(build)) == []
+
+
+def test_skip_on_a_result_leaves_a_stand_in() -> None:
+    build = ChainBuilder()
+    build.append(calls=("a",))
+    result = build.append(answers="a")
+    build.mark(result, SKIP)
+    assert shown(fold(build)) == [(1, False), (2, True)]
+
+
+def test_skip_on_a_stray_result_leaves_a_stand_in() -> None:
+    build = ChainBuilder()
+    build.mark(build.append(answers="a"), SKIP)
+    assert shown(fold(build)) == [(1, True)]
+
+
+def test_a_pinned_result_keeps_its_whole_turn_in_view() -> None:
+    build = ChainBuilder()
+    call = build.append(calls=("a", "b"))
+    build.append(answers="a")
+    result = build.append(answers="b")
+    build.mark(call, SKIP)
+    build.mark(result, PINNED)
+    assert shown(fold(build)) == [(1, False), (2, False), (3, False)]
+
+
+def test_a_reused_id_pairs_with_the_nearest_unanswered_call() -> None:
+    build = ChainBuilder()
+    first = build.append(calls=("a",))
+    second = build.append(calls=("a",))
+    for _ in range(3):
+        build.append(answers="a")
+    chain = fold(build)
+    calls = [place.call and place.call.origin.id for place in chain.places]
+    assert calls == [None, None, second.id, first.id, None]
+
+
+def test_a_call_with_one_id_twice_has_both_results() -> None:
+    build = ChainBuilder()
+    call = build.append(calls=("a", "a"))
+    build.append(answers="a")
+    build.append(answers="a")
+    assert [place.origin.id for place in fold(build).place(call).results] == [2, 3]
+
+
+def test_an_edit_may_add_a_call() -> None:
+    build = ChainBuilder()
+    call = build.append("assistant")
+    build.edit(call, calls=("a",))
+    build.append(answers="a")
+    build.mark(call, SKIP)
+    assert shown(fold(build)) == []
+
+
+def test_an_undone_edit_is_gone_and_can_still_be_named() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    edit = build.edit(first)
+    build.void(edit)
+    chain = fold(build)
+    assert shown(chain) == [(1, False)]
+    assert chain.place(edit) is chain.place(first)
+    assert [step.id for step in chain.versions(first)] == [1, 2]
+
+
+def test_an_undo_can_be_undone() -> None:
+    build = ChainBuilder()
+    edit = build.edit(build.append())
+    for expected in (1, 2, 1, 2):
+        last = build.void(build_last(build) if len(build.steps) > 2 else edit)
+        assert shown(fold(build)) == [(expected, False)]
+        assert last.id == len(build.steps)
+
+
+def build_last(build: ChainBuilder) -> Head:
+    step = build.steps[-1]
+    return Head(step.id, step.hash)
+
+
+def test_what_can_be_restored() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    edit = build.edit(first)
+    mark = build.mark(first, SKIP)
+    chain = fold(build)
+    assert [step.id for step in chain.changes([first])] == [2, 3]
+    assert [step.id for step in chain.changes([edit])] == [2]
+    assert [step.id for step in chain.changes([mark])] == [3]
+
+
+def test_what_cannot_be_restored() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    edit = build.edit(first)
+    build.void(edit)
+    chain = fold(build)
+    with pytest.raises(EditError, match=f"undone already.*|{first.hash!r}"):
+        chain.changes([edit])
+    with pytest.raises(EditError, match="never changed"):
+        chain.changes([first])
+    with pytest.raises(EditError, match="ff" * 32):
+        chain.changes([Head(99, b"\xff" * 32)])
+    with pytest.raises(EditError, match="ff" * 32):
+        chain.place(Head(99, b"\xff" * 32))
+
+
+def test_a_mark_has_no_place() -> None:
+    build = ChainBuilder()
+    mark = build.mark(build.append(), SKIP)
+    with pytest.raises(EditError, match="is a mark"):
+        fold(build).place(mark)
+
+
+def test_extend_says_whether_the_old_view_still_holds() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    chain = fold(build)
+    build.append()
+    assert chain.extend(build.steps[1:])
+    build.mark(first, PINNED)
+    assert not chain.extend(build.steps[2:])
+
+
+def test_before_is_the_commit_before_a_place() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    mark = build.mark(first, PINNED)
+    second = build.append()
+    chain = fold(build)
+    assert chain.before(chain.place(first)) is None
+    before = chain.before(chain.place(second))
+    assert before is not None
+    assert before.id == mark.id
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> ChainBuilder:
+    """Random appends, edits, marks and undone changes, as the facade would write them."""
+    build = ChainBuilder()
+    for _ in range(draw(st.integers(1, 20))):
+        said = [head(step) for step in build.steps if step.role]
+        changes = [head(step) for step in build.steps if step.links]
+        kind = draw(st.sampled_from(["say", "call", "result", "edit", "mark", "void"]))
+        ids = draw(st.lists(st.sampled_from("aab"), min_size=1, max_size=2))
+        if kind == "edit" and said:
+            build.edit(draw(st.sampled_from(said)))
+        elif kind == "mark" and said:
+            build.mark(draw(st.sampled_from(said)), draw(st.sampled_from(list(Priority))))
+        elif kind == "void" and changes:
+            build.void(draw(st.sampled_from(changes)))
+        elif kind == "call":
+            build.append(calls=tuple(ids))
+        elif kind == "result":
+            build.append(answers=ids[0])
+        else:
+            build.append()
+    return build
+
+
+def head(step: Any) -> Head:
+    return Head(step.id, step.hash)
+
+
+def plain_fold(build: ChainBuilder) -> list[tuple[int, bool]]:
+    """The rules once more, without any cleverness: quadratic, from the beginning, with dicts."""
+    void: set[int] = set()
+    for step in reversed(build.steps):
+        if step.id not in void:
+            void |= {link.target_id for link in step.links if link.kind == "void"}
+    root: dict[int, int] = {}
+    seen: dict[int, int] = {}
+    priority: dict[int, str] = {}
+    call_of: dict[int, int] = {}
+    waiting: list[tuple[str, int]] = []
+    for step in build.steps:
+        if step.operation == "append":
+            root[step.id] = seen[step.id] = step.id
+            waiting += [(call, step.id) for call, _ in step.calls]
+            if step.tool_call_id is not None:
+                found = [entry for entry in waiting if entry[0] == step.tool_call_id]
+                if found:
+                    last = max(index for index, entry in enumerate(waiting) if entry == found[-1])
+                    call_of[step.id] = waiting.pop(last)[1]
+        for link in step.links:
+            if link.kind == "replaces":
+                root[step.id] = root[link.target_id]
+                if step.id not in void:
+                    seen[root[step.id]] = step.id
+            elif link.kind == "priority" and step.id not in void:
+                priority[root[link.target_id]] = link.value or ""
+    out = []
+    for place, step_id in seen.items():
+        call = call_of.get(place, place)
+        turn = [call, *(result for result, owner in call_of.items() if owner == call)]
+        is_tool = build.steps[place - 1].role == "tool"
+        hides = priority.get(call) == SKIP and not (is_tool and call == place)
+        if hides and not any(priority.get(member) == PINNED for member in turn):
+            continue
+        out.append((step_id, is_tool and priority.get(place) == SKIP))
+    return out
+
+
+@settings(max_examples=600)
+@given(chains())
+def test_the_fold_is_the_plain_one(build: ChainBuilder) -> None:
+    # An edit here drops the calls of an answer, which changes no pairing of earlier results.
+    assert shown(fold(build)) == plain_fold(build)
+
+
+@given(chains(), st.data())
+def test_extending_in_any_portions_equals_folding_at_once(
+    build: ChainBuilder, data: st.DataObject
+) -> None:
+    chain = Chain()
+    position = 0
+    while position < len(build.steps):
+        size = data.draw(st.integers(1, 4))
+        chain.extend(build.steps[position : position + size])
+        position += size
+        assert shown(chain) == shown(Chain(build.steps[:position]))
+
+
+# Tools
+
+A, B, C = (letter.encode() * 32 for letter in "abc")
+
+
+def undo(build: ChainBuilder, *targets: Head) -> Head:
+    """As the facade does it: the undo records the toolset that it brings back, if that is
+    another."""
+    chain = fold(build)
+    left = chain.toolset_without(build.steps[(target.id or 0) - 1] for target in targets)
+    return build.void(*targets, tools=None if left == chain.toolset else left or NONE)
+
+
+NONE = b"\0" * 32
+"""Stands for the empty set."""
+
+
+def test_no_toolset_was_recorded() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    chain = fold(build)
+    assert chain.toolset is None
+    assert chain.toolset_at(first) is None
+    assert chain.toolset_changes() == []
+
+
+def test_a_toolset_is_in_force_until_the_next() -> None:
+    build = ChainBuilder()
+    before = build.append()
+    given = build.append(tools=A)
+    after = build.append(calls=("a",))
+    mark = build.offer(B)
+    last = build.append(answers="a")
+    chain = fold(build)
+    assert chain.toolset == B
+    at = [chain.toolset_at(commit) for commit in (before, after, mark, last)]
+    assert at == [None, A, B, B]
+    assert chain.toolset_changes() == [(given.id, A), (mark.id, B)]
+
+
+@pytest.mark.parametrize("kind", ["edit", "summary"])
+def test_the_set_of_an_edit_or_a_summary_tells_only_where_it_comes_from(kind: str) -> None:
+    build = ChainBuilder()
+    first = build.append(tools=A)
+    second = build.append(tools=B)
+    commit = build.edit(first, tools=C) if kind == "edit" else build.summarize(A)
+    later = build.append()
+    chain = fold(build)
+    assert chain.toolset == chain.toolset_at(later) == B
+    assert chain.toolset_at(commit) == (C if kind == "edit" else A)
+    assert chain.toolset_changes() == [(first.id, A), (second.id, B)]
+
+
+def test_an_edit_without_tools_has_those_in_force() -> None:
+    build = ChainBuilder()
+    first = build.append(tools=A)
+    build.offer(B)
+    edit = build.edit(first)
+    assert fold(build).toolset_at(edit) == B
+    assert fold(build).toolset_at(first) == A
+
+
+def test_an_undone_toolset_gives_way_to_the_one_before() -> None:
+    build = ChainBuilder()
+    build.append(tools=A)
+    mark = build.offer(B)
+    undone = undo(build, mark)
+    assert fold(build).toolset == A
+    undo(build, undone)
+    assert fold(build).toolset == B
+
+
+@pytest.mark.parametrize(("order", "between"), [((0, 1), C), ((1, 0), B)])
+def test_toolsets_are_undone_in_any_order(order: tuple[int, int], between: bytes) -> None:
+    build = ChainBuilder()
+    build.append(tools=A)
+    marks = [build.offer(B), build.offer(C)]
+    undo(build, marks[order[0]])
+    assert fold(build).toolset == between
+    undo(build, marks[order[1]])
+    assert fold(build).toolset == A
+
+
+def test_undoing_the_only_toolset_leaves_none_in_force() -> None:
+    build = ChainBuilder()
+    mark = build.offer(A)
+    assert fold(build).toolset_without(build.steps) is None
+    undo(build, mark)
+    assert fold(build).toolset == NONE
+
+
+def test_undoing_something_else_leaves_the_tools() -> None:
+    build = ChainBuilder()
+    first = build.append(tools=A)
+    edit = build.edit(first, tools=B)
+    undo(build, edit)
+    assert fold(build).toolset == A
+    assert build.steps[-1].toolset is None
+
+
+def test_changes_of_tools_are_named_by_their_commits() -> None:
+    build = ChainBuilder()
+    call = build.append(calls=("a",), tools=A)
+    build.append(answers="a")
+    build.append()
+    offer = build.offer(B)
+    build.append()
+    build.mark(call, SKIP)
+    assert fold(build).toolset_changes() == [(call.id, A), (offer.id, B)]
+
+
+def test_the_same_set_again_is_no_change() -> None:
+    build = ChainBuilder()
+    build.append(tools=A)
+    build.append(tools=A)
+    build.append(tools=B)
+    build.append(tools=B)
+    assert fold(build).toolset_changes() == [(1, A), (3, B)]
+
+
+@st.composite
+def chains_with_tools(draw: st.DrawFn) -> ChainBuilder:
+    """Random messages, edits, sets of tools and undone changes, as the facade would write them."""
+    build = ChainBuilder()
+    for _ in range(draw(st.integers(1, 15))):
+        kind = draw(st.sampled_from(["say", "edit", "offer", "undo"]))
+        tools = draw(st.sampled_from([None, A, B, C]))
+        appended = [head(step) for step in build.steps if step.operation == "append"]
+        done = [head(step) for step in build.steps if step.operation != "append"]
+        left = [each for each in done if each.id not in undone_steps(build)]
+        if kind == "edit" and appended:
+            build.edit(draw(st.sampled_from(appended)), tools=tools)
+        elif kind == "offer" and tools:
+            build.offer(tools)
+        elif kind == "undo" and left:
+            undo(build, draw(st.sampled_from(left)))
+        else:
+            build.append(tools=tools)
+    return build
+
+
+def undone_steps(build: ChainBuilder) -> set[int]:
+    void: set[int] = set()
+    for step in reversed(build.steps):
+        if step.id not in void:
+            void |= {link.target_id for link in step.links if link.kind == "void"}
+    return void
+
+
+def plain_toolset(build: ChainBuilder) -> bytes | None:
+    """The newest set that a message or a mark recorded and nobody has undone. An undo decides
+    nothing by itself."""
+    void = undone_steps(build)
+    sets = [
+        step.toolset
+        for step in build.steps
+        if step.toolset and step.operation != "edit" and not step.links and step.id not in void
+    ]
+    ever = any(step.toolset for step in build.steps if step.operation != "edit")
+    return sets[-1] if sets else NONE if ever else None
+
+
+@settings(max_examples=400)
+@given(chains_with_tools(), st.data())
+def test_the_toolset_is_the_plain_one(build: ChainBuilder, data: st.DataObject) -> None:
+    chain, position = Chain(), 0
+    while position < len(build.steps):
+        size = data.draw(st.integers(1, 4))
+        chain.extend(build.steps[position : position + size])
+        position += size
+    assert chain.toolset == plain_toolset(build)
+    for step in build.steps:
+        seen = ChainBuilder()
+        seen.steps = build.steps[: step.id]
+        assert chain.toolset_at(head(step)) == (step.toolset or plain_toolset(seen))
+    last = [toolset for _, toolset in chain.toolset_changes()][-1:]
+    assert last == ([chain.toolset] if chain.toolset else [])
+
+
+# Summaries
+
+
+class Builder(ChainBuilder):
+    """Writes summaries too."""
+
+    def compress(self, *sources: Head, tools: bytes | None = None) -> Head:
+        links = [self._link("replaces", source) for source in sources]
+        return self._add("compress", "user", (), None, links, tools)
+
+
+def test_a_summary_stands_where_the_first_of_its_sources_stood() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(4)]
+    build.compress(heads[1], heads[2])
+    assert shown(fold(build)) == [(1, False), (5, False), (4, False)]
+
+
+def test_what_comes_behind_a_summary_stays_behind_it() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(3)]
+    build.compress(heads[2])
+    build.append()
+    build.compress(heads[0])
+    build.append()
+    assert shown(fold(build)) == [(6, False), (2, False), (4, False), (5, False), (7, False)]
+
+
+def test_a_summary_is_as_old_as_what_it_stands_for() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(3)]
+    summary = build.compress(heads[1], heads[2])
+    chain = fold(build)
+    assert chain.order(summary) == chain.order(heads[1]) == 2
+    assert [place.at for place in chain.places] == [1, 2, 2, 3]
+
+
+def test_a_summary_of_sources_that_are_named_by_their_edits() -> None:
+    build = Builder()
+    first, _ = build.append(), build.append()
+    summary = build.compress(build.edit(first))
+    chain = fold(build)
+    assert shown(chain) == [(4, False), (2, False)]
+    assert chain.place(first).summary is chain.place(summary)
+
+
+def test_a_summary_of_a_turn_hides_all_of_it() -> None:
+    build = Builder()
+    call = build.append(calls=("a", "b"))
+    first = build.append(answers="a")
+    build.append()
+    late = build.append(answers="b")
+    build.compress(call, first, late)
+    assert shown(fold(build)) == [(5, False), (3, False)]
+
+
+def test_a_result_that_comes_later_still_knows_its_call() -> None:
+    build = Builder()
+    call = build.append(calls=("a",))
+    build.compress(call)
+    late = build.append(answers="a")
+    chain = fold(build)
+    assert shown(chain) == [(2, False), (3, False)]
+    assert chain.place(late).call is chain.place(call)
+
+
+def test_a_compressed_call_is_not_asked_twice() -> None:
+    build = Builder()
+    old = build.append(calls=("a",))
+    build.compress(old, build.append(answers="a"))
+    new = build.append(calls=("a",))
+    result = build.append(answers="a")
+    chain = fold(build)
+    assert chain.place(result).call is chain.place(new)
+    assert chain.place(result).label == "a#2"
+
+
+def test_a_summary_of_a_summary() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(4)]
+    inner = build.compress(heads[1], heads[2])
+    outer = build.compress(heads[0], inner)
+    chain = fold(build)
+    assert shown(chain) == [(6, False), (4, False)]
+    assert [place.origin.id for place in chain.place(outer).everything_under] == [1, 5, 2, 3]
+    assert outermost(chain.place(heads[2])) is chain.place(outer)
+    assert [place.origin.id for place in summaries_of(chain.place(heads[2]))] == [5, 6]
+
+
+def test_a_summary_over_a_part_of_another_takes_all_of_it() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(4)]
+    build.compress(heads[1], heads[2])
+    outer = build.compress(heads[2], heads[3])
+    chain = fold(build)
+    assert shown(chain) == [(1, False), (6, False)]
+    assert [place.origin.id for place in chain.place(outer).everything_under] == [5, 2, 3, 4]
+
+
+def test_edits_and_marks_of_a_summary() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(3)]
+    summary = build.compress(heads[0], heads[1])
+    edit = build.edit(summary)
+    assert shown(fold(build)) == [(5, False), (3, False)]
+    build.mark(edit, SKIP)
+    chain = fold(build)
+    assert shown(chain) == [(3, False)]
+    assert [step.id for step in chain.versions(summary)] == [4, 5]
+    assert [step.id for step in chain.changes([edit])] == [5]
+
+
+def test_an_undone_summary_gives_its_sources_back() -> None:
+    build = Builder()
+    call = build.append(calls=("a",))
+    result = build.append(answers="a")
+    build.mark(result, SKIP)
+    build.void(build.compress(call, result))
+    assert shown(fold(build)) == [(1, False), (2, True)]
+
+
+def test_what_was_done_to_an_undone_summary_has_no_effect() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(2)]
+    summary = build.compress(heads[0])
+    edit = build.edit(summary)
+    build.mark(edit, SKIP)
+    build.mark(summary, PINNED)
+    build.void(summary)
+    chain = fold(build)
+    assert shown(chain) == [(1, False), (2, False)]
+    assert {place.priority for place in chain.places} == {NORMAL}
+    for gone in (summary, edit):
+        with pytest.raises(EditError, match="not in the history at this point"):
+            chain.place(gone)
+
+
+def test_an_undone_undo_brings_a_summary_back_with_its_edits() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(2)]
+    summary = build.compress(heads[0], heads[1])
+    build.edit(summary)
+    undo = build.void(summary)
+    assert shown(fold(build)) == [(1, False), (2, False)]
+    build.void(undo)
+    assert shown(fold(build)) == [(4, False)]
+
+
+def test_another_selection_after_an_undo() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(3)]
+    undo = build.void(build.compress(heads[0], heads[1]))
+    other = build.compress(heads[1], heads[2])
+    assert shown(fold(build)) == [(1, False), (6, False)]
+    with pytest.raises(EditError, match="must be undone before"):
+        fold(build).changes([undo])
+    build.void(other)
+    assert [step.id for step in fold(build).changes([undo])] == [undo.id]
+
+
+def test_an_undo_of_a_message_takes_the_summaries_over_it_along() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(3)]
+    edit = build.edit(heads[0])
+    inner = build.compress(edit)
+    outer = build.compress(inner, heads[1])
+    chain = fold(build)
+    assert {step.id for step in chain.changes([heads[0]])} == {edit.id, inner.id, outer.id}
+    assert [step.id for step in chain.changes([heads[1]])] == [outer.id]
+    assert [step.id for step in chain.changes([outer])] == [outer.id]
+    assert {step.id for step in chain.changes([outer, inner])} == {inner.id, outer.id}
+    with pytest.raises(EditError, match="must be undone before"):
+        chain.changes([inner])
+    with pytest.raises(EditError, match="never changed"):
+        chain.changes([heads[2]])
+
+
+def test_a_summary_changes_no_tools() -> None:
+    build = Builder()
+    first, _ = build.append(tools=A), build.append(tools=B)
+    build.compress(first, tools=A)
+    chain = fold(build)
+    assert chain.toolset == B
+    assert chain.toolset_at(Head(3, build.steps[2].hash)) == A
+
+
+def test_results_behind_summaries_can_be_asked_for() -> None:
+    build = Builder()
+    ask = build.append()
+    call, result = build.append(calls=("a",)), build.append(answers="a")
+    build.compress(ask)
+    assert not fold(build).is_lazy
+    build.compress(call, result)
+    assert fold(build).is_lazy
+
+
+@st.composite
+def chains_with_summaries(draw: st.DrawFn) -> Builder:
+    """Random messages, edits, marks, summaries of neighbours and undone changes, as the facade
+    would write them."""
+    build = Builder()
+    for _ in range(draw(st.integers(1, 18))):
+        kind = draw(st.sampled_from(["say", "say", "edit", "mark", "compress", "undo"]))
+        visible = [head(place.shown) for place in fold(build).places if not place.is_hidden]
+        done = [head(step) for step in build.steps if step.operation != "append"]
+        if kind == "edit" and visible:
+            build.edit(draw(st.sampled_from(visible)))
+        elif kind == "mark" and visible:
+            build.mark(draw(st.sampled_from(visible)), draw(st.sampled_from(Priority)))
+        elif kind == "compress" and visible:
+            start = draw(st.integers(0, len(visible) - 1))
+            build.compress(*visible[start : start + draw(st.integers(1, 3))])
+        elif kind == "undo" and done:
+            with suppress(EditError):
+                build.void(*map(head, fold(build).changes([draw(st.sampled_from(done))])))
+        else:
+            build.append()
+    return build
+
+
+class Stand(NamedTuple):
+    """A place of the plain list: by which steps it is named, and which of them can be shown."""
+
+    names: set[int]
+    versions: list[int]
+
+
+def plain_places(build: Builder) -> list[int]:
+    """Which steps are shown, by a list in which each summary takes the place of its sources."""
+    void, stands, skipped = undone_steps(build), list[Stand](), dict[int, bool]()
+    for step in build.steps:
+        targets = {link.target_id for link in step.links}
+        found = [stand for stand in stands if stand.names & targets]
+        if step.operation == "edit" and found:
+            found[0].names.add(step.id)
+        if step.id in void:
+            continue
+        if step.operation == "append":
+            stands.append(Stand({step.id}, [step.id]))
+        elif step.operation == "edit" and found:
+            found[0].versions.append(step.id)
+        elif step.operation == "compress" and found:
+            stands.insert(stands.index(found[0]), Stand({step.id}, [step.id]))
+            stands = [stand for stand in stands if stand not in found]
+        elif found:
+            skipped[found[0].versions[0]] = step.links[0].value == SKIP
+    return [stand.versions[-1] for stand in stands if not skipped.get(stand.versions[0])]
+
+
+@settings(max_examples=150)
+@given(chains_with_summaries(), st.data())
+def test_what_is_shown_with_summaries_is_the_plain_list(
+    build: Builder, data: st.DataObject
+) -> None:
+    chain, position = Chain(), 0
+    while position < len(build.steps):
+        size = data.draw(st.integers(1, 4))
+        chain.extend(build.steps[position : position + size])
+        assert chain.places
+        position += size
+    assert [step for step, _ in shown(chain)] == plain_places(build)

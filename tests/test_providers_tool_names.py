@@ -1,0 +1,91 @@
+"""Names of tools that a provider does not take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.validity import violations
+from tract import ScriptedLLM, Tract
+from tract.providers.tool_names import LONGEST, legal_name
+
+NAMES = ["functions.Bash", "mcp__" + "x" * 90, "two words", "é", "\ud800", "a" * 200]
+
+
+def tool(name: str) -> dict[str, Any]:
+    return {"name": name, "description": "A tool.", "input_schema": {"type": "object"}}
+
+
+@given(st.text(), st.sampled_from(list(LONGEST)))
+def test_any_name_is_made_legal_and_stays_so(name: str, target: str) -> None:
+    legal = legal_name(name, target)
+    assert 1 <= len(legal) <= LONGEST[target]
+    assert legal_name(legal, target) == legal
+    assert legal.isascii()
+
+
+@given(st.sets(st.text(max_size=200), min_size=2, max_size=20), st.sampled_from(list(LONGEST)))
+def test_two_names_stay_two(names: set[str], target: str) -> None:
+    assert len({legal_name(name, target) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_calls_and_definitions_agree(name: str) -> None:
+    with Tract.open() as t:
+        t.user("go", tools=[tool(name)])
+        t.assistant("", tool_calls=[{"id": "c", "name": name, "arguments": {}}])
+        t.tool_result("c", None, "done")
+        t.user("and?")
+        assert violations(t.compile()) == []
+        params = t.compile().to_openai_params()
+        called = params["messages"][1]["tool_calls"][0]["function"]["name"]
+        assert called == params["tools"][0]["function"]["name"] != name
+        assert any(called in note for note in t.compile().notes_for("openai"))
+        for dump in ("to_openai", "to_anthropic", "to_responses"):
+            assert t.record(getattr(t.compile(), dump)()) == []
+        assert t.current_branch == "main"
+
+
+def test_an_answer_has_the_name_that_is_known() -> None:
+    name = "functions.Bash"
+    wire = legal_name(name, "openai")
+    call = {"id": "c", "type": "function", "function": {"name": wire, "arguments": "{}"}}
+    with Tract.open() as t:
+        t.llm = ScriptedLLM([{"role": "assistant", "content": None, "tool_calls": [call]}])
+        answer = t.chat("go", tools=[tool(name), tool("ls")])
+        assert [made.name for made in answer.tool_calls] == [name]
+        assert t.find_tool_calls(name)
+
+
+def names_in(params: dict[str, Any]) -> list[str]:
+    return [declared["name"] for declared in params["tools"]]
+
+
+def test_tools_that_were_taken_away_are_declared_as_they_are_called() -> None:
+    with Tract.open() as t:
+        t.user("go", tools=[tool("functions.Bash")])
+        t.assistant("", tool_calls=[{"id": "c", "name": "functions.Bash", "arguments": {}}])
+        t.tool_result("c", None, "done")
+        t.set_tools(None)
+        t.user("and?")
+        assert violations(t.compile()) == []
+        assert names_in(t.compile().to_anthropic_params()) == [
+            legal_name("functions.Bash", "anthropic")
+        ]
+
+
+def test_changes_among_the_messages_have_legal_names_too() -> None:
+    with Tract.open() as t:
+        t.user("go", tools=[tool("ls"), tool("old one")])
+        t.assistant("ok")
+        t.set_tools([tool("ls"), tool("new one")])
+        t.user("and?")
+        params = t.compile(tools="inline").to_anthropic_params()
+        assert names_in(params) == ["ls", legal_name("old one", "anthropic")]
+        (changes,) = [m["content"] for m in params["messages"] if m["role"] == "system"]
+        removed, added = changes
+        assert removed["tool"]["name"] == legal_name("old one", "anthropic")
+        assert added["tool"]["definition"]["name"] == legal_name("new one", "anthropic")

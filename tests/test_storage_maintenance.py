@@ -1,0 +1,728 @@
+"""Looking after a database: fsck, gc, backup, search, forget, delete_dialog."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.faults.harness import ask, busy_worker, execute, finish, go, is_postgres, start
+from tests.toolkit import tool
+from tract import (
+    CommitNotFoundError,
+    ConflictError,
+    DialogNotFoundError,
+    ForgottenError,
+    InputError,
+    Priority,
+    StorageError,
+    ToolCall,
+    Tract,
+)
+from tract.core.ordering import FORGOTTEN
+
+LONG = "a line of some result\n" * 200
+CHUNKED = "0123456789abcdef" * 200_000
+
+
+def texts(t: Tract) -> list[object]:
+    return [message.content for message in t.compile().messages]
+
+
+def counts(db: str) -> dict[str, int]:
+    tables = ["dialogs", "blobs", "chunks", "commits", "commit_links", "branches"]
+    tables += ["tool_definitions", "toolsets", "toolset_members"]
+    return {table: execute(db, f"SELECT count(*) FROM {table}")[0][0] for table in tables}
+
+
+# fsck
+
+
+def test_fsck_counts_what_it_verified(db: str) -> None:
+    with Tract.open(db) as t:
+        assert (t.fsck().commits, t.fsck().contents, t.fsck().ok) == (0, 0, True)
+        t.user("same")
+        t.user("same")
+        t.annotate(t.user(CHUNKED), Priority.PINNED)
+    with Tract.open(db, dialog="other") as t:
+        t.user("same")
+        report = t.fsck()
+    assert (report.commits, report.contents, report.problems, report.ok) == (5, 2, [], True)
+
+
+def test_fsck_goes_over_pages_and_dialogs(db: str) -> None:
+    for dialog in ("one", "two"):
+        with Tract.open(db, dialog=dialog) as t, t.batch():
+            for i in range(700):
+                t.user(f"{dialog} {i}")
+    execute(db, "UPDATE commits SET role = 'system' WHERE id IN (1, 600, 1300)")
+    with Tract.open(db) as t:
+        report = t.fsck()
+    assert report.commits == 1400
+    broken = execute(db, "SELECT hash FROM commits WHERE id IN (1, 600, 1300)")
+    for (digest,) in broken:
+        assert any(bytes(digest).hex() in problem for problem in report.problems)
+    assert len(report.problems) == 3
+
+
+TOOL_DAMAGE = {
+    "schema": (
+        "UPDATE tool_definitions SET schema = replace(schema, 'string', 'strong')",
+        r"tool [0-9a-f]{64} does not match",
+    ),
+    "name": (
+        "UPDATE tool_definitions SET name = 'grip' WHERE name = 'grep'",
+        r"tool [0-9a-f]{64}: its name",
+    ),
+    "member": (
+        "DELETE FROM toolset_members WHERE position = 1",
+        r"toolset [0-9a-f]{64} does not have",
+    ),
+    "set in force": (
+        "UPDATE commits SET active_toolset_id = NULL WHERE id = 3",
+        r"commit [0-9a-f]{64}: its active toolset",
+    ),
+    "other set in force": (
+        "UPDATE commits SET active_toolset_id = 2 WHERE id = 3",
+        r"commit [0-9a-f]{64}: its active toolset",
+    ),
+    "missing branch": (
+        "DELETE FROM branches WHERE name = 'main'",
+        r"dialog 'default' is on branch 'main', which is not there",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", TOOL_DAMAGE)
+def test_fsck_finds_what_is_wrong_with_tools_and_branches(db: str, damage: str) -> None:
+    with Tract.open(db) as t:
+        t.user("before")
+        t.user("with", tools=[GREP, READ])
+        t.user("inherits")
+        t.set_tools([GREP])
+        t.set_tools(None)
+        t.branch("side")
+        assert t.fsck().problems == []
+    sql, problem = TOOL_DAMAGE[damage]
+    execute(db, sql)
+    with Tract.open(db, dialog="other") as t:
+        assert any(re.search(problem, found) for found in t.fsck().problems)
+
+
+# gc
+
+GREP, READ, LS = tool("grep", pattern="string"), tool("read"), tool("ls")
+
+
+def stored_tools(db: str) -> list[str]:
+    return [name for (name,) in execute(db, "SELECT name FROM tool_definitions ORDER BY name")]
+
+
+def prune(t: Tract) -> None:
+    """Leave a branch of four commits behind, one content and one tool used elsewhere too."""
+    t.user("root", tools=[GREP])
+    t.branch("side")
+    t.user("kept")
+    t.checkout("side")
+    t.user("kept", message="for another reason")
+    t.user("gone " * 200, tools=[READ, GREP])
+    t.user(CHUNKED)
+    t.user("edited", edit=list(t.log())[1], tools=[LS])
+    t.checkout("main")
+    t.delete_branch("side")
+
+
+def test_gc_dry_run_says_exactly_what_gc_does(db: str) -> None:
+    with Tract.open(db) as t:
+        prune(t)
+        before, all_of_it = counts(db), texts(t)
+        plan = t.gc(grace_seconds=0)
+        assert counts(db) == before
+        done = t.gc(dry_run=False, grace_seconds=0)
+        after = counts(db)
+        assert (plan.dry_run, done.dry_run) == (True, False)
+        assert (plan.commits, plan.contents, plan.bytes) == (
+            done.commits,
+            done.contents,
+            done.bytes,
+        )
+        assert done.commits == before["commits"] - after["commits"] == 4
+        assert done.contents == before["blobs"] - after["blobs"] == 3
+        assert done.bytes == len('"' + "gone " * 200 + '"') + len(CHUNKED) + 2 + len('"edited"')
+        assert after["chunks"] == 0
+        assert after["commit_links"] == 0
+        assert (before["toolsets"], before["tool_definitions"]) == (3, 3)
+        assert (after["toolsets"], after["toolset_members"], stored_tools(db)) == (1, 1, ["grep"])
+        assert t.get_tools() == [GREP]
+        assert texts(t) == all_of_it == ["root", "kept"]
+        assert t.gc(grace_seconds=0).commits == 0
+        assert t.fsck().ok
+
+
+def test_gc_takes_only_tools_that_nobody_has(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db, dialog="other") as other:
+        first = t.user("one", tools=[GREP])
+        t.set_tools([READ])
+        t.user("edit", edit=first, tools=[LS])  # in force nowhere, and still told of
+        t.set_tools(None)
+        t.branch("side", at=first)
+        t.checkout("side")
+        t.user("two", tools=[tool("gone"), GREP])
+        t.checkout("main")
+        t.delete_branch("side")
+        other.user("x", tools=[tool("other"), READ])
+        assert t.gc(grace_seconds=0).commits == 1
+        assert "gone" in stored_tools(db)
+        assert t.gc(dry_run=False, grace_seconds=0).commits == 1
+        assert stored_tools(db) == ["grep", "ls", "other", "read"]
+        assert counts(db)["toolsets"] == 5
+        assert t.get_tools() == []
+        assert [len(t.get_commit_tools(info)) for info in t.log()] == [0, 1, 1, 1]
+        again = t.user("again", tools=[tool("gone"), GREP])
+        assert t.get_commit_tools(again) == t.get_tools() == [tool("gone"), GREP]
+        assert t.fsck().ok
+
+
+def test_gc_leaves_the_young_and_what_they_stand_on(db: str) -> None:
+    with Tract.open(db) as t:
+        prune(t)
+        assert t.gc(dry_run=False).commits == 0
+        assert t.gc(dry_run=False, grace_seconds=60).commits == 0
+        newest = execute(db, "SELECT hash FROM commits ORDER BY id DESC LIMIT 1")[0][0]
+        time.sleep(0.5)
+        t.branch("side", at=bytes(newest).hex())
+        t.checkout("side")
+        young = t.user("young")
+        t.checkout("main")
+        t.delete_branch("side")
+        assert t.gc(dry_run=False, grace_seconds=0.4).commits == 0  # all stand below the young one
+        assert [message.content for message in t.compile(at=young).messages][-1] == "young"
+        assert t.gc(dry_run=False, grace_seconds=0).commits == 5
+
+
+def test_gc_keeps_what_is_checked_out(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("one")
+        t.branch("side")
+        t.checkout("side")
+        two = t.user("two")
+        t.user("three")
+        t.checkout(two)
+        t.branch("main-2", at="main")
+    with Tract.open(db) as t:
+        assert t.current_branch is None
+        t.gc(dry_run=False, grace_seconds=0)
+        assert texts(t) == ["one", "two"]
+
+
+def test_gc_takes_a_commit_that_others_only_name(db: str) -> None:
+    with Tract.open(db) as t:
+        prune(t)
+        lost = [row[0] for row in execute(db, "SELECT hash FROM commits WHERE id > 2")]
+        t.gc(dry_run=False, grace_seconds=0)
+        gone = [digest for digest in lost if not known(t, bytes(digest).hex())]
+        assert len(gone) == 4
+
+
+def known(t: Tract, digest: str) -> bool:
+    try:
+        t.get_commit(digest)
+    except CommitNotFoundError:
+        return False
+    return True
+
+
+def test_keys_that_gc_freed_confuse_no_open_tract(db: str) -> None:
+    """SQLite gives the highest keys out again: another commit then has the key of a known one."""
+    with Tract.open(db) as t, Tract.open(db) as other:
+        t.user("root")
+        t.branch("side")
+        t.checkout("side")
+        for text in ("a", "b", "c"):
+            t.user(text)
+        assert texts(t) == ["root", "a", "b", "c"]
+        other.checkout("main")
+        other.delete_branch("side")
+        other.gc(dry_run=False, grace_seconds=0)
+        other.branch("side")
+        other.checkout("side")
+        for text in ("x", "y", "z"):
+            other.user(text)
+        assert texts(t) == ["root", "x", "y", "z"]
+        other.user("last")
+        assert texts(t) == ["root", "x", "y", "z", "last"]
+        assert t.user("mine", edit=list(t.log())[1]).operation == "edit"
+        assert texts(t) == ["root", "x", "y", "mine", "last"]
+        assert t.fsck().ok
+
+
+def test_gc_beside_a_writer(db: str) -> None:
+    with Tract.open(db) as t:
+        prune(t)
+    with busy_worker("appender.py", db, "w", 0) as worker, Tract.open(db) as t:
+        assert t.gc(dry_run=False, grace_seconds=-3600).commits == 4
+        for _ in range(10):
+            assert t.gc(dry_run=False, grace_seconds=-3600).commits == 0
+        assert worker.poll() is None
+    with Tract.open(db) as t:
+        assert t.fsck().ok
+        assert len(texts(t)) > 2
+
+
+def test_gc_and_its_kin_are_refused_inside_a_batch(db: str) -> None:
+    with Tract.open(db) as t:
+        first = t.user("one")
+        with t.batch():
+            t.user("two")
+            with pytest.raises(ConflictError):
+                t.gc(dry_run=False)
+            with pytest.raises(ConflictError):
+                t.forget(first)
+            with pytest.raises(ConflictError):
+                t.delete_dialog()
+            t.user("three")
+        assert texts(t) == ["one", "two", "three"]
+
+
+# forget
+
+SECRET = os.urandom(12).hex()
+
+
+def secrets() -> dict[str, object]:
+    """A secret alone, in a compressed content, in a chunked one, in JSON, and in chunks that do
+    not compress."""
+    return {
+        "short": SECRET,
+        "long": f"{LONG}{SECRET}{LONG}",
+        "glance": f"{SECRET} {LONG}",
+        "chunked": f"{CHUNKED}{SECRET}{CHUNKED}",
+        "json": {"key": [SECRET, {SECRET: LONG}]},
+        "noise": os.urandom(900_000).hex() + SECRET,
+    }
+
+
+@pytest.mark.parametrize("kind", secrets())
+def test_forgotten_bytes_are_nowhere(db: str, kind: str, tmp_path: Path) -> None:
+    content = secrets()[kind]
+    with Tract.open(db) as t:
+        t.user("before")
+        t.assistant(tool_calls=[ToolCall("c", "read")])
+        result = t.tool_result("c", "read", content)
+        stored = payloads(db, result.content_hash or "")
+        t.user("after")
+        assert list(t.search(SECRET))
+        info = t.forget(result)
+        assert info.commit_hash == result.commit_hash
+        assert_forgotten(t, result.commit_hash)
+        assert not any(payloads(db, result.content_hash or ""))
+        assert t.fsck().ok
+    with Tract.open(db) as t:
+        assert_forgotten(t, result.commit_hash)
+    if not is_postgres(db):
+        assert (tmp_path / "t.db").exists()
+        needles = [SECRET.encode(), *(piece[-200:] for piece in stored)]
+        assert ask("finder.py", tmp_path, *(needle.hex() for needle in needles)) == []
+
+
+def payloads(db: str, content_hash: str) -> list[bytes]:
+    """The bytes that are stored for a content, whole or in chunks."""
+    digest = (bytes.fromhex(content_hash),)
+    whole = execute(db, "SELECT payload FROM blobs WHERE hash = ?", digest)
+    chunks = "SELECT payload FROM chunks WHERE blob_id IN (SELECT id FROM blobs WHERE hash = ?)"
+    return [bytes(payload) for (payload,) in whole + execute(db, chunks, digest) if payload]
+
+
+def assert_forgotten(t: Tract, digest: str) -> None:
+    shown = t.compile()
+    assert [message.content for message in shown.messages][2:] == [FORGOTTEN, "after"]
+    assert [message["role"] for message in shown.to_openai()] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+    ]
+    assert SECRET not in repr(shown.to_anthropic())
+    assert SECRET not in repr(list(t.log()))
+    assert list(t.search(SECRET)) == []
+    assert t.get_commit(digest).tool_call_id == "c"
+
+
+def test_forgotten_bytes_were_there(tmp_path: Path) -> None:
+    """The search of the files finds what is there, so that its silence says something."""
+    with Tract.open(tmp_path / "t.db") as t:
+        t.user(SECRET)
+        noise = os.urandom(400)
+        t.user(noise.hex())
+    assert ask("finder.py", tmp_path, SECRET.encode().hex()) == ["t.db"]
+
+
+def test_forgetting_is_not_said_to_be_done_while_a_reader_holds_the_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        t.user("before")
+        t._store.driver.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        leak = t.user(SECRET)
+        t._store.driver.run("PRAGMA busy_timeout = 200")
+        reader = start("reader.py", path)
+        go(reader)
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "held\n"
+        try:
+            t.forget(leak)
+        except StorageError:
+            go(reader)
+            finish(reader)
+            t.forget(leak)  # again, now that nobody is in the way
+        else:
+            left = ask("finder.py", tmp_path, SECRET.encode().hex())
+            go(reader)
+            finish(reader)
+            assert left == []
+    assert ask("finder.py", tmp_path, SECRET.encode().hex()) == []
+
+
+def test_forgotten_content_can_be_committed_again(db: str) -> None:
+    for content in ("short", LONG, CHUNKED):
+        with Tract.open(db, dialog=f"of {len(content)}") as t:
+            first = t.user(content)
+            t.forget(first)
+            assert texts(t) == [FORGOTTEN]
+            again = t.user(content)
+            assert again.content_hash == first.content_hash
+            assert t.get_content(again) == content
+            assert texts(t)[1] == content
+            assert again.preview == t.get_commit(again.commit_hash).preview != "[forgotten]"
+            assert t.fsck().ok
+            t.forget(again)
+            assert texts(t) == [FORGOTTEN, FORGOTTEN]
+
+
+def test_forgotten_content_is_not_made_up(db: str) -> None:
+    """A stand-in is for the model; whoever asks for what was given learns that it is gone."""
+    with Tract.open(db) as t:
+        leak = t.user(SECRET)
+        t.forget(leak)
+        with pytest.raises(ForgottenError, match=leak.content_hash):
+            t.get_content(leak)
+
+
+def test_forgotten_call_keeps_its_results(db: str) -> None:
+    with Tract.open(db) as t:
+        call = t.assistant(
+            SECRET, tool_calls=[ToolCall("c", "read", {"token": SECRET})], tools=[tool("read")]
+        )
+        t.tool_result("c", "read", "ok")
+        t.forget(call)
+        sent = t.compile().to_openai()
+        assert [message["role"] for message in sent] == ["assistant", "tool"]
+        assert sent[0]["tool_calls"][0]["id"] == sent[1]["tool_call_id"] == "c"
+        assert SECRET not in repr(sent)
+        assert t.compile().notes_for("openai") == []
+
+
+def test_forgotten_edit_and_edit_of_a_forgotten_one(db: str) -> None:
+    with Tract.open(db) as t:
+        first = t.user(SECRET)
+        t.forget(first)
+        edit = t.user("clean", edit=first)
+        assert texts(t) == ["clean"]
+        t.forget(edit)
+        assert texts(t) == [FORGOTTEN]
+        t.restore(edit)
+        assert texts(t) == [FORGOTTEN]
+        assert t.fsck().ok
+
+
+def test_forget_reaches_other_dialogs_and_open_tracts(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db, dialog="other") as other:
+        leak = t.user(SECRET)
+        other.user(SECRET)
+        assert texts(other) == [SECRET]
+        t.forget(leak)
+        other.user("more")
+        assert texts(other)[-1] == "more"
+        assert list(other.search(SECRET)) == []
+    with Tract.open(db, dialog="other") as other:
+        assert texts(other) == [FORGOTTEN, "more"]
+
+
+def test_forget_of_what_has_no_content(db: str) -> None:
+    with Tract.open(db) as t:
+        mark = t.annotate(t.user("x"), Priority.PINNED)
+        with pytest.raises(InputError):
+            t.forget(mark)
+        with pytest.raises(CommitNotFoundError):
+            t.forget("0" * 64)
+        assert texts(t) == ["x"]
+
+
+def test_forget_twice(db: str) -> None:
+    with Tract.open(db) as t:
+        first = t.user("x")
+        assert t.forget(first) == t.forget(first)
+        assert t.fsck().ok
+
+
+# backup
+
+
+def fill(t: Tract) -> None:
+    first = t.system("be brief", message="why", metadata={"ünï": "\x00\ud800"})
+    t.user("hello")
+    t.tool_result("c", "read", {"big": CHUNKED}, tools=[READ, GREP, {"name": "ünï\ud800"}])
+    t.user("hullo", edit=list(t.log())[1], tools=[LS])
+    t.annotate(first, Priority.PINNED)
+    t.branch("side", at=first)
+
+
+def test_backup_is_an_equal_database(db: str, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with Tract.open(db) as t:
+        fill(t)
+        with Tract.open(db, dialog="other") as other:
+            with other.batch():
+                for i in range(1100):  # more than a page of every table
+                    other.user(f"{i}")
+                    other.branch(f"b{i}")
+            last = texts(other)
+        t.forget(t.user("forgotten"))
+        t.backup(copy)
+        t.user("after")
+        with Tract.open(copy) as copied:
+            assert copied.compile().to_openai() == t.compile(at=list(t.log())[1]).to_openai()
+            assert list(copied.log()) == list(t.log())[1:]
+            assert copied.branches()["side"] == t.branches()["side"]
+            assert copied.fsck() == copied.fsck()
+            assert copied.fsck().ok
+            dialogs = {info.dialog: info for info in t.dialogs()}
+            assert {d.dialog: d for d in copied.dialogs()}["other"] == dialogs["other"]
+            copied.user("goes on")
+        with Tract.open(copy, dialog="other") as other:
+            assert texts(other) == last
+            assert len(other.branches()) == 1101
+    names = {path.name for path in tmp_path.iterdir()} - {"t.db", "t.db-wal", "t.db-shm"}
+    assert names == {"copy.db"}
+
+
+def test_backup_keeps_the_tools(db: str, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with Tract.open(db) as t:
+        first = t.user("one", tools=[READ, GREP])
+        t.set_tools(None)
+        t.user("two", edit=first, tools=[LS])
+        with t.batch():
+            for number in range(600):  # more than a page of every table
+                t.user(f"{number}", tools=[tool(f"f{number}"), LS])
+        t.backup(copy)
+        view = "SELECT commit_hash, position, tool_hash FROM commit_tools ORDER BY 1, 2"
+        assert execute(str(copy), view) == execute(db, view)
+        with Tract.open(copy, create=False) as copied:
+            assert copied.get_tools() == t.get_tools() == [tool("f599"), LS]
+            for mine, theirs in zip(copied.log(), t.log(), strict=True):
+                assert mine == theirs
+            for info in [*t.log()][::100]:
+                assert copied.get_commit_tools(info) == t.get_commit_tools(info)
+            assert copied.tool_history("grep") == t.tool_history("grep")
+            assert copied.fsck().ok
+            copied.user("goes on", tools=[tool("new"), READ])
+            assert copied.get_tools() == [tool("new"), READ]
+            assert copied.fsck().ok
+
+
+def test_backup_of_memory(tmp_path: Path) -> None:
+    with Tract.open() as t:
+        fill(t)
+        t.backup(tmp_path / "copy.db")
+        with Tract.open(tmp_path / "copy.db", create=False) as copied:
+            assert list(copied.log()) == list(t.log())
+
+
+def test_backup_while_another_process_writes(db: str, tmp_path: Path) -> None:
+    with Tract.open(db) as t, t.batch():
+        for i in range(300):
+            t.user(f"{i} {LONG}")
+    with busy_worker("appender.py", db, "w", 0), Tract.open(db) as t:
+        for number in range(3):
+            before = len(list(t.log()))
+            t.backup(tmp_path / f"copy{number}.db")
+            with Tract.open(tmp_path / f"copy{number}.db", create=False) as copied:
+                assert copied.fsck().ok
+                log = list(copied.log())
+                assert len(log) >= before
+                assert log == list(t.log())[-len(log) :]
+
+
+def test_backup_refuses_what_exists(db: str, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    target.write_text("mine")
+    with Tract.open(db) as t:
+        t.user("x")
+        with pytest.raises(ConflictError, match=r"copy\.db"):
+            t.backup(target)
+        assert target.read_text() == "mine"
+        with pytest.raises((StorageError, ConflictError)):
+            t.backup(tmp_path / "missing" / "copy.db")
+        with pytest.raises(ConflictError):
+            t.backup(tmp_path)
+        t.backup(tmp_path / "other.db")
+        assert not (tmp_path / "missing").exists()
+
+
+def test_backup_of_a_damaged_postgres_leaves_nothing(pg_url: str, tmp_path: Path) -> None:
+    with Tract.open(pg_url) as t:
+        t.user("x")
+        execute(pg_url, "ALTER TABLE commit_links RENAME TO lost")
+        with pytest.raises(StorageError):
+            t.backup(tmp_path / "copy.db")
+        assert list(tmp_path.iterdir()) == []
+        execute(pg_url, "ALTER TABLE lost RENAME TO commit_links")
+        t.user("y")
+        assert texts(t) == ["x", "y"]
+
+
+# search
+
+
+def test_search_finds_in_all_contents_newest_first(db: str) -> None:
+    with Tract.open(db) as t:
+        first = t.user("A needle in a haystack")
+        t.user("nothing")
+        call = t.assistant(tool_calls=[ToolCall("c", "grep", {"pattern": "NEEDLE"})])
+        result = t.tool_result("c", "grep", {"found": [LONG + "needle"]})
+        edit = t.user("no more Needles", edit=first)
+    with Tract.open(db, dialog="other") as other:
+        elsewhere = other.user("needle " * 3 + CHUNKED)
+        assert [hit.commit_hash for hit in other.search("needle")] == [elsewhere.commit_hash]
+        assert [hit.dialog for hit in other.search("needle", all_dialogs=True)] == [
+            "other",
+            *["default"] * 4,
+        ]
+    with Tract.open(db) as t:
+        hits = list(t.search("nEEdle"))
+        expected = [edit, result, call, first]
+        assert [hit.commit_hash for hit in hits] == [commit.commit_hash for commit in expected]
+        assert [hit.role for hit in hits] == ["user", "tool", "assistant", "user"]
+        assert hits[1].name == "grep"
+        assert all("needle" in hit.snippet.casefold() for hit in hits)
+        assert all(len(hit.snippet) < 200 for hit in hits)
+        assert list(t.search("no such thing")) == []
+
+
+def test_search_of_a_dialog_that_is_not_there_finds_nothing(db: str) -> None:
+    with Tract.open(db, dialog="other") as t:
+        t.user("needle")
+    with Tract.open(db) as t:
+        assert list(t.search("needle")) == []
+
+
+def test_search_goes_over_pages(db: str) -> None:
+    with Tract.open(db) as t:
+        with t.batch():
+            for i in range(1200):
+                t.user(f"needle {i}" if i % 100 == 0 else f"hay {i}")
+        assert [hit.snippet for hit in t.search("needle")] == [
+            f"needle {i}" for i in range(1100, -1, -100)
+        ]
+
+
+def test_search_takes_any_text(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("a\x00b \ud800 İ ß 100%_ 'quoted'")
+        for text in ("\x00", "\ud800", "SS", "%", "_", "'"):
+            assert len(list(t.search(text))) == 1, text
+        assert list(t.search("%%")) == []
+
+
+# delete_dialog
+
+
+def test_delete_dialog_takes_what_is_only_its_own(db: str) -> None:
+    with Tract.open(db, dialog="other") as other:
+        other.user("shared")
+        other.user(CHUNKED)
+    with Tract.open(db) as t:
+        fill(t)
+        t.user("shared")
+        t.delete_dialog("other")
+        assert [info.dialog for info in t.dialogs()] == ["default"]
+        assert texts(t)[-1] == "shared"
+        assert t.fsck().ok
+        assert counts(db)["chunks"] > 0
+        t.delete_dialog()
+        assert set(counts(db).values()) == {0}
+        assert (t.head, t.dialogs(), texts(t)) == (None, [], [])
+        t.user("anew")
+        assert texts(t) == ["anew"]
+        with pytest.raises(DialogNotFoundError):
+            t.delete_dialog("never")
+
+
+def test_delete_dialog_takes_the_tools_that_are_only_its_own(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db, dialog="other") as other:
+        t.user("x", tools=[GREP, READ])
+        other.user("y", tools=[READ, LS])
+        other.user("z", tools=[GREP, READ])
+        t.delete_dialog("other")
+        assert stored_tools(db) == ["grep", "read"]
+        assert (counts(db)["toolsets"], counts(db)["toolset_members"]) == (1, 2)
+        assert t.get_tools() == [GREP, READ]
+        assert other.get_tools() is None
+        other.user("anew", tools=[LS, READ])
+        assert other.get_tools() == [LS, READ]
+        assert t.fsck().ok
+
+
+def test_dialog_that_another_process_deleted(db: str) -> None:
+    """An open Tract whose dialog is gone starts it anew, or says what happened."""
+    with Tract.open(db) as t, Tract.open(db, dialog="other") as other:
+        t.user("before")
+        assert texts(t) == ["before"]
+        other.user("elsewhere")
+        other.delete_dialog("default")
+        other.user("more")
+        try:
+            t.user("after")
+        except (LookupError, ConflictError):
+            assert texts_or_error(t) in (None, [])
+        else:
+            assert texts(t) == ["after"]
+        assert texts(other) == ["elsewhere", "more"]
+        assert t.fsck().ok
+
+
+def texts_or_error(t: Tract) -> list[object] | None:
+    try:
+        return texts(t)
+    except LookupError:
+        return None
+
+
+def test_key_of_a_deleted_dialog_is_not_taken_for_another(db: str) -> None:
+    """SQLite gives the highest key out again: what was one dialog's is then another's."""
+    with Tract.open(db) as t, Tract.open(db) as admin:
+        t.user("mine")
+        admin.delete_dialog("default")
+        with Tract.open(db, dialog="stranger") as stranger:
+            stranger.user("private")
+            with suppress(LookupError, ConflictError):
+                t.user("into which dialog?")
+            assert texts(stranger) == ["private"]
+            assert "private" not in repr(texts_or_error(t))
+
+
+def test_search_finds_what_is_said_inside_of_json(db: str) -> None:
+    with Tract.open(db) as t:
+        said = 'say "hello"\nworld'
+        t.tool_result("c", "f", [{"type": "text", "text": said}])
+        (hit,) = t.search('SAY "hello"')
+        assert 'say "hello"' in hit.snippet
+        t.user("ß" * 300 + "needle" + "ß" * 300)
+        (hit,) = t.search("needle")
+        assert "needle" in hit.snippet
+        with pytest.raises(InputError):
+            t.search("")
