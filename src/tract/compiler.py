@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Container, Mapping, Sequence
+from math import inf
 
 from tract.content.preview import gist_of
 from tract.content.preview.verdict import has_failed as tells_of_failure
@@ -15,7 +16,6 @@ from tract.core.forms import (
     View,
     as_told,
     collapsed,
-    is_lazy,
     reference,
     reference_tokens,
     shown,
@@ -147,8 +147,8 @@ class Compiler:
             if item.place.origin.id in outdated:
                 before, _ = found = rendered[number]
                 rendered[number] = self._without_thoughts(*found)
-                transcript.thoughtless += rendered[number][0] is not before
-        transcript.is_lazy = transcript.is_lazy or is_lazy(items)
+                if rendered[number][0] is not before:
+                    transcript.thoughtless.append(len(transcript.messages) + number)
         transcript.extend(
             [message for message, _ in rendered],
             [item.place.shown for item in items],
@@ -278,8 +278,11 @@ class Compiler:
         self._transcript, self._transcribed = Transcript(), 0
 
     def _extend(self, steps: list[Step]) -> None:
-        if not self._chain.extend(steps):
-            self._transcript, self._transcribed = Transcript(), 0
+        """Keep what was compiled of the messages before the first that is shown differently."""
+        altered = self._chain.extend(steps)
+        if altered < inf:
+            self._transcript = self._transcript.before(altered)
+            self._transcribed = min(self._transcribed, self._chain.position(altered))
 
 
 def _tombstone(step: Step) -> Message:

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from tract.core.chain import Chain, Place
+from tract.core.chain import Chain
 from tract.core.forms import collapsed, how_to_fetch
 from tract.core.ordering import FORGOTTEN, NO_RESULT, SKIPPED, quoted
+from tract.core.place import Place
 from tract.hashing import to_sorted_json
 from tract.model import Block, Json, Message, Priority, Raw, Step, Text, ToolCall
 from tract.providers import START, as_sent, parsed
@@ -224,8 +225,8 @@ def _sent(version: Message) -> Iterator[list[Atom]]:
 
 
 def _versions(place: Place, load: Load) -> Iterator[Message]:
-    edits = [step for step in place.changes if step.blob_id is not None]
-    for step in {step.hash: step for step in [place.shown, place.origin, *edits]}.values():
+    former = (look.shown for _, look in place.past)
+    for step in {step.hash: step for step in [place.shown, place.origin, *former]}.values():
         yield load(step)
     if place.origin.role == "tool":
         result = load(place.shown)

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from tract.core.chain import Chain, Place, in_sent_order
+from tract.core.chain import Chain
 from tract.core.forms import GET_TOOL_RESULT
+from tract.core.place import Place, in_sent_order
 from tract.errors import CompressError, ConflictError, EditError, InputError
 from tract.model import CommitInfo, Head, Priority, Shape, Summary
 
