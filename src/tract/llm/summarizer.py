@@ -57,6 +57,7 @@ CHARACTERS_PER_TOKEN = 4
 DEFAULT_OUTLINE_TOKENS = 150
 MIN_GLIMPSE = 80  # characters
 GAP_TOKENS = 8
+CORRECTIONS = 5
 QUOTED = "Calls and their results; lines with │ are quoted:"
 
 OnRead = Callable[[int], None]
@@ -264,7 +265,7 @@ def _fit(make: Callable[[int], str], target_tokens: int | None, count: Callable[
     target = target_tokens or DEFAULT_OUTLINE_TOKENS
     characters = CHARACTERS_PER_TOKEN * target
     text = make(characters)
-    for _ in range(2):
+    for _ in range(CORRECTIONS):
         tokens = count(text)
         if tokens <= target:
             break
