@@ -223,7 +223,7 @@ def test_arguments_as_models_give_them(arguments: Any, expected: Slice) -> None:
         ({"grep": DEEP}, "grep is a text, not ["),
         ({"lines": DEEP}, "lines is a range such as"),
         ({"x" * 10_000: 1}, "unknown argument 'xxx"),
-        ({"json_path": "$[?(@.a)]"}, "cannot be read from character 1 on"),
+        ({"json_path": "$[?(a)]"}, "cannot be read from character 4 on"),
         ([], "arguments are an object, not list"),
         ("[1]", "arguments are an object, not list"),
         (None, "arguments are an object, not NoneType"),

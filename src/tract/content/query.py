@@ -28,7 +28,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from tract.content import jsonpath
+from tract.content import json_search, jsonpath
 from tract.content.grep import END, Pattern, State, pattern_of
 from tract.errors import InputError, NotJsonError
 from tract.model import Json
@@ -154,7 +154,7 @@ def slice_of(arguments: Json) -> Slice:
     limit = _number("limit", given.get("limit", 0), least=0)
     path = _text("json_path", given.get("json_path"), jsonpath.MAX_PATH)
     if path is not None:
-        jsonpath.steps_of(path)  # refuses what cannot be read
+        jsonpath.parse_path(path)  # refuses what cannot be read
     return Slice(
         lines=_lines(given["lines"]) if "lines" in given else None,
         grep=_text("grep", given.get("grep"), MAX_GREP),
@@ -176,7 +176,7 @@ def id_of(arguments: Json) -> str:
 
 def _given(arguments: Json) -> dict[str, Json]:
     if isinstance(arguments, str):
-        arguments = jsonpath.parsed(arguments) if arguments.strip() else {}
+        arguments = json_search.parse_json(arguments) if arguments.strip() else {}
     if not isinstance(arguments, dict):
         raise InputError(f"arguments are an object, not {type(arguments).__name__}")
     unknown = [name for name in arguments if name not in KNOWN]
@@ -295,13 +295,15 @@ def part_of(source: Source | str, wanted: Slice, max_chars: int = MAX_CHARS) -> 
 
 
 def _text_at(source: Source, path: str) -> tuple[str, str | None]:
-    if source.size > jsonpath.MAX_CHARS:
+    if source.size > json_search.MAX_CHARS:
         raise NotJsonError(f"too large for json_path: {_characters(source)}; use lines or grep")
-    found = jsonpath.find(jsonpath.parsed(source.read(0, source.size)), path)
-    if found.missing:
-        return jsonpath.nothing_found(found), None
-    text, is_all = jsonpath.shown(found)
-    many = "" if len(found.values) == 1 else f" · {_count(len(found.values), 'value')}"
+    document = json_search.parse_json(source.read(0, source.size))
+    selection = json_search.select(document, path)
+    if selection.missing:
+        return json_search.describe_miss(selection), None
+    text, is_all = json_search.render(selection)
+    count = len(selection.values)
+    many = "" if count == 1 else f" · {_count(count, 'value')}"
     given_up = "" if is_all else ", and more that are not shown"
     return f"{_one_line(path, MAX_NAMED)}{many}{given_up}", text
 
