@@ -161,7 +161,7 @@ class _Search:
             return False
         if isinstance(left, list):
             return len(left) == len(right)
-        return left.keys() == right.keys() if isinstance(left, dict) else left == right
+        return bool(left.keys() == right.keys() if isinstance(left, dict) else left == right)
 
     def _charge(self, left: Json, right: Json) -> None:
         """Long texts and many keys cost as much as many small values."""

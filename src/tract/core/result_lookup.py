@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
-from tract.content.query import near
 from tract.core.chain import Place
 from tract.core.forms import GET_TOOL_RESULT
 from tract.errors import ResultNotFoundError
@@ -99,6 +99,19 @@ def _unknown(name: str, known: Sequence[str]) -> str:
     alike = near(name, known)
     hint = f"; near it are {', '.join(alike)}" if alike else ""
     return f"no result {name!r:.100} in this dialog{hint}"
+
+
+def near(name: str, known: Sequence[str]) -> list[str]:
+    """Up to three of the last known names that are like this one, the most alike first."""
+    names = {other.casefold()[:_COMPARED]: other for other in known[-_CANDIDATES:]}
+    start = name.casefold()[:_COMPARED]
+    longer = [other for key, other in names.items() if len(start) > 3 and key.startswith(start)]
+    alike = [names[key] for key in get_close_matches(start, names)]
+    return list(dict.fromkeys(longer + alike))[:3]
+
+
+_CANDIDATES = 1_000
+_COMPARED = 100  # characters of a name
 
 
 def has_pictures(message: Message) -> bool:
