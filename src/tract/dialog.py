@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from tract.compiler import Compiler
 from tract.content.blocks import has_pictures, whole_text
-from tract.content.query import Slice, Source, id_of, slice_of
+from tract.content.query import Slice, id_of, slice_of
 from tract.content.query import answer as part_as_text
+from tract.content.reader import TextReader
 from tract.context import CompiledContext
 from tract.core import drafts, turns
 from tract.core import forms as results
@@ -620,7 +621,7 @@ class Dialog:
         with self._store.lock:
             place = find_result(self._compiler.chain(self._head()).places, name)
             step = place.shown
-            source: Source | str | None = None
+            source: TextReader | str | None = None
             if step.data is None:
                 source = self._store.large_text(step.blob_id or 0)
             if source is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
-from tract.content.query import near
 from tract.core.chain import Place
 from tract.errors import ResultNotFoundError
 
@@ -34,3 +34,16 @@ def _results(places: Sequence[Place]) -> list[Place]:
 def _is_commit(place: Place, name: str) -> bool:
     hashes = (place.origin.hash.hex(), place.shown.hash.hex())
     return len(name) >= 8 and any(digest.startswith(name) for digest in hashes)
+
+
+def near(name: str, known: Sequence[str]) -> list[str]:
+    """Up to three of the last known names that are like this one, the most alike first."""
+    names = {other.casefold()[:_COMPARED]: other for other in known[-_CANDIDATES:]}
+    start = name.casefold()[:_COMPARED]
+    longer = [other for key, other in names.items() if len(start) > 3 and key.startswith(start)]
+    alike = [names[key] for key in get_close_matches(start, names)]
+    return list(dict.fromkeys(longer + alike))[:3]
+
+
+_CANDIDATES = 1_000
+_COMPARED = 100  # characters of a name

@@ -27,7 +27,10 @@ GET_TOOL_RESULT_SCHEMA: dict[str, Json] = {
             "lines": {"type": "string", "description": 'Lines, the first being 1: "10-20", "-5".'},
             "grep": {"type": "string", "description": "A regular expression to search lines for."},
             "context": {"type": "integer", "description": "Lines around each hit of grep."},
-            "json_path": {"type": "string", "description": "A path such as $.items[0].name."},
+            "json_path": {
+                "type": "string",
+                "description": "A path such as $.items[0].name or $.items[?@.size > 3].",
+            },
             "offset": {"type": "integer", "description": "The first character, from 0."},
             "limit": {"type": "integer", "description": "At most so many characters."},
         },
