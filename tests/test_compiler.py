@@ -15,7 +15,7 @@ from tests.toolkit import tool, tool_lists
 from tract import ForgottenError, Message, Priority, ToolCall, Tract
 from tract.compiler import Compiler
 from tract.core.chain import Chain
-from tract.core.ordering import FORGOTTEN
+from tract.core.wording import FORGOTTEN
 
 
 def view(context: Any) -> str:
