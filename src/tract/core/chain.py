@@ -197,8 +197,7 @@ class Chain:
                 place.changes = (*place.changes, step)
 
     def _ask(self, place: Place, calls: Sequence[Sequence[str]]) -> None:
-        for call_id, _ in calls:
-            self._open_calls.ask(call_id, place)
+        self._open_calls.ask((call_id, place) for call_id, _ in calls)
 
     def _set_look(self, place: Place, look: Look) -> None:
         before = place.look

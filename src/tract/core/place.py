@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from tract.core.pairing import pair
 from tract.model import Form, Link, Priority, Shape, Step, unpack_shape
 
 FULL = Shape()
@@ -139,6 +140,13 @@ class Place:
         """The call and all of its results; just itself when there is no call."""
         call = self.call or self
         return [call, *call.results]
+
+    @property
+    def answers(self) -> list[Place | None]:
+        """For each call that it shows the result."""
+        ids = [call_id for call_id, _ in self.shown.calls]
+        numbers = pair(ids, [result.origin.tool_call_id or "" for result in self.results])
+        return [None if number is None else self.results[number] for number in numbers]
 
     @property
     def everything_under(self) -> Iterator[Place]:

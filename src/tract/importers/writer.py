@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tract import importers
 from tract.compiler import Compiler
 from tract.core import drafts
-from tract.core.ordering import Arrangement
+from tract.core.pairing import Pairing
 from tract.dialog import MAIN, Dialog
 from tract.errors import InputError
 from tract.hashing import content_hash
@@ -97,7 +97,7 @@ class _Writing:
 
     def report(self, path: str, kind: str) -> Imported:
         trees, recorders = self._trees.values(), self._recorders.values()
-        repairs = [note for tree in trees for note in tree.pairs.notes()]
+        repairs = [note for tree in trees for note in tree.pairs.notes + tree.pairs.last_notes]
         repairs += [note for recorder in recorders for note in _repairs(recorder)]
         return Imported(
             path,
@@ -180,7 +180,8 @@ class _Tree:
 
     def __init__(self, database: Dialog, name: str) -> None:
         self.name = name
-        self.pairs = _Pairs()
+        self.pairs = Pairing()
+        self._names: dict[str, str] = {}  # of the tools, by the ids of calls
         self._dialog = database.sibling(name)
         self._store = database.store
         self._tokens = database.tokens
@@ -210,7 +211,8 @@ class _Tree:
             draft = self._completed(draft)
             head, is_new = self._put(draft, head)
             if draft.message:
-                self.pairs.take(draft.message)
+                self.pairs.feed(draft.message)
+                self._names |= {call.id: call.name for call in draft.message.tool_calls}
             yield draft, is_new
         self._last = head
         if entry.key is not None:
@@ -235,7 +237,7 @@ class _Tree:
         message = draft.message
         if message is None or message.role != "tool" or message.name is not None:
             return draft
-        name = self.pairs.name_of(message.tool_call_id or "")
+        name = self._names.get(message.tool_call_id or "")
         return replace(draft, message=replace(message, name=name))
 
     def _put(self, draft: Draft, parent: Head) -> tuple[Head, bool]:
@@ -262,36 +264,6 @@ class _Tree:
         return drafts.summarizing(draft, sources) if sources else draft
 
 
-class _Pairs:
-    """Which calls have their results. Only ids are kept, so that a long file takes no room."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-        self._waiting: Counter[str] = Counter()
-        self._strays: list[str] = []
-
-    def take(self, message: Message) -> None:
-        for call in message.tool_calls:
-            self._names[call.id] = call.name
-            self._waiting[call.id] += 1
-        call_id = message.tool_call_id
-        if call_id is None:
-            return
-        if self._waiting[call_id] > 0:
-            self._waiting[call_id] -= 1
-        else:
-            self._strays.append(f"a result has no open call: {call_id!r:.80}")
-
-    def name_of(self, call_id: str) -> str | None:
-        return self._names.get(call_id)
-
-    def notes(self) -> list[str]:
-        """What a request needs."""
-        waiting = [call_id for call_id, number in self._waiting.items() if number > 0]
-        opened = [f"call {i!r:.80} of {self._names[i]:.80} has no result" for i in waiting]
-        return opened + self._strays
-
-
 def _name(told: str) -> str:
     """What a file calls itself, as far as a dialog can be called so."""
     legible = "".join(char if char.isprintable() else "_" for char in told).strip().lstrip("-")
@@ -312,10 +284,10 @@ def _about(entry: Entry, message: Message) -> drafts.About:
 
 
 def _repairs(dialog: Dialog) -> list[str]:
-    arrangement = Arrangement()
+    pairing = Pairing()
     for message in dialog.compile().messages:
-        arrangement.feed(message)
-    return arrangement.notes + arrangement.ending()[1]
+        pairing.feed(message)
+    return pairing.notes + pairing.last_notes
 
 
 def _told(item: Item) -> str:
