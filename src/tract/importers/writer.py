@@ -181,7 +181,6 @@ class _Tree:
     def __init__(self, database: Dialog, name: str) -> None:
         self.name = name
         self.pairs = Pairing()
-        self._names: dict[str, str] = {}  # of the tools, by the ids of calls
         self._dialog = database.sibling(name)
         self._store = database.store
         self._tokens = database.tokens
@@ -212,7 +211,6 @@ class _Tree:
             head, is_new = self._put(draft, head)
             if draft.message:
                 self.pairs.feed(draft.message)
-                self._names |= {call.id: call.name for call in draft.message.tool_calls}
             yield draft, is_new
         self._last = head
         if entry.key is not None:
@@ -237,7 +235,7 @@ class _Tree:
         message = draft.message
         if message is None or message.role != "tool" or message.name is not None:
             return draft
-        name = self._names.get(message.tool_call_id or "")
+        name = self.pairs.name_of(message.tool_call_id or "")
         return replace(draft, message=replace(message, name=name))
 
     def _put(self, draft: Draft, parent: Head) -> tuple[Head, bool]:
