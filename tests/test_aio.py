@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from tests.test_cli import HEAVY, imported_by, invoke, ok, ok_json, on_a_terminal, read_until
+from tests.cli import HEAVY, imported_by, invoke, ok, ok_json, on_a_terminal, read_until
 from tract import (
     ConflictError,
     CorruptError,

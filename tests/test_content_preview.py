@@ -16,11 +16,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.strategies import json_values
 from tract.content.preview import gist, status, text_of
 from tract.model import Gist
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 MARK = re.compile(r"\[… .* …\]")
 
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.strategies import json_values
 from tract.content import query
 from tract.content.query import (
@@ -33,8 +34,6 @@ from tract.content.query import (
     slice_of,
 )
 from tract.errors import InputError
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 characters = st.characters(exclude_categories=())  # lone surrogates and NUL are text too
 letters = st.sampled_from("ab\n\n\r\x0c\x85\u2028é\x00\ud800")

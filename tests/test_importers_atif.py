@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.importing import (
-    DATA,
     counts,
     entries,
     file_of,

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.importing import DATA, file_of, held, messages, mutated, nested, of_lines, strings
+from tests.corpus import DATA
+from tests.importing import file_of, held, messages, mutated, nested, of_lines, strings
 from tract.errors import InputError
 from tract.importers import copilot_chat
 from tract.importers.items import Entry, Exchange, Problem

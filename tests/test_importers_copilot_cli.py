@@ -7,17 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.importing import (
-    DATA,
-    calls,
-    held,
-    messages,
-    mutated,
-    nested,
-    of_lines,
-    only_entries,
-    strings,
-)
+from tests.corpus import DATA
+from tests.importing import calls, held, messages, mutated, nested, of_lines, only_entries, strings
 from tract.importers import copilot_cli
 from tract.importers.items import Problem
 from tract.importers.source import Source

@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from tests.corpus import in_manifest, real_files
 from tests.importing import (
     counts,
     file_of,
-    in_manifest,
     items_of,
     messages,
     mutated_files,
     of_lines,
     read_odd,
-    real_files,
     strings,
     takes_no_garbage,
 )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from tests.corpus import real_files
 from tests.importing import (
     counts,
     counts_in_manifest,
@@ -19,29 +20,12 @@ from tests.importing import (
     mutated_files,
     of_lines,
     read_odd,
-    real_files,
     takes_no_garbage,
 )
+from tests.samples.langchain import CALL, FLAT, USAGE
 from tract.importers import langchain
 from tract.importers.items import Problem
 from tract.importers.source import Source
-
-CALL = {"name": "add", "args": {"a": 1}, "id": "c1", "type": "tool_call"}
-ABOUT = {"model_name": "gpt-x", "finish_reason": "tool_calls"}
-USAGE = {"input_tokens": 1, "output_tokens": 2}
-FLAT: list[dict[str, Any]] = [
-    {"type": "system", "content": "Be brief.", "additional_kwargs": {}},
-    {"type": "human", "content": [{"type": "text", "text": "add"}], "name": "ann"},
-    {
-        "type": "ai",
-        "content": "Well",
-        "tool_calls": [CALL],
-        "response_metadata": ABOUT,
-        "usage_metadata": USAGE,
-    },
-    {"type": "tool", "content": "1", "tool_call_id": "c1", "name": "add", "artifact": {"raw": [7]}},
-    {"type": "ai", "content": "One.", "additional_kwargs": {"reasoning_content": "easy"}},
-]
 
 
 def constructed(message: dict[str, Any]) -> dict[str, Any]:

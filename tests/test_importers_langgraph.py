@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from tests.corpus import real_files
 from tests.importing import (
     counts,
     counts_in_manifest,
@@ -19,10 +20,9 @@ from tests.importing import (
     mutated_files,
     of_lines,
     read_odd,
-    real_files,
     takes_no_garbage,
 )
-from tests.test_importers_langchain import FLAT
+from tests.samples.langchain import FLAT
 from tract.importers import langchain, langgraph
 from tract.importers.items import Problem
 from tract.importers.source import Source

@@ -9,17 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from tests.importing import (
-    file_of,
-    in_manifest,
-    items_of,
-    mutated_files,
-    read_odd,
-    real_files,
-    takes_no_garbage,
-)
-from tests.test_importers_streams import ANTHROPIC as STREAM
-from tests.test_importers_streams import sse
+from tests.corpus import in_manifest, real_files
+from tests.importing import file_of, items_of, mutated_files, read_odd, takes_no_garbage
+from tests.samples.streams import ANTHROPIC as STREAM
+from tests.samples.streams import sse
 from tract.importers import exchanges, mastra
 from tract.importers.items import Exchange, Problem
 from tract.importers.source import Source

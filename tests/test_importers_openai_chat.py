@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from tests.corpus import real_files
 from tests.importing import (
     counts,
     counts_in_manifest,
@@ -19,7 +20,6 @@ from tests.importing import (
     mutated_files,
     of_lines,
     read_odd,
-    real_files,
     takes_no_garbage,
 )
 from tract.importers import openai_chat

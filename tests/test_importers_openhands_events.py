@@ -10,17 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.importing import (
-    DATA,
-    counts,
-    entries,
-    file_of,
-    kept,
-    messages,
-    mutated,
-    problems,
-    read_source,
-)
+from tests.corpus import DATA
+from tests.importing import counts, entries, file_of, kept, messages, mutated, problems, read_source
 from tract.errors import InputError
 from tract.importers import openhands_events
 from tract.importers.items import Item

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from tests.importing import DATA, file_of, mutated
+from tests.corpus import DATA
+from tests.importing import file_of, mutated
 from tract.errors import InputError
 from tract.importers import openhands_log
 from tract.importers.items import Exchange, Problem

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.importing import (
-    DATA,
     calls,
     held,
     messages,

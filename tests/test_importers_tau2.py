@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from tests.corpus import real_files
 from tests.importing import (
     counts,
     counts_in_manifest,
@@ -18,7 +19,6 @@ from tests.importing import (
     messages,
     mutated_files,
     read_odd,
-    real_files,
     takes_no_garbage,
 )
 from tract.importers import tau2

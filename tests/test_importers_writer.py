@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.importing import of_lines
-from tests.test_importers_claude_code import TURN, answer, call, line, result, text, user
+from tests.samples.claude_code import TURN, answer, call, line, result, text, user
 from tests.toolkit import claude_tool
 from tests.validity import violations
 from tract import CommitInfo, CommitOperation, CompiledContext, InputError, Tract

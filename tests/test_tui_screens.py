@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from tests.test_tui_modals import steering
 from tests.tui import (
     MORE_TOOLS,
     REQUEST,
@@ -27,6 +26,7 @@ from tests.tui import (
     recorded,
     result,
     seat,
+    steering,
     use,
 )
 from tract import Tract
