@@ -677,13 +677,13 @@ def test_no_character_of_a_content_reaches_the_terminal_as_a_command(tmp_path: P
     db = str(tmp_path / "t.db")
     with Tract.open(db, tokens="chars/4") as tract:
         tract.user(everything)
-    shown = run("--db", db, "show").stdout
+    shown = ok("--db", db, "show")
     assert dangerous(shown) == set()
     assert "\\x1b" in shown
     assert "\\u202e" in shown
     assert "\\ud800" in shown
     assert "日月" in shown
-    assert json.loads(run("--db", db, "show", "--json").stdout)["content"] == everything
+    assert ok_json("--db", db, "show")["content"] == everything
 
 
 def test_every_field_is_made_harmless(tmp_path: Path) -> None:
@@ -813,6 +813,7 @@ def test_forget_asks_on_a_terminal(tmp_path: Path) -> None:
             assert tract.get_commit(digest).preview.startswith("secret") is kept
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_is_130(tmp_path: Path) -> None:
     db = str(tmp_path / "t.db")
     with Tract.open(db) as tract:

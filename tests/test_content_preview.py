@@ -7,7 +7,6 @@ import base64
 import json
 import random
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.corpus import DATA
 from tests.strategies import json_values
+from tests.work import calls_made
 from tract.content.preview import gist, status, text_of
 from tract.model import Gist
 
@@ -1010,11 +1010,10 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_content_takes_linear_time(name: str) -> None:
+def test_hostile_content_takes_linear_work(name: str) -> None:
+    """Calls are counted. A pattern that runs back and forth shows as a test that does not end."""
     content = HOSTILE[name]
-    started = time.process_time()
-    check_bounds(content)
-    assert time.process_time() - started < 6  # mostly far below one second
+    assert calls_made(lambda: check_bounds(content)) <= len(content)
 
 
 def check_bounds(content: str) -> None:

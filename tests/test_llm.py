@@ -785,6 +785,7 @@ with LLMServer(Reply("late", delay=30)) as server:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_while_waiting(kind: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, kind],

@@ -203,7 +203,7 @@ def at_terminal(arguments: list[str], keys: list[tuple[str, bytes]], folder: Pat
             os.close(main)
 
 
-def _conversation(main: int, keys: list[tuple[str, bytes]], seconds: float = 20) -> bytes:
+def _conversation(main: int, keys: list[tuple[str, bytes]], seconds: float = 60) -> bytes:
     written, start, waiting = b"", 0, list(keys)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
