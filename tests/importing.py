@@ -4,9 +4,11 @@ records that went wrong, and what is held by what was read."""
 from __future__ import annotations
 
 import json
+import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
 from types import ModuleType
@@ -32,8 +34,30 @@ def file_of(folder: Path, content: Any, name: str = "given") -> Source:
 
 def of_lines(folder: Path, *records: Any, name: str = "session.jsonl") -> Source:
     """A file of JSON lines; bytes stand for a line as they are."""
+    return file_of(folder, as_lines(*records), name)
+
+
+def as_json(document: Any) -> bytes:
+    return json.dumps(document).encode()
+
+
+def as_lines(*records: Any) -> bytes:
     lines = [r if isinstance(r, bytes) else json.dumps(r).encode() for r in records]
-    return file_of(folder, b"".join(line + b"\n" for line in lines), name)
+    return b"".join(line + b"\n" for line in lines)
+
+
+def as_database(schema: str, rows: dict[str, list[dict[str, Any]]]) -> bytes:
+    """A database of SQLite with these rows in its tables."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema)
+        for table, records in rows.items():
+            for row in records:
+                names = ", ".join(f'"{name}"' for name in row)
+                marks = ", ".join("?" * len(row))
+                query = f"INSERT INTO {table} ({names}) VALUES ({marks})"
+                connection.execute(query, list(row.values()))
+        connection.commit()
+        return connection.serialize()
 
 
 def items_of(importer: ModuleType, source: Source) -> list[Any]:
@@ -227,10 +251,3 @@ GARBAGE = [
     b"SQLite format 3\0" + b"\0" * 200,
     b"data: \n\n",
 ]
-
-
-def takes_no_garbage(importer: ModuleType) -> None:
-    for data in GARBAGE:
-        with tempfile.TemporaryDirectory() as folder:
-            assert not importer.detect(file_of(Path(folder), data)), data[:40]
-        read_odd(importer, data)

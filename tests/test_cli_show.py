@@ -29,8 +29,8 @@ from tests.cli import (
     screen_of,
 )
 from tests.corpus import BY_FOLDER, DATA, real_files
+from tests.samples.conversation import CHAT, CODE, REQUEST, result, said, use
 from tests.samples.payloads import PAYLOADS
-from tests.samples.requests import CHAT, CODE, REQUEST, result, said, use
 from tract import Message, Tract
 from tract.core.result_lookup import whole_text
 from tract.importers.writer import import_file

@@ -12,7 +12,7 @@ from threading import Timer
 import pytest
 
 from tests.cli import content_of, dangerous, environment, invoke, ok, on_a_terminal, read_until, run
-from tests.samples.requests import CHAT, REQUEST
+from tests.samples.conversation import CHAT, REQUEST
 
 
 @pytest.fixture

@@ -4,15 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.corpus import DATA
 from tests.importing import (
     calls,
     held,
     messages,
-    mutated,
     nested,
     of_lines,
     only_entries,
@@ -251,25 +248,6 @@ def test_what_hangs_on_a_bad_line_hangs_on_its_parent(tmp_path: Path) -> None:
 def test_duplicates_are_left_out(tmp_path: Path) -> None:
     found = only_entries(claude_code.read(of_lines(tmp_path, *TURN, *TURN)))
     assert [e.key for e in found] == ["u1", "a1", "r1", "r2", "a5"]
-
-
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(changed=mutated(TURN), cut=st.integers(0, 40))
-def test_whatever_is_in_a_line_is_read_or_told(
-    tmp_path: Path, changed: list[Json], cut: int
-) -> None:
-    source = of_lines(tmp_path, *changed)
-    source.path.write_bytes(source.path.read_bytes()[: -cut or None])
-    source = Source(source.path)
-    claude_code.detect(source)
-    keys = {None, ROOT}
-    for item in claude_code.read(source):
-        if not isinstance(item, Problem):
-            entry = only_entries([item])[0]
-            assert entry.parent in keys
-            keys.add(entry.key)
 
 
 @has_data

@@ -215,7 +215,12 @@ def test_the_encoder_gets_each_character_once_in_pieces(
 ) -> None:
     """It is slightly worse than linear, so that the size of a piece bounds the time of a text."""
     pieces: list[str] = []
-    monkeypatch.setitem(tokens._encoders, name, lambda piece: pieces.append(piece) or [])
+
+    def encode(piece: str) -> list[int]:
+        pieces.append(piece)
+        return []
+
+    monkeypatch.setitem(tokens._encoders, name, encode)
     text = unit * (1_000_000 // len(unit))
     token_counter(name).count(text)
     assert max(map(len, pieces)) <= UNSAMPLED
@@ -227,7 +232,12 @@ def test_the_estimate_looks_at_no_more_than_its_samples(
     unit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_at: list[int] = []
-    monkeypatch.setattr(tokens, "_weigh", lambda text: looked_at.append(len(text)) or 1.0)
+
+    def weigh(text: str) -> float:
+        looked_at.append(len(text))
+        return 1.0
+
+    monkeypatch.setattr(tokens, "_weigh", weigh)
     for size in (UNSAMPLED, UNSAMPLED + 2, 8_000_000):
         looked_at.clear()
         token_counter("estimate").count(unit * (size // len(unit)))

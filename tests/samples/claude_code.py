@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.importing import as_lines
 from tract.model import Json
 
 
@@ -50,3 +51,6 @@ TURN = [
     user("r2", "a4+", [result("t2", is_error=True)]),
     answer("a5", "r2", "m2", text("bye")),
 ]
+
+FILES = {"lines": as_lines(*TURN)}
+DOCUMENTS = [TURN]
