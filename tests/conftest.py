@@ -17,6 +17,8 @@ import psycopg
 import pytest
 from hypothesis import settings
 
+from tests.corpus import DATA
+
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci")
 
@@ -34,6 +36,13 @@ FAST = {
     "timezone": "UTC",
 }
 _names = count(1)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not DATA.exists():
+        terminalreporter.write_line(
+            f"no corpus at {DATA}: the tests of real transcripts did not run"
+        )
 
 
 @pytest.fixture

@@ -140,6 +140,7 @@ class Dialog:
             raise
 
     def close(self) -> None:
+        """Close the database. Every later call raises an error."""
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -520,6 +521,7 @@ class Dialog:
         return self._store.log(self._head().id)
 
     def get_commit(self, commit: Commit) -> CommitInfo:
+        """Return what is known about a commit, without its content."""
         return self._store.info(self._find(commit))
 
     def get_message(self, commit: Commit) -> Message:
@@ -796,6 +798,7 @@ class Dialog:
     # The whole database
 
     def dialogs(self) -> list[DialogInfo]:
+        """List all dialogs of the database."""
         return self._store.dialogs()
 
     def usages(self) -> Iterator[tuple[str | None, dict[str, Json]]]:
@@ -840,6 +843,7 @@ class Dialog:
 
     @property
     def tokens(self) -> TokenCounter:
+        """The counter that new commits are counted with."""
         return self._tokens
 
     def sibling(self, dialog: str) -> Dialog:
