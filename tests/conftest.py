@@ -40,9 +40,7 @@ _names = count(1)
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not DATA.exists():
-        terminalreporter.write_line(
-            f"no corpus at {DATA}: the tests of real transcripts did not run"
-        )
+        terminalreporter.write_line(f"no corpus at {DATA}: tests of real transcripts did not run")
 
 
 @pytest.fixture

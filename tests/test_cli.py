@@ -671,9 +671,16 @@ def test_a_server_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 # Hostile text
 
 
+def is_odd(char: str) -> bool:
+    kind = unicodedata.category(char)
+    return kind[0] in "ZCM" and kind not in ("Cn", "Co")
+
+
 def test_no_character_of_a_content_reaches_the_terminal_as_a_command(tmp_path: Path) -> None:
-    # Downwards, so that no two surrogates make a pair.
-    everything = "日月" + "".join(map(chr, range(sys.maxunicode, -1, -1)))
+    # Downwards, so that no two surrogates make a pair. Of the letters and of what is not assigned
+    # some do: `visible` gets all of them in a long test.
+    chars = [c for c in map(chr, range(sys.maxunicode, -1, -1)) if is_odd(c) or ord(c) % 97 == 0]
+    everything = "日月" + "".join(chars)
     db = str(tmp_path / "t.db")
     with Tract.open(db, tokens="chars/4") as tract:
         tract.user(everything)

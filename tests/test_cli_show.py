@@ -30,7 +30,7 @@ from tests.cli import (
 )
 from tests.corpus import BY_FOLDER, DATA, real_files
 from tests.samples.conversation import CHAT, CODE, REQUEST, result, said, use
-from tests.samples.payloads import PAYLOADS
+from tests.samples.payloads import ALONE, PAYLOADS
 from tract import Message, Tract
 from tract.core.result_lookup import whole_text
 from tract.importers.writer import import_file
@@ -607,14 +607,11 @@ def test_showing_imports_nothing_heavy(dialog: Path) -> None:
 # Hostile text
 
 
-EVIL = PAYLOADS[:1000]
-
-
-def hostile() -> list[Any]:
+def hostile(payloads: list[str]) -> list[Any]:
     """Every payload in every field, as a request and as a chat."""
     request: list[Any] = [{"role": "user", "content": "begin"}]
     chat: list[Any] = [{"role": "user", "content": "begin"}]
-    for number, evil in enumerate(EVIL):
+    for number, evil in enumerate(payloads):
         given = {evil: evil, "path": evil, "deep": {evil: [evil]}}
         call_id = f"{evil}{number}"
         thought = {"type": "thinking", "thinking": evil, "signature": evil}
@@ -633,25 +630,29 @@ def hostile() -> list[Any]:
             },
             {"role": "tool", "tool_call_id": call_id, "name": f"n{evil}", "content": evil},
         ]
-    tools = [{"name": f"n{evil}", "input_schema": {evil: evil}} for evil in EVIL[:50]]
-    return [{"system": EVIL[0], "tools": tools, "messages": request}, chat]
+    tools = [{"name": f"n{evil}", "input_schema": {evil: evil}} for evil in payloads[:50]]
+    return [{"system": payloads[0], "tools": tools, "messages": request}, chat]
 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["request", "chat"])
-def test_no_payload_steers_a_terminal_or_a_page(here: Path, which: int) -> None:
-    assert len(EVIL) == 1000
-    Path("hostile.json").write_text(json.dumps(hostile()[which]))
+@pytest.mark.parametrize(
+    "payloads", [ALONE, pytest.param(PAYLOADS, marks=pytest.mark.long)], ids=["alone", "all"]
+)
+def test_no_payload_steers_a_terminal_or_a_page(
+    here: Path, which: int, payloads: list[str]
+) -> None:
+    Path("hostile.json").write_text(json.dumps(hostile(payloads)[which]))
     done = invoke("show", "hostile.json")
     assert done.exit_code == 0, done.stderr[-2000:]
     assert dangerous(done.stdout + done.stderr) == set()
-    assert done.stdout.count("[tool_use] ") >= len(EVIL)
+    assert done.stdout.count("[tool_use] ") >= len(payloads)
     screen = OURS.sub("", screen_of("show", "hostile.json")).replace("\r\n", "\n")
     assert screen == done.stderr + done.stdout
     page = ok("show", "hostile.json", "--html", "-")
     assert dangerous(page) == set()
     assert Page(page).tags <= Page(ok("show", "request.json", "--html", "-")).tags
     blocks = ok_json("show", "hostile.json")[0]["blocks"]
-    assert sum(block["type"] == "tool_use" for block in blocks) >= len(EVIL)
+    assert sum(block["type"] == "tool_use" for block in blocks) >= len(payloads)
 
 
 def test_names_of_files_and_dialogs_are_harmless(here: Path) -> None:
@@ -720,13 +721,16 @@ def test_every_call_and_result_of_real_files_is_seen(folder: str) -> None:
         assert {f"    {line}" for line in code if line} <= set(full)
 
 
-def test_closed_streams_are_no_reason_to_fail(here: Path) -> None:
-    for closed in (">&-", "2>&-", ">&- 2>&-"):
-        for options in ("", "--json", "--html out.html", "--html -"):
-            line = f"{sys.executable} -m tract show request.json {options} {closed}"
-            done = subprocess.run(line, shell=True, env=environment(), capture_output=True)
-            assert done.returncode == 0, (line, done.stderr)
-            assert b"Traceback" not in done.stderr
+@pytest.mark.parametrize("options", ["", "--json", "--html out.html", "--html -"])
+@pytest.mark.parametrize(
+    "closed",
+    [*(pytest.param(one, marks=pytest.mark.long) for one in (">&-", "2>&-")), ">&- 2>&-"],
+)
+def test_closed_streams_are_no_reason_to_fail(here: Path, closed: str, options: str) -> None:
+    line = f"{sys.executable} -m tract show request.json {options} {closed}"
+    done = subprocess.run(line, shell=True, env=environment(), capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
 
 
 def test_a_page_keeps_its_mode_and_touches_no_other_file(here: Path) -> None:

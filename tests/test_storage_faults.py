@@ -189,11 +189,12 @@ def test_a_first_read_meets_a_dialog_that_another_just_made(
         assert t.head is not None
 
 
-def test_processes_create_databases_at_the_same_moment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [30, pytest.param(150, marks=pytest.mark.long)])
+def test_processes_create_databases_at_the_same_moment(tmp_path: Path, count: int) -> None:
     """SQLite answers "busy" at once, whatever the timeout, when two switch a journal together."""
-    workers = [start("creator.py", tmp_path, 150) for _ in range(8)]
+    workers = [start("creator.py", tmp_path, count) for _ in range(8)]
     together(workers)
-    for i in range(0, 150, 10):
+    for i in range(0, count, 10):
         with Tract.open(tmp_path / f"{i}.db", create=False) as t:
             assert texts(t) == ["first"]
 
@@ -308,12 +309,13 @@ def retry(t: Tract, parent: str, text: str) -> None:
     assert (first.parent_hash or ROOT) == parent
 
 
-def test_kill_during_appends(db: str) -> None:
+@pytest.mark.parametrize("number_of_kills", [15, pytest.param(100, marks=pytest.mark.long)])
+def test_kill_during_appends(db: str, number_of_kills: int) -> None:
     dice = random.Random(6)
     acknowledged: set[str] = set()
     unknown = 0
     worker = start("appender.py", db, "w", 0)
-    for number in rounds(db, 50):
+    for number in rounds(db, number_of_kills):
         following = start("appender.py", db, f"w{number}", 0)
         go(worker)
         lines = killed(worker, dice.choice([0, 1, 2, 3, 8, 15]), dice.uniform(0, 0.01))
@@ -321,8 +323,8 @@ def test_kill_during_appends(db: str) -> None:
         assert_nothing_lost(db, lines, acknowledged)
         worker = following
     killed(worker)
-    assert len(acknowledged) > 10
-    assert unknown > 0
+    assert acknowledged
+    assert unknown > 0 or number_of_kills < 50  # a kill between the write and its answer is luck
 
 
 @pytest.mark.long
@@ -341,10 +343,11 @@ def test_kill_during_appends_of_several(db: str) -> None:
         assert_sound(t)
 
 
-def test_kill_during_batches(db: str) -> None:
+@pytest.mark.parametrize("number_of_kills", [10, pytest.param(50, marks=pytest.mark.long)])
+def test_kill_during_batches(db: str, number_of_kills: int) -> None:
     dice = random.Random(8)
     expected = 0
-    for number in rounds(db, 15):
+    for number in rounds(db, number_of_kills):
         worker = start("batcher.py", db, f"w{number}")
         go(worker)
         done = killed(worker, dice.randrange(4), dice.uniform(0, 0.02))

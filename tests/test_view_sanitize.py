@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
@@ -93,6 +94,12 @@ def test_no_payload_in_any_field_gets_through(number: int) -> None:
 @given(st.text(st.characters(exclude_categories=())), st.integers(0, 3))
 def test_no_text_at_all_gets_through(evil: str, number: int) -> None:
     check(written(format_request(requests(evil)[number])))
+
+
+@pytest.mark.long
+def test_no_character_at_all_gets_through() -> None:
+    everything = "".join(map(chr, range(sys.maxunicode, -1, -1)))  # so that surrogates are no pairs
+    assert {char for char in visible(everything) if not is_harmless(char)} <= {"\n"}
 
 
 @pytest.mark.parametrize("text", ["", "plain", "a\tb", "naïve 工具 😀", "a\u00a0b\u3000c", *MARKUP])
