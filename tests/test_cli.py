@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unicodedata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
@@ -214,63 +214,109 @@ def test_each_command_has_a_short_and_a_long_help(name: str) -> None:
 # JSON
 
 
-def test_every_command_prints_one_json_document(here: Path) -> None:
+class Session(NamedTuple):
+    """A database on which every command has been run, and what each printed."""
+
+    folder: Path
+    printed: dict[str, Any]
+
+    def hash(self, name: str) -> str:
+        digest: str = self.printed[name]["commit_hash"]
+        return digest
+
+
+@pytest.fixture
+def session(here: Path) -> Session:
+    first = ok_json("commit", "first", "-m", "why", "--metadata", '{"n": 1}')
+    target = first["commit_hash"]
+    tool = ("--role", "tool", "--call-id", "c", "--name", "ls", "--error")
+    printed = {"first": first, "second": ok_json("commit", "out", *tool)}
+    printed["edit"] = ok_json("edit", target, "first!", "-m", "better", "--metadata", "{}")
+    printed["pin"] = ok_json("pin", target)
+    printed["skip"] = ok_json("skip", target, "-m", "note")
+    printed["restore"] = ok_json("restore", printed["skip"]["commit_hash"])
+    return Session(here, printed)
+
+
+def test_the_json_of_init(here: Path) -> None:
     made = ok_json("init", "sub")
     assert made == {"db": str(here / "sub" / ".tract" / "tract.db"), "created": True}
     assert ok_json("init", "sub")["created"] is False
-    first = ok_json("commit", "first", "-m", "why", "--metadata", '{"n": 1}')
-    assert first["role"] == "user"
-    assert first["parent_hash"] is None
-    assert first["message"] == "why"
+
+
+def test_the_json_of_commit(session: Session) -> None:
+    first, second = session.printed["first"], session.printed["second"]
+    assert (first["role"], first["parent_hash"], first["message"]) == ("user", None, "why")
     assert first["metadata"] == {"n": 1}
-    second = ok_json("commit", "out", "--role", "tool", "--call-id", "c", "--name", "ls", "--error")
     assert second["parent_hash"] == first["commit_hash"]
     assert (second["tool_call_id"], second["name"], second["is_error"]) == ("c", "ls", True)
-    edit = ok_json("edit", first["commit_hash"], "first!", "-m", "better", "--metadata", "{}")
-    assert edit["operation"] == "edit"
-    assert edit["replaces"] == [first["commit_hash"]]
-    about = {"target": first["commit_hash"], "kind": "priority"}
-    assert ok_json("pin", about["target"])["marks"] == [about | {"value": "pinned"}]
-    mark = ok_json("skip", about["target"], "-m", "note")
-    assert mark["marks"] == [about | {"value": "skip"}]
-    assert ok_json("restore", mark["commit_hash"])["marks"][0]["kind"] == "void"
+
+
+def test_the_json_of_edit(session: Session) -> None:
+    edit = session.printed["edit"]
+    assert (edit["operation"], edit["replaces"]) == ("edit", [session.hash("first")])
+
+
+def test_the_json_of_marks(session: Session) -> None:
+    about = {"target": session.hash("first"), "kind": "priority"}
+    assert session.printed["pin"]["marks"] == [about | {"value": "pinned"}]
+    assert session.printed["skip"]["marks"] == [about | {"value": "skip"}]
+    assert session.printed["restore"]["marks"][0]["kind"] == "void"
+
+
+def test_the_json_of_log(session: Session) -> None:
     log = ok_json("log")
     assert [item["operation"] for item in log][-3:] == ["edit", "append", "append"]
     assert ok_json("log", "-n", "1") == log[:1]
-    shown = ok_json("show", first["commit_hash"])
-    said = {"content": "first", "tool_calls": [], "forgotten": False, "tools": None}
-    assert shown == first | said
+
+
+def test_the_json_of_show(session: Session) -> None:
+    content = {"content": "first", "tool_calls": [], "forgotten": False, "tools": None}
+    assert ok_json("show", session.hash("first")) == session.printed["first"] | content
     assert ok_json("show")["content"] is None  # a mark
-    assert {hit["commit_hash"] for hit in ok_json("search", "FIRST")} == {
-        first["commit_hash"],
-        edit["commit_hash"],
-    }
+
+
+def test_the_json_of_search(session: Session) -> None:
+    hits = {hit["commit_hash"] for hit in ok_json("search", "FIRST")}
+    assert hits == {session.hash("first"), session.hash("edit")}
+
+
+def test_the_json_of_compile(session: Session) -> None:
     compiled = ok_json("compile")
     assert compiled["messages"][0] == {"role": "user", "content": "first!"}
-    assert compiled["commit_hashes"] == [edit["commit_hash"], second["commit_hash"]]
+    assert compiled["commit_hashes"] == [session.hash("edit"), session.hash("second")]
     assert compiled["notes"]
     assert compiled["token_count"] > 0
     assert compiled["commit_count"] == 2
-    assert ok_json("branch", "b") == {
-        "name": "b",
-        "head": log[0]["commit_hash"],
-        "current": False,
-    }
+
+
+def test_the_json_of_branch_and_checkout(session: Session) -> None:
+    head = session.hash("restore")
+    assert ok_json("branch", "b") == {"name": "b", "head": head, "current": False}
     assert [(b["name"], b["current"]) for b in ok_json("branch")] == [("b", False), ("main", True)]
     assert ok_json("checkout", "b")["branch"] == "b"
-    assert ok_json("checkout", first["commit_hash"]) == {
-        "branch": None,
-        "head": first["commit_hash"],
-        "detached": True,
-    }
+    first = session.hash("first")
+    assert ok_json("checkout", first) == {"branch": None, "head": first, "detached": True}
     ok("checkout", "main")
     assert ok_json("branch", "-d", "b")["deleted"] == "b"
+
+
+def test_the_json_of_fsck_and_gc(session: Session) -> None:
     assert ok_json("fsck") == {"ok": True, "commits": 6, "contents": 3, "problems": []}
     assert ok_json("gc") == {"commits": 0, "contents": 0, "bytes": 0, "dry_run": True}
+
+
+def test_the_json_of_backup(session: Session) -> None:
     copy = ok_json("backup", "copy.db")
-    assert copy == {"path": "copy.db", "bytes": (here / "copy.db").stat().st_size}
-    assert ok_json("forget", second["commit_hash"], "--yes")["preview"] == "[forgotten]"
-    assert ok_json("show", second["commit_hash"])["forgotten"] is True
+    assert copy == {"path": "copy.db", "bytes": (session.folder / "copy.db").stat().st_size}
+
+
+def test_the_json_of_forget(session: Session) -> None:
+    assert ok_json("forget", session.hash("second"), "--yes")["preview"] == "[forgotten]"
+    assert ok_json("show", session.hash("second"))["forgotten"] is True
+
+
+def test_the_json_of_dialogs(session: Session) -> None:
     (dialog,) = ok_json("dialogs")
     assert (dialog["dialog"], dialog["commits"], dialog["branches"]) == ("default", 6, 1)
     assert dialog["tokens"] > 0
