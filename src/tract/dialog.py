@@ -699,10 +699,8 @@ class Dialog:
         return DroppedTurns(len(failed), len(members) - len(failed), tokens, commit)
 
     def _infos(self, places: Sequence[Place]) -> list[CommitInfo]:
-        """What the places show, for people. One pass over the log is cheaper than many look-ups."""
-        wanted = {place.shown.hash.hex() for place in places}
-        found = {c.commit_hash: c for c in self.log() if c.commit_hash in wanted}
-        return [found[place.shown.hash.hex()] for place in places]
+        """What the places show, for people."""
+        return self._store.infos([Head(place.shown.id, place.shown.hash) for place in places])
 
     def get_tools(self) -> list[dict[str, Json]] | None:
         """The tools that the model has now; None where none were ever recorded."""
@@ -888,7 +886,7 @@ class Dialog:
         name = commit.commit_hash if isinstance(commit, CommitInfo) else commit
         if not isinstance(name, str):
             raise InputError(f"a commit is named by its hash, not by {type(name).__name__}")
-        return self._store.resolve(self.dialog, name)
+        return self._store.resolve(self.dialog, [name])[0]
 
     def _find(self, name: Commit) -> Head:
         """A commit, or the newest one of a branch."""

@@ -198,7 +198,7 @@ class _Tree:
         self._open()
         first = self._completed(drafts[0])
         content = None if first.payload is None else content_hash(first.payload)
-        return self._store.find(self._key or 0, draft_hash(first, None, content)) is not None
+        return self._store.find(self._key or 0, [draft_hash(first, None, content)]) is not None
 
     def append(self, entry: Entry, drafts: Sequence[Draft]) -> Iterator[tuple[Draft, bool]]:
         """Write what is new. Says of each message whether it was."""
@@ -240,7 +240,9 @@ class _Tree:
 
     def _put(self, draft: Draft, parent: Head) -> tuple[Head, bool]:
         """On the branch that ends with the parent, else on a new one."""
-        head, is_new = self._store.put(self._key or 0, parent, draft, lambda: self._branch(parent))
+        head, is_new = self._store.append_once(
+            self._key or 0, lambda: self._branch(parent), parent, draft
+        )
         if is_new:
             self._branches[head.id] = self._branches.pop(parent.id)
         return head, is_new
