@@ -18,7 +18,6 @@ from tests.test_importers_claude_code import TURN, answer, call, line, result, t
 from tests.toolkit import claude_tool
 from tests.validity import violations
 from tract import CommitInfo, CommitOperation, CompiledContext, InputError, Tract
-from tract.dialog import Dialog
 from tract.importers.writer import Imported, import_file
 
 SESSION = "s"  # as the lines call it
@@ -43,7 +42,7 @@ def given(folder: Path, *records: Any, name: str = "session.jsonl") -> Path:
     return of_lines(folder, *records, name=name).path
 
 
-def said(dialog: Dialog) -> list[tuple[str, str]]:
+def said(dialog: Tract) -> list[tuple[str, str]]:
     """What is in the view, which every provider takes."""
     context = dialog.compile()
     assert violations(context) == []
@@ -349,7 +348,7 @@ def test_two_sessions_that_call_themselves_the_same_are_two_dialogs(
 # What is kept with a commit
 
 
-def newest(dialog: Dialog) -> CommitInfo:
+def newest(dialog: Tract) -> CommitInfo:
     return next(dialog.log())
 
 

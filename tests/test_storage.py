@@ -351,12 +351,12 @@ def test_wal_bug_is_fixed_in(version: tuple[int, ...], safe: bool) -> None:
 
 
 def pragma(t: Tract, name: str) -> Any:
-    return t._store.driver.run(f"PRAGMA {name}")[0][0]
+    return t.session.store.driver.run(f"PRAGMA {name}")[0][0]
 
 
 def test_wal_only_where_the_linked_library_is_safe(tmp_path: Path) -> None:
     with Tract.open(tmp_path / "t.db") as t:
-        [(text,)] = t._store.driver.run("SELECT sqlite_version()")
+        [(text,)] = t.session.store.driver.run("SELECT sqlite_version()")
         linked = tuple(map(int, text.split(".")))
         assert linked == binding.sqlite_version_info
         assert pragma(t, "journal_mode") == ("wal" if is_safe_for_wal(linked) else "delete")
@@ -381,7 +381,7 @@ def test_synchronous(tmp_path: Path, durability: Any, level: int) -> None:
 @pytest.mark.parametrize(("durability", "level"), [("full", "on"), ("relaxed", "off")])
 def test_synchronous_commit(pg_url: str, durability: Any, level: str) -> None:
     with Tract.open(pg_url, durability=durability) as t:
-        assert t._store.driver.run("SHOW synchronous_commit") == [(level,)]
+        assert t.session.store.driver.run("SHOW synchronous_commit") == [(level,)]
 
 
 # Costs
@@ -389,7 +389,7 @@ def test_synchronous_commit(pg_url: str, durability: Any, level: str) -> None:
 
 def statements(t: Tract) -> list[str]:
     seen: list[str] = []
-    driver = t._store.driver
+    driver = t.session.store.driver
     assert isinstance(driver, Sqlite)
     driver.connection.set_trace_callback(seen.append)
     return seen

@@ -212,10 +212,6 @@ class Compiler:
                     continue
         return found
 
-    def has_failed(self, place: Place) -> bool:
-        """Whether a result was flagged as an error, or tells of one."""
-        return bool(self.failed([place]))
-
     def failed(self, places: Sequence[Place]) -> list[Place]:
         """The results among these that were flagged as errors, or tell of one."""
         known = self._store.gists([place.shown.blob_id or 0 for place in places])

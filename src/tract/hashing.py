@@ -97,7 +97,9 @@ def commit_hash(
         "role": role,
         **rest,
     }
-    named = {key: value for key, value in fields.items() if value is not None and value is not False}
+    named = {
+        key: value for key, value in fields.items() if value is not None and value is not False
+    }
     return sha256(_encode_sorted(named).encode("ascii")).digest()
 
 

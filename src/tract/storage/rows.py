@@ -157,19 +157,17 @@ def tombstone(row: BlobRow) -> BlobRow:
 def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> bytes:
     """The name that the draft gets on this parent."""
     message = draft.message
-    is_plain = draft.note is draft.metadata is draft.generation_config is None and not draft.links
-    if message and is_plain and message.origin is None and not message.is_error:
-        if draft.operation == CommitOperation.APPEND and parent and content:
-            call_id, name = message.tool_call_id, message.name
-            return append_hash(
-                parent,
-                content,
-                message.role,
-                draft.toolset.hash if draft.toolset else None,
-                None if call_id is None else escape(call_id),
-                None if name is None else stored_name(name),
-                pack_shape(draft.shape) if draft.shape else None,
-            )
+    if _is_plain(draft) and message and parent and content:
+        call_id, name = message.tool_call_id, message.name
+        return append_hash(
+            parent,
+            content,
+            message.role,
+            draft.toolset.hash if draft.toolset else None,
+            None if call_id is None else escape(call_id),
+            None if name is None else stored_name(name),
+            pack_shape(draft.shape) if draft.shape else None,
+        )
     fields: dict[str, Json] = {
         "links": _links_json(draft.links),
         "message": draft.note,
@@ -183,6 +181,13 @@ def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> byt
     fields["tool_call_id"], fields["name"] = message.tool_call_id, message.name
     fields["is_error"], fields["origin"] = message.is_error, message.origin
     return commit_hash(draft.operation.value, parent, content, message.role, **fields)
+
+
+def _is_plain(draft: Draft) -> bool:
+    """Whether the hash covers nothing but what `append_hash` knows."""
+    message, rest = draft.message, (draft.note, draft.metadata, draft.generation_config)
+    is_said = message is not None and message.origin is None and not message.is_error
+    return is_said and draft.operation == CommitOperation.APPEND and rest == (None, None, None)
 
 
 # Reading commits for people
@@ -264,7 +269,7 @@ def info_of(
     """A commit for people. With its message, nothing of its content is parsed. Metadata is parsed
     in any case: what is returned must not change with what the caller passed in."""
     row, toolset, blob = read
-    call_id, name = row.tool_call_id, row.name
+    call_id, name, config = row.tool_call_id, row.name, row.generation_config
     if call_id is not None:
         call_id = unescape(call_id)
     if name is not None:
@@ -287,8 +292,8 @@ def info_of(
         form=unpack_shape(row.form).form if row.form else None,
         message=None if row.message is None else unescape(row.message),
         metadata=metadata,
-        generation_config=row.generation_config and stored_json(row.generation_config),
-        usage=row.usage and stored_json(row.usage),
+        generation_config=config if config is None else stored_json(config),
+        usage=row.usage if row.usage is None else stored_json(row.usage),
         token_count=blob.token_count if blob else 0,
         byte_size=blob.byte_size if blob else 0,
         preview=_preview(row, blob, message) if blob else "",
@@ -517,7 +522,7 @@ branches and tools are short and few."""
 
 
 def unescape(stored: str) -> str:
-    if isinstance(stored, str) and stored.isascii() and "\\" not in stored:
+    if "\\" not in stored and stored.isascii():
         return stored  # the usual case needs no parser
     text = stored_json(f'"{stored}"')
     if not isinstance(text, str):

@@ -14,7 +14,7 @@ from tract.errors import (
     ConflictError,
     CorruptError,
 )
-from tract.hashing import Json
+from tract.hashing import Json, content_hash
 from tract.model import (
     DECIDING,
     EMPTY,
@@ -207,14 +207,12 @@ class Store:
     ) -> tuple[Head, bool]:
         """The same, unless the dialog has an equal commit, perhaps born in one of these other
         shapes: where it is, and whether it is new. Only then a branch is asked for."""
-        blob = None if draft.payload is None else blob_row(draft)
-        content = blob.hash if blob else None
-        digest = draft_hash(draft, head.hash, content)
-        others = [replace(draft, shape=shape) for shape in shapes if shape != draft.shape]
-        known = self.find(dialog_id, [digest, *(draft_hash(o, head.hash, content) for o in others)])
+        digests = draft_hashes(draft, head, shapes)
+        known = self.find(dialog_id, digests)
         if known:
             return known, False
-        new, _ = self._insert(dialog_id, head, draft, blob, digest)
+        blob = None if draft.payload is None else blob_row(draft)
+        new, _ = self._insert(dialog_id, head, draft, blob, digests[0])
         self._move_branch(dialog_id, branch(), head, new)
         return new, True
 
@@ -352,7 +350,9 @@ class Store:
         """The links of these commits, and perhaps of others that were written between them."""
         if not changes:
             return {}
-        return _by_commit(self._run(f"{_LINKS} BETWEEN ? AND ?{_IN_ORDER}", (min(changes), max(changes))))
+        return _by_commit(
+            self._run(f"{_LINKS} BETWEEN ? AND ?{_IN_ORDER}", (min(changes), max(changes)))
+        )
 
     def _links_of(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
         """The links of these commits, which may be far apart."""
@@ -399,6 +399,16 @@ class Store:
         if not self.driver.depth:  # what is not committed yet may be written otherwise next time
             self._toolsets[digest] = found
         return found
+
+
+def draft_hashes(draft: Draft, head: Head, shapes: Sequence[Shape | None] = ()) -> list[bytes]:
+    """The name that the draft gets on this head, and those of a result in other shapes."""
+    content = None if draft.payload is None else content_hash(draft.payload)
+    digests = [draft_hash(draft, head.hash, content)]
+    if draft.message and draft.message.role == "tool":
+        others = [replace(draft, shape=shape) for shape in shapes if shape != draft.shape]
+        digests += [draft_hash(other, head.hash, content) for other in others]
+    return digests
 
 
 def _by_commit(rows: Iterable[Row]) -> dict[int, tuple[Link, ...]]:
