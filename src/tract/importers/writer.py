@@ -197,12 +197,15 @@ class _Tree:
         return self._session.dialog
 
     def begins_with(self, drafts: Sequence[Draft]) -> bool:
-        """Whether the dialog begins with these, or is still to be written."""
+        """Whether the dialog begins with these, or has no commit yet."""
         store = self._session.store
         if not drafts or not store.has_dialog(self.name):
             return True
+        key = self._open()
+        if self._branches.keys() == {None}:
+            return True
         first = self._session.completed(drafts[0], self.pairs.name_of)
-        return store.find(self._open(), draft_hashes(first, EMPTY, self._shapes)) is not None
+        return store.find(key, draft_hashes(first, EMPTY, self._shapes)) is not None
 
     def append(self, entry: Entry, drafts: Sequence[Draft]) -> Iterator[tuple[Draft, bool]]:
         """Write what is new. Says of each message whether it was."""
