@@ -127,11 +127,10 @@ def test_importing_twice_adds_nothing_whatever_was_configured_meanwhile(
 ) -> None:
     """The form of a result is a part of its hash, and does not make it another result."""
     path = given(tmp_path, *TURN, user("u9", "r2", "another way"))
-    for number, limit in enumerate(limits):
-        preview = None if limit is None else 10 + number
-        t.sibling(SESSION).configure_results(inline_tokens=limit, preview_tokens=preview)
-        report = import_file(t, path)
-    assert counted(report) == (0, 0, 0, WHOLE + 1)
+    t.sibling(SESSION).configure_results(inline_tokens=limits[0])
+    import_file(t, path)
+    t.sibling(SESSION).configure_results(inline_tokens=limits[1], preview_tokens=10)
+    assert counted(import_file(t, path)) == (0, 0, 0, WHOLE + 1)
     dialog = t.sibling(SESSION)
     assert (len(dialog.branches()), len(dialog.list_tool_results())) == (2, 2)
     assert forms_of(dialog) == [Form.FULL if limits[0] is None else Form.REFERENCE] * 2

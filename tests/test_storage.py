@@ -410,9 +410,10 @@ def test_a_write_returns_what_is_read_later(
     message: Message, about: dict[str, Any], tools: list[Any] | None
 ) -> None:
     with Tract.open(":memory:") as t:
-        for _ in range(2):  # the first one on an empty branch, the second on known content
-            written = t.commit(message, tools=tools, **about)
-            assert written == t.get_commit(written.commit_hash) == next(t.log())
+        first = t.commit(message, tools=tools, **about)  # on an empty branch
+        assert first == t.get_commit(first.commit_hash) == next(t.log())
+        written = t.commit(message, tools=tools, **about)  # of a content that is known
+        assert written == t.get_commit(written.commit_hash) == next(t.log())
         mark = t.annotate(written, "pinned", message=about.get("message"))
         assert mark == t.get_commit(mark)
         edit = t.commit(Message(message.role, message.content, message.tool_call_id), edit=written)

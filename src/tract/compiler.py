@@ -229,7 +229,8 @@ class Compiler:
     def _offered(self, transcript: Transcript, inline: bool) -> Offered:
         """The tools in force; inline, the first ones that there were, and what became of them."""
         if not inline:
-            return Offered(self.toolset(self._chain.toolset))
+            digest = self._chain.toolset
+            return Offered(self._store.toolset(digest) if digest else None)
         roles = [step.role for step in transcript.steps]
         base: Toolset | None = None
         later: dict[int, Toolset] = {}

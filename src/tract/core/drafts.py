@@ -200,7 +200,8 @@ def _check_message(message: Message) -> None:
     if (message.tool_call_id is None) == (role == "tool"):
         raise RoleError("a tool_call_id is needed by a tool message, and by no other role")
     _check_texts(message.tool_call_id, message.name)
-    _check_origin(message.origin)
+    if message.origin is not None:
+        _check_origin(message.origin)
     if role == "tool" or isinstance(content, str):
         return
     if not isinstance(content, tuple):
@@ -265,11 +266,14 @@ def _draft(
     links: tuple[Link, ...] = (),
 ) -> Draft:
     _check_message(message)
-    check_details(details)
+    if details != NO_DETAILS:
+        check_details(details)
     if message.origin is not None:
         to_json(message.origin)
-    payload = to_json(pack_content(message.role, message.content)).encode("ascii")
-    is_result = message.role == "tool"
+    content, is_result = message.content, message.role == "tool"
+    if isinstance(content, tuple):
+        content = pack_content(message.role, content)
+    payload = to_json(content).encode("ascii")
     if details.shape is not None and not is_result:
         raise InputError(f"only results have forms, not a {message.role} message")
     return Draft(
@@ -281,7 +285,7 @@ def _draft(
         details.metadata,
         details.generation_config,
         details.usage,
-        tokens.count(spoken(message)),
+        tokens.count(content if isinstance(content, str) else spoken(message)),
         tokens.source,
         details.toolset,
         details.shape,

@@ -8,8 +8,8 @@ from typing import Any
 
 from tract.core import drafts, toolsets
 from tract.core.drafts import Details
-from tract.errors import ConflictError, InputError, LLMAnswerError
-from tract.llm import OnText, response
+from tract.errors import ConflictError, InputError, LLMAnswerError, NoLLMError
+from tract.llm import LLMClient, OnText, check_client, response
 from tract.llm.response import ChatResponse
 from tract.model import Draft, Json, Message, Toolset
 from tract.providers import as_dict, load_message
@@ -18,9 +18,24 @@ from tract.session.commits import message_of
 from tract.session.session import Session
 from tract.session.tools import set_tools
 
+NO_MODEL = (
+    "no model is configured: open the dialog with llm=, as in "
+    'Tract.open(…, llm=tract.llm.connect("anthropic:MODEL")), or set t.llm'
+)
 NO_TOOLS = Toolset(b"")
 CALIBRATED_BY = 1000
 """So many of the newest commits are looked at for what usage says about tokens."""
+
+
+def client_of(session: Session) -> LLMClient:
+    """The model to ask."""
+    if session.llm is None:
+        raise NoLLMError(NO_MODEL)
+    check_client(session.llm)
+    with session.lock:  # another thread's batch is waited for
+        if session.store.depth:
+            raise ConflictError("inside a batch no model is asked: others could not write")
+    return session.llm
 
 
 def user_drafts(session: Session, text: str | list[Json]) -> list[Draft]:
@@ -42,7 +57,7 @@ def answer(
     """Ask the model, and commit what it answers behind the `unsent` messages that it answers."""
     drafts.check_details(details)
     config = details.generation_config or {}
-    client = session.client()
+    client = client_of(session)
     toolset = None if tools is None else toolsets.make(tools, session.tokens)
     with session.lock:
         session.check_on_branch()

@@ -23,7 +23,7 @@ from tract.llm.summarizer import (
 )
 from tract.model import Draft, Message, Summary, Toolset
 from tract.session.session import Commit, Session
-from tract.session.summaries import provenance, summarizer
+from tract.session.summaries import check_remembered, provenance, summarizer
 
 Texts = list[tuple[Message, int]]
 """What a group of messages says, each with its tokens."""
@@ -148,7 +148,7 @@ def _write(session: Session, plan: FrozenPlan, made: Sequence[Summary]) -> Compr
         session.check_branch(plan.branch)
         chain = session.chain(head)
         groups = compression.planned_again(chain, plan).groups
-        session.check_remembered([p for group in groups for p in group], plan.forgotten)
+        check_remembered(session, [p for group in groups for p in group], plan.forgotten)
         # A summary has the tools of the newest message that it stands for.
         newest = [max(group, key=lambda place: place.at).origin.id for group in groups]
         toolsets = map(session.compiler.toolset, chain.toolsets_at(newest))

@@ -22,7 +22,6 @@ from tract.errors import (
     ConflictError,
     DialogNotFoundError,
     InputError,
-    NoLLMError,
 )
 from tract.llm import LLMClient, check_client
 from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head, Shape
@@ -42,10 +41,6 @@ Listener = Callable[[Sequence[CommitInfo]], None]
 
 MAIN = "main"
 MAX_NAME = 200
-NO_MODEL = (
-    "no model is configured: open the dialog with llm=, as in "
-    'Tract.open(…, llm=tract.llm.connect("anthropic:MODEL")), or set t.llm'
-)
 
 
 class Session:
@@ -156,7 +151,7 @@ class Session:
     def compile(
         self, at: Commit | None = None, *, inline_tools: bool = False, view: View = AS_THEY_ARE
     ) -> CompiledContext:
-        with self.lock:
+        with self.store.driver.lock:
             compiler = self.compiler if at is None else self.new_compiler()
             return compiler.compile(
                 self.head(at),
@@ -204,7 +199,8 @@ class Session:
 
     def write(self, make: MakeDraft, parent: Commit | None = None) -> CommitInfo:
         """The only way into the database. The head is read inside the transaction."""
-        self.check_on_branch()
+        if self.detached:
+            self.check_on_branch()
         with self.batch() if self.listener else self.store.writing():
             dialog_id, head = self.lock_branch()
             if parent is not None:
@@ -309,23 +305,6 @@ class Session:
         """Refuse to write what was planned on another branch."""
         if self.branch != branch or self.detached:
             raise ConflictError(f"branch {branch!r} is no longer checked out")
-
-    def check_remembered(
-        self, places: Sequence[Place], known: frozenset[int] = frozenset()
-    ) -> None:
-        """Refuse a summary of what was forgotten while it was made."""
-        if self.store.forgotten([place.shown.blob_id or 0 for place in places]) - known:
-            raise ConflictError("something has been forgotten meanwhile that was to be summarized")
-
-    def client(self) -> LLMClient:
-        """The model to ask."""
-        if self.llm is None:
-            raise NoLLMError(NO_MODEL)
-        check_client(self.llm)
-        with self.lock:  # another thread's batch is waited for
-            if self.store.depth:
-                raise ConflictError("inside a batch no model is asked: others could not write")
-        return self.llm
 
 
 def check_name(kind: str, name: object) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from tract.core import drafts
+from tract.core.chain import Place
 from tract.core.compression import SummarizedResult
 from tract.core.drafts import Details
 from tract.core.forms import summary_words
@@ -22,7 +24,7 @@ from tract.llm.summarizer import (
     section,
 )
 from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Summary
-from tract.session.answers import token_factor
+from tract.session.answers import client_of, token_factor
 from tract.session.commits import edit_of
 from tract.session.session import Session
 
@@ -99,8 +101,16 @@ def summary_of(
 
 
 def summarizer(session: Session, on_read: OnRead | None = None) -> Summarizer:
-    client = session.client()
+    client = client_of(session)
     return Summarizer(client, session.tokens, token_factor(session, client.model), on_read)
+
+
+def check_remembered(
+    session: Session, places: Sequence[Place], known: frozenset[int] = frozenset()
+) -> None:
+    """Refuse a summary of what was forgotten while it was made."""
+    if session.store.forgotten([place.shown.blob_id or 0 for place in places]) - known:
+        raise ConflictError("something has been forgotten meanwhile that was to be summarized")
 
 
 def carry_out(
@@ -116,7 +126,7 @@ def carry_out(
         place = session.chain(head).place(session.resolve(commit))
         if len(place.changes) != changes or place.summary:
             raise ConflictError(f"result {commit.commit_hash} has been changed meanwhile")
-        session.check_remembered([place])
+        check_remembered(session, [place])
         if outcome.shape:
             return drafts.reshaped([(place, outcome.shape)], details)
         if outcome.is_rejected:

@@ -56,11 +56,6 @@ class Driver(ABC):
             sql = sql.replace(word, meaning)
         return sql
 
-    def transaction(self, *, alone: bool = False) -> Transaction:
-        """All or nothing. Inside another one it is a part that can fail by itself; `alone`, it
-        cannot be inside another one, and nobody else writes meanwhile."""
-        return Transaction(self, alone)
-
     def commit(self) -> None:
         self.run("COMMIT")
 
@@ -139,9 +134,11 @@ class Driver(ABC):
 
 
 class Transaction:
-    """A `with` block around what belongs together. It holds the connection's lock."""
+    """A `with` block around what belongs together: all or nothing. Inside another one it is a part
+    that can fail by itself; `alone`, it cannot be inside another one, and nobody else writes
+    meanwhile. It holds the connection's lock."""
 
-    def __init__(self, driver: Driver, alone: bool) -> None:
+    def __init__(self, driver: Driver, alone: bool = False) -> None:
         self._driver = driver
         self._alone = alone
         self._lock = driver.lock
@@ -171,7 +168,8 @@ class Transaction:
                 self._rollback()
                 return
             try:
-                self._check_alive()
+                if not driver.in_transaction:
+                    raise self._lost()
                 if self._depth:
                     driver.run(f"RELEASE part_{self._depth}")
                 else:
@@ -185,7 +183,8 @@ class Transaction:
     def _begin_part(self) -> None:
         if self._alone:
             raise ConflictError("this cannot be done inside a batch")
-        self._check_alive()
+        if not self._driver.in_transaction:
+            raise self._lost()
         self._driver.run(f"SAVEPOINT part_{self._depth}")
 
     def _rollback(self) -> None:
@@ -195,9 +194,8 @@ class Transaction:
             self._driver.run(f"ROLLBACK TO part_{self._depth}")
             self._driver.run(f"RELEASE part_{self._depth}")
 
-    def _check_alive(self) -> None:
-        if not self._driver.in_transaction:
-            raise StorageError("an earlier failure has rolled the batch back")
+    def _lost(self) -> StorageError:
+        return StorageError("an earlier failure has rolled the batch back")
 
 
 _drivers: WeakSet[Driver] = WeakSet()

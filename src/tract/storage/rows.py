@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -121,7 +121,7 @@ def commit_row(
         blob_id,
         draft.operation.value,
         role,
-        None if call_id is None else escape(call_id),
+        None if call_id is None else stored_name(call_id),
         None if name is None else stored_name(name),
         int(message.is_error) if message else 0,
         None if origin is None else checked_json(origin),
@@ -142,8 +142,11 @@ def blob_row(draft: Draft) -> BlobRow:
     assert data is not None
     assert message is not None
     large = TEXT_CHUNKED if data[0] == QUOTE else CHUNKED
-    piece = pack(data) if len(data) <= CHUNK_SIZE else Piece(content_hash(data), large, b"")
-    preview = escape(glance(message)) if len(data) > COMPRESS_ABOVE else None
+    if len(data) <= COMPRESS_ABOVE:
+        piece, preview = Piece(content_hash(data), PLAIN, data), None
+    else:
+        piece = pack(data) if len(data) <= CHUNK_SIZE else Piece(content_hash(data), large, b"")
+        preview = escape(glance(message))
     facts = (len(data), draft.token_count, draft.token_source, preview)
     return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts)))
 
@@ -157,14 +160,17 @@ def tombstone(row: BlobRow) -> BlobRow:
 def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> bytes:
     """The name that the draft gets on this parent."""
     message = draft.message
-    if _is_plain(draft) and message and parent and content:
+    rest = (draft.note, draft.metadata, draft.generation_config)
+    is_plain = draft.operation == CommitOperation.APPEND and rest == (None, None, None)
+    is_plain = is_plain and message is not None and message.origin is None and not message.is_error
+    if is_plain and message and parent and content:
         call_id, name = message.tool_call_id, message.name
         return append_hash(
             parent,
             content,
             message.role,
             draft.toolset.hash if draft.toolset else None,
-            None if call_id is None else escape(call_id),
+            None if call_id is None else stored_name(call_id),
             None if name is None else stored_name(name),
             pack_shape(draft.shape) if draft.shape else None,
         )
@@ -181,13 +187,6 @@ def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> byt
     fields["tool_call_id"], fields["name"] = message.tool_call_id, message.name
     fields["is_error"], fields["origin"] = message.is_error, message.origin
     return commit_hash(draft.operation.value, parent, content, message.role, **fields)
-
-
-def _is_plain(draft: Draft) -> bool:
-    """Whether the hash covers nothing but what `append_hash` knows."""
-    message, rest = draft.message, (draft.note, draft.metadata, draft.generation_config)
-    is_said = message is not None and message.origin is None and not message.is_error
-    return is_said and draft.operation == CommitOperation.APPEND and rest == (None, None, None)
 
 
 # Reading commits for people
@@ -270,9 +269,9 @@ def info_of(
     in any case: what is returned must not change with what the caller passed in."""
     row, toolset, blob = read
     call_id, name, config = row.tool_call_id, row.name, row.generation_config
-    if call_id is not None:
+    if call_id is not None and "\\" in call_id:
         call_id = unescape(call_id)
-    if name is not None:
+    if name is not None and "\\" in name:
         name = unescape(name)
     metadata = _derived(call_id, name, row.calls)
     if row.metadata is not None:
@@ -346,49 +345,45 @@ STEP_COLUMNS = """
 
 def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]) -> list[Step]:
     """The commits of a chain in rows of STEP_COLUMNS, verified."""
+    steps: list[Step] = []
     try:
-        return list(_steps_of(rows, parent, links))
+        # Every cold start comes through here once per message: the usual row is dealt with on the
+        # spot. Whether a backslash is there tells whether a text has to be parsed.
+        for row in rows:
+            (
+                commit_id, digest, operation, role, blob_id, content, codec, payload,
+                byte_size, token_count, token_source, preview, checksum,
+                calls, call_id, name, is_error, origin, note, metadata, config, form, toolset,
+            ) = row  # fmt: skip
+            data = None
+            if checksum is not None:
+                if checksum != blob_checksum(codec, byte_size, token_count, token_source, preview):
+                    raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
+                if payload is not None:
+                    data = payload if codec == PLAIN else inflate(payload, byte_size)
+                    content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
+            is_plain = origin is note is metadata is config is None and not is_error
+            if is_plain and parent and operation == "append":
+                actual = append_hash(parent, content, role, toolset, call_id, name, form)
+                step = Step(
+                    commit_id, digest, operation, role, blob_id, data, token_count, token_source,
+                    toolset,
+                    unescape(call_id) if call_id is not None and "\\" in call_id else call_id,
+                    unescape(name) if name is not None and "\\" in name else name,
+                    calls=_calls(calls) if calls else (),
+                    shape=_shape(form) if form else None,
+                    byte_size=byte_size,
+                )  # fmt: skip
+            else:
+                own = links.get(commit_id, ())
+                step, actual = _unusual_step(row, data, parent, content, own, toolset)
+            if actual != digest:
+                raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
+            steps.append(step)
+            parent = digest
     except DAMAGE as error:
         raise CorruptError(f"a row of the history is damaged: {error}") from error
-
-
-def _steps_of(
-    rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]
-) -> Iterator[Step]:
-    # Every cold start comes through here once per message: the usual row is dealt with on the spot.
-    for row in rows:
-        (
-            commit_id, digest, operation, role, blob_id, content, codec, payload,
-            byte_size, token_count, token_source, preview, checksum,
-            calls, call_id, name, is_error, origin, note, metadata, config, form, toolset,
-        ) = row  # fmt: skip
-        data = None
-        if checksum is not None:
-            if checksum != blob_checksum(codec, byte_size, token_count, token_source, preview):
-                raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
-            if payload is not None:
-                data = payload if codec == PLAIN else inflate(payload, byte_size)
-                content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
-        is_plain = origin is note is metadata is config is None and not is_error
-        if is_plain and parent and operation == "append":
-            actual = append_hash(parent, content, role, toolset, call_id, name, form)
-            step = Step(
-                commit_id, digest, operation, role, blob_id, data, token_count, token_source,
-                toolset,
-                call_id if call_id is None else unescape(call_id),
-                name if name is None else unescape(name),
-                calls=_calls(calls) if calls else (),
-                shape=_shape(form) if form else None,
-                byte_size=byte_size,
-            )  # fmt: skip
-        else:
-            step, actual = _unusual_step(
-                row, data, parent, content, links.get(commit_id, ()), toolset
-            )
-        if actual != digest:
-            raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
-        yield step
-        parent = digest
+    return steps
 
 
 def _unusual_step(
@@ -428,7 +423,7 @@ _shape = lru_cache(64)(unpack_shape)
 
 def _calls(stored: str) -> Sequence[Sequence[str]]:
     """Id and name of each call. Whether they are the right ones is seen in the content."""
-    calls: list[list[str]] = stored_json(stored)
+    calls: list[list[str]] = from_json(stored.encode("ascii"))
     if not all(isinstance(part, str) for call_id, name in calls for part in (call_id, name)):
         raise CorruptError(f"not stored calls: {stored!r:.80}")
     return calls
@@ -518,7 +513,7 @@ def gist_of(stored: bytes) -> Gist:
 
 stored_name = lru_cache(256)(escape)
 """Whatever a caller names is stored as the inside of an ASCII JSON string. Names of dialogs,
-branches and tools are short and few."""
+branches and tools are short and few; an id is stored and hashed in a row."""
 
 
 def unescape(stored: str) -> str:

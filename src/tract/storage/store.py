@@ -91,7 +91,7 @@ class Store:
         return self.driver.depth
 
     def writing(self, *, alone: bool = False) -> Transaction:
-        return self.driver.transaction(alone=alone)
+        return Transaction(self.driver, alone)
 
     def close(self) -> None:
         self.driver.close()
@@ -327,8 +327,8 @@ class Store:
         rows = sorted(self._run(_CHAIN, (head.id, known.id or 0)))
         if known.id and (not rows or rows.pop(0)[:2] != known):
             return None
-        links = self._links([row[0] for row in rows if row[2] != "append"])
-        steps = steps_of(rows, known.hash, links)
+        changes = [row[0] for row in rows if row[2] != "append"]
+        steps = steps_of(rows, known.hash, self._links(changes) if changes else {})
         if not steps or steps[-1].hash != head.hash:
             raise CorruptError(f"a commit is missing: key {head.id}")
         return steps
