@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypedDict, Unpack, overload
 
 from tract.content.query import slice_of
 from tract.context import CompiledContext
-from tract.core import drafts, toolsets
+from tract.core import drafts
 from tract.core import forms as result_forms
 from tract.core.compression import CompressResult, PendingCompress, SummarizedResult
 from tract.core.drafts import Details
@@ -33,7 +33,7 @@ from tract.model import (
     Priority,
     Shape,
 )
-from tract.providers import given_content
+from tract.providers import given_content, toolsets
 from tract.session import (
     Commit,
     Session,
@@ -566,7 +566,7 @@ class Tract:
         """
         if tools not in TOOL_VIEWS:
             raise InputError(f"unknown tools={tools!r}; expected one of {', '.join(TOOL_VIEWS)}")
-        view = result_forms.view(load_tool_results, keep_recent, inline_under)
+        view = result_forms.result_view(load_tool_results, keep_recent, inline_under)
         return self.session.compile(at, inline_tools=tools == "inline", view=view)
 
     def stored(self, at: Commit | None = None) -> CompiledContext:

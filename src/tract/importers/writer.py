@@ -12,14 +12,14 @@ from pathlib import Path
 import msgspec
 
 from tract import importers
-from tract.core import drafts, toolsets
+from tract.core import drafts
 from tract.core.drafts import Details
 from tract.core.ordering import Arrangement
 from tract.errors import InputError
 from tract.importers.items import Entry, Exchange, Item, Problem
 from tract.importers.source import OnRead
 from tract.model import EMPTY, ROOT, CommitOperation, Draft, Head, Message, Shape
-from tract.providers import load_answer, requests
+from tract.providers import load_answer, requests, toolsets
 from tract.session import Session
 from tract.session.record import knows, record
 from tract.session.session import MAIN

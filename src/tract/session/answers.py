@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from tract.core import drafts, toolsets
+from tract.core import drafts
 from tract.core.drafts import Details
 from tract.errors import ConflictError, InputError, LLMAnswerError, NoLLMError
 from tract.llm import LLMClient, OnText, check_client, response
 from tract.llm.response import ChatResponse
 from tract.model import Draft, Json, Message, Toolset
-from tract.providers import as_dict, load_message
+from tract.providers import as_dict, load_message, toolsets
 from tract.providers.tool_names import known_names
 from tract.session.commits import message_of
 from tract.session.session import Session

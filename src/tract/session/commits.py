@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from tract.core import drafts, toolsets
+from tract.core import drafts
 from tract.core.drafts import Details
 from tract.errors import EditError, InputError
 from tract.model import (
@@ -18,7 +18,7 @@ from tract.model import (
     Priority,
     Shape,
 )
-from tract.providers import as_dict, load_answer, load_calls, load_message
+from tract.providers import as_dict, load_answer, load_calls, load_message, toolsets
 from tract.session.session import Commit, MakeDraft, Session
 
 

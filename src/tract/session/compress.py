@@ -10,6 +10,7 @@ from tract.core import compression, turns
 from tract.core.chain import Chain, Place
 from tract.core.compression import CompressResult, FrozenPlan, PendingCompress, Plan
 from tract.core.drafts import Details, compressed
+from tract.core.wording import summary_heading
 from tract.errors import InputError
 from tract.llm.summarizer import (
     STRUCTURE,
@@ -103,7 +104,7 @@ def _frozen(
             made.states,
             [place.shown.hash.hex() for place in preserved],
             [sum(tokens for _, tokens in group) for group in texts],
-            [compression.heading(group) for group in groups],
+            [summary_heading(group) for group in groups],
             frozenset(session.store.forgotten(blobs)),
         )
     return frozen, texts

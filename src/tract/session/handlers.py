@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from tract.core.forms import GET_TOOL_RESULT
+from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import ConflictError, HandlerError, InputError, TractError
 from tract.model import CommitInfo, Json
 from tract.session.session import Session

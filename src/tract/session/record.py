@@ -49,7 +49,7 @@ def knows(session: Session, messages: Sequence[Message]) -> bool:
     with session.lock:
         for head in session.store.branches(session.dialog).values():
             compiler = session.new_compiler()
-            new = align(messages, compiler.chain(head), compiler.message).new
+            new = align(messages, compiler.chain(head), compiler).new
             known = messages[: len(messages) - len(new)]
             if any(message.role != "system" for message in known):
                 return True
@@ -64,7 +64,7 @@ def _aligned(session: Session, messages: list[Message], previous: Json) -> Align
         _go_behind(session, previous)
         return Alignment(messages, None)
     chain = session.chain(head)
-    alignment = align(messages, chain, session.compiler.message)
+    alignment = align(messages, chain, session.compiler)
     if alignment.differs_at is None:
         return alignment
     return _go_where_it_goes_on(session, messages, alignment, chain)
@@ -91,7 +91,7 @@ def _go_where_it_goes_on(
     """To the branch that has this history already, else to a new one where it differs."""
     for name, head in session.store.branches(session.dialog).items():
         compiler = session.new_compiler()
-        other = align(messages, compiler.chain(head), compiler.message)
+        other = align(messages, compiler.chain(head), compiler)
         if other.differs_at is None and len(other.new) < len(messages):
             session.go_to(name)
             return other

@@ -7,16 +7,19 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tract.content.query import Slice, Source, id_of, slice_of
+from tract.content.blocks import has_pictures, whole_text
+from tract.content.query import Slice, id_of, slice_of
 from tract.content.query import answer as part_as_text
+from tract.content.reader import TextReader
 from tract.core import drafts, forms, turns
 from tract.core.drafts import Details
-from tract.core.forms import GET_TOOL_RESULT, ToolResultInfo
-from tract.core.result_lookup import find_result, has_pictures, whole_text
+from tract.core.forms import ToolResultInfo
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
+from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import ForgottenError, InputError, NotFoundError
 from tract.model import CommitInfo, Json, Message, Priority
 from tract.providers import load_call
+from tract.providers.call_ids import find_result
 from tract.session.commits import commit
 from tract.session.session import Commit, Session
 
@@ -60,7 +63,7 @@ def fetch(session: Session, name: str, wanted: Slice, *, pictures: bool = False)
     with session.lock:
         place = find_result(session.chain().places, name)
         step = place.shown
-        source: Source | str | None = None
+        source: TextReader | str | None = None
         if step.data is None:
             source = session.store.large_text(step.blob_id or 0)
         if source is None:

@@ -15,8 +15,7 @@ from tract.compiler import Compiler
 from tract.context import CompiledContext
 from tract.core import forms
 from tract.core.chain import Chain, Place
-from tract.core.forms import AS_THEY_ARE, View
-from tract.core.result_lookup import original_id
+from tract.core.forms import AS_THEY_ARE, ResultView
 from tract.errors import (
     BranchNotFoundError,
     ConflictError,
@@ -25,6 +24,7 @@ from tract.errors import (
 )
 from tract.llm import LLMClient, check_client
 from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head, Shape
+from tract.providers.call_ids import original_id
 from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
 from tract.storage import Store, draft_hashes, open_store
@@ -149,7 +149,11 @@ class Session:
         return self.store.infos([Head(place.shown.id, place.shown.hash) for place in places])
 
     def compile(
-        self, at: Commit | None = None, *, inline_tools: bool = False, view: View = AS_THEY_ARE
+        self,
+        at: Commit | None = None,
+        *,
+        inline_tools: bool = False,
+        view: ResultView = AS_THEY_ARE,
     ) -> CompiledContext:
         with self.store.driver.lock:
             compiler = self.compiler if at is None else self.new_compiler()

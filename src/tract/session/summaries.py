@@ -11,8 +11,7 @@ from tract.core import drafts
 from tract.core.chain import Place
 from tract.core.compression import SummarizedResult
 from tract.core.drafts import Details
-from tract.core.forms import summary_words
-from tract.core.result_lookup import find_result
+from tract.core.wording import summary as summary_text
 from tract.errors import ConflictError
 from tract.llm.summarizer import (
     STRUCTURE,
@@ -24,6 +23,7 @@ from tract.llm.summarizer import (
     section,
 )
 from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Summary
+from tract.providers.call_ids import find_result
 from tract.session.answers import client_of, token_factor
 from tract.session.commits import edit_of
 from tract.session.session import Session
@@ -69,7 +69,7 @@ def summarize_tool_result(
     summary = summary_of(session, commit.commit_hash, instructions, target_tokens)
     if summary is None:
         return SummarizedResult(None, None, before, before)
-    after = session.tokens.count(summary_words(place, summary.text))
+    after = session.tokens.count(summary_text(place, summary.text))
     result = SummarizedResult(summary.text, summary.made_by, before, after)
     if dry_run:
         return result
@@ -96,7 +96,7 @@ def summary_of(
         return summarizer(session, on_read).summarize(sections, task)
     count = session.tokens.count
     text = glimpse(result.content, target_tokens, count)
-    is_shorter = count(summary_words(place, text)) < shown
+    is_shorter = count(summary_text(place, text)) < shown
     return Summary(text, STRUCTURE) if is_shorter else None
 
 

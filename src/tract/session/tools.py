@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tract.context import CompiledContext
-from tract.core import drafts, toolsets
+from tract.core import drafts
 from tract.core.drafts import Details
 from tract.core.toolsets import ToolVersion
 from tract.model import CommitInfo, Toolset
+from tract.providers import toolsets
 from tract.session.session import Commit, Session
 
 
