@@ -83,7 +83,7 @@ def summed_up(tract: Tract) -> dict[str, str]:
 
 def _places(tract: Tract) -> Sequence[Place]:
     try:
-        return tract._compiler.chain(tract._head()).places
+        return tract.session.chain().places
     except CorruptError:  # commits can still be shown, and fsck reports the rest
         return ()
 
