@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from math import inf
 from typing import NamedTuple
 
@@ -364,13 +364,14 @@ class Chain:
         return place.at if place else commit.id or 0
 
     def outdated_answers(self) -> set[int]:
-        """The answers before which something looked different than now. What a provider let its
-        model think in them does not fit any more."""
+        """The answers before which something was altered since, or looked different than now for
+        the sake of a change that is undone. What a provider let its model think in them does not
+        fit any more. An undo brings it back, an opposite mark does not."""
         ranges = [
             (bisect_right(self._answers, since), bisect_left(self._answers, until))
             for place in self._with_past
             if place.origin.id in self._by_commit
-            for since, until in _other_times(place)
+            for since, until in self._other_times(place)
         ]
         outdated: set[int] = set()
         reached = 0
@@ -378,6 +379,18 @@ class Chain:
             outdated.update(self._answers[max(first, reached) : end])
             reached = max(reached, end)
         return outdated
+
+    def _other_times(self, place: Place) -> Iterator[tuple[int, int]]:
+        """From which commit to which answers after a place are outdated."""
+        looks = [look.visible for _, look in place.past] + [place.look.visible]
+        since = place.origin.id
+        for (until, _), (look, following) in zip(place.past, pairwise(looks), strict=True):
+            is_in_force = until not in self._voided and until not in self._undos
+            if is_in_force and look != following:
+                yield place.origin.id, until
+            elif look != looks[-1]:
+                yield since, until
+            since = until
 
     def undone(self, before: float = inf) -> set[int]:
         """The commits that are undone, or were so before a commit."""
@@ -433,15 +446,6 @@ class Chain:
 def recorded_toolsets(steps: Iterable[Step]) -> Iterator[bytes]:
     """The sets that steps put in force, in their order."""
     return (step.toolset for step in steps if step.toolset and step.operation in DECIDING)
-
-
-def _other_times(place: Place) -> Iterator[tuple[int, int]]:
-    """From which commit to which a place looked different than now."""
-    since, now = place.origin.id, place.look.visible
-    for until, look in place.past:
-        if look.visible != now:
-            yield since, until
-        since = until
 
 
 def _hex(commit: Head) -> str:
