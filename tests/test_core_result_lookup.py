@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 
 from tests.strategies import ChainBuilder
 from tract import GET_TOOL_RESULT_TOOL, Message, ResultNotFoundError, ToolCall, Tract
+from tract.content.blocks import whole_text
 from tract.content.query import KNOWN
 from tract.core.chain import Chain, Place
-from tract.core.result_lookup import SCHEMA, find_result, near, whole_text
+from tract.core.result_lookup import near
+from tract.core.wording import GET_TOOL_RESULT_SCHEMA as SCHEMA
+from tract.providers.call_ids import find_result
 from tract.providers.common import WireIds
 from tract.providers.tools import TARGETS
 
