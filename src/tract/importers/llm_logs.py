@@ -23,7 +23,7 @@ from tract.importers.coerce import (
 from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source
-from tract.importers.sqlite_files import Database, Row, is_sqlite
+from tract.importers.sqlite_files import Database, Record, is_sqlite
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall
 from tract.providers import parsed
 
@@ -93,7 +93,7 @@ class _Database(Database):
         super().__init__(path)
         self._owners: dict[str, dict[Any, list[int]]] = {}
 
-    def owned(self, table: str, column: str, owner: Any) -> list[Row]:
+    def owned(self, table: str, column: str, owner: Any) -> list[Record]:
         """The rows of one owner. These tables have no index and may be long, so the rows of all
         owners are looked up at once."""
         if table not in self.tables:
@@ -106,7 +106,7 @@ class _Database(Database):
         owned = sorted(self._owners[table].get(owner, ()))
         return [row for place in owned for row in self.rows(query, place)]
 
-    def attachment(self, attachment_id: Json) -> Row:
+    def attachment(self, attachment_id: Json) -> Record:
         query = "SELECT * FROM attachments WHERE id = ?"
         return next(self.of("attachments", query, str(attachment_id)), {})
 
@@ -120,18 +120,18 @@ class _Database(Database):
         return definitions([_definition(row) for row in tools])
 
 
-def _definition(row: Row) -> dict[str, Json]:
+def _definition(row: Record) -> dict[str, Json]:
     function = {"name": text_of(row.get("name"))}
     if row.get("description"):
         function["description"] = row["description"]
     return {"type": "function", "function": {**function, "parameters": _json(row, "input_schema")}}
 
 
-def _json(row: Row, column: str) -> dict[str, Json]:
+def _json(row: Record, column: str) -> dict[str, Json]:
     return as_dict(parsed(text_of(row.get(column))))
 
 
-def _usage(row: Row) -> dict[str, Json] | None:
+def _usage(row: Record) -> dict[str, Json] | None:
     counts = {
         key: row[key] for key in ("input_tokens", "output_tokens") if type(row.get(key)) is int
     }
@@ -139,7 +139,7 @@ def _usage(row: Row) -> dict[str, Json] | None:
     return extra({**counts, **({"details": details} if details else {})})
 
 
-def _about(row: Row) -> dict[str, Any]:
+def _about(row: Record) -> dict[str, Any]:
     """The fields of an entry that describe the model call."""
     return {
         "usage": _usage(row),
@@ -168,12 +168,12 @@ class _Tree:
                 tip = {"id": row["hash"], "tip_message_hash": row["hash"]}
                 yield from self._of_turns(f"message {row['hash']}", [], tip)
 
-    def _of_thread(self, thread: Row) -> Iterator[Item]:
+    def _of_thread(self, thread: Record) -> Iterator[Item]:
         query = "SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, rowid"
         turns = list(self._database.rows(query, thread["id"]))
         yield from self._of_turns(as_name(thread["id"]) or "thread", turns, thread)
 
-    def _of_turns(self, name: str, turns: list[Row], thread: Row | None) -> Iterator[Item]:
+    def _of_turns(self, name: str, turns: list[Record], thread: Record | None) -> Iterator[Item]:
         """The messages up to the end of each turn, and up to the tip of the thread."""
         dialogs: dict[str, str] = {}
         follows: dict[str | None, str | None] = {None: None}
@@ -198,9 +198,9 @@ class _Tree:
                 follows[key] = follows[known] if isinstance(items[0], Problem) else key
                 known = key
 
-    def _chain(self, tip: Any, known: dict[str, str]) -> tuple[list[Row], str | None]:
+    def _chain(self, tip: Any, known: dict[str, str]) -> tuple[list[Record], str | None]:
         """The new messages up to this one, and the known message before them."""
-        chain: list[Row] = []
+        chain: list[Record] = []
         seen: set[str] = set()
         while isinstance(tip, str) and tip not in known and tip not in seen:
             seen.add(tip)
@@ -213,7 +213,7 @@ class _Tree:
         return chain[::-1], tip if isinstance(tip, str) and tip in known else None
 
     def _entry(
-        self, dialog: str, parent: str | None, row: Row, about: dict[str, Any]
+        self, dialog: str, parent: str | None, row: Record, about: dict[str, Any]
     ) -> Iterator[Item]:
         if row["role"] not in ROLES:
             raise InputError(f"role {row['role']!r} is none of {', '.join(ROLES)}")
@@ -228,7 +228,7 @@ class _Tree:
             **about,
         )
 
-    def _part(self, row: Row) -> dict[str, Json]:
+    def _part(self, row: Record) -> dict[str, Json]:
         """A part with its text, which may consist of fragments that are stored elsewhere."""
         part = {**_json(row, "payload"), "type": text_of(row.get("type"))}
         if isinstance(row.get("text"), str):
@@ -291,12 +291,12 @@ def _block(part: dict[str, Json], database: _Database) -> Block:
     return Raw("llm", part)  # thoughts, and server tools of the provider
 
 
-def _file_block(row: Row) -> Block:
+def _file_block(row: Record) -> Block:
     file = _file(row)
     return Raw("openai" if file["type"] == "image_url" else "llm", file)
 
 
-def _file(row: Row) -> dict[str, Json]:
+def _file(row: Record) -> dict[str, Json]:
     """An attachment with its bytes if they were kept, otherwise with its address."""
     media, data = text_of(row.get("type")), row.get("content")
     url = text_of(row.get("url"))
@@ -334,7 +334,7 @@ class _Answers:
         self._ids = CallIds()
         self._system = ""
 
-    def entries(self, row: Row) -> Iterator[Item]:
+    def entries(self, row: Record) -> Iterator[Item]:
         about, answer_id = _about(row), as_name(row.get("id")) or ""
         prompt = tuple(map(self._ids.assign, self._prompt(row, answer_id)))
         tools = self._database.tools("tool_responses", "response_id", answer_id)
@@ -347,7 +347,7 @@ class _Answers:
             **about,
         )
 
-    def _prompt(self, row: Row, answer_id: str) -> Iterator[Message]:
+    def _prompt(self, row: Record, answer_id: str) -> Iterator[Message]:
         system = self._with_fragments("system_fragments", answer_id, row.get("system"))
         if system and system != self._system:  # every row repeats it
             self._system = system
@@ -369,7 +369,7 @@ class _Answers:
         fragments = [text_of(row["content"]) for row in self._database.of(table, query, answer_id)]
         return "\n".join([*fragments, *([text_of(text)] if text_of(text) else [])])
 
-    def _attachments(self, answer_id: str) -> Iterator[Row]:
+    def _attachments(self, answer_id: str) -> Iterator[Record]:
         query = (
             "SELECT attachments.* FROM prompt_attachments JOIN attachments"
             " ON attachments.id = prompt_attachments.attachment_id"
@@ -377,12 +377,12 @@ class _Answers:
         )
         return self._database.of("prompt_attachments", query, answer_id)
 
-    def _of_result(self, result: Row) -> list[Json]:
+    def _of_result(self, result: Record) -> list[Json]:
         table, column = "tool_results_attachments", "tool_result_id"
         files = self._database.owned(table, column, result.get("id"))
         return [{"id": file.get("attachment_id")} for file in files]
 
-    def _answer(self, row: Row, answer_id: str) -> Message:
+    def _answer(self, row: Record, answer_id: str) -> Message:
         text, thought = text_of(row.get("response")), text_of(row.get("reasoning"))
         calls = map(_call, self._database.owned("tool_calls", "response_id", answer_id))
         thoughts = [Raw("llm", {"type": "reasoning", "text": thought})] if thought else []
@@ -391,7 +391,7 @@ class _Answers:
         return Message("assistant", text if is_text else blocks)
 
 
-def _call(row: Row) -> ToolCall:
+def _call(row: Record) -> ToolCall:
     name = text_of(row.get("name")) or "unnamed"
     arguments = parsed(text_of(row.get("arguments")))
     return ToolCall(as_name(row.get("tool_call_id")) or "", name, arguments)

@@ -11,7 +11,7 @@ from tract.importers.coerce import as_dict, as_time, dicts, ensure_storable, jso
 from tract.importers.collect import read_values
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source
-from tract.importers.sqlite_files import Database, Row, is_sqlite
+from tract.importers.sqlite_files import Database, Record, is_sqlite
 from tract.model import Json
 from tract.providers.openai_responses import load_items
 
@@ -84,7 +84,7 @@ def _read_sessions(database: Database) -> Iterator[Item]:
         yield from _read_items(map(_place, rows), dialog)
 
 
-def _place(row: Row) -> Placed:
+def _place(row: Record) -> Placed:
     data = row["message_data"]
     item = json_or_none(data) if isinstance(data, str | bytes) else None
     return f"row {row['id']}", item, row["created_at"]

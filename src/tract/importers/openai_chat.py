@@ -59,7 +59,7 @@ def read(source: Source) -> Iterator[Item]:
 
 class _File:
     def __init__(self) -> None:
-        self._lines = Conversation(None)
+        self._lines = _Chat(None)
         self._count = 0
 
     def take(self, place: str, value: Json) -> Iterator[Item]:
@@ -88,7 +88,7 @@ def _read_conversation(value: Json, place: str, number: int) -> Iterator[Item]:
     if messages is None:
         yield Problem(place, "no messages")
         return
-    conversation = Conversation(_dialog(body, number), _tools(body))
+    conversation = _Chat(_dialog(body, number), _tools(body))
     prefix = "" if place == "document" else f"{place}, "
     yield from conversation.read(messages, f"{prefix}message {{}}")
 
@@ -106,7 +106,7 @@ def _tools(body: dict[str, Json]) -> list[dict[str, Json]] | None:
     return tools or [{"type": "function", "function": f} for f in functions] or None
 
 
-class Conversation:
+class _Chat:
     """Messages of one chat, in their order."""
 
     def __init__(self, dialog: str | None, tools: list[dict[str, Json]] | None = None) -> None:

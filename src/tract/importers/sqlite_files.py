@@ -16,7 +16,7 @@ MAGIC = b"SQLite format 3\0"
 FAILURES = (binding.Error, UnicodeDecodeError)
 """In a damaged file even an error message or the name of a column may not be UTF-8."""
 
-Row = dict[str, Any]
+Record = dict[str, Any]
 
 
 def is_sqlite(source: Source) -> bool:
@@ -43,7 +43,7 @@ class Database:
     ) -> None:
         self._connection.close()
 
-    def rows(self, query: str, *values: Any) -> Iterator[Row]:
+    def rows(self, query: str, *values: Any) -> Iterator[Record]:
         try:
             cursor = self._connection.execute(query, values)
             names = [column[0] for column in cursor.description]
@@ -52,7 +52,7 @@ class Database:
         except FAILURES as error:
             raise self._error(error) from None
 
-    def of(self, table: str, query: str, *values: Any) -> Iterator[Row]:
+    def of(self, table: str, query: str, *values: Any) -> Iterator[Record]:
         """The rows of a query; none if the file is older than the table."""
         return self.rows(query, *values) if table in self.tables else iter(())
 
