@@ -58,7 +58,7 @@ def import_file(
 ) -> Imported:
     """Read a transcript into dialogs of a database, all of it or nothing. The next time only what
     is new is added. Dialogs are named as given, else after the session or the file."""
-    source = importers.opened(Path(path), on_read)
+    source = importers.open_source(Path(path), on_read)
     importer = importers.importer_of(source)
     name = dialog or _name(importers.session_of(importer, source) or source.path.stem)
     writing = _Writing(database.session, name)
