@@ -57,10 +57,16 @@ def test_version_is_the_installed_one() -> None:
     assert project["version"] == importlib.metadata.version("tract-context")
 
 
-def test_readme_names_the_two_commands() -> None:
-    readme = (ROOT / "README.md").read_text()
+def test_the_readme_is_read_in_a_minute() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert len(readme.splitlines()) <= 120
     assert "python3 dev.py demo" in readme
     assert "python3 dev.py test" in readme
+
+
+def test_a_how_to_is_short() -> None:
+    for page in (ROOT / "docs" / "howto").iterdir():
+        assert len(page.read_text("utf-8").splitlines()) <= 80, page.name
 
 
 def test_each_module_has_a_test_file() -> None:
