@@ -30,7 +30,7 @@ from tests.test_cli import (
 )
 from tests.test_view_sanitize import PAYLOADS
 from tract import Message, Tract
-from tract.core.result_lookup import whole_text
+from tract.content.blocks import whole_text
 from tract.importers.writer import import_file
 from tract.view.sanitize import one_line, visible
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.strategies import ANTHROPIC_BLOCKS, arguments, call_ids, histories, names, said
 from tests.validity import violations
 from tract import CompiledContext, Form, Message, Priority, Raw, Shape, Text, ToolCall, Tract
-from tract.core.result_lookup import whole_text
+from tract.content.blocks import whole_text
 
 IMAGE, THOUGHT = ANTHROPIC_BLOCKS[0], ANTHROPIC_BLOCKS[2]
 PAGE = 700
