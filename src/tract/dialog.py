@@ -144,6 +144,7 @@ class Dialog:
             raise
 
     def close(self) -> None:
+        """Close the database. Every later call raises an error."""
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -524,6 +525,7 @@ class Dialog:
         return self._store.log(self._head().id)
 
     def get_commit(self, commit: Commit) -> CommitInfo:
+        """Return what is known about a commit, without its content."""
         return self._store.info(self._find(commit))
 
     def get_message(self, commit: Commit) -> Message:
@@ -800,6 +802,7 @@ class Dialog:
     # The whole database
 
     def dialogs(self) -> list[DialogInfo]:
+        """List all dialogs of the database."""
         return self._store.dialogs()
 
     def usages(self) -> Iterator[tuple[str | None, dict[str, Json]]]:
@@ -844,6 +847,7 @@ class Dialog:
 
     @property
     def tokens(self) -> TokenCounter:
+        """The counter that new commits are counted with."""
         return self._tokens
 
     def sibling(self, dialog: str) -> Dialog:
