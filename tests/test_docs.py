@@ -170,6 +170,23 @@ def test_the_link_check_finds(link: str, tmp_path: Path) -> None:
     assert list(DEV["broken_links"]([page])) == [(page, link)]
 
 
+AVOIDED = re.compile(
+    r"word for word|found out by|is none of|in the place of|kept whole|shown whole|made old"
+    r"|whatever its case|'s words\b|in the words of|\btold by\b|summed up"
+)
+
+
+def test_pages_are_in_plain_english() -> None:
+    """Some of what docs/style.md says to avoid; the command line has its own texts."""
+    pages = [page for page in PAGES if page.name not in ("style.md", "cli.md")]
+    prose = {
+        page.name: re.sub("`[^`]*`", "", FENCE.sub("", page.read_text("utf-8"))) for page in pages
+    }
+    assert {
+        name: AVOIDED.findall(text) for name, text in prose.items() if AVOIDED.search(text)
+    } == {}
+
+
 # The site
 
 
