@@ -222,6 +222,5 @@ def test_a_change_at_the_end_costs_what_it_changes(
     assert before.messages == messages, "an older context stays as it was"
     assert before.to_openai() == wire
     assert after.messages[:200] == messages[:200]
-    session = t.session
-    fresh = Compiler(session.store, session.tokens.count).compile(session.head())
+    fresh = Compiler(t.store, t.tokens.count).compile(t.session.head())
     assert view(after) == view(fresh)

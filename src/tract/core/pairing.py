@@ -70,15 +70,13 @@ class Pairing:
 
     def __init__(self) -> None:
         self._open: OpenCalls[Slot] = OpenCalls()
-        self._names: dict[str, str] = {}
         self._notes: dict[int, str] = {}
         self._count = 0
         self._start_turn(())
 
     def _start_turn(self, calls: Sequence[ToolCall]) -> None:
         self._turn = dict.fromkeys(Slot(call) for call in calls)
-        self._open.ask((call.id, slot) for call, slot in zip(calls, self._turn, strict=True))
-        self._names.update((call.id, call.name) for call in calls)
+        self._open.ask((slot.call.id, slot) for slot in self._turn)
         self._results: list[Message] = []
         self.strays: list[Message] = []
         """The results since the last message that no open call waited for."""
@@ -116,10 +114,6 @@ class Pairing:
             self.answer(message)
         else:
             self.next_turn(message.tool_calls)
-
-    def name_of(self, call_id: str) -> str | None:
-        """The tool of the newest call with this id, whether it waits or not."""
-        return self._names.get(call_id)
 
     @property
     def waiting(self) -> list[ToolCall]:

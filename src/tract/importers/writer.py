@@ -58,7 +58,7 @@ def import_file(
 ) -> Imported:
     """Read a transcript into dialogs of a database, all of it or nothing. The next time only what
     is new is added. Dialogs are named as given, else after the session or the file."""
-    source = importers.opened(Path(path), on_read)
+    source = importers.open_source(Path(path), on_read)
     importer = importers.importer_of(source)
     name = dialog or _name(importers.session_of(importer, source) or source.path.stem)
     writing = _Writing(database.session, name)
@@ -183,6 +183,7 @@ class _Tree:
 
     def __init__(self, session: Session) -> None:
         self.pairs = Pairing()
+        self._names: dict[str, str] = {}  # of the tools, by the ids of calls
         self._session = session
         self._heads: dict[str, Head] = {ROOT: EMPTY}
         self._last = EMPTY
@@ -204,7 +205,7 @@ class _Tree:
         key = self._open()
         if self._branches.keys() == {None}:
             return True
-        first = self._session.completed(drafts[0], self.pairs.name_of)
+        first = self._session.completed(drafts[0], self._names.get)
         return store.find(key, draft_hashes(first, EMPTY, self._shapes)) is not None
 
     def append(self, entry: Entry, drafts: Sequence[Draft]) -> Iterator[tuple[Draft, bool]]:
@@ -214,13 +215,14 @@ class _Tree:
         if entry.compacts and drafts:
             drafts = [self._summary(head, drafts[0]), *drafts[1:]]
         for draft in drafts:
-            draft = self._session.completed(draft, self.pairs.name_of)
+            draft = self._session.completed(draft, self._names.get)
             branch = partial(self._branch, head)
             new, is_new = self._session.write_once(key, branch, head, draft, self._shapes)
             if is_new:
                 self._branches[new.id] = self._branches.pop(head.id)
             if draft.message:
                 self.pairs.feed(draft.message)
+                self._names |= {call.id: call.name for call in draft.message.tool_calls}
             head = new
             yield draft, is_new
         self._last = head
