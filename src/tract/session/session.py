@@ -73,13 +73,13 @@ class Session:
     def open(
         cls,
         path_or_url: str | os.PathLike[str],
-        *,
         dialog: str,
         llm: LLMClient | None,
         durability: str,
         tokens: str | None,
         create: bool,
     ) -> Session:
+        """`Tract.open` explains it."""
         check_name("dialog", dialog)
         check_client(llm)
         if not os.fspath(path_or_url):

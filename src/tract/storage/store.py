@@ -29,6 +29,7 @@ from tract.model import (
     Toolset,
     unpack_shape,
 )
+from tract.storage.codec import sealed, unsealed
 from tract.storage.contents import (
     StoredText,
     add_gist,
@@ -38,6 +39,7 @@ from tract.storage.contents import (
     read_gists,
     text_of,
 )
+from tract.storage.dialogs import read_dialogs, read_usages
 from tract.storage.driver import PAGE, Driver, Row, Transaction
 from tract.storage.rows import (
     READ_COLUMNS,
@@ -45,19 +47,16 @@ from tract.storage.rows import (
     BlobRow,
     CommitRow,
     ReadRow,
-    as_datetime,
     blob_row,
     commit_row,
     draft_hash,
     info_of,
     now,
-    sealed,
     split,
     steps_of,
     stored_json,
     stored_name,
     unescape,
-    unsealed,
     verify,
 )
 from tract.storage.tools import put_toolset, read_toolset
@@ -110,14 +109,11 @@ class Store:
         self._run(sql, (stored_name(name), stored_name(branch)))
 
     def dialogs(self) -> list[DialogInfo]:
-        return [_dialog(row) for row in self._run(_DIALOGS)]
+        return read_dialogs(self.driver)
 
     def usages(self, dialog: str) -> Iterator[tuple[Json, Json]]:
         """What each answer of a dialog was asked with, and what it has used."""
-        sql = f"""SELECT generation_config, usage FROM commits
-            WHERE dialog_id = {_DIALOG} AND usage IS NOT NULL ORDER BY id"""
-        for config, usage in self._run(sql, (stored_name(dialog),)):
-            yield stored_json(config), stored_json(usage)
+        return read_usages(self.driver, dialog)
 
     def checked_out(self, dialog: str) -> tuple[str, Head | None] | None:
         """The branch on which the dialog was left, and the old commit if it was left on one."""
@@ -422,21 +418,6 @@ def _column(kind: str) -> str:
     return SETTINGS[SETTINGS.index(kind)]
 
 
-def _dialog(row: Row) -> DialogInfo:
-    name, branch, branches, commits, tokens, size, errors, created_at, updated_at = row
-    return DialogInfo(
-        dialog=unescape(name),
-        branch=unescape(branch),
-        branches=branches,
-        commits=commits,
-        tokens=int(tokens),
-        bytes=int(size),
-        errors=int(errors),
-        created_at=as_datetime(created_at),
-        updated_at=as_datetime(updated_at) if updated_at else None,
-    )
-
-
 def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> Head:
     """A pointer that was read together with the commit that it points to."""
     if digest != actual or (commit_id is None) != (digest is None):
@@ -511,10 +492,3 @@ SELECT l.commit_id, l.kind, l.target_id, t.hash, l.value
 FROM commit_links l JOIN commits t ON t.id = l.target_id
 WHERE l.commit_id"""
 _IN_ORDER = " ORDER BY l.commit_id, l.position"
-
-_DIALOGS = """
-SELECT d.name, d.branch, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),
-    count(c.id), coalesce(sum(b.token_count), 0), coalesce(sum(b.byte_size), 0),
-    coalesce(sum(c.is_error), 0), d.created_at, max(c.created_at)
-FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id LEFT JOIN blobs b ON b.id = c.blob_id
-GROUP BY d.id ORDER BY d.id"""
