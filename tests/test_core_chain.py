@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.chains import Builder, chains_with_summaries, fold, head
 from tests.strategies import ChainBuilder
 from tract.core import forms as results
 from tract.core.chain import Chain, outermost, summaries_of
@@ -22,10 +22,6 @@ def shown(chain: Chain) -> list[tuple[int, bool]]:
     """Which steps the model sees, and whether only a stand-in of each."""
     items = results.shown(chain.places)
     return [(item.place.shown.id, item.is_left_out) for item in items]
-
-
-def fold(build: ChainBuilder) -> Chain:
-    return Chain(build.steps)
 
 
 def test_messages_stand_in_order() -> None:
@@ -247,10 +243,6 @@ def chains(draw: st.DrawFn) -> ChainBuilder:
         else:
             build.append()
     return build
-
-
-def head(step: Any) -> Head:
-    return Head(step.id, step.hash)
 
 
 def plain_fold(build: ChainBuilder) -> list[tuple[int, bool]]:
@@ -494,14 +486,6 @@ def test_the_toolset_is_the_plain_one(build: ChainBuilder, data: st.DataObject) 
 # Summaries
 
 
-class Builder(ChainBuilder):
-    """Writes summaries too."""
-
-    def compress(self, *sources: Head, tools: bytes | None = None) -> Head:
-        links = [self._link("replaces", source) for source in sources]
-        return self._add("compress", "user", (), None, links, tools)
-
-
 def test_a_summary_stands_where_the_first_of_its_sources_stood() -> None:
     build = Builder()
     heads = [build.append() for _ in range(4)]
@@ -685,30 +669,6 @@ def test_results_behind_summaries_can_be_asked_for() -> None:
     assert not fold(build).is_lazy
     build.compress(call, result)
     assert fold(build).is_lazy
-
-
-@st.composite
-def chains_with_summaries(draw: st.DrawFn) -> Builder:
-    """Random messages, edits, marks, summaries of neighbours and undone changes, as the facade
-    would write them."""
-    build = Builder()
-    for _ in range(draw(st.integers(1, 18))):
-        kind = draw(st.sampled_from(["say", "say", "edit", "mark", "compress", "undo"]))
-        visible = [head(place.shown) for place in fold(build).places if not place.is_hidden]
-        done = [head(step) for step in build.steps if step.operation != "append"]
-        if kind == "edit" and visible:
-            build.edit(draw(st.sampled_from(visible)))
-        elif kind == "mark" and visible:
-            build.mark(draw(st.sampled_from(visible)), draw(st.sampled_from(Priority)))
-        elif kind == "compress" and visible:
-            start = draw(st.integers(0, len(visible) - 1))
-            build.compress(*visible[start : start + draw(st.integers(1, 3))])
-        elif kind == "undo" and done:
-            with suppress(EditError):
-                build.void(*map(head, fold(build).changes([draw(st.sampled_from(done))])))
-        else:
-            build.append()
-    return build
 
 
 class Stand(NamedTuple):

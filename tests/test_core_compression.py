@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.test_core_chain import Builder, chains_with_summaries, fold
+from tests.chains import Builder, chains_with_summaries, fold
 from tract.core import compression
 from tract.core.chain import Chain
 from tract.core.compression import (

@@ -125,6 +125,18 @@ with tract.Tract.open("smoke.db") as t:
 """
 
 
+def test_what_is_in_the_wheel_works(wheel: Path, tmp_path: Path) -> None:
+    """Without its extras, beside the dependencies that are installed here."""
+    with zipfile.ZipFile(wheel) as files:
+        files.extractall(tmp_path / "wheel")
+    extras = ("psycopg", "splintr", "rich", "textual", "pydantic")
+    hide = f"import sys; sys.path.insert(0, 'wheel'); sys.modules |= dict.fromkeys({extras})\n"
+    seen = "\nprint(tract.__file__)"
+    done = run(sys.executable, "-W", "error", "-c", hide + SMOKE + seen, cwd=tmp_path)
+    assert done.stdout.split() == ["estimate", str(tmp_path / "wheel" / "tract" / "__init__.py")]
+
+
+@pytest.mark.long
 def test_works_with_the_core_alone(home: Path) -> None:
     assert python(home, SMOKE) == "estimate"
     absent = ["psycopg", "splintr_rs", "splintr", "rich", "pydantic"]
@@ -132,6 +144,7 @@ def test_works_with_the_core_alone(home: Path) -> None:
     assert python(home, code) == "[]"
 
 
+@pytest.mark.long
 def test_command_works_with_the_core_alone(home: Path) -> None:
     shutil.rmtree(home / "cli", ignore_errors=True)
     (home / "cli").mkdir()
@@ -150,12 +163,14 @@ def test_command_works_with_the_core_alone(home: Path) -> None:
     assert PROJECT["version"] in tract(home, "--version").stdout
 
 
+@pytest.mark.long
 def test_python_dash_m_is_the_command(home: Path) -> None:
     done = run(home / "venv" / BIN / "python", "-m", "tract", "--help", cwd=home)
     assert done.returncode == 0
     assert "log" in done.stdout
 
 
+@pytest.mark.long
 def test_missing_extras_say_what_to_install(home: Path) -> None:
     code = """
 import tract
@@ -173,6 +188,7 @@ for open_it in (
     assert 'pip install "tract-context[tokens]"' in tokens
 
 
+@pytest.mark.long
 def test_missing_extra_of_the_command_is_one_line(home: Path) -> None:
     done = tract(home, "--db", "postgresql://nobody@/none", "log")
     assert done.returncode == 1

@@ -563,6 +563,7 @@ def test_a_summary_that_comes_too_late(t: Tract) -> None:
     assert seen(t) == [BIG]
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_while_a_handler_runs(t: Tract) -> None:
     waiting = threading.Event()
     kept: list[PendingToolResult] = []

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.corpus import RELEASES
 from tests.toolkit import claude_tool, names, tool
 from tract import (
     ROOT,
@@ -30,7 +31,6 @@ from tract import (
 from tract.storage.sqlite import Sqlite
 
 GREP, READ, LS = tool("grep", pattern="string"), tool("read", path="string"), tool("ls")
-RELEASES = Path(__file__).resolve().parents[2] / "shared" / "data" / "mcp-tool-schemas"
 
 
 @pytest.fixture

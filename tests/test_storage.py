@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.faults.harness import ask, execute, is_postgres
 from tests.strategies import json_objects, messages, texts
 from tests.toolkit import tool_lists
 from tract import (
+    CommitOperation,
     CorruptError,
     DialogNotFoundError,
     InputError,
@@ -29,7 +31,8 @@ from tract import (
     ToolCall,
     Tract,
 )
-from tract.core import drafts
+from tract.model import Draft
+from tract.storage import open_store
 from tract.storage.codec import CHUNK_SIZE, TEXT_STRIDE
 from tract.storage.sqlite import Sqlite, binding, is_safe_for_wal
 
@@ -293,6 +296,46 @@ def test_same_history_has_the_same_hashes_everywhere(db: str) -> None:
 # How it is opened
 
 
+def draft(text: str) -> Draft:
+    message = Message("user", text)
+    return Draft(CommitOperation.APPEND, message, json.dumps(text).encode(), token_source="x")
+
+
+def test_a_branch_that_moved_is_not_overwritten(db: str) -> None:
+    """Whoever read a head before another wrote cannot move the branch from there."""
+    with closing(open_store(db)) as store:
+        with store.writing():
+            store.create_dialog("d", "main")
+            key, empty = store.lock_branch("d", "main") or pytest.fail("no branch")
+            store.append(key, "main", empty, draft("one"))
+        first = store.branch("d", "main")
+        assert first is not None
+        with pytest.raises(CorruptError, match="has moved"), store.writing():
+            store.append(key, "main", empty, draft("two"))
+        assert store.branch("d", "main") == first
+        with store.writing():
+            store.append(key, "main", first, draft("three"))
+        with pytest.raises(CorruptError, match="has moved"), store.writing():
+            store.append(key, "main", first, draft("four"))
+        assert [info.preview for info in store.log((store.branch("d", "main") or first).id)] == [
+            "three",
+            "one",
+        ]
+    assert execute(db, "SELECT count(*) FROM commits") == [(2,)]
+
+
+def test_a_branch_is_moved_only_in_its_own_dialog(db: str) -> None:
+    with Tract.open(db, dialog="a") as a, Tract.open(db, dialog="b") as b:
+        a.user("one")
+        b.user("other")
+        a.user("two")
+        assert [info.preview for info in a.log()] == ["two", "one"]
+        assert [info.preview for info in b.log()] == ["other"]
+        a.branch("side")
+        a.user("three")
+        assert a.branches()["side"] == a.get_commit("main").parent_hash
+
+
 def test_open_without_creating(db: str) -> None:
     if not is_postgres(db):
         with pytest.raises(NotFoundError, match=r"t\.db"):
@@ -429,23 +472,6 @@ def test_a_write_returns_the_counts_of_the_first_writer(tmp_path: Path) -> None:
         second = t.tool_result("c", "f", text)
         assert second.token_count == first.token_count
         assert second == t.get_commit(second)
-
-
-# Whoever read the head outside of the transaction
-
-
-def test_a_stale_head_is_never_overwritten(db: str) -> None:
-    """The branch moves only from where it was read."""
-    with Tract.open(db) as t, Tract.open(db) as other:
-        t.user("one")
-        stale = t.session.head()
-        other.user("two")
-        draft = drafts.appended(Message("user", "three"), drafts.NO_DETAILS, t.session.tokens)
-        key = t.session.store.dialog_key("default") or 0
-        with pytest.raises(CorruptError, match="has moved"), t.batch():
-            t.session.store.append(key, "main", stale, draft)
-        assert [commit.preview for commit in t.log()] == ["two", "one"]
-        assert t.fsck().ok
 
 
 # Costs

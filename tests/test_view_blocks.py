@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.importing import BY_FOLDER, mutated, real_files
+from tests.corpus import BY_FOLDER, real_files
+from tests.importing import mutated
 from tests.strategies import histories, json_values, odd_histories
 from tract import Tract
 from tract.errors import InputError

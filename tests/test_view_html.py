@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.importing import BY_FOLDER, DATA, real_files
+from tests.corpus import BY_FOLDER, DATA, real_files
 from tests.strategies import texts
 from tract import Tract
 from tract.importers.writer import import_file

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -224,3 +225,16 @@ def sent_bytes(tract: Tract) -> str:
 def masked(text: str) -> str:
     """Without what differs from run to run: the time."""
     return re.sub(r"\d\d-\d\d \d\d:\d\d", "01-01 00:00", text)
+
+
+def numbered(count: int) -> dict[str, Any]:
+    """A long conversation without calls."""
+    roles = ("user", "assistant")
+    spoken = [{"role": roles[n % 2], "content": f"message {n}"} for n in range(count)]
+    return {"messages": spoken}
+
+
+def steering(text: str) -> list[str]:
+    """The characters in a text that a terminal would not just draw."""
+    odd = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+    return [c for c in set(text) if unicodedata.category(c) in odd and c not in "\n\u200c\u200d"]

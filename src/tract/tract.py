@@ -120,6 +120,7 @@ class Tract:
         return type(self)(self.session.sibling(dialog))
 
     def close(self) -> None:
+        """Close the database. Every later call raises an error."""
         self.session.store.close()
 
     def __enter__(self) -> Self:

@@ -239,10 +239,6 @@ class Store:
         if not self._run(_MOVE_BRANCH, values):
             raise CorruptError(f"branch {name!r} has moved, or points to a wrong commit")
 
-    def dialog_key(self, name: str) -> int | None:
-        rows = self._run("SELECT id FROM dialogs WHERE name = ?", (stored_name(name),))
-        return rows[0][0] if rows else None
-
     def result_shapes(self, dialog_id: int) -> list[Shape | None]:
         """The forms in which results of a dialog were born."""
         sql = "SELECT DISTINCT form FROM commits WHERE dialog_id = ? AND role = 'tool'"
