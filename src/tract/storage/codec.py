@@ -36,13 +36,14 @@ class Piece(NamedTuple):
     payload: bytes
 
 
-def pack(data: bytes) -> Piece:
-    """Compressed if it is long and becomes shorter."""
+def pack(data: bytes, digest: bytes | None = None) -> Piece:
+    """Compressed if it is long and becomes shorter. A digest that is known need not be computed."""
+    digest = digest or content_hash(data)
     if len(data) > COMPRESS_ABOVE:
         squeezed = zstd.compress(data, LEVEL)
         if len(squeezed) < len(data):
-            return Piece(content_hash(data), ZSTD, squeezed)
-    return Piece(content_hash(data), PLAIN, data)
+            return Piece(digest, ZSTD, squeezed)
+    return Piece(digest, PLAIN, data)
 
 
 def unpack(digest: bytes, codec: int, payload: bytes | None, byte_size: int) -> bytes:

@@ -17,7 +17,6 @@ from tract.hashing import (
     append_hash,
     checked_json,
     commit_hash,
-    content_hash,
     escape,
     from_json,
 )
@@ -133,16 +132,15 @@ def commit_row(
     )
 
 
-def blob_row(draft: Draft) -> BlobRow:
+def blob_row(draft: Draft, digest: bytes) -> BlobRow:
     data, message = draft.payload, draft.message
     assert data is not None
     assert message is not None
-    large = TEXT_CHUNKED if data[0] == QUOTE else CHUNKED
-    if len(data) <= COMPRESS_ABOVE:
-        piece, preview = Piece(content_hash(data), PLAIN, data), None
+    preview = escape(glance(message)) if len(data) > COMPRESS_ABOVE else None
+    if len(data) <= CHUNK_SIZE:
+        piece = Piece(digest, PLAIN, data) if preview is None else pack(data, digest)
     else:
-        piece = pack(data) if len(data) <= CHUNK_SIZE else Piece(content_hash(data), large, b"")
-        preview = escape(glance(message))
+        piece = Piece(digest, TEXT_CHUNKED if data[0] == QUOTE else CHUNKED, b"")
     facts = (len(data), draft.token_count, draft.token_source, preview)
     return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts)))
 

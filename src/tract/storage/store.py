@@ -44,7 +44,6 @@ from tract.storage.driver import PAGE, Driver, Row, Transaction
 from tract.storage.rows import (
     READ_COLUMNS,
     STEP_COLUMNS,
-    BlobRow,
     CommitRow,
     ReadRow,
     blob_row,
@@ -179,17 +178,22 @@ class Store:
 
     # Writing commits
 
-    def find(self, dialog_id: int, digests: Sequence[bytes]) -> Head | None:
-        """The commit of a dialog that has one of these hashes, if there is one."""
+    def find(
+        self, dialog_id: int, head: Head, draft: Draft, shapes: Sequence[Shape | None] = ()
+    ) -> Head | None:
+        """The commit that the draft would be on this head, if the dialog has it; a result may have
+        been born in one of these other shapes."""
+        return self._find(dialog_id, _hashes(draft, head, shapes)[1])
+
+    def _find(self, dialog_id: int, digests: Sequence[bytes]) -> Head | None:
         sql = f"""SELECT id, hash FROM commits
             WHERE dialog_id = ? AND hash IN ({", ".join("?" * len(digests))})"""
         return next((Head(*row) for row in self._run(sql, (dialog_id, *digests))), None)
 
     def append(self, dialog_id: int, branch: str, head: Head, draft: Draft) -> CommitInfo:
         """Write content, commit and links, and move the branch. Runs inside `writing`."""
-        blob = None if draft.payload is None else blob_row(draft)
-        digest = draft_hash(draft, head.hash, blob.hash if blob else None)
-        new, row = self._insert(dialog_id, head, draft, blob, digest)
+        content, [digest] = _hashes(draft, head)
+        new, row = self._insert(dialog_id, head, draft, content, digest)
         self._move_branch(dialog_id, branch, head, new)
         return info_of(row, head.hash, draft.links, draft.message) if row else self.info(new)
 
@@ -203,23 +207,22 @@ class Store:
     ) -> tuple[Head, bool]:
         """The same, unless the dialog has an equal commit, perhaps born in one of these other
         shapes: where it is, and whether it is new. Only then a branch is asked for."""
-        digests = draft_hashes(draft, head, shapes)
-        known = self.find(dialog_id, digests)
+        content, digests = _hashes(draft, head, shapes)
+        known = self._find(dialog_id, digests)
         if known:
             return known, False
-        blob = None if draft.payload is None else blob_row(draft)
-        new, _ = self._insert(dialog_id, head, draft, blob, digests[0])
+        new, _ = self._insert(dialog_id, head, draft, content, digests[0])
         self._move_branch(dialog_id, branch(), head, new)
         return new, True
 
     def _insert(
-        self, dialog_id: int, head: Head, draft: Draft, blob: BlobRow | None, digest: bytes
+        self, dialog_id: int, head: Head, draft: Draft, content: bytes | None, digest: bytes
     ) -> tuple[Head, ReadRow | None]:
         """Where the commit is, and its row; None where an equal commit was there already, made on
         another branch."""
-        blob_id = toolset_id = toolset = None
-        if blob:
-            blob_id, blob = put_content(self.driver, blob, draft)
+        blob_id = blob = toolset_id = toolset = None
+        if content:
+            blob_id, blob = put_content(self.driver, blob_row(draft, content), draft)
         if draft.toolset:
             toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
@@ -230,7 +233,7 @@ class Store:
                 rows = [(commit_id, n, link.kind, link.target_id, link.value) for n, link in links]
                 self.driver.insert_rows("commit_links", rows)
             return Head(commit_id, digest), ReadRow(row, toolset, blob)
-        return self.find(dialog_id, [digest]) or EMPTY, None
+        return self._find(dialog_id, [digest]) or EMPTY, None
 
     def _move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
         """Compare and swap: whoever read the head outside the transaction cannot overwrite it,
@@ -393,14 +396,17 @@ class Store:
         return found
 
 
-def draft_hashes(draft: Draft, head: Head, shapes: Sequence[Shape | None] = ()) -> list[bytes]:
-    """The name that the draft gets on this head, and those of a result in other shapes."""
+def _hashes(
+    draft: Draft, head: Head, shapes: Sequence[Shape | None] = ()
+) -> tuple[bytes | None, list[bytes]]:
+    """The hash of the content, and the name that the draft gets on this head; then the names of a
+    result in other shapes."""
     content = None if draft.payload is None else content_hash(draft.payload)
     digests = [draft_hash(draft, head.hash, content)]
-    if draft.message and draft.message.role == "tool":
+    if shapes and draft.message and draft.message.role == "tool":
         others = [replace(draft, shape=shape) for shape in shapes if shape != draft.shape]
         digests += [draft_hash(other, head.hash, content) for other in others]
-    return digests
+    return content, digests
 
 
 def _by_commit(rows: Iterable[Row]) -> dict[int, tuple[Link, ...]]:
