@@ -51,7 +51,8 @@ from tract.session.commits import CommitOptions, message_of
 from tract.session.handlers import Handler, PendingToolResult
 from tract.session.session import MAIN
 from tract.snapshot import Snapshot
-from tract.storage import maintenance
+from tract.storage import Store, maintenance
+from tract.tokens import TokenCounter
 
 TOOL_VIEWS = ("latest", "inline")
 KEPT_ERRORS = 100
@@ -122,6 +123,16 @@ class Tract:
     def close(self) -> None:
         """Close the database. Every later call raises an error."""
         self.session.store.close()
+
+    @property
+    def store(self) -> Store:
+        """The database that holds the dialog."""
+        return self.session.store
+
+    @property
+    def tokens(self) -> TokenCounter:
+        """The counter for the tokens of new commits."""
+        return self.session.tokens
 
     def __enter__(self) -> Self:
         return self
