@@ -390,10 +390,10 @@ class Store:
 
     def toolset(self, digest: bytes) -> Toolset:
         """The tools that the hash names, verified. They are few, and read once."""
-        found = self._toolsets.get(digest) or read_toolset(self.driver, digest)
+        toolset = self._toolsets.get(digest) or read_toolset(self.driver, digest)
         if not self.driver.depth:  # what is not committed yet may be written otherwise next time
-            self._toolsets[digest] = found
-        return found
+            self._toolsets[digest] = toolset
+        return toolset
 
 
 def _hashes(
