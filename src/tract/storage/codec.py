@@ -1,4 +1,4 @@
-"""Content bytes as they lie in the database: compressed when that pays, split when large."""
+"""Content bytes as they are stored: compressed when that makes them shorter, split when large."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEVEL = 3
 
 
 class Piece(NamedTuple):
-    """Stored bytes with what is needed to read and verify them."""
+    """Stored bytes, with their hash and codec."""
 
     hash: bytes
     codec: int
@@ -34,9 +34,9 @@ class Piece(NamedTuple):
 def pack(data: bytes) -> Piece:
     """Compressed if it is long and becomes shorter."""
     if len(data) > COMPRESS_ABOVE:
-        squeezed = zstd.compress(data, LEVEL)
-        if len(squeezed) < len(data):
-            return Piece(content_hash(data), ZSTD, squeezed)
+        compressed = zstd.compress(data, LEVEL)
+        if len(compressed) < len(data):
+            return Piece(content_hash(data), ZSTD, compressed)
     return Piece(content_hash(data), PLAIN, data)
 
 
@@ -54,14 +54,14 @@ def chunks(data: bytes) -> Iterator[Piece]:
 
 
 def text_chunks(text: str) -> Iterator[tuple[Piece, int]]:
-    """A large text in chunks of as many characters each, together its JSON, and how many lines
-    have ended before each."""
+    """A large text in chunks of equal numbers of characters, which together are its JSON, and how
+    many lines end before each chunk."""
     lines = 0
     for start in range(0, len(text), TEXT_STRIDE):
         part = text[start : start + TEXT_STRIDE]
-        said = to_json(part)
+        encoded = to_json(part)
         end = None if start + TEXT_STRIDE >= len(text) else -1
-        yield pack(said[1 if start else 0 : end].encode("ascii")), lines
+        yield pack(encoded[1 if start else 0 : end].encode("ascii")), lines
         lines += part.count("\n")
 
 
