@@ -115,7 +115,7 @@ class _Session:
             case "compactionSummary" | "branchSummary":
                 summary = text_of(message.get("summary"))
                 return Entry(messages=(Message("user", summary),), **when)
-        raise InputError(f"a message of {str(message.get('role'))[:80]!r}, whom nobody knows")
+        raise InputError(f"unknown role {str(message.get('role'))[:80]!r}")
 
     def _about(self, message: dict[str, Json]) -> dict[str, Json]:
         return {
