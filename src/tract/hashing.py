@@ -88,8 +88,8 @@ def commit_hash(
     role: str | None = None,
     **rest: Json,
 ) -> bytes:
-    """SHA-256 of the envelope of a commit as sorted JSON. Absent fields are omitted, so that a field
-    that is added later changes no old hash."""
+    """SHA-256 of the envelope of a commit as sorted JSON. Absent fields are omitted, so that fields
+    added later change no old hash."""
     fields = {
         "operation": operation,
         "parent": parent.hex() if parent else None,

@@ -205,8 +205,8 @@ class Store:
         draft: Draft,
         shapes: Sequence[Shape | None] = (),
     ) -> tuple[Head, bool]:
-        """The same, unless the dialog has an equal commit, perhaps in another of these shapes. Returns
-        the commit, and whether it is new. `branch` is called only for a new one."""
+        """The same, unless the dialog has an equal commit, perhaps in another of these shapes. The
+        commit, and whether it is new; `branch` is called only for a new one."""
         digests = draft_hashes(draft, head, shapes)
         known = self.find(dialog_id, digests)
         if known:
