@@ -152,7 +152,7 @@ def test_the_python_check_finds(block: str) -> None:
 
 
 def test_the_demo_runs() -> None:
-    demo = [sys.executable, ROOT / "examples" / "demo.py"]
+    demo = [sys.executable, str(ROOT / "examples" / "demo.py")]
     done = subprocess.run(demo, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", 0 problems" in done.stdout
