@@ -58,7 +58,7 @@ def runs(page: Path) -> bool:
     return any(block.language in ("python", "console") for block in blocks(page))
 
 
-@pytest.mark.parametrize("tokens", ["exact", "estimated"])
+@pytest.mark.parametrize("tokens", ["exact", pytest.param("estimated", marks=pytest.mark.long)])
 @pytest.mark.parametrize("page", [page for page in PAGES if runs(page)], ids=name_of)
 def test_a_page_does_what_it_says(
     page: Path,
