@@ -32,7 +32,7 @@ from tests.corpus import BY_FOLDER, DATA, real_files
 from tests.samples.conversation import CHAT, CODE, REQUEST, result, said, use
 from tests.samples.payloads import ALONE, PAYLOADS
 from tract import Message, Tract
-from tract.core.result_lookup import whole_text
+from tract.content.blocks import whole_text
 from tract.importers.writer import import_file
 from tract.view.sanitize import one_line, visible
 

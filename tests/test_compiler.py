@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.strategies import histories
 from tests.toolkit import tool, tool_lists
 from tract import ForgottenError, Message, Priority, ToolCall, Tract
-from tract.core.ordering import FORGOTTEN
+from tract.core.wording import FORGOTTEN
 
 
 def view(context: Any) -> str:

@@ -18,7 +18,6 @@ from tract.core.compression import (
     Plan,
     Planned,
     Seen,
-    heading,
     plan_listed,
     plan_listed_turns,
     plan_range,
@@ -392,43 +391,7 @@ def test_some_groups_of_a_plan() -> None:
     )
 
 
-# Words
-
-
-def test_one_message_and_several() -> None:
-    build = Builder()
-    heads = [build.append() for _ in range(2)]
-    chain = fold(build)
-    places = [chain.place(head) for head in heads]
-    assert heading(places[:1]) == "[Summary of 1 earlier message]"
-    assert heading(places) == "[Summary of 2 earlier messages]"
-
-
-@pytest.mark.parametrize("count", [8, 9, 20])
-def test_many_results_are_counted(count: int) -> None:
-    build = Builder()
-    members = turn(build, *(f"c{number}" for number in range(count)))
-    chain = fold(build)
-    said = heading([chain.place(head) for head in members])
-    named = ", ".join(f"c{number} (a tool)" for number in range(8))
-    more = f", {count - 8} more" if count > 8 else ""
-    assert said == (
-        f"[Summary of {count + 1} earlier messages; "
-        f'get_tool_result(id="…") has whole results: {named}{more}]'
-    )
-
-
-def test_results_under_summaries_are_named_as_they_can_be_asked_for() -> None:
-    build = Builder()
-    first = build.compress(*turn(build, "a"))
-    second = turn(build, "a")
-    stray = build.append(answers="not a name", name="ls")
-    chain = fold(build)
-    said = heading([chain.place(head) for head in (first, *second, stray)])
-    label = chain.place(stray).label
-    assert label.startswith("result-")
-    assert said.startswith("[Summary of 5 earlier messages;")
-    assert said.endswith(f": a (a tool), a#2 (a tool), {label} (ls)]")
+# Summaries of the caller
 
 
 @pytest.mark.parametrize("content", ["", " \n", None, 3, b"x", ["x"]])

@@ -38,7 +38,7 @@ from tract import (
     Tract,
     TractError,
 )
-from tract.core.ordering import NO_RESULT, SKIPPED
+from tract.core.wording import NO_RESULT, SKIPPED
 from tract.providers.validate import validate
 
 UNKNOWN = "ab" * 32

@@ -33,7 +33,7 @@ from tract import (
     importers,
 )
 from tract.core.alignment import atoms
-from tract.core.ordering import NO_RESULT
+from tract.core.wording import NO_RESULT
 from tract.importers.items import Exchange
 from tract.importers.writer import import_file
 from tract.providers.requests import HISTORY, SYSTEM, load

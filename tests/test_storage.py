@@ -330,7 +330,9 @@ def test_a_branch_is_moved_only_in_its_own_dialog(db: str) -> None:
         assert [info.preview for info in b.log()] == ["other"]
         a.branch("side")
         a.user("three")
-        assert a.branches()["side"] == a.get_commit(a.branches()["main"]).parent_hash
+        assert [info.preview for info in a.log()] == ["three", "two", "one"]
+        a.checkout("side")
+        assert [info.preview for info in a.log()] == ["two", "one"]
 
 
 def test_open_without_creating(db: str) -> None:

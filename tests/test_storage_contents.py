@@ -15,7 +15,7 @@ from tests.faults.harness import execute, is_postgres
 from tests.fixtures.make_v6 import LARGE
 from tract import CorruptError, ForgottenError, Tract
 from tract.content.preview import gist_of
-from tract.content.query import TextSource
+from tract.content.reader import StringReader
 from tract.hashing import to_json
 from tract.model import Gist
 from tract.storage.codec import (
@@ -81,7 +81,7 @@ TEXTS = {
 @pytest.mark.parametrize("kind", TEXTS)
 def test_parts_of_a_stored_text_are_parts_of_the_text(t: Tract, kind: str) -> None:
     text = TEXTS[kind].encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-    source, whole = stored(t, text), TextSource(text)
+    source, whole = stored(t, text), StringReader(text)
     assert (source.size, source.line_count) == (whole.size, whole.line_count)
     dice = random.Random(kind)
     for _ in range(12):

@@ -23,7 +23,7 @@ from tract import (
     ToolCall,
     Tract,
 )
-from tract.core.ordering import FORGOTTEN
+from tract.core.wording import FORGOTTEN
 
 LONG = "a line of some result\n" * 200
 CHUNKED = "0123456789abcdef" * 200_000

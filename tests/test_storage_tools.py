@@ -15,8 +15,8 @@ from tests.faults.harness import execute
 from tests.strategies import json_objects, json_values, texts
 from tests.toolkit import names, tool
 from tract import CorruptError, Tract, hash_tool_schema
-from tract.core.toolsets import make
 from tract.model import CommitOperation, Draft, Message, Toolset
+from tract.providers.toolsets import make
 from tract.storage import open_store
 from tract.storage.tools import ToolRow, bad_tools, definition, put_toolset, read_toolset
 from tract.tokens import token_counter

@@ -29,7 +29,7 @@ from tract import (
     ToolCall,
     Tract,
 )
-from tract.core.ordering import NO_RESULT, SKIPPED
+from tract.core.wording import NO_RESULT, SKIPPED
 from tract.llm import ScriptedLLM
 from tract.llm.summarizer import (
     CONVERSATION_SUMMARIZE_SYSTEM,

@@ -5,7 +5,6 @@ import typing
 from tract.context import CompiledContext
 from tract.core.compression import CompressResult, PendingCompress, SummarizedResult
 from tract.core.forms import ToolResultInfo
-from tract.core.result_lookup import GET_TOOL_RESULT_TOOL
 from tract.core.toolsets import ToolDiff, ToolVersion
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
 from tract.errors import (
@@ -67,6 +66,7 @@ from tract.providers.compressor import (
     compress_tool_result,
 )
 from tract.providers.tools import convert_tool
+from tract.providers.toolsets import GET_TOOL_RESULT_TOOL
 from tract.tract import Tract
 
 if typing.TYPE_CHECKING:

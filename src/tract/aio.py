@@ -16,19 +16,13 @@ from msgspec.structs import replace
 
 from tract.content.preview import gist_of
 from tract.core.chain import Place
-from tract.core.forms import (
-    ResultSettings,
-    forms,
-    is_fixed,
-    preview_of,
-    reference_tokens,
-    settings,
-)
-from tract.core.result_lookup import find_result
+from tract.core.forms import ResultSettings, forms, is_fixed, settings
 from tract.core.turns import results_of
+from tract.core.wording import preview_of, reference_tokens
 from tract.dialog import check_name
 from tract.errors import ConflictError, InputError, ResultNotFoundError, StorageError
 from tract.model import CommitInfo, Form, Gist, Head, Json, Shape, Step, ToolCall
+from tract.providers.call_ids import find_result
 from tract.providers.frameworks import STORAGE_TYPE, is_reference, load_dump
 from tract.tract import Tract
 

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
+from tract.content.blocks import whole_text
 from tract.content.preview import gist_of
 from tract.content.preview.verdict import has_failed as tells_of_failure
 from tract.context import CompiledContext, Seen, Transcript
 from tract.core.chain import Chain, Place
-from tract.core.forms import (
-    AS_THEY_ARE,
-    Shown,
-    View,
-    as_told,
+from tract.core.forms import AS_THEY_ARE, ResultView, Shown, as_told, is_lazy, shown
+from tract.core.toolsets import Offered
+from tract.core.wording import (
+    FORGOTTEN,
+    GET_TOOL_RESULT_SCHEMA,
+    SKIPPED,
     collapsed,
-    is_lazy,
     reference,
     reference_tokens,
-    shown,
     summary,
     truncated,
-    without_thoughts,
 )
-from tract.core.ordering import FORGOTTEN, SKIPPED
-from tract.core.result_lookup import SCHEMA, whole_text
-from tract.core.toolsets import Offered
 from tract.errors import CorruptError, ForgottenError
 from tract.hashing import from_json
 from tract.model import (
@@ -41,6 +37,8 @@ from tract.model import (
     spoken,
     unpack_content,
 )
+from tract.providers import as_sent
+from tract.providers.thoughts import without_thoughts
 from tract.storage import Store
 
 
@@ -77,7 +75,7 @@ class Compiler:
         head: Head,
         *,
         inline_tools: bool = False,
-        view: View = AS_THEY_ARE,
+        view: ResultView = AS_THEY_ARE,
         fetches: bool = False,
         toolset: Toolset | None = None,
         following: Sequence[tuple[Message, int]] = (),
@@ -97,7 +95,7 @@ class Compiler:
         context = CompiledContext(
             transcript,
             Offered(toolset) if toolset else self._offered(transcript, inline_tools),
-            [SCHEMA] if fetches else [],
+            [GET_TOOL_RESULT_SCHEMA] if fetches else [],
             [message for message, _ in following],
             sum(tokens for _, tokens in following),
             self._previous,
@@ -130,7 +128,7 @@ class Compiler:
             return rendered
         return [(self.message(p.shown), n) for p, (_, n) in zip(places, rendered, strict=True)]
 
-    def _transcribe(self, transcript: Transcript, start: int, view: View) -> None:
+    def _transcribe(self, transcript: Transcript, start: int, view: ResultView) -> None:
         """Add what comes from one place on."""
         chain, load = self._chain, self.load
         if chain.is_plain and view == AS_THEY_ARE:  # the usual case, at every cold start
@@ -180,7 +178,7 @@ class Compiler:
         if shape.form == Form.FULL:
             return self.message(step), step.token_count
         if shape.form == Form.COLLAPSED:
-            message = collapsed(self.message(step), place)
+            message = self.collapsed(place)
             return message, self._count(message.text)
         if shape.form == Form.TRUNCATED:
             text = truncated(whole_text(self.message(step)), place, shape)
@@ -191,7 +189,7 @@ class Compiler:
         if found is None:  # forgotten
             return self.message(step), step.token_count
         if shape.form == Form.SUMMARY:
-            return self._result(step, summary(place, found, shape))
+            return self._result(step, summary(place, shape.text or found.summary))
         return self._result(step, reference(place, found, shape), reference_tokens(found, shape))
 
     def _result(self, step: Step, text: str, tokens: int | None = None) -> tuple[Message, int]:
@@ -259,6 +257,14 @@ class Compiler:
             if self._keeps:
                 self._large[step.hash] = message
         return message
+
+    def collapsed(self, call: Place) -> Message:
+        """An answer with a line in place of each of its calls, without its thoughts."""
+        return collapsed(without_thoughts(self.message(call.shown)), call)
+
+    def as_sent(self, message: Message) -> Iterator[list[Message]]:
+        """The message as it comes back from each provider."""
+        return as_sent(message)
 
     def load(self, step: Step) -> Message:
         """What the commit says; an error if it was forgotten."""

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple, Protocol
 
 from tract.core.chain import Chain
 from tract.core.ordering import Arrangement
-from tract.core.toolsets import Offered, changes_of
+from tract.core.toolsets import Offered
 from tract.model import Form, Json, Message, Step, Toolset
 from tract.providers import anthropic, gemini, openai_chat, openai_responses
 from tract.providers import tools as forms
 from tract.providers.tool_names import LONGEST, legal_name, with_legal_name, with_legal_names
+from tract.providers.toolsets import changes_of
 
 ToolChanges = Mapping[int, list[Json]]
 NOTHING_OFFERED = Offered(None)

@@ -14,17 +14,19 @@ import msgspec
 from msgspec.structs import replace
 
 from tract.compiler import Compiler
-from tract.content.query import Slice, Source, id_of, slice_of
+from tract.content.blocks import has_pictures, whole_text
+from tract.content.query import Slice, id_of, slice_of
 from tract.content.query import answer as part_as_text
+from tract.content.reader import TextReader
 from tract.context import CompiledContext
-from tract.core import drafts, toolsets, turns
+from tract.core import drafts, turns
 from tract.core import forms as results
 from tract.core.alignment import Alignment, align, with_known_ids
 from tract.core.chain import Chain, Place
 from tract.core.forms import ToolResultInfo
-from tract.core.result_lookup import find_result, has_pictures, original_id, whole_text
 from tract.core.toolsets import ToolDiff, ToolVersion
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
+from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import (
     BranchNotFoundError,
     CommitNotFoundError,
@@ -59,7 +61,9 @@ from tract.providers import (
     load_call,
     load_calls,
     load_message,
+    toolsets,
 )
+from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
 from tract.providers.requests import load_history
 from tract.snapshot import Snapshot
@@ -329,8 +333,8 @@ class Dialog:
     def answer(self, call: Any) -> CommitInfo:
         """Answer a model's call of `get_tool_result`: one line in an agent's loop."""
         asked = load_call(call)
-        if asked.name != results.GET_TOOL_RESULT:
-            raise InputError(f"this is a call of {asked.name!r}, not of {results.GET_TOOL_RESULT}")
+        if asked.name != GET_TOOL_RESULT:
+            raise InputError(f"this is a call of {asked.name!r}, not of {GET_TOOL_RESULT}")
         try:
             found = self._fetch(id_of(asked.arguments), slice_of(asked.arguments), pictures=True)
         except (InputError, NotFoundError, ForgottenError) as error:
@@ -375,7 +379,7 @@ class Dialog:
             self._go_behind(previous)
             return Alignment(given, None)
         chain = self._compiler.chain(head)
-        found = align(given, chain, self._compiler.message)
+        found = align(given, chain, self._compiler)
         if found.differs_at is None:
             return found
         return self._go_where_it_goes_on(given, found, chain)
@@ -411,7 +415,7 @@ class Dialog:
         """To the branch that has this history already, else to a new one where it differs."""
         for name, head in self._store.branches(self.dialog).items():
             other = self._new_compiler()
-            known = align(given, other.chain(head), other.message)
+            known = align(given, other.chain(head), other)
             if known.differs_at is None and len(known.new) < len(given):
                 self._go_to(name, None)
                 return known
@@ -557,7 +561,7 @@ class Dialog:
         """
         if tools not in TOOL_VIEWS:
             raise InputError(f"tools={tools!r} is none of {', '.join(TOOL_VIEWS)}")
-        view = results.view(load_tool_results, keep_recent, inline_under)
+        view = results.result_view(load_tool_results, keep_recent, inline_under)
         with self._store.lock:
             history = self._compiler if at is None else self._new_compiler()
             return history.compile(
@@ -619,7 +623,7 @@ class Dialog:
         with self._store.lock:
             place = find_result(self._compiler.chain(self._head()).places, name)
             step = place.shown
-            source: Source | str | None = None
+            source: TextReader | str | None = None
             if step.data is None:
                 source = self._store.large_text(step.blob_id or 0)
             if source is None:
@@ -856,7 +860,7 @@ class Dialog:
         with self._store.lock:
             for head in self._store.branches(self.dialog).values():
                 history = self._new_compiler()
-                found = align(messages, history.chain(head), history.message)
+                found = align(messages, history.chain(head), history)
                 known = messages[: len(messages) - len(found.new)]
                 if any(message.role != "system" for message in known):
                     return True

@@ -168,3 +168,17 @@ def _children(value: Json) -> Iterable[Json]:
                 raise NotJsonError(f"JSON keys are strings, not {type(key).__name__}: {key!r}")
         return value.values()
     return value if isinstance(value, list | tuple) else ()
+
+
+def json_or_text(text: str) -> Json:
+    """The value of a JSON text; the text itself where it is not JSON. Empty means no arguments."""
+    try:
+        value = json.loads(text or "{}", parse_constant=_refuse)
+        to_json(value)  # refuses what is too large or too deep to be sent on
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")

@@ -15,11 +15,11 @@ import msgspec
 from msgspec.structs import replace
 
 from tract import handlers
-from tract.core import compression, drafts, toolsets, turns
+from tract.core import compression, drafts, turns
 from tract.core.chain import Chain, Place
 from tract.core.compression import CompressResult, PendingCompress, Plan, Planned, SummarizedResult
-from tract.core.forms import GET_TOOL_RESULT, summary_words
-from tract.core.result_lookup import find_result
+from tract.core.wording import GET_TOOL_RESULT, summary_heading
+from tract.core.wording import summary as summary_text
 from tract.dialog import Commit, CommitOptions, Dialog, load, spoken_by
 from tract.errors import (
     ConflictError,
@@ -57,7 +57,8 @@ from tract.model import (
     Summary,
     Toolset,
 )
-from tract.providers import Answer
+from tract.providers import Answer, toolsets
+from tract.providers.call_ids import find_result
 from tract.providers.tool_names import known_names
 from tract.storage import Store
 from tract.tokens import TokenCounter
@@ -418,7 +419,7 @@ class Tract(Dialog):
         made = self._summarize_result(commit.commit_hash, instructions, target_tokens)
         if made is None:
             return SummarizedResult(None, None, before, before)
-        after = self._tokens.count(summary_words(place, made.text))
+        after = self._tokens.count(summary_text(place, made.text))
         told = SummarizedResult(made.text, made.made_by, before, after)
         if dry_run:
             return told
@@ -443,7 +444,7 @@ class Tract(Dialog):
             sections = [section(message) for message in (*asked, result)]
             return self._summarizer(on_read).summarize(sections, task)
         text = glimpse(result.content, target_tokens, self._tokens.count)
-        is_shorter = self._tokens.count(summary_words(place, text)) < shown
+        is_shorter = self._tokens.count(summary_text(place, text)) < shown
         return Summary(text, STRUCTURE) if is_shorter else None
 
     def _summarizer(self, on_read: OnRead | None = None) -> Summarizer:
@@ -594,7 +595,7 @@ class Tract(Dialog):
                 found.seen,
                 [place.shown.hash.hex() for place in found.preserved],
                 [sum(tokens for _, tokens in group) for group in told],
-                [compression.heading(group) for group in found.groups],
+                [summary_heading(group) for group in found.groups],
                 frozenset(self._store.forgotten(blobs)),
             )
         return planned, told

@@ -26,8 +26,8 @@ from tract import (
     Priority,
     Tract,
 )
-from tract.core.forms import without_thoughts
 from tract.llm import ScriptedLLM
+from tract.providers.thoughts import without_thoughts
 
 SUMMARIES = [f"what happened, {number}" for number in range(200)]
 

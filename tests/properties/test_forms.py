@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.forms import IMAGE, dialogs, more_ids, requests, shapes
 from tests.validity import violations
 from tract import CompiledContext, Form, Message, Priority, Shape, Text, ToolCall, Tract
-from tract.core.result_lookup import whole_text
+from tract.content.blocks import whole_text
 
 PAGE = 700
 

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 
 from tests.toolkit import claude_tool
 from tract import EditError, Message, Priority, Text, ToolCall, Tract
-from tract.core.ordering import SKIPPED
+from tract.core.wording import SKIPPED
 from tract.providers.validate import validate
 
 

@@ -9,14 +9,11 @@ from typing import NamedTuple
 import msgspec
 
 from tract.core.chain import Chain, Place, in_sent_order
-from tract.core.forms import GET_TOOL_RESULT
 from tract.errors import CompressError, ConflictError, EditError, InputError
 from tract.model import CommitInfo, Head, Priority, Shape, Summary
 
 GIVEN = "given"
 """Who made a summary that a caller wrote."""
-NAMED_RESULTS = 8
-"""So many results are named in a summary; the rest is counted."""
 
 
 # What is compressed
@@ -209,23 +206,6 @@ def given(content: object, groups: int) -> Summary:
             f"one content cannot stand for {groups} groups: other messages stay between them"
         )
     return Summary(content, GIVEN)
-
-
-def heading(group: Sequence[Place]) -> str:
-    """What is said about a summary: what it is, and how to get at what it stands for."""
-    under = [p for place in group for p in (place, *place.everything_under)]
-    messages = sum(not place.sources for place in under)
-    said = f"Summary of {messages} earlier message{'s' * (messages != 1)}"
-    results = [place for place in under if place.origin.role == "tool"]
-    if results:
-        said += f'; {GET_TOOL_RESULT}(id="…") has whole results: {_names(results)}'
-    return f"[{said}]"
-
-
-def _names(results: Sequence[Place]) -> str:
-    named = [f"{place.label} ({place.shown.name or 'a tool'})" for place in results[:NAMED_RESULTS]]
-    more = [f"{len(results) - NAMED_RESULTS} more"] if len(results) > NAMED_RESULTS else []
-    return ", ".join(named + more)
 
 
 # What became of it

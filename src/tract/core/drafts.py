@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from tract.content.preview import gist_of
 from tract.core.chain import Place
-from tract.core.forms import GET_TOOL_RESULT, is_fixed
+from tract.core.forms import is_fixed
+from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import EditError, InputError, RoleError
 from tract.hashing import to_json
 from tract.model import (

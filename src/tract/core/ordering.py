@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import count
 
 from tract.core.pairing import OpenCalls
+from tract.core.wording import no_result, quoted
 from tract.model import Message, ToolCall
-
-SKIPPED = "[This result was left out.]"
-FORGOTTEN = "[This content was forgotten.]"
-NO_RESULT = "[No result was recorded for this call.]"
 
 
 class Arrangement:
@@ -90,33 +87,12 @@ class Arrangement:
         return number
 
 
-def close_open_calls(messages: Iterable[Message]) -> tuple[list[Message], list[str]]:
-    """The messages as every provider takes them: each call directly before its results, a stand-in
-    where one has none. And what was done for that. Done again, it does nothing."""
-    arrangement = Arrangement()
-    for message in messages:
-        arrangement.feed(message)
-    tail, notes = arrangement.ending()
-    return [*arrangement.messages, *tail], [*arrangement.notes, *notes]
-
-
 def _note_open(call: ToolCall) -> str:
     return f"call {call.id!r:.80} of {call.name:.80} has no result"
 
 
 def _note_stray(result: Message) -> str:
     return f"a result has no open call: {result.tool_call_id!r:.80}"
-
-
-def no_result(call: ToolCall) -> Message:
-    return Message("tool", NO_RESULT, tool_call_id=call.id, name=call.name, is_error=True)
-
-
-def quoted(result: Message) -> Message:
-    """A result whose call is missing, as words of the user: it stays recognisable as tool text."""
-    tool = result.name or "a tool"
-    head = f"[A result of {tool} that no open call {result.tool_call_id!r} waited for:]"
-    return Message("user", f"{head}\n{result.text}")
 
 
 def _is_same(one: Message, other: Message) -> bool:

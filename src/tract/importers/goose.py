@@ -7,7 +7,7 @@ from functools import partial
 
 from tract.importers.coerce import as_dict, as_text, as_time, dicts, load
 from tract.importers.collect import of_values
-from tract.importers.exchanges import Conversations, checked
+from tract.importers.conversations import Conversations, check_exchange
 from tract.importers.items import Entry, Exchange, Item, Problem
 from tract.importers.provider import ANTHROPIC
 from tract.importers.source import Source
@@ -63,7 +63,7 @@ def _recordings(
     if len(recorded) < len(body) or not recorded:
         yield Problem(place, f"{len(body) - len(recorded)} of {len(body)} are no recordings")
     for one in sorted(recorded, key=_order):
-        yield checked(conversations.placed(_exchange(one)), place)
+        yield check_exchange(conversations.place(_exchange(one)), place)
 
 
 def _order(recorded: dict[str, Json]) -> tuple[bool, float]:

@@ -11,7 +11,7 @@ from tract.hashing import to_json
 from tract.importers.coerce import as_dict, as_text, as_time, dicts
 from tract.importers.collect import of_values
 from tract.importers.items import Item, Problem
-from tract.importers.langchain import Dumped, is_dumped
+from tract.importers.langchain_messages import Dumped, is_dumped
 from tract.importers.source import Source
 from tract.model import Json
 

@@ -7,8 +7,9 @@ from functools import partial
 
 from tract.importers.coerce import as_dict, dicts
 from tract.importers.collect import of_values
-from tract.importers.exchanges import Conversations, exchange
+from tract.importers.conversations import Conversations
 from tract.importers.items import Item, Problem
+from tract.importers.recordings import read_recording
 from tract.importers.source import Source
 from tract.model import Json
 
@@ -30,4 +31,4 @@ def _recordings(conversations: Conversations, place: str, value: Json) -> Iterat
         yield Problem(place, "no recordings")
         return
     for number, recording in enumerate(recordings, 1):
-        yield from exchange(recording, f"recording {number}", conversations)
+        yield from read_recording(recording, f"recording {number}", conversations)

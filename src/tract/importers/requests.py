@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tract.importers import bedrock
 from tract.importers.coerce import as_dict, as_time
-from tract.importers.exchanges import checked
+from tract.importers.conversations import check_exchange
 from tract.importers.items import Exchange, Item, Problem
 from tract.importers.provider import (
     ANTHROPIC,
@@ -78,13 +78,15 @@ def _exchange(value: Json, place: str) -> Item:
         return Problem(place, "neither a request nor a response")
     if isinstance(value, list):
         history = without_cut(value) if provider == ANTHROPIC else value
-        return checked(Exchange(provider=provider, request={HISTORY[provider]: history}), place)
+        return check_exchange(
+            Exchange(provider=provider, request={HISTORY[provider]: history}), place
+        )
     if response_provider(value):
         return _answer(value, place)
     request = bedrock.request(value) if bedrock.is_request(value) else value
     if is_chat(request.get("messages")):
         request = {**request, "messages": without_cut(request["messages"])}
-    return checked(Exchange(provider=provider, request=request), place)
+    return check_exchange(Exchange(provider=provider, request=request), place)
 
 
 def _answer(response: dict[str, Json] | None, place: str) -> Item:
@@ -97,7 +99,7 @@ def _answer(response: dict[str, Json] | None, place: str) -> Item:
         request |= {key: response[key] for key in ECHOED if response.get(key)}
     time = response.get("created", response.get("created_at", response.get("createTime")))
     found = Exchange(provider=provider, request=request, response=response, time=as_time(time))
-    return checked(found, place)
+    return check_exchange(found, place)
 
 
 def _streamed(source: Source) -> dict[str, Json] | None:

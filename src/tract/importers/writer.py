@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tract import importers
 from tract.compiler import Compiler
-from tract.core import drafts, toolsets
+from tract.core import drafts
 from tract.core.ordering import Arrangement
 from tract.dialog import MAIN, Dialog
 from tract.errors import InputError
@@ -21,7 +21,7 @@ from tract.hashing import content_hash
 from tract.importers.items import Entry, Exchange, Item, Problem
 from tract.importers.source import OnRead
 from tract.model import EMPTY, ROOT, CommitOperation, Draft, Head, Message
-from tract.providers import load_answer, requests
+from tract.providers import load_answer, requests, toolsets
 from tract.storage import draft_hash
 
 LONGEST_NAME = 80

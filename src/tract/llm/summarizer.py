@@ -10,9 +10,9 @@ from itertools import accumulate
 from textwrap import indent
 from typing import NamedTuple
 
+from tract.content.blocks import whole_text
 from tract.content.preview import gist
 from tract.context import context_of
-from tract.core.result_lookup import whole_text
 from tract.errors import InputError, LLMAnswerError, LLMError
 from tract.llm import LLMClient
 from tract.llm.response import parse

@@ -16,7 +16,7 @@ from tract.content.preview.verdict import has_failed
 from tract.content.preview.words import fit, one_line
 from tract.model import Gist, Json
 
-__all__ = ["gist", "gist_of", "status", "text_of"]
+__all__ = ["gist", "gist_of"]
 
 
 def gist(content: Json, *, budget: int = 1600) -> Gist:
@@ -36,17 +36,6 @@ def gist(content: Json, *, budget: int = 1600) -> Gist:
 def gist_of(content: Json) -> Gist:
     """The same with whether the content tells of a failure, as it is kept with a result."""
     return msgspec.structs.replace(gist(content), is_error=has_failed(content))
-
-
-def status(content: Json, is_error: bool) -> str:
-    """`error` for what was flagged so, for a value shaped like an error, for a non-zero exit."""
-    return "error" if is_error or has_failed(content) else "success"
-
-
-def text_of(content: Json) -> str:
-    """The text whose lines a preview keeps: of blocks their texts, of an object that is mostly one
-    text or the output of a command that text, of any other JSON what a person would read."""
-    return body_of(content).text
 
 
 def _gist_without_text(body: Body, budget: int) -> Gist:
