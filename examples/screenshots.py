@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tract import Form, ToolCall, Tract
-from tract.dialog import Dialog
 from tract.tui.app import TractApp
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "screenshots"
@@ -185,7 +184,7 @@ TIMES = (
 )
 
 
-def fill(t: Dialog, turns: int, errors: int, dollars: float) -> None:
+def fill(t: Tract, turns: int, errors: int, dollars: float) -> None:
     with t.batch():
         for n in range(turns):
             usage = {"input_tokens": 900 * n, "output_tokens": 120, "cost": dollars / turns}

@@ -234,11 +234,15 @@ def test_metadata_never_loads_a_large_result(db: str) -> None:
     """What cannot be read any more is still known."""
     store(db, "c1", "read", {}, BIG)
     with Tract.open(db, dialog="d") as tract:
-        tract._store.driver.run("UPDATE blobs SET payload = ? WHERE byte_size > 9999", (b"?",))
+        tract.session.store.driver.run(
+            "UPDATE blobs SET payload = ? WHERE byte_size > 9999", (b"?",)
+        )
         known = metadata(tract, "c1")
         assert "3000 lines" in known.summary
         assert using(tract, lambda storage: storage.list_results()) == [known]
-        tract._store.driver.run("UPDATE blobs SET gist = NULL")  # as an older release wrote it
+        tract.session.store.driver.run(
+            "UPDATE blobs SET gist = NULL"
+        )  # as an older release wrote it
         known = metadata(tract, "c1")
         assert known.summary.startswith("line 0 of a log")
         assert using(tract, lambda storage: storage.list_results()) == [known]
@@ -566,7 +570,7 @@ def test_a_limit_that_was_taken_back_is_no_limit(db: str) -> None:
 def test_results_of_an_older_release_are_looked_at_once(db: str) -> None:
     with Tract.open(db) as tract:
         dialog_with(tract, BIG)
-        tract._store.driver.run("UPDATE blobs SET gist = NULL")
+        tract.session.store.driver.run("UPDATE blobs SET gist = NULL")
         migrate_results(tract)
         [known] = module.list_results(tract)
         assert "3000 lines" in known.summary

@@ -87,7 +87,7 @@ def imported(path: Path) -> Iterator[Tract]:
     """The dialogs that a file becomes."""
     with Tract.open() as t:
         for name in import_file(t, path).dialogs:
-            yield Tract(t.store, name, tokens=t.tokens)
+            yield t.sibling(name)
 
 
 @has_data

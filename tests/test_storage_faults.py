@@ -432,7 +432,7 @@ def test_failed_commit_that_is_caught_leaves_the_rest_of_the_batch(db: str) -> N
 
 def limit_pages(t: Tract, extra: int | None) -> None:
     """Let the file grow by so many pages only, as if the disk were full then."""
-    run = t._store.driver.run
+    run = t.session.store.driver.run
     pages = (1 << 30) if extra is None else run("PRAGMA page_count")[0][0] + extra
     run(f"PRAGMA max_page_count = {pages}")
 
@@ -565,11 +565,11 @@ def test_read_only_folder(open_folder: Path) -> None:
 def test_read_only_postgres(pg_url: str) -> None:
     with Tract.open(pg_url) as t:
         t.user("before")
-        t._store.driver.run("SET default_transaction_read_only = on")
+        t.session.store.driver.run("SET default_transaction_read_only = on")
         with pytest.raises(ReadOnlyError):
             t.user("not written")
         assert texts(t) == ["before"]
-        t._store.driver.run("SET default_transaction_read_only = off")
+        t.session.store.driver.run("SET default_transaction_read_only = off")
         t.user("after")
         assert texts(t) == ["before", "after"]
 
@@ -578,7 +578,7 @@ def test_lock_that_is_held_too_long(db: str, tmp_path: Path) -> None:
     with Tract.open(db) as t:
         t.user("before")
         shorten = "SET lock_timeout = 100" if is_postgres(db) else "PRAGMA busy_timeout = 100"
-        t._store.driver.run(shorten)
+        t.session.store.driver.run(shorten)
         if is_postgres(db):
             with psycopg.connect(db) as other:
                 other.execute("SELECT * FROM branches FOR UPDATE")
@@ -601,7 +601,7 @@ def test_lock_that_is_held_too_long(db: str, tmp_path: Path) -> None:
 
 def cut_off(t: Tract, url: str) -> None:
     """End the connection on the server's side."""
-    pid = t._store.driver.run("SELECT pg_backend_pid()")[0][0]
+    pid = t.session.store.driver.run("SELECT pg_backend_pid()")[0][0]
     execute(url, "SELECT pg_terminate_backend(?, 5000)", (pid,))
 
 
@@ -963,7 +963,7 @@ def is_said_to_be_fine(t: Tract) -> bool:
 
 def interrupt_after(t: Tract, steps: int) -> None:
     """End a query that would not end by itself: it is counted what SQLite's machine does."""
-    driver, made = t._store.driver, itertools.count()
+    driver, made = t.session.store.driver, itertools.count()
     assert isinstance(driver, Sqlite)
     driver.connection.set_progress_handler(lambda: next(made) > steps // 100_000, 100_000)
 

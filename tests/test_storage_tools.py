@@ -205,11 +205,11 @@ def test_the_view_has_three_columns(db: str) -> None:
 
 def append(t: Tract, operation: CommitOperation, text: str, given: Toolset | None) -> None:
     """A commit past the facade, which does not write every operation yet."""
-    store = t._store
+    store = t.session.store
     message = Message("user", text)
     draft = Draft(operation, message, json.dumps(text).encode(), toolset=given, token_source="x")
     with store.writing():
-        dialog_id, head = t._lock_branch()
+        dialog_id, head = t.session.lock_branch()
         store.append(dialog_id, "main", head, draft)
 
 

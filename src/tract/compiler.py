@@ -210,10 +210,6 @@ class Compiler:
                     continue
         return found
 
-    def has_failed(self, place: Place) -> bool:
-        """Whether a result was flagged as an error, or tells of one."""
-        return bool(self.failed([place]))
-
     def failed(self, places: Sequence[Place]) -> list[Place]:
         """The results among these that were flagged as errors, or tell of one."""
         known = self._store.gists([place.shown.blob_id or 0 for place in places])
@@ -231,7 +227,8 @@ class Compiler:
     def _offered(self, transcript: Transcript, inline: bool) -> Offered:
         """The tools in force; inline, the first ones that there were, and what became of them."""
         if not inline:
-            return Offered(self.toolset(self._chain.toolset))
+            digest = self._chain.toolset
+            return Offered(self._store.toolset(digest) if digest else None)
         roles = [step.role for step in transcript.steps]
         base: Toolset | None = None
         later: dict[int, Toolset] = {}

@@ -61,7 +61,7 @@ class Forms:
     @cached_property
     def _by_commit(self) -> dict[str, Form | None]:
         try:
-            places = self._tract._compiler.chain(self._tract._head()).places
+            places = self._tract.session.chain().places
             return {place.shown.hash.hex(): form for place, form in forms(places).items()}
         except CorruptError:  # commits can still be told, and fsck tells the rest
             return {}

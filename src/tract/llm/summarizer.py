@@ -91,7 +91,7 @@ def default_prompt(messages: Sequence[Message]) -> str:
     return DEFAULT_SUMMARIZE_SYSTEM if any(is_tools) else CONVERSATION_SUMMARIZE_SYSTEM
 
 
-class Reading:
+class ProgressMeter:
     """How much of the material was read so far."""
 
     def __init__(self, total: int, on_progress: Progress) -> None:

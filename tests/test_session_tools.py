@@ -767,7 +767,7 @@ def work_of_a_turn(path: Path, turns: int) -> int:
             for number in range(turns):
                 t.user(f"{number}", tools=[GREP, READ])
         t.compile()
-        driver = t._store.driver
+        driver = t.session.store.driver
         assert isinstance(driver, Sqlite)
         driver.connection.set_progress_handler(count, 1)
         t.user("one more", tools=[GREP, READ])
