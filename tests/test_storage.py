@@ -21,6 +21,7 @@ from tests.strategies import json_objects, messages, texts
 from tests.toolkit import tool_lists
 from tract import (
     CommitOperation,
+    ConflictError,
     CorruptError,
     DialogNotFoundError,
     InputError,
@@ -32,7 +33,7 @@ from tract import (
     Tract,
 )
 from tract.core import drafts
-from tract.model import Draft
+from tract.model import Draft, Head
 from tract.storage import open_store
 from tract.storage.codec import CHUNK_SIZE, TEXT_STRIDE
 from tract.storage.sqlite import Sqlite, binding, is_safe_for_wal
@@ -323,6 +324,23 @@ def test_a_branch_that_moved_is_not_overwritten(db: str) -> None:
             "one",
         ]
     assert execute(db, "SELECT count(*) FROM commits") == [(2,)]
+
+
+def test_a_key_and_a_hash_that_do_not_belong_together_are_damage(db: str) -> None:
+    with closing(open_store(db)) as store:
+        with store.writing():
+            store.create_dialog("d", "main")
+            key, empty = store.lock_branch("d", "main") or pytest.fail("no branch")
+            store.append(key, "main", empty, draft("one"))
+        first = store.branch("d", "main") or pytest.fail("no head")
+        assert store.info(first).preview == "one"
+        for wrong in (Head(first.id, b"x" * 32), Head(99, first.hash)):
+            with pytest.raises(CorruptError):
+                store.info(wrong)
+            with pytest.raises(CorruptError):
+                store.step(wrong)
+        with pytest.raises(ConflictError, match="exists already"):
+            store.create_branch("d", "main", first)
 
 
 def test_a_branch_is_moved_only_in_its_own_dialog(db: str) -> None:
