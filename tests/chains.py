@@ -30,9 +30,9 @@ class Builder(ChainBuilder):
 
 
 @st.composite
-def chains_with_summaries(draw: st.DrawFn) -> Builder:
+def chains_with_summaries(draw: st.DrawFn, *, checked: bool = True) -> Builder:
     """Random messages, edits, marks, summaries of neighbours and undone changes, as the facade
-    would write them."""
+    would write them; unless `checked`, with undone changes that it would refuse."""
     build = Builder()
     for _ in range(draw(st.integers(1, 18))):
         kind = draw(st.sampled_from(["say", "say", "edit", "mark", "compress", "undo"]))
@@ -45,6 +45,8 @@ def chains_with_summaries(draw: st.DrawFn) -> Builder:
         elif kind == "compress" and visible:
             start = draw(st.integers(0, len(visible) - 1))
             build.compress(*visible[start : start + draw(st.integers(1, 3))])
+        elif kind == "undo" and done and not checked:
+            build.void(draw(st.sampled_from(done)))
         elif kind == "undo" and done:
             with suppress(EditError):
                 build.void(*map(head, fold(build).changes([draw(st.sampled_from(done))])))

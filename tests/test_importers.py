@@ -50,7 +50,7 @@ def test_an_importer_is_loaded_only_when_it_is_asked_for() -> None:
 
 
 def test_an_unknown_importer_is_named() -> None:
-    with pytest.raises(InputError, match="'os' is none of"):
+    with pytest.raises(InputError, match="unknown importer 'os'; expected one of"):
         importers.importer("os")
 
 

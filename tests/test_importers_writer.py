@@ -307,6 +307,21 @@ def test_calls_without_results_are_told_as_repairs(quick: Tract, tmp_path: Path)
     assert said(quick.sibling(SESSION))[2][0] == "tool"
 
 
+def test_repairs_are_what_compile_notes(quick: Tract, tmp_path: Path) -> None:
+    """One history, explained in the same sentences."""
+    twice = [user("u1", None, "hi"), answer("a1", "u1", "m1", call("t1"), call("t2"))]
+    for number in range(2):
+        twice.append(user(f"r{number}", twice[-1]["uuid"], [result("t1")]))
+    twice.append(user("u2", twice[-1]["uuid"], [result("nobody")]))
+    report = import_file(quick, given(tmp_path, *twice))
+    assert report.repairs == quick.sibling(SESSION).compile().notes_for("openai", tools=False)
+    assert report.repairs == [
+        "left out a second, equal result of call 't1'",
+        "call 't2' of Read has no result",
+        "a result has no open call: 'nobody'",
+    ]
+
+
 # Which dialog
 
 

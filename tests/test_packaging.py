@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import venv
 import zipfile
@@ -104,6 +105,17 @@ def test_wheel_has_all_of_the_package_and_nothing_else(wheel: Path) -> None:
     assert names == tracked
     assert {"tract/py.typed", "tract/storage/migrations/0006.sql"} <= names
     assert len(licences) == 1
+
+
+def test_sdist_has_the_documentation(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", tmp_path, ROOT]
+    done = run(*build, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [sdist] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+    docs = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.*")}
+    assert names >= docs | {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "zensical.toml"}
 
 
 def test_this_python_is_one_of_the_declared() -> None:

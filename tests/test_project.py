@@ -89,6 +89,15 @@ def test_version_is_the_installed_one() -> None:
     assert project["version"] == importlib.metadata.version("tract-context")
 
 
+def test_the_readme_is_read_in_a_minute() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
+
+
+def test_a_how_to_is_short() -> None:
+    for page in (ROOT / "docs" / "howto").iterdir():
+        assert len(page.read_text("utf-8").splitlines()) <= 80, page.name
+
+
 def imported(path: Path) -> Iterator[str]:
     """The modules that a file imports, with the names that it takes from them."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from math import inf
 
 from tract.content.blocks import whole_text
 from tract.content.preview import gist_of
 from tract.content.preview.verdict import has_failed as tells_of_failure
 from tract.context import CompiledContext, Seen, Transcript
 from tract.core.chain import Chain, Place
-from tract.core.forms import AS_THEY_ARE, ResultView, Shown, as_told, is_lazy, shown
+from tract.core.forms import AS_THEY_ARE, ResultView, Shown, as_told, shown
 from tract.core.toolsets import Offered
 from tract.core.wording import (
     FORGOTTEN,
@@ -145,8 +146,8 @@ class Compiler:
             if item.place.origin.id in outdated:
                 before, _ = found = rendered[number]
                 rendered[number] = self._without_thoughts(*found)
-                transcript.thoughtless += rendered[number][0] is not before
-        transcript.is_lazy = transcript.is_lazy or is_lazy(items)
+                if rendered[number][0] is not before:
+                    transcript.thoughtless.append(len(transcript.messages) + number)
         transcript.extend(
             [message for message, _ in rendered],
             [item.place.shown for item in items],
@@ -281,8 +282,11 @@ class Compiler:
         self._transcript, self._transcribed = Transcript(), 0
 
     def _extend(self, steps: list[Step]) -> None:
-        if not self._chain.extend(steps):
-            self._transcript, self._transcribed = Transcript(), 0
+        """Keep what was compiled of the messages before the first that is shown differently."""
+        altered = self._chain.extend(steps)
+        if altered < inf:
+            self._transcript = self._transcript.before(altered)
+            self._transcribed = min(self._transcribed, self._chain.position(altered))
 
 
 def _tombstone(step: Step) -> Message:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from tract.core.chain import Chain, Place, in_sent_order
+from tract.core.chain import Chain
+from tract.core.place import Place, in_sent_order
 from tract.errors import CompressError, ConflictError, EditError, InputError
 from tract.model import CommitInfo, Head, Priority, Shape, Summary
 

@@ -6,7 +6,7 @@ was sent, so that a request keeps the bytes that a provider has cached.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tract.content.text import cut
 from tract.core.chain import FULL, Place
@@ -122,19 +122,18 @@ def summary(place: Place, text: str) -> str:
 def collapsed(message: Message, call: Place) -> Message:
     """An assistant message with a line in place of each call and its result. The caller leaves out
     the thoughts: no provider accepts them without the calls that they led to."""
-    left = list(call.results)
-    blocks = tuple(_collapsed(block, left) for block in message.blocks)
+    results = iter(call.answers)
+    blocks = tuple(_collapsed(block, results) for block in message.blocks)
     return Message(message.role, blocks, name=message.name)
 
 
-def _collapsed(block: Text | ToolCall | Raw, left: list[Place]) -> Text | Raw:
-    """A call as one line, with the first of the results that are left for its id."""
+def _collapsed(block: Text | ToolCall | Raw, results: Iterator[Place | None]) -> Text | Raw:
+    """A call and its result, which is the next one, as one line."""
     if not isinstance(block, ToolCall):
         return block
-    result = next((place for place in left if place.origin.tool_call_id == block.id), None)
+    result = next(results, None)
     if result is None:  # an edit has changed the calls, or some still wait
         return Text(f"[Tool: {block.name}]")
-    left.remove(result)
     state = ERROR if result.shown.is_error else ""
     return Text(COLLAPSED_LINE.format(name=block.name, id=result.label + state))
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from tract.errors import InputError
-from tract.importers.coerce import as_dict, as_text, dicts, sound
+from tract.importers.coerce import as_dict, as_text, dicts, ensure_storable
 from tract.importers.items import Exchange, Problem
 from tract.importers.provider import HISTORY, RESPONSES, opening
 from tract.model import Json
@@ -19,7 +19,7 @@ KEPT_RESPONSES = 1000
 def check_exchange(exchange: Exchange, place: str) -> Exchange | Problem:
     """The exchange, if it can be stored."""
     try:
-        sound([exchange.request, exchange.response])
+        ensure_storable([exchange.request, exchange.response])
     except InputError as error:
         return Problem(place, str(error))
     return exchange

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from tract.importers.coerce import as_dict
-from tract.importers.collect import of_values
+from tract.importers.collect import read_values
 from tract.importers.conversations import Conversations
 from tract.importers.items import Item, Problem
 from tract.importers.recordings import is_recording, read_recording
@@ -28,7 +28,7 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return of_values(source, partial(_exchanges, Conversations()))
+    return read_values(source, partial(_exchanges, Conversations()))
 
 
 def _exchanges(conversations: Conversations, place: str, value: Json) -> Iterator[Item]:

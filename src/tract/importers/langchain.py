@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tract.importers.coerce import as_dict, dicts
-from tract.importers.collect import of_values
+from tract.importers.collect import read_values
 from tract.importers.items import Item
-from tract.importers.langchain_messages import Dumped, is_dumped
+from tract.importers.langchain_messages import DumpedMessages, is_dumped
 from tract.importers.source import Source
 from tract.model import Json
 
@@ -21,12 +21,12 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return of_values(source, _File().take)
+    return read_values(source, _File().take)
 
 
 class _File:
     def __init__(self) -> None:
-        self._lines = Dumped()
+        self._lines = DumpedMessages()
         self._count = 0
 
     def take(self, place: str, value: Json) -> Iterator[Item]:
@@ -34,4 +34,4 @@ class _File:
         if not isinstance(messages, list):
             return self._lines.read([value], place)
         self._count += 1
-        return Dumped(str(self._count) if self._count > 1 else None).read(messages)
+        return DumpedMessages(str(self._count) if self._count > 1 else None).read(messages)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
-from tract.importers.coerce import as_dict, as_text, dicts, sound
-from tract.importers.collect import tried
+from tract.importers.coerce import as_dict, as_text, dicts, ensure_storable, require_dict
+from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item
 from tract.model import Json, Message
 from tract.providers import load_message
@@ -15,12 +15,11 @@ from tract.providers.frameworks import load_dump
 
 KINDS = ("human", "ai", "system", "tool", "function", "chat", "developer")
 BESIDE = ("artifact", "additional_kwargs", "response_metadata")
-"""What is kept of a message besides what it says: thoughts stand there, and what a tool returned
-that was not for the model."""
+"""Kept as metadata: thoughts, and the parts of a result that were not for the model."""
 
 
 def is_dumped(message: dict[str, Json]) -> bool:
-    kind, body = unwrapped(message)
+    kind, body = unwrap(message)
     if kind not in KINDS or "content" not in body:
         return False
     # Other programs have lines of the type `system` too.
@@ -28,8 +27,8 @@ def is_dumped(message: dict[str, Json]) -> bool:
     return own or "additional_kwargs" in body or "response_metadata" in body
 
 
-def unwrapped(message: dict[str, Json]) -> tuple[str | None, dict[str, Json]]:
-    """The kind of a message and what it says, from any of the three ways to dump it."""
+def unwrap(message: dict[str, Json]) -> tuple[str | None, dict[str, Json]]:
+    """The kind of a message and its fields, from any of the three ways to dump it."""
     kind, body = message.get("type"), message
     if kind == "constructor":
         path, body = message.get("id"), as_dict(message.get("kwargs"))
@@ -41,26 +40,25 @@ def unwrapped(message: dict[str, Json]) -> tuple[str | None, dict[str, Json]]:
     return kind.removesuffix("Chunk").removesuffix("Message").lower(), body
 
 
-class Dumped:
-    """Messages of one conversation, in their order."""
+class DumpedMessages:
+    """The messages of one conversation, in order."""
 
     def __init__(self, dialog: str | None = None) -> None:
         self._dialog = dialog
         self._ids = CallIds()
 
     def read(self, messages: list[Json], place: str = "message {}") -> Iterator[Item]:
-        for number, given in enumerate(messages, 1):
-            yield from tried(place.format(number), self._entry, given)
+        for number, message in enumerate(messages, 1):
+            yield from attempt(place.format(number), self._entry, message)
 
-    def _entry(self, given: Json) -> Iterator[Item]:
-        if not isinstance(given, dict):
-            raise InputError(f"a message is a dict, not {type(given).__name__}")
-        kind, body = unwrapped(sound(given))
-        loaded = [self._ids.named(message) for message in _load(given, kind, body)]
+    def _entry(self, value: Json) -> Iterator[Item]:
+        dump = require_dict(value, "a message is a dict")
+        kind, body = unwrap(ensure_storable(dump))
+        messages = [self._ids.assign(message) for message in _load(dump, kind, body)]
         about = as_dict(body.get("response_metadata"))
         usage = body.get("usage_metadata") or about.get("usage") or about.get("token_usage")
         yield Entry(
-            messages=tuple(loaded),
+            messages=tuple(messages),
             dialog=self._dialog,
             usage=usage if isinstance(usage, dict) else None,
             model=as_text(about.get("model_name")) or as_text(about.get("model")),
@@ -68,7 +66,7 @@ class Dumped:
         )
 
 
-def _load(given: dict[str, Json], kind: str | None, body: dict[str, Json]) -> list[Message]:
+def _load(dump: dict[str, Json], kind: str | None, body: dict[str, Json]) -> list[Message]:
     name = as_text(body.get("name"))
     if kind in ("chat", "developer"):
         role = as_text(body.get("role")) or kind
@@ -77,11 +75,11 @@ def _load(given: dict[str, Json], kind: str | None, body: dict[str, Json]) -> li
         return [Message("tool", body.get("content"), "", name)]
     if kind == "tool":
         _check_names(body)
-    (loaded,) = load_dump([_with_all_calls(body) if kind == "ai" else given])
+    (loaded,) = load_dump([_with_all_calls(body) if kind == "ai" else dump])
     if isinstance(loaded, Message):
         return [loaded]
     if "role" not in loaded:
-        raise InputError(f"not a message: {kind or given.get('type')!r:.200}")
+        raise InputError(f"not a message: {kind or dump.get('type')!r:.200}")
     return load_message(loaded | ({"name": name} if name and kind in ("human", "system") else {}))
 
 
@@ -92,8 +90,8 @@ def _check_names(body: dict[str, Json]) -> None:
 
 
 def _with_all_calls(body: dict[str, Json]) -> dict[str, Json]:
-    """An answer with its calls in one place. Those with arguments that are no JSON stand apart,
-    and old ones stand as the provider sent them."""
+    """An answer with all of its calls in one list: those with valid arguments, those with invalid
+    ones, and old ones in the provider's format."""
     beside = as_dict(body.get("additional_kwargs"))
     calls = [*dicts(body.get("tool_calls")), *dicts(body.get("invalid_tool_calls"))]
     if not calls:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from tract.importers.coerce import as_dict, dicts
-from tract.importers.collect import of_values
+from tract.importers.collect import read_values
 from tract.importers.conversations import Conversations
 from tract.importers.items import Item, Problem
 from tract.importers.recordings import read_recording
@@ -22,7 +22,7 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return of_values(source, partial(_recordings, Conversations()))
+    return read_values(source, partial(_recordings, Conversations()))
 
 
 def _recordings(conversations: Conversations, place: str, value: Json) -> Iterator[Item]:

@@ -122,7 +122,7 @@ def read_recording(record: Json, place: str, conversations: Conversations) -> It
         return
     provider, request = _provider(recording), as_dict(recording.body)
     if bedrock.is_request(request):
-        provider, request = ANTHROPIC, bedrock.request(request)
+        provider, request = ANTHROPIC, bedrock.convert_request(request)
     if provider is None:
         return
     try:
@@ -146,7 +146,7 @@ def read_recording(record: Json, place: str, conversations: Conversations) -> It
 def _response(recording: Recording) -> Stream:
     answer = recording.answer
     if isinstance(answer, bytes):
-        return bedrock.streamed(answer)
+        return bedrock.convert_stream(answer)
     if isinstance(answer, str) and is_stream(answer):
         return assembled(answer)
     body = _json(answer)
@@ -154,4 +154,4 @@ def _response(recording: Recording) -> Stream:
         return Stream(from_events(dicts(body)))
     if response_provider(body):
         return Stream(body)
-    return Stream(bedrock.response(body))
+    return Stream(bedrock.convert_response(body))

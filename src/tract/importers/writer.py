@@ -14,7 +14,7 @@ import msgspec
 from tract import importers
 from tract.core import drafts
 from tract.core.drafts import Details
-from tract.core.ordering import Arrangement
+from tract.core.pairing import Pairing
 from tract.errors import InputError
 from tract.importers.items import Entry, Exchange, Item, Problem
 from tract.importers.source import OnRead
@@ -58,7 +58,7 @@ def import_file(
 ) -> Imported:
     """Read a transcript into dialogs of a database, all of it or nothing. The next time only what
     is new is added. Dialogs are named as given, else after the session or the file."""
-    source = importers.opened(Path(path), on_read)
+    source = importers.open_source(Path(path), on_read)
     importer = importers.importer_of(source)
     name = dialog or _name(importers.session_of(importer, source) or source.path.stem)
     writing = _Writing(database.session, name)
@@ -99,7 +99,7 @@ class _Writing:
 
     def report(self, path: str, kind: str) -> Imported:
         trees, recorders = self._trees.values(), self._recorders.values()
-        repairs = [note for tree in trees for note in tree.pairs.notes()]
+        repairs = [note for tree in trees for note in tree.pairs.notes + tree.pairs.last_notes]
         repairs += [note for recorder in recorders for note in _repairs(recorder)]
         return Imported(
             path,
@@ -182,7 +182,8 @@ class _Tree:
     recognized by its hash, so that nothing is written twice."""
 
     def __init__(self, session: Session) -> None:
-        self.pairs = _Pairs()
+        self.pairs = Pairing()
+        self._names: dict[str, str] = {}  # of the tools, by the ids of calls
         self._session = session
         self._heads: dict[str, Head] = {ROOT: EMPTY}
         self._last = EMPTY
@@ -204,7 +205,7 @@ class _Tree:
         key = self._open()
         if self._branches.keys() == {None}:
             return True
-        first = self._session.completed(drafts[0], self.pairs.name_of)
+        first = self._session.completed(drafts[0], self._names.get)
         return store.find(key, draft_hashes(first, EMPTY, self._shapes)) is not None
 
     def append(self, entry: Entry, drafts: Sequence[Draft]) -> Iterator[tuple[Draft, bool]]:
@@ -214,13 +215,14 @@ class _Tree:
         if entry.compacts and drafts:
             drafts = [self._summary(head, drafts[0]), *drafts[1:]]
         for draft in drafts:
-            draft = self._session.completed(draft, self.pairs.name_of)
+            draft = self._session.completed(draft, self._names.get)
             branch = partial(self._branch, head)
             new, is_new = self._session.write_once(key, branch, head, draft, self._shapes)
             if is_new:
                 self._branches[new.id] = self._branches.pop(head.id)
             if draft.message:
-                self.pairs.take(draft.message)
+                self.pairs.feed(draft.message)
+                self._names |= {call.id: call.name for call in draft.message.tool_calls}
             head = new
             yield draft, is_new
         self._last = head
@@ -259,36 +261,6 @@ class _Tree:
         return drafts.summarizing(draft, sources) if sources else draft
 
 
-class _Pairs:
-    """Which calls have their results. Only ids are kept, so that a long file takes no room."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-        self._waiting: Counter[str] = Counter()
-        self._strays: list[str] = []
-
-    def take(self, message: Message) -> None:
-        for call in message.tool_calls:
-            self._names[call.id] = call.name
-            self._waiting[call.id] += 1
-        call_id = message.tool_call_id
-        if call_id is None:
-            return
-        if self._waiting[call_id] > 0:
-            self._waiting[call_id] -= 1
-        else:
-            self._strays.append(f"a result has no open call: {call_id!r:.80}")
-
-    def name_of(self, call_id: str) -> str | None:
-        return self._names.get(call_id)
-
-    def notes(self) -> list[str]:
-        """What a request needs."""
-        waiting = [call_id for call_id, number in self._waiting.items() if number > 0]
-        opened = [f"call {i!r:.80} of {self._names[i]:.80} has no result" for i in waiting]
-        return opened + self._strays
-
-
 def _name(title: str) -> str:
     """What a file calls itself, as far as a dialog can be called so."""
     legible = "".join(char if char.isprintable() else "_" for char in title).strip().lstrip("-")
@@ -309,10 +281,10 @@ def _details(entry: Entry, message: Message) -> Details:
 
 
 def _repairs(session: Session) -> list[str]:
-    arrangement = Arrangement()
+    pairing = Pairing()
     for message in session.compile().messages:
-        arrangement.feed(message)
-    return arrangement.notes + arrangement.ending()[1]
+        pairing.feed(message)
+    return pairing.notes + pairing.last_notes
 
 
 def _position(item: Item) -> str:
