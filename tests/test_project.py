@@ -19,6 +19,7 @@ TESTED_WITH = {
     "tui": "test_tui_screens",
     # As one: what they do shows only together.
     "content/preview": "test_content_preview",
+    "core/place": "test_core_chain",
     "llm": "test_llm",
     "providers/validate": "test_providers_validate",
     "storage": "test_storage",
