@@ -343,6 +343,23 @@ def test_a_key_and_a_hash_that_do_not_belong_together_are_damage(db: str) -> Non
             store.create_branch("d", "main", first)
 
 
+def test_what_does_not_stem_from_a_known_commit_is_not_its_continuation(db: str) -> None:
+    with closing(open_store(db)) as store, store.writing():
+        store.create_dialog("d", "main")
+        key, empty = store.lock_branch("d", "main") or pytest.fail("no branch")
+        store.append(key, "main", empty, draft("root"))
+        root = store.branch("d", "main") or pytest.fail("no head")
+        store.create_branch("d", "side", root)
+        store.append(key, "main", root, draft("one"))
+        store.append(key, "side", root, draft("other"))
+        heads = store.branches("d")
+        assert [step.hash for step in store.steps(heads["main"], root) or ()] == [
+            heads["main"].hash
+        ]
+        assert store.steps(heads["side"], heads["main"]) is None
+        assert store.steps(root, heads["main"]) is None
+
+
 def test_a_branch_is_moved_only_in_its_own_dialog(db: str) -> None:
     with Tract.open(db, dialog="a") as a, Tract.open(db, dialog="b") as b:
         a.user("one")
