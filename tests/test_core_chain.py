@@ -407,14 +407,16 @@ def test_what_was_shown_when() -> None:
     assert chain.outdated_answers() == {answer.id}
 
 
-def test_a_mark_and_the_opposite_one_outdate_only_what_is_between() -> None:
+def test_an_undo_brings_back_what_an_opposite_mark_does_not() -> None:
     build = ChainBuilder()
     first = build.append()
-    build.append("assistant")
-    build.mark(first, SKIP)
+    earlier = build.append("assistant")
+    mark = build.mark(first, SKIP)
     between = build.append("assistant")
-    build.mark(first, NORMAL)
+    opposite = build.mark(first, NORMAL)
     build.append("assistant")
+    assert fold(build).outdated_answers() == {earlier.id, between.id}
+    build.void(opposite, mark)
     assert fold(build).outdated_answers() == {between.id}
 
 

@@ -32,7 +32,6 @@ from tract import (
     ToolCall,
     Tract,
 )
-from tract.core import drafts
 from tract.model import Draft, Head
 from tract.storage import open_store
 from tract.storage.codec import CHUNK_SIZE, TEXT_STRIDE
@@ -510,23 +509,6 @@ def test_a_write_returns_the_counts_of_the_first_writer(tmp_path: Path) -> None:
         second = t.tool_result("c", "f", text)
         assert second.token_count == first.token_count
         assert second == t.get_commit(second)
-
-
-# Whoever read the head outside of the transaction
-
-
-def test_a_stale_head_is_never_overwritten(db: str) -> None:
-    """The branch moves only from where it was read."""
-    with Tract.open(db) as t, Tract.open(db) as other:
-        t.user("one")
-        stale = t.session.head()
-        other.user("two")
-        draft = drafts.appended(Message("user", "three"), drafts.NO_DETAILS, t.session.tokens)
-        key = t.session.store.dialog_key("default") or 0
-        with pytest.raises(CorruptError, match="has moved"), t.batch():
-            t.session.store.append(key, "main", stale, draft)
-        assert [commit.preview for commit in t.log()] == ["two", "one"]
-        assert t.fsck().ok
 
 
 # Costs
