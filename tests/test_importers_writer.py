@@ -263,7 +263,7 @@ def test_calls_without_results_are_told_as_repairs(quick: Tract, tmp_path: Path)
     report = import_file(quick, given(tmp_path, *TURN[:5], user("u2", "a3", [result("nobody")])))
     assert report.repairs == [
         "call 't1' of Read has no result",
-        "a result has no open call: 'nobody'",
+        "result 'nobody' has no matching call",
     ]
     assert said(quick.sibling(SESSION))[2][0] == "tool"
 

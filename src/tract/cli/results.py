@@ -24,6 +24,7 @@ from tract.cli.screen import (
 )
 from tract.cli.target import Target, named
 from tract.content.blocks import whole_text
+from tract.content.text import size
 from tract.core.forms import ToolResultInfo
 from tract.core.turns import Superseded
 from tract.errors import CommitNotFoundError, ResultNotFoundError
@@ -75,24 +76,14 @@ def _show(infos: Sequence[ToolResultInfo], under: Mapping[str, str]) -> None:
 
 
 def _cells(info: ToolResultInfo, under: Mapping[str, str]) -> tuple[str, str, str, str, str]:
-    size, tokens = _size(info.byte_size), f"{info.token_count} tok"
-    return info.tool or "", info.id, size, tokens, _form(info, under)
+    bytes_text, tokens = size(info.byte_size), f"{info.token_count} tok"
+    return info.tool or "", info.id, bytes_text, tokens, _form(info, under)
 
 
 def _form(info: ToolResultInfo, under: Mapping[str, str]) -> str:
     if info.commit_hash in under:
         return SUMMED_UP
     return info.form.value if info.form else LEFT_OUT
-
-
-def _size(size: int) -> str:
-    """Bytes in three digits or so."""
-    for limit, unit in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
-        if size >= limit:
-            return (
-                f"{size / limit:.3g} {unit}" if size < 1000 * limit else f"{size // limit} {unit}"
-            )
-    return f"{size} B"
 
 
 def _age(info: ToolResultInfo, now: datetime) -> str:

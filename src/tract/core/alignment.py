@@ -8,7 +8,18 @@ from typing import NamedTuple, Protocol
 from msgspec.structs import replace
 
 from tract.core.chain import Chain, Place
-from tract.core.wording import FORGOTTEN, NO_RESULT, SKIPPED, START, how_to_fetch, quoted
+from tract.core.wording import (
+    COLLAPSED,
+    FORGOTTEN,
+    FORMERLY_COLLAPSED,
+    NO_RESULT,
+    SKIPPED,
+    START,
+    collapsed,
+    formerly_quoted,
+    how_to_fetch,
+    quoted,
+)
 from tract.hashing import json_or_text, to_sorted_json
 from tract.model import Block, Json, Message, Priority, Raw, Step, Text, ToolCall
 
@@ -21,8 +32,7 @@ class Messages(Protocol):
 
     def message(self, step: Step) -> Message: ...
 
-    def collapsed(self, call: Place) -> Message:
-        """An answer with a line in place of each of its calls."""
+    def without_thoughts(self, message: Message) -> Message: ...
 
     def as_sent(self, message: Message) -> Iterator[list[Message]]:
         """The message as it comes back from each provider."""
@@ -91,7 +101,7 @@ def _walk(given: Sequence[Message], places: Sequence[Place], messages: Messages)
         if _take(stream, place, messages):
             told.update(source.origin.id for source in place.everything_under)
             continue
-        if place.results and _take_any(stream, _sent(messages.collapsed(place), messages)):
+        if place.results and _take_any(stream, _collapsed(place, messages)):
             told.update(result.origin.id for result in place.results)
             continue
         is_elsewhere = place.origin.role == "system" and stream.role != "system"
@@ -234,6 +244,12 @@ def _sent(version: Message, messages: Messages) -> Iterator[list[Atom]]:
             yield form
 
 
+def _collapsed(call: Place, messages: Messages) -> Iterator[list[Atom]]:
+    answer = messages.without_thoughts(messages.message(call.shown))
+    for line in (COLLAPSED, FORMERLY_COLLAPSED):
+        yield from _sent(collapsed(answer, call, line), messages)
+
+
 def _versions(place: Place, messages: Messages) -> Iterator[Message]:
     edits = [step for step in place.changes if step.blob_id is not None]
     for step in {step.hash: step for step in [place.shown, place.origin, *edits]}.values():
@@ -244,3 +260,4 @@ def _versions(place: Place, messages: Messages) -> Iterator[Message]:
             yield replace(result, content=SKIPPED)
         if place.call is None:
             yield quoted(result)
+            yield formerly_quoted(result)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import count
 
 from tract.core.pairing import OpenCalls
-from tract.core.wording import no_result, quoted
+from tract.core.wording import no_result, note_duplicate, note_open, note_stray, quoted
 from tract.model import Message, ToolCall
 
 
@@ -43,9 +43,10 @@ class Arrangement:
     def ending(self) -> tuple[list[Message], list[str]]:
         """What is still needed to end here, and the notes on it. Nothing is remembered of it."""
         closings = [no_result(call) for call in self._waiting.values()]
-        notes = [_note_open(call) for call in self._waiting.values()]
+        notes = [note_open(call.id, call.name) for call in self._waiting.values()]
         strays = [quoted(stray) for stray in self._strays]
-        return [*closings, *strays], [*notes, *map(_note_stray, self._strays)]
+        notes += [note_stray(stray.tool_call_id) for stray in self._strays]
+        return [*closings, *strays], notes
 
     def _start_turn(self, calls: Sequence[ToolCall]) -> None:
         self._waiting = dict(enumerate(calls))
@@ -68,16 +69,18 @@ class Arrangement:
             self.rewrites += 1
             del self._notes[note]
         elif any(_is_same(result, other) for other in self._answered[call_id]):
-            self._note(f"left out a second, equal result of call {call_id!r:.80}")
+            self._note(note_duplicate(call_id))
         else:
             self._strays.append(result)
 
     def _close_turn(self) -> None:
         for call in self._waiting.values():
-            self._closed.ask(call.id, (len(self.messages), self._note(_note_open(call))))
+            self._closed.ask(
+                call.id, (len(self.messages), self._note(note_open(call.id, call.name)))
+            )
             self.messages.append(no_result(call))
         for stray in self._strays:
-            self._note(_note_stray(stray))
+            self._note(note_stray(stray.tool_call_id))
             self.messages.append(quoted(stray))
         self._strays = []
 
@@ -85,14 +88,6 @@ class Arrangement:
         number = next(self._numbers)
         self._notes[number] = text
         return number
-
-
-def _note_open(call: ToolCall) -> str:
-    return f"call {call.id!r:.80} of {call.name:.80} has no result"
-
-
-def _note_stray(result: Message) -> str:
-    return f"a result has no open call: {result.tool_call_id!r:.80}"
 
 
 def _is_same(one: Message, other: Message) -> bool:

@@ -15,6 +15,7 @@ from tract import importers
 from tract.compiler import Compiler
 from tract.core import drafts
 from tract.core.ordering import Arrangement
+from tract.core.wording import note_open, note_stray
 from tract.dialog import MAIN, Dialog
 from tract.errors import InputError
 from tract.hashing import content_hash
@@ -280,7 +281,7 @@ class _Pairs:
         if self._waiting[call_id] > 0:
             self._waiting[call_id] -= 1
         else:
-            self._strays.append(f"a result has no open call: {call_id!r:.80}")
+            self._strays.append(note_stray(call_id))
 
     def name_of(self, call_id: str) -> str | None:
         return self._names.get(call_id)
@@ -288,7 +289,7 @@ class _Pairs:
     def notes(self) -> list[str]:
         """What a request needs."""
         waiting = [call_id for call_id, number in self._waiting.items() if number > 0]
-        opened = [f"call {i!r:.80} of {self._names[i]:.80} has no result" for i in waiting]
+        opened = [note_open(call_id, self._names[call_id]) for call_id in waiting]
         return opened + self._strays
 
 

@@ -13,7 +13,7 @@ from tract.content.preview import documents, printed, structure
 from tract.content.preview.body import Body, body_of
 from tract.content.preview.lines import Finding, edges_and_errors, excerpt, telling_line, view_of
 from tract.content.preview.verdict import has_failed
-from tract.content.preview.words import fit, one_line
+from tract.content.preview.words import fit, summary_line
 from tract.model import Gist, Json
 
 __all__ = ["gist", "gist_of"]
@@ -29,7 +29,7 @@ def gist(content: Json, *, budget: int = 1600) -> Gist:
     kind = "shell" if _is_shell(body, finding.kind) else finding.kind
     whole = kind != "binary" and len(body.text) <= budget
     preview = body.text if whole else _preview(body, inner, finding, budget)
-    said = one_line(_summary(body.code, kind, finding.summary, inner))
+    said = summary_line(_summary(body.code, kind, finding.summary, inner))
     return Gist(kind, said or kind, preview)
 
 
@@ -42,10 +42,10 @@ def _gist_without_text(body: Body, budget: int) -> Gist:
     said = body.text.replace("[… ", "").replace(" …]", "").strip()
     preview = fit([body.text.rstrip()], budget)
     if body.form == "binary":
-        return Gist("binary", one_line(said) or "binary", preview)
+        return Gist("binary", summary_line(said) or "binary", preview)
     if body.code is not None:
         return Gist("shell", f"exit code {body.code}, no output", preview)
-    return Gist("text", one_line(said) or "empty", preview)
+    return Gist("text", summary_line(said) or "empty", preview)
 
 
 def _find(text: str, form: str) -> Finding:
