@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tract.content.jsonpath import MAX_DEPTH, SUPPORTED, Step, parse_path
+from tract.content.jsonpath import MAX_DEPTH, SUPPORTED, PathStep, parse_path
 from tract.errors import InputError
 
 
@@ -72,7 +72,7 @@ def test_a_step_knows_the_path_up_to_it() -> None:
     steps = parse_path("$.a[?@.b == ']'].c")
     assert [step.path for step in steps] == ["$.a", "$.a[?@.b == ']']", "$.a[?@.b == ']'].c"]
     assert [step.is_plural for step in steps] == [False, True, False]
-    assert steps[0] == Step("a", False, "$.a")
+    assert steps[0] == PathStep("a", False, "$.a")
 
 
 @given(st.text("$@.[]?()!=<>&|'\"\\ a0-*:,", max_size=40))
@@ -81,4 +81,4 @@ def test_any_text_is_a_path_or_refused(text: str) -> None:
         steps = parse_path(text)
     except InputError:
         return
-    assert all(isinstance(step, Step) for step in steps)
+    assert all(isinstance(step, PathStep) for step in steps)

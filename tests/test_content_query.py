@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.strategies import json_values
 from tract.content import hits as hits_module
 from tract.content import query
@@ -31,8 +32,6 @@ from tract.content.query import (
 )
 from tract.content.reader import StringReader, TextReader
 from tract.errors import InputError
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 characters = st.characters(exclude_categories=())  # lone surrogates and NUL are text too
 letters = st.sampled_from("ab\n\n\r\x0c\x85\u2028é\x00\ud800")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.chains import Builder, fold
 from tests.strategies import ChainBuilder, texts
-from tests.test_core_chain import Builder, fold
 from tract.core.chain import Chain, Place
 from tract.core.wording import collapsed, reference, summary, summary_heading, truncated
 from tract.model import Form, Gist, Head, Message, Raw, Shape, Text, ToolCall

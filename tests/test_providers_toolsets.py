@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.corpus import RELEASES
 from tests.strategies import ChainBuilder
 from tests.tool_schemas import (
     FORMS,
-    RELEASES,
     TARGETS,
     Schema,
     Spec,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import RELEASES
 from tests.strategies import json_values, texts
 from tests.tool_schemas import (
     FORMS,
-    RELEASES,
     Spec,
     hostile_dicts,
     release,

@@ -36,7 +36,6 @@ from tract.errors import (
     ToolSchemaError,
     TractError,
 )
-from tract.handlers import PendingToolResult
 from tract.hashing import hash_tool_schema
 from tract.llm import LLMClient, ScriptedLLM
 from tract.llm.response import ChatResponse
@@ -67,6 +66,7 @@ from tract.providers.message_lists import (
 )
 from tract.providers.tools import convert_tool
 from tract.providers.toolsets import GET_TOOL_RESULT_TOOL
+from tract.session.handlers import PendingToolResult
 from tract.tract import Tract
 
 if typing.TYPE_CHECKING:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Container, Mapping, Sequence
+from math import inf
 
 from tract.content.blocks import whole_text
 from tract.content.preview import gist_of
 from tract.content.preview.verdict import has_failed as tells_of_failure
 from tract.context import CompiledContext, Seen, Transcript
 from tract.core.chain import Chain, Place
-from tract.core.forms import AS_THEY_ARE, ResultView, Shown, as_told, is_lazy, shown
+from tract.core.forms import AS_THEY_ARE, ResultView, Shown, as_told, shown
 from tract.core.toolsets import Offered
 from tract.core.wording import (
     FORGOTTEN,
@@ -148,8 +149,8 @@ class Compiler:
             if item.place.origin.id in outdated:
                 before, _ = found = rendered[number]
                 rendered[number] = self._without_thoughts(*found)
-                transcript.thoughtless += rendered[number][0] is not before
-        transcript.is_lazy = transcript.is_lazy or is_lazy(items)
+                if rendered[number][0] is not before:
+                    transcript.thoughtless.append(len(transcript.messages) + number)
         transcript.extend(
             [message for message, _ in rendered],
             [item.place.shown for item in items],
@@ -213,10 +214,6 @@ class Compiler:
                     continue
         return found
 
-    def has_failed(self, place: Place) -> bool:
-        """Whether a result was flagged as an error, or tells of one."""
-        return bool(self.failed([place]))
-
     def failed(self, places: Sequence[Place]) -> list[Place]:
         """The results among these that were flagged as errors, or tell of one."""
         known = self._store.gists([place.shown.blob_id or 0 for place in places])
@@ -234,7 +231,8 @@ class Compiler:
     def _offered(self, transcript: Transcript, inline: bool) -> Offered:
         """The tools in force; inline, the first ones that there were, and what became of them."""
         if not inline:
-            return Offered(self.toolset(self._chain.toolset))
+            digest = self._chain.toolset
+            return Offered(self._store.toolset(digest) if digest else None)
         roles = [step.role for step in transcript.steps]
         base: Toolset | None = None
         later: dict[int, Toolset] = {}
@@ -279,8 +277,11 @@ class Compiler:
         self._transcript, self._transcribed = Transcript(), 0
 
     def _extend(self, steps: list[Step]) -> None:
-        if not self._chain.extend(steps):
-            self._transcript, self._transcribed = Transcript(), 0
+        """Keep what was compiled of the messages before the first that is shown differently."""
+        altered = self._chain.extend(steps)
+        if altered < inf:
+            self._transcript = self._transcript.before(altered)
+            self._transcribed = min(self._transcribed, self._chain.position(altered))
 
 
 def _tombstone(step: Step) -> Message:

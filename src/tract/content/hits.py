@@ -18,8 +18,8 @@ AFTER = 200
 PIECE = 2_048
 
 
-class Hit(NamedTuple):
-    """A line with a match. In a long line a match is shown by its place; there may be several."""
+class LineHit(NamedTuple):
+    """A line with a match. A long line may have several hits, each with its position."""
 
     number: int
     start: int
@@ -29,9 +29,9 @@ class Hit(NamedTuple):
 
 
 class HitSearch:
-    """The hits from a position on. After going through them `at` says how far the search got: to
-    the end of the text, or to where the work was enough. If that is within a line of thousands of
-    characters, a match that lies across the place is not found."""
+    """The hits from a position on. Afterwards `at` is how far the search got: to the end of the
+    text, or to where it reached `MAX_WORK`. If that is within a line of thousands of characters, a
+    match across that position is missed."""
 
     def __init__(self, reader: TextReader, pattern: Pattern, at: int) -> None:
         self.reader = reader
@@ -41,11 +41,11 @@ class HitSearch:
         self._block = ""
         self._block_start = 0
 
-    def __iter__(self) -> Iterator[Hit]:
+    def __iter__(self) -> Iterator[LineHit]:
         start = self.reader.line_start(self.number)
         if self.at > start:
             yield from self._places(start, _line_end(self.reader, self.number, start))
-        while self.at < self.reader.size and not self._is_enough():
+        while self.at < self.reader.size and not self._is_exhausted():
             chunk = self.reader.read(self.at, self.at + CHUNK)
             if self.at + len(chunk) < self.reader.size:
                 chunk = chunk[: chunk.rfind(END) + 1]
@@ -57,36 +57,36 @@ class HitSearch:
                 self.pattern.work += len(chunk) >> 5
                 self._pass(len(chunk), chunk.count(END))
 
-    def _is_enough(self) -> bool:
+    def _is_exhausted(self) -> bool:
         return self.pattern.work > MAX_WORK
 
     def _pass(self, characters: int, lines: int) -> None:
         self.at = min(self.at + characters, self.reader.size)
         self.number += lines
 
-    def _lines(self, lines: Iterable[str]) -> Iterator[Hit]:
+    def _lines(self, lines: Iterable[str]) -> Iterator[LineHit]:
         for line in lines:
             is_hit = self.pattern.is_in(line)
             if is_hit and len(line) > BEFORE + AFTER:
                 yield from self._places(self.at, self.at + len(line))
             else:
                 if is_hit:
-                    yield Hit(self.number, self.at, self.at + len(line))
+                    yield LineHit(self.number, self.at, self.at + len(line))
                 self._pass(len(line) + 1, 1)
-            if self._is_enough():
+            if self._is_exhausted():
                 return
 
-    def _places(self, start: int, end: int) -> Iterator[Hit]:
-        """The hits within one line, from where we are."""
+    def _places(self, start: int, end: int) -> Iterator[LineHit]:
+        """The hits within one line, from the current position."""
         state = self._begin(start)
-        while self.at < end and not self._is_enough():
+        while self.at < end and not self._is_exhausted():
             piece = self._read(self.at, min(self.at + PIECE, end))
             piece += END if self.at + len(piece) == end else ""
             self.pattern.work += len(piece)
             reached = self.pattern.after(state, piece)
             if reached is self.pattern.matched:
                 place = self.at + self.pattern.end_of_match(state, piece)
-                yield Hit(self.number, start, end, place)
+                yield LineHit(self.number, start, end, place)
                 self.at = place + AFTER  # up to there it is shown
                 state = self._begin(start)
             else:
@@ -100,7 +100,7 @@ class HitSearch:
         return self.pattern.begin(self._read(self.at - 1, self.at) if self.at > start else "")
 
     def _read(self, start: int, stop: int) -> str:
-        """Small pieces out of a large one, because to read a piece may mean to unpack it."""
+        """Small pieces of a large one, because reading may mean decompressing."""
         if start < self._block_start or stop > self._block_start + len(self._block):
             self._block_start = start
             self._block = self.reader.read(start, start + CHUNK)
@@ -108,16 +108,16 @@ class HitSearch:
 
 
 class AnswerLine(NamedTuple):
-    """A line of an answer, and where a search goes on behind it."""
+    """A line of an answer, and where a search continues after it."""
 
     text: str
     behind: int
     is_hit: bool = False
     above: str = ""
-    """The context of a hit; a page does not end between the two."""
+    """The context before a hit; a page does not end between the two."""
 
 
-def first_hits(search: HitSearch, enough: int) -> tuple[list[Hit], int]:
+def first_hits(search: HitSearch, enough: int) -> tuple[list[LineHit], int]:
     """Enough hits for a page, and how many there are."""
     hits, count = [], 0
     for count, hit in enumerate(search, 1):
@@ -127,7 +127,7 @@ def first_hits(search: HitSearch, enough: int) -> tuple[list[Hit], int]:
 
 
 def answer_lines(
-    reader: TextReader, hits: list[Hit], context: int, first: int, last: int
+    reader: TextReader, hits: list[LineHit], context: int, first: int, last: int
 ) -> Iterator[AnswerLine]:
     """Hits as "12:", the lines around them as "11-", and "--" where lines are left out. Context
     does not reach above `first` or below `last`, where other pages are."""
@@ -147,12 +147,12 @@ def answer_lines(
 def _context(reader: TextReader, numbers: range, start: int) -> Iterator[AnswerLine]:
     """The lines with these numbers, the first of which starts there."""
     for number in numbers:
-        line = _answer_line(reader, Hit(number, start, _line_end(reader, number, start)), "-")
+        line = _answer_line(reader, LineHit(number, start, _line_end(reader, number, start)), "-")
         yield line
         start = line.behind
 
 
-def _answer_line(reader: TextReader, hit: Hit, mark: str, above: str = "") -> AnswerLine:
+def _answer_line(reader: TextReader, hit: LineHit, mark: str, above: str = "") -> AnswerLine:
     place = hit.start + BEFORE if hit.place is None else hit.place
     start, end = max(hit.start, place - BEFORE), min(hit.end, place + AFTER)
     text = reader.read(start, end)
@@ -177,8 +177,8 @@ def fitting_lines(lines: Iterable[AnswerLine], room: int) -> list[AnswerLine]:
 
 
 def _line_end(reader: TextReader, number: int, start: int) -> int:
-    """Where the line that starts there ends, its newline left out. Most lines are short, and then
-    this needs no index."""
+    """Where the line that starts there ends, without its newline. A short line, as most are, needs
+    no index."""
     text = reader.read(start, start + BEFORE + AFTER + 1)
     if END in text:
         return start + text.index(END)

@@ -22,8 +22,8 @@ from tract.content.jsonpath import (
     Literal,
     Not,
     Operand,
+    PathStep,
     Query,
-    Step,
     parse_path,
 )
 from tract.content.text import printable
@@ -50,9 +50,9 @@ class Selection(NamedTuple):
     """The values that a path selects, in the order of the document."""
 
     values: list[Json]
-    step: Step | None
+    step: PathStep | None
     """The step that selected them: the last one of the path, or the last one that led anywhere."""
-    missing: Step | None = None
+    missing: PathStep | None = None
     """The step that selected nothing."""
     is_complete: bool = True
     """False if the search stopped after `MAX_VISITED` values."""
@@ -82,7 +82,7 @@ class _Search:
         self.root = root
         self.budget = MAX_VISITED
 
-    def follow(self, values: list[Json], step: Step) -> list[Json]:
+    def follow(self, values: list[Json], step: PathStep) -> list[Json]:
         selected: list[Json] = []
         for place in _descendants(values) if step.deep else values:
             self.budget -= 1

@@ -34,7 +34,7 @@ SUPPORTED = (
 # --- what a path is made of ----------------------------------------------------------------
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """One step of a path: to a key, an item, several items, those that match, or all (None)."""
 
     pick: Pick
@@ -52,7 +52,7 @@ class Query(NamedTuple):
     it is the condition that it selects something."""
 
     is_absolute: bool
-    steps: list[Step]
+    steps: list[PathStep]
 
 
 class Literal(NamedTuple):
@@ -111,7 +111,7 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
-def parse_path(path: str) -> list[Step]:
+def parse_path(path: str) -> list[PathStep]:
     """The steps of a path; InputError if it cannot be read."""
     if len(path) > MAX_PATH:
         raise InputError(f"a json_path has at most {MAX_PATH} characters, this one {len(path)}")
@@ -137,12 +137,12 @@ class _Parser:
             f"supported: {SUPPORTED}"
         )
 
-    def steps(self, pattern: re.Pattern[str]) -> list[Step]:
+    def steps(self, pattern: re.Pattern[str]) -> list[PathStep]:
         steps = []
         while match := pattern.match(self.path, self.at):
             self.at = match.end()
             pick = self._filter() if match["filter"] else _pick(match)
-            steps.append(Step(pick, match["dots"] == "..", self.path[: self.at]))
+            steps.append(PathStep(pick, match["dots"] == "..", self.path[: self.at]))
         return steps
 
     def _filter(self) -> Condition:

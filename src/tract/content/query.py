@@ -34,7 +34,7 @@ MAX_CONTEXT = 50
 MAX_NUMBER = 10**15
 
 
-# --- what is asked for ---------------------------------------------------------------------
+# --- the request ---------------------------------------------------------------------------
 
 
 class Lines(NamedTuple):
@@ -50,15 +50,15 @@ class Lines(NamedTuple):
 
 
 class Slice(msgspec.Struct, frozen=True):
-    """A part of a result. Without anything it is the first page of the whole."""
+    """A request for a part of a result. Without arguments it is the first page of all."""
 
     lines: Lines | None = None
     grep: str | None = None
     context: int = 2
     json_path: str | None = None
     offset: int = 0
-    """Where to go on: a character of what is chosen, or of the text that is searched. A negative
-    one counts from the end."""
+    """Where to continue: a character of the chosen part, or of the text that is searched. If it is
+    negative, it counts from the end."""
     limit: int | None = None
 
 
@@ -66,8 +66,8 @@ KNOWN = ("id", "tool_call_id", "lines", "grep", "context", "json_path", "offset"
 
 
 def slice_of(arguments: Json) -> Slice:
-    """What a model's arguments ask for: a dict or its JSON, with an `id` or without. Null and ""
-    are as good as absent, because some providers have a model fill in every argument."""
+    """The request in a model's arguments: a dict or its JSON, with an `id` or without. Null and ""
+    count as absent, because with some providers a model fills in every argument."""
     fields = _fields(arguments)
     if "lines" in fields and "grep" in fields:
         raise InputError("pass lines or grep, not both")
@@ -86,7 +86,7 @@ def slice_of(arguments: Json) -> Slice:
 
 
 def id_of(arguments: Json) -> str:
-    """Which result a model's arguments name."""
+    """The id of the result in a model's arguments."""
     fields = _fields(arguments)
     result_id = fields.get("id", fields.get("tool_call_id"))
     if not isinstance(result_id, str):
@@ -124,7 +124,7 @@ def _number(name: str, value: Json, least: int) -> int:
 
 
 def _whole(value: Json) -> int | None:
-    """The whole number that a value stands for, also as a text or as 10.0."""
+    """The integer of a value, also of a text or of 10.0."""
     if isinstance(value, str) and re.fullmatch(r"\s*-?[0-9]{1,15}\s*", value):
         return int(value)
     if isinstance(value, float) and value.is_integer():
@@ -166,11 +166,11 @@ def _range(match: re.Match[str]) -> Lines | None:
     return Lines(*sorted((int(first), int(last))))
 
 
-# --- what is answered ----------------------------------------------------------------------
+# --- the answer ----------------------------------------------------------------------------
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A part of a text, word for word, and what to ask for to get the next one."""
+    """A part of a text as it is, and the request for the next one."""
 
     title: str
     body: str = ""
@@ -180,8 +180,8 @@ class Part(msgspec.Struct, frozen=True):
 def answer(
     reader: TextReader | str, request: Slice, *, label: str, max_chars: int = MAX_CHARS
 ) -> str:
-    """A line in brackets that says what follows, the part itself, and if something is left a last
-    line in brackets that says how to go on."""
+    """A title line in brackets, the part itself, and if something is left a last line in brackets
+    with the arguments for it."""
     part = part_of(reader, request, max_chars)
     head = f"[{printable(label, MAX_LABEL)} · {part.title}]"
     body = [part.body] if part.body else []
@@ -190,7 +190,7 @@ def answer(
 
 
 def next_arguments(following: Slice) -> str:
-    """The arguments of a next request in words."""
+    """The arguments of the next request as a text."""
     same = [name for name in ("json_path", "grep") if getattr(following, name) is not None]
     changed = {
         "lines": following.lines,
@@ -202,7 +202,7 @@ def next_arguments(following: Slice) -> str:
 
 
 def part_of(reader: TextReader | str, request: Slice, max_chars: int = MAX_CHARS) -> Part:
-    """What is asked for, as far as it fits."""
+    """The requested part, as far as it fits."""
     if isinstance(reader, str):
         reader = StringReader(reader)
     room = max(1, min(request.limit or max_chars, max_chars))
@@ -246,7 +246,7 @@ def _part_of_text(reader: TextReader, request: Slice, room: int) -> Part:
 def _page(reader: TextReader, request: Slice, room: int) -> Part:
     start = _from(request.offset, reader.size)
     if start >= reader.size:
-        return _behind_the_end(reader, start)
+        return _past_the_end(reader, start)
     body = reader.read(start, start + room)
     stop = start + len(body)
     if stop - start == reader.size:
@@ -255,7 +255,7 @@ def _page(reader: TextReader, request: Slice, room: int) -> Part:
     return Part(title, body, _with(request, offset=stop) if stop < reader.size else None)
 
 
-def _behind_the_end(reader: TextReader, start: int) -> Part:
+def _past_the_end(reader: TextReader, start: int) -> Part:
     return Part(f"nothing at offset {start}: the text has {_characters(reader)}")
 
 
@@ -277,7 +277,7 @@ def _range_of_lines(reader: TextReader, request: Slice, room: int) -> Part:
 
 
 def _whole_lines(text: str, is_cut: bool) -> str:
-    """A text that was cut, without the line that is not whole; unless that is all there is."""
+    """A text that was cut, without its incomplete last line, unless that is all of it."""
     return text[: text.rfind(END) + 1] or text if is_cut else text
 
 
@@ -302,7 +302,7 @@ def _from(offset: int, size: int) -> int:
 def _hit_part(reader: TextReader, request: Slice, room: int) -> Part:
     start = _from(request.offset, reader.size)
     if start >= reader.size:
-        return _behind_the_end(reader, start)
+        return _past_the_end(reader, start)
     search = hits.HitSearch(reader, pattern_of(request.grep or ""), start)
     first, count = hits.first_hits(search, room // 3 + 1)  # no line is shorter than "1:", newline
     last = reader.line_count if search.at == reader.size else search.number - 1
@@ -329,7 +329,7 @@ def _grep_title(pattern: Pattern, request: Slice) -> str:
 
 
 def _numbers(reader: TextReader, start: int, stop: int) -> str:
-    """The lines between two positions in words."""
+    """The numbers of the lines between two positions."""
     first, last, count = reader.line_at(start), reader.line_at(stop - 1), reader.line_count
     return f"lines {first}–{last} of {count}" if first < last else f"line {first} of {count}"
 

@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from tract.core.chain import Chain, Place
+from tract.core.chain import Chain
+from tract.core.place import Place
 from tract.core.wording import (
     COLLAPSED,
     FORGOTTEN,
@@ -251,8 +252,8 @@ def _collapsed(call: Place, messages: Messages) -> Iterator[list[Atom]]:
 
 
 def _versions(place: Place, messages: Messages) -> Iterator[Message]:
-    edits = [step for step in place.changes if step.blob_id is not None]
-    for step in {step.hash: step for step in [place.shown, place.origin, *edits]}.values():
+    former = (look.shown for _, look in place.past)
+    for step in {step.hash: step for step in [place.shown, place.origin, *former]}.values():
         yield messages.message(step)
     if place.origin.role == "tool":
         result = messages.message(place.shown)

@@ -73,10 +73,9 @@ class _Choice:
     def __init__(self, places: Sequence[Place], view: ResultView) -> None:
         self._places = places
         self._view = view
-        visible = [place for place in places if not place.is_hidden]
-        results = (place.origin.id for place in reversed(visible) if place.origin.role == "tool")
+        results = (p.origin.id for p in _newest(places) if p.origin.role == "tool")
         self._recent = set(islice(results, view.keep_recent))
-        self._last = next((p.at for p in reversed(visible) if p.stays_last), 0)
+        self._last = next((p.at for p in _newest(places) if p.stays_last), 0)
         self._collapsed: dict[int, bool] = {}  # by call
 
     def shown(self, start: int) -> Iterator[Shown]:
@@ -119,6 +118,11 @@ class _Choice:
         return known
 
 
+def _newest(places: Sequence[Place]) -> Iterator[Place]:
+    """What is in the view, the newest first. Few are looked at, so that a turn costs no more."""
+    return (place for place in reversed(places) if not place.is_hidden)
+
+
 def as_told(place: Place) -> Shown:
     """A message for somebody who is to tell what it says: in its own form, but never as the one
     line of a collapsed turn, which says nothing of a result."""
@@ -128,11 +132,6 @@ def as_told(place: Place) -> Shown:
     elif shape.form == Form.COLLAPSED:
         shape = REFERENCE
     return Shown(place, shape, place.is_skipped_result)
-
-
-def is_lazy(items: Sequence[Shown]) -> bool:
-    """Whether something in the view can be asked for."""
-    return any(item.shape.form != Form.FULL for item in items)
 
 
 # Lists

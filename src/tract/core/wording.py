@@ -6,7 +6,7 @@ was sent, so that a request keeps the bytes that a provider has cached.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tract.content.text import counted, cut
@@ -69,18 +69,6 @@ def formerly_quoted(result: Message) -> Message:
     tool = result.name or "a tool"
     head = f"[A result of {tool} that no open call {result.tool_call_id!r} waited for:]"
     return Message("user", f"{head}\n{result.text}")
-
-
-def note_open(call_id: str, tool: str) -> str:
-    return f"call {call_id!r:.80} of {tool:.80} has no result"
-
-
-def note_stray(call_id: str | None) -> str:
-    return f"result {call_id!r:.80} has no matching call"
-
-
-def note_duplicate(call_id: str) -> str:
-    return f"omitted a duplicate result of call {call_id!r:.80}"
 
 
 # What stands for a result
@@ -164,19 +152,18 @@ def summary(place: Place, text: str) -> str:
 def collapsed(message: Message, call: Place, line: CollapsedLine = COLLAPSED) -> Message:
     """An assistant message with a line in place of each call and its result. The caller leaves out
     the thoughts: no provider accepts them without the calls that they led to."""
-    left = list(call.results)
-    blocks = tuple(_collapsed(block, left, line) for block in message.blocks)
+    results = iter(call.answers)
+    blocks = tuple(_collapsed(block, results, line) for block in message.blocks)
     return Message(message.role, blocks, name=message.name)
 
 
-def _collapsed(block: Block, left: list[Place], line: CollapsedLine) -> Block:
-    """A call as one line, with the first of the results that are left for its id."""
+def _collapsed(block: Block, results: Iterator[Place | None], line: CollapsedLine) -> Block:
+    """A call and its result, which is the next one, as one line."""
     if not isinstance(block, ToolCall):
         return block
-    result = next((place for place in left if place.origin.tool_call_id == block.id), None)
+    result = next(results, None)
     if result is None:  # an edit has changed the calls, or some still wait
         return Text(line.open.format(name=block.name))
-    left.remove(result)
     error = line.failed if result.shown.is_error else ""
     return Text(line.answered.format(name=block.name, id=result.label, error=error))
 

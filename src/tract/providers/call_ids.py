@@ -43,11 +43,8 @@ def _results_by_wire_id(places: Sequence[Place], ids: WireIds) -> dict[str, Plac
     results = {}
     for call in places:
         ids.start_turn()
-        waiting = list(call.results)
-        for call_id, _ in call.shown.calls:
+        for (call_id, _), result in zip(call.shown.calls, call.answers, strict=True):
             wire = ids.call(call_id)
-            result = next((r for r in waiting if r.origin.tool_call_id == call_id), None)
             if result:
-                waiting.remove(result)
                 results[wire] = result
     return results

@@ -1,4 +1,4 @@
-"""How summaries and previews word things."""
+"""Short texts for summaries and previews."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def summary_line(text: str) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """The first names, each once; the summary is cut where it is full."""
+    """The first names, each once."""
     return ", ".join(islice(dict.fromkeys(names), 12))
 
 
-def mark(text: str) -> str:
-    """The line that stands for something left out."""
-    return f"[… {text} …]"
+def mark(label: str) -> str:
+    """The line that stands for what was left out."""
+    return f"[… {label} …]"
 
 
 def fit(parts: Iterable[str], budget: int) -> str:
-    """The lines up to the budget. A mark is never cut: it is there whole or not at all."""
+    """The lines up to the budget. A mark is never cut: it is complete or absent."""
     text = "\n".join(parts)
     if len(text) <= budget:
         return text
