@@ -209,8 +209,8 @@ def _table(scan: Scan, name: str, delimiter: str, rows: int) -> Finding:
     header = scan.text[: min(line_at(scan.text, 0)[1], 2000)].strip().strip(delimiter)
     cells = _QUOTED.sub(lambda match: match[0].replace(delimiter, " "), header).split(delimiter)
     columns = [cell.strip(' "\r') for cell in cells if cell.strip() or delimiter != "  "]
-    size = f"{counted(rows, 'row')} × {counted(len(columns), 'column')}"
-    return Finding("table", f"{name}, {size}: {listed(columns)}", edges(scan))
+    shape = f"{counted(rows, 'row')} × {counted(len(columns), 'column')}"
+    return Finding("table", f"{name}, {shape}: {listed(columns)}", edges(scan))
 
 
 # --- pages -----------------------------------------------------------------------------------
