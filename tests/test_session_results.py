@@ -383,7 +383,7 @@ def test_reused_ids_are_told_apart_when_collapsed(t: Tract) -> None:
         turn(t, "c", f"the result number {number}", form="collapsed")
     t.user("more")
     lines = [m.text for m in t.compile().messages if m.role == "assistant"]
-    named = [line.split("call ")[1].rstrip("]") for line in lines]
+    named = [line.partition("(")[2].partition(")")[0] for line in lines]
     assert [body(t.get_tool_result(name)) for name in named] == [
         f"the result number {number}" for number in range(3)
     ]
