@@ -9,9 +9,9 @@ from tract.errors import InputError, NotFoundError
 from tract.storage.driver import Driver, Durability
 from tract.storage.migrations import known_migrations, migrate, schema_version
 from tract.storage.sqlite import Sqlite
-from tract.storage.store import Store, draft_hashes
+from tract.storage.store import Store
 
-__all__ = ["Store", "draft_hashes", "open_store"]
+__all__ = ["Store", "open_store"]
 
 DURABILITIES = ("full", "relaxed")
 

@@ -17,11 +17,13 @@ from tract.storage.codec import (
     TEXT_STRIDE,
     Piece,
     chunks,
+    gist_of,
+    stored_gist,
     text_chunks,
     unpack,
 )
 from tract.storage.driver import PAGE, Driver, Row
-from tract.storage.rows import BlobRow, gist_of, stored_gist, tombstone, verify_blob
+from tract.storage.rows import BlobRow, tombstone, verify_blob
 
 _COLUMNS = ", ".join(BlobRow._fields)
 

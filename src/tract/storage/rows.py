@@ -17,16 +17,13 @@ from tract.hashing import (
     append_hash,
     checked_json,
     commit_hash,
-    content_hash,
     escape,
     from_json,
-    to_json,
 )
 from tract.model import (
     CommitInfo,
     CommitOperation,
     Draft,
-    Gist,
     Link,
     Mark,
     Message,
@@ -40,6 +37,7 @@ from tract.storage.codec import (
     CHUNK_SIZE,
     CHUNKED,
     COMPRESS_ABOVE,
+    DAMAGE,
     FORGOTTEN,
     PLAIN,
     TEXT_CHUNKED,
@@ -51,9 +49,6 @@ from tract.storage.codec import (
 from tract.storage.driver import Row
 
 Links = tuple[Link, ...]
-MAX_GIST = 1 << 16
-DAMAGE = (TypeError, AttributeError, ValueError, LookupError)
-"""What a damaged column raises."""
 
 
 class CommitRow(NamedTuple):
@@ -137,16 +132,15 @@ def commit_row(
     )
 
 
-def blob_row(draft: Draft) -> BlobRow:
+def blob_row(draft: Draft, digest: bytes) -> BlobRow:
     data, message = draft.payload, draft.message
     assert data is not None
     assert message is not None
-    large = TEXT_CHUNKED if data[0] == QUOTE else CHUNKED
-    if len(data) <= COMPRESS_ABOVE:
-        piece, preview = Piece(content_hash(data), PLAIN, data), None
+    preview = escape(glance(message)) if len(data) > COMPRESS_ABOVE else None
+    if len(data) <= CHUNK_SIZE:
+        piece = Piece(digest, PLAIN, data) if preview is None else pack(data, digest)
     else:
-        piece = pack(data) if len(data) <= CHUNK_SIZE else Piece(content_hash(data), large, b"")
-        preview = escape(glance(message))
+        piece = Piece(digest, TEXT_CHUNKED if data[0] == QUOTE else CHUNKED, b"")
     facts = (len(data), draft.token_count, draft.token_source, preview)
     return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts)))
 
@@ -214,45 +208,23 @@ READ_COLUMNS = ", ".join(
 )
 
 
-def verify(row: ReadRow, parent: bytes | None, links: Links) -> None:
+def verify(read: ReadRow, parent: bytes | None, links: Links) -> None:
     """Reject a row with a flipped bit: the hash covers most columns, a checksum the others."""
+    row, toolset, blob = read
     try:
-        _verify(*row, parent, links)
+        digest = _stored_hash(
+            (row.operation, parent, blob.hash if blob else None, row.role), links, toolset,
+            row.tool_call_id, row.name, row.is_error, row.origin, row.message, row.metadata,
+            row.generation_config, row.form,
+        )  # fmt: skip
+        if digest != row.hash:
+            raise CorruptError(f"commit {row.hash.hex()} does not match its hash")
+        if row.checksum != commit_checksum(row.usage, row.calls, row.created_at):
+            raise CorruptError(f"commit {row.hash.hex()}: calls, usage or time were altered")
+        if blob:
+            verify_blob(blob)
     except DAMAGE as error:
         raise CorruptError(f"a row of commits is damaged: {error}") from error
-
-
-def _verify(
-    row: CommitRow, toolset: bytes | None, blob: BlobRow | None, parent: bytes | None, links: Links
-) -> None:
-    is_plain = row.origin is row.message is row.metadata is row.generation_config is None
-    if is_plain and row.operation == "append" and parent and blob and not row.is_error:
-        digest = append_hash(
-            parent, blob.hash, row.role, toolset, row.tool_call_id, row.name, row.form
-        )
-    else:
-        digest = commit_hash(
-            row.operation,
-            parent,
-            blob.hash if blob else None,
-            row.role,
-            tool_call_id=_text(row.tool_call_id),
-            name=_text(row.name),
-            is_error=bool(row.is_error),
-            origin=stored_json(row.origin),
-            links=_links_json(links),
-            message=_text(row.message),
-            metadata=stored_json(row.metadata),
-            generation_config=stored_json(row.generation_config),
-            toolset=toolset.hex() if toolset else None,
-            form=row.form,
-        )
-    if digest != row.hash:
-        raise CorruptError(f"commit {row.hash.hex()} does not match its hash")
-    if row.checksum != commit_checksum(row.usage, row.calls, row.created_at):
-        raise CorruptError(f"commit {row.hash.hex()}: calls, usage or time were altered")
-    if blob:
-        verify_blob(blob)
 
 
 def verify_blob(blob: BlobRow) -> None:
@@ -375,8 +347,9 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
                     byte_size=byte_size,
                 )  # fmt: skip
             else:
-                own = links.get(commit_id, ())
-                step, actual = _unusual_step(row, data, parent, content, own, toolset)
+                own, start = links.get(commit_id, ()), (operation, parent, content, role)
+                step = _unusual_step(row, data, own)
+                actual = _stored_hash(start, own, toolset, *row[14:22])
             if actual != digest:
                 raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
             steps.append(step)
@@ -386,36 +359,49 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
     return steps
 
 
-def _unusual_step(
-    row: Row,
-    data: bytes | None,
-    parent: bytes | None,
-    content: bytes | None,
+def _unusual_step(row: Row, data: bytes | None, links: Links) -> Step:
+    """A step with more to it than a role and a content."""
+    commit_id, digest, operation, role, blob_id = row[:5]
+    calls, call_id, name, is_error, origin, _, _, config, form, toolset = row[13:]
+    return Step(
+        commit_id, digest, operation, role, blob_id, data, row[9] or 0, row[10] or "", toolset,
+        _text(call_id), _text(name), bool(is_error), stored_json(origin),
+        _calls(calls) if calls else (), stored_json(config), links,
+        _shape(form) if form else None, row[8] or 0,
+    )  # fmt: skip
+
+
+def _stored_hash(
+    start: tuple[str, bytes | None, bytes | None, str | None],
     links: Links,
     toolset: bytes | None,
-) -> tuple[Step, bytes]:
+    call_id: str | None,
+    name: str | None,
+    is_error: int,
+    origin: str | None,
+    note: str | None,
+    metadata: str | None,
+    config: str | None,
+    form: str | None,
+) -> bytes:
     """A step with more than a role and a content, and the hash that it must have."""
-    commit_id, digest, operation, role, blob_id = row[:5]
-    calls, call_id, name, is_error, origin, note, metadata, config, form = row[13:22]
-    fields = {
-        "tool_call_id": _text(call_id),
-        "name": _text(name),
-        "is_error": bool(is_error),
-        "origin": stored_json(origin),
-        "generation_config": stored_json(config),
-    }
-    tokens, source = row[9] or 0, row[10] or ""
-    step = Step(
-        commit_id, digest, operation, role, blob_id, data, tokens, source, toolset,
-        calls=_calls(calls) if calls else (), links=links, shape=_shape(form) if form else None,
-        byte_size=row[8] or 0, **fields,
-    )  # fmt: skip
-    actual = commit_hash(
-        operation, parent, content, role,
-        links=_links_json(links), message=_text(note), metadata=stored_json(metadata),
-        toolset=toolset.hex() if toolset else None, form=form, **fields,
-    )  # fmt: skip
-    return step, actual
+    operation, parent, content, role = start
+    is_plain = origin is note is metadata is config is None and not is_error
+    if is_plain and operation == "append" and parent and content:
+        return append_hash(parent, content, role, toolset, call_id, name, form)
+    return commit_hash(
+        *start,
+        tool_call_id=_text(call_id),
+        name=_text(name),
+        is_error=bool(is_error),
+        origin=stored_json(origin),
+        links=_links_json(links),
+        message=_text(note),
+        metadata=stored_json(metadata),
+        generation_config=stored_json(config),
+        toolset=toolset.hex() if toolset else None,
+        form=form,
+    )
 
 
 _shape = lru_cache(64)(unpack_shape)
@@ -433,12 +419,10 @@ def _calls(stored: str) -> Sequence[Sequence[str]]:
 
 
 def _links_json(links: Sequence[Link]) -> Json:
-    return [_link_json(link) for link in links] if links else None
-
-
-def _link_json(link: Link) -> dict[str, str]:
-    fields = {"kind": link.kind, "target": link.target_hash.hex()}
-    return fields if link.value is None else {**fields, "value": link.value}
+    fields = [
+        {"kind": link.kind, "target": link.target_hash.hex(), "value": link.value} for link in links
+    ]
+    return [{key: v for key, v in link.items() if v is not None} for link in fields] or None
 
 
 def commit_checksum(usage: str | None, calls: str | None, created_at: int) -> int:
@@ -471,42 +455,6 @@ def _text_sum(*facts: object) -> int:
 
 
 _NOTHING = _text_sum(None, None)
-
-# Settings are read without their row, so they have a checksum of their own
-
-
-def seal(value: Json) -> str:
-    text = to_json(value)
-    return f"{zlib.crc32(text.encode('ascii')):08x}{text}"
-
-
-def unseal(stored: str) -> Json:
-    try:
-        data = stored[8:].encode("ascii")
-        if int(stored[:8], 16) != zlib.crc32(data):
-            raise CorruptError(f"stored JSON was altered: {stored[8:]!r:.80}")
-        return from_json(data)
-    except DAMAGE as error:
-        raise CorruptError(f"stored JSON is damaged: {error}") from error
-
-
-def stored_gist(gist: Gist) -> bytes:
-    """Compressed by zlib, which has a checksum and starts faster than zstd: thousands of gists are
-    read at once."""
-    text = to_json([gist.kind, gist.summary, gist.preview, gist.is_error, gist.token_count])
-    return zlib.compress(text.encode("ascii"))
-
-
-def gist_of(stored: bytes) -> Gist:
-    try:
-        reader = zlib.decompressobj()
-        data = reader.decompress(stored, MAX_GIST)
-        if not reader.eof:
-            raise CorruptError("a stored preview is cut off, or too large")
-        return Gist(*from_json(data))
-    except (zlib.error, *DAMAGE) as error:
-        raise CorruptError(f"a stored preview is damaged: {error}") from error
-
 
 # Columns
 

@@ -24,6 +24,7 @@ from tract.model import (
     Toolset,
     unpack_shape,
 )
+from tract.storage.codec import seal, unseal
 from tract.storage.contents import (
     StoredText,
     add_gist,
@@ -33,26 +34,23 @@ from tract.storage.contents import (
     read_gists,
     text_of,
 )
+from tract.storage.dialogs import read_dialogs, read_usages
 from tract.storage.driver import PAGE, Driver, Row, Transaction
 from tract.storage.rows import (
     READ_COLUMNS,
     STEP_COLUMNS,
-    BlobRow,
     CommitRow,
     ReadRow,
-    as_datetime,
     blob_row,
     commit_row,
     draft_hash,
     info_of,
     now,
-    seal,
     split,
     steps_of,
     stored_json,
     stored_name,
     unescape,
-    unseal,
     verify,
 )
 from tract.storage.tools import put_toolset, read_toolset
@@ -105,14 +103,11 @@ class Store:
         self._run(sql, (stored_name(name), stored_name(branch)))
 
     def dialogs(self) -> list[DialogInfo]:
-        return [_dialog(row) for row in self._run(_DIALOGS)]
+        return read_dialogs(self.driver)
 
     def usages(self, dialog: str) -> Iterator[tuple[Json, Json]]:
-        """The generation config and the usage of each answer of a dialog."""
-        sql = f"""SELECT generation_config, usage FROM commits
-            WHERE dialog_id = {_DIALOG} AND usage IS NOT NULL ORDER BY id"""
-        for config, usage in self._run(sql, (stored_name(dialog),)):
-            yield stored_json(config), stored_json(usage)
+        """What each answer of a dialog was asked with, and what it has used."""
+        return read_usages(self.driver, dialog)
 
     def checked_out(self, dialog: str) -> tuple[str, Head | None] | None:
         """The branch that is checked out, and the commit if HEAD is detached."""
@@ -178,17 +173,22 @@ class Store:
 
     # Writing commits
 
-    def find(self, dialog_id: int, digests: Sequence[bytes]) -> Head | None:
-        """The commit of a dialog that has one of these hashes, if there is one."""
+    def find(
+        self, dialog_id: int, head: Head, draft: Draft, shapes: Sequence[Shape | None] = ()
+    ) -> Head | None:
+        """The commit that the draft would be on this head, if the dialog has it; a result may have
+        been born in one of these other shapes."""
+        return self._find(dialog_id, _hashes(draft, head, shapes)[1])
+
+    def _find(self, dialog_id: int, digests: Sequence[bytes]) -> Head | None:
         sql = f"""SELECT id, hash FROM commits
             WHERE dialog_id = ? AND hash IN ({", ".join("?" * len(digests))})"""
         return next((Head(*row) for row in self._run(sql, (dialog_id, *digests))), None)
 
     def append(self, dialog_id: int, branch: str, head: Head, draft: Draft) -> CommitInfo:
         """Write content, commit and links, and move the branch. Runs inside `writing`."""
-        blob = None if draft.payload is None else blob_row(draft)
-        digest = draft_hash(draft, head.hash, blob.hash if blob else None)
-        new, row = self._insert(dialog_id, head, draft, blob, digest)
+        content, [digest] = _hashes(draft, head)
+        new, row = self._insert(dialog_id, head, draft, content, digest)
         self._move_branch(dialog_id, branch, head, new)
         return info_of(row, head.hash, draft.links, draft.message) if row else self.info(new)
 
@@ -202,23 +202,22 @@ class Store:
     ) -> tuple[Head, bool]:
         """The same, unless the dialog has an equal commit, perhaps in another of these shapes. The
         commit, and whether it is new; `branch` is called only for a new one."""
-        digests = draft_hashes(draft, head, shapes)
-        known = self.find(dialog_id, digests)
+        content, digests = _hashes(draft, head, shapes)
+        known = self._find(dialog_id, digests)
         if known:
             return known, False
-        blob = None if draft.payload is None else blob_row(draft)
-        new, _ = self._insert(dialog_id, head, draft, blob, digests[0])
+        new, _ = self._insert(dialog_id, head, draft, content, digests[0])
         self._move_branch(dialog_id, branch(), head, new)
         return new, True
 
     def _insert(
-        self, dialog_id: int, head: Head, draft: Draft, blob: BlobRow | None, digest: bytes
+        self, dialog_id: int, head: Head, draft: Draft, content: bytes | None, digest: bytes
     ) -> tuple[Head, ReadRow | None]:
         """The commit and its row; None instead of the row if an equal commit existed already, made
         on another branch."""
-        blob_id = toolset_id = toolset = None
-        if blob:
-            blob_id, blob = put_content(self.driver, blob, draft)
+        blob_id = blob = toolset_id = toolset = None
+        if content:
+            blob_id, blob = put_content(self.driver, blob_row(draft, content), draft)
         if draft.toolset:
             toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
@@ -229,7 +228,7 @@ class Store:
                 rows = [(commit_id, n, link.kind, link.target_id, link.value) for n, link in links]
                 self.driver.insert_rows("commit_links", rows)
             return Head(commit_id, digest), ReadRow(row, toolset, blob)
-        return self.find(dialog_id, [digest]) or EMPTY, None
+        return self._find(dialog_id, [digest]) or EMPTY, None
 
     def _move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
@@ -237,10 +236,6 @@ class Store:
         values = (*new, dialog_id, stored_name(name), old.id or 0)
         if not self._run(_MOVE_BRANCH, values):
             raise CorruptError(f"branch {name!r} has moved, or points to a wrong commit")
-
-    def dialog_key(self, name: str) -> int | None:
-        rows = self._run("SELECT id FROM dialogs WHERE name = ?", (stored_name(name),))
-        return rows[0][0] if rows else None
 
     def result_shapes(self, dialog_id: int) -> list[Shape | None]:
         """The forms in which results of a dialog were committed."""
@@ -396,14 +391,16 @@ class Store:
         return toolset
 
 
-def draft_hashes(draft: Draft, head: Head, shapes: Sequence[Shape | None] = ()) -> list[bytes]:
+def _hashes(
+    draft: Draft, head: Head, shapes: Sequence[Shape | None] = ()
+) -> tuple[bytes | None, list[bytes]]:
     """The hash of the draft on this head, and those of a result in other shapes."""
     content = None if draft.payload is None else content_hash(draft.payload)
     digests = [draft_hash(draft, head.hash, content)]
-    if draft.message and draft.message.role == "tool":
+    if shapes and draft.message and draft.message.role == "tool":
         others = [replace(draft, shape=shape) for shape in shapes if shape != draft.shape]
         digests += [draft_hash(other, head.hash, content) for other in others]
-    return digests
+    return content, digests
 
 
 def _by_commit(rows: Iterable[Row]) -> dict[int, tuple[Link, ...]]:
@@ -415,21 +412,6 @@ def _by_commit(rows: Iterable[Row]) -> dict[int, tuple[Link, ...]]:
 
 def _column(kind: str) -> str:
     return SETTINGS[SETTINGS.index(kind)]
-
-
-def _dialog(row: Row) -> DialogInfo:
-    name, branch, branches, commits, tokens, size, errors, created_at, updated_at = row
-    return DialogInfo(
-        dialog=unescape(name),
-        branch=unescape(branch),
-        branches=branches,
-        commits=commits,
-        tokens=int(tokens),
-        bytes=int(size),
-        errors=int(errors),
-        created_at=as_datetime(created_at),
-        updated_at=as_datetime(updated_at) if updated_at else None,
-    )
 
 
 def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> Head:
@@ -506,10 +488,3 @@ SELECT l.commit_id, l.kind, l.target_id, t.hash, l.value
 FROM commit_links l JOIN commits t ON t.id = l.target_id
 WHERE l.commit_id"""
 _IN_ORDER = " ORDER BY l.commit_id, l.position"
-
-_DIALOGS = """
-SELECT d.name, d.branch, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),
-    count(c.id), coalesce(sum(b.token_count), 0), coalesce(sum(b.byte_size), 0),
-    coalesce(sum(c.is_error), 0), d.created_at, max(c.created_at)
-FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id LEFT JOIN blobs b ON b.id = c.blob_id
-GROUP BY d.id ORDER BY d.id"""

@@ -8,8 +8,9 @@ from zlib import crc32
 from tract.errors import CorruptError
 from tract.hashing import escape, hash_stored_schema, toolset_hash
 from tract.model import ToolDefinition, Toolset
+from tract.storage.codec import DAMAGE
 from tract.storage.driver import Driver
-from tract.storage.rows import DAMAGE, now, unescape
+from tract.storage.rows import now, unescape
 
 
 class ToolRow(NamedTuple):
