@@ -246,12 +246,9 @@ def _messages(role: str, parts: list[dict[str, Json]], database: _Database) -> I
             raise InputError("a result without content")
         role = "user"
     if blocks or not results:
-        plain = "".join(block.text for block in blocks if isinstance(block, Text))
-        yield Message(role, tuple(blocks) if len(blocks) > 1 or not _is_text(blocks) else plain)
-
-
-def _is_text(blocks: list[Block]) -> bool:
-    return all(isinstance(block, Text) for block in blocks)
+        texts = [block.text for block in blocks if isinstance(block, Text)]
+        is_plain = len(blocks) == len(texts) < 2
+        yield Message(role, "".join(texts) if is_plain else tuple(blocks))
 
 
 def _result(part: dict[str, Json], database: _Database) -> Message:
