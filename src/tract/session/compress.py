@@ -101,7 +101,7 @@ def _frozen(
         blobs = [place.shown.blob_id or 0 for group in groups for place in group]
         frozen = FrozenPlan(
             session.branch,
-            made.states,
+            made.looks,
             [place.shown.hash.hex() for place in preserved],
             [sum(tokens for _, tokens in group) for group in texts],
             [summary_heading(group) for group in groups],

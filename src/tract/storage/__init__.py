@@ -21,7 +21,7 @@ def open_store(
 ) -> Store:
     """The store in a file, in memory (`:memory:`) or behind a `postgresql://` URL."""
     if durability not in DURABILITIES:
-        raise InputError(f"durability {durability!r} is none of {', '.join(DURABILITIES)}")
+        raise InputError(f"unknown durability {durability!r}; expected full or relaxed")
     driver = _driver(os.fspath(place), durability, create)
     try:
         if not create and not schema_version(driver):

@@ -1,4 +1,4 @@
-"""Bytes as they lie in the database: compressed when that pays, split when large, with a sum."""
+"""Content bytes as stored: compressed when that pays, split when large, with a checksum."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DAMAGE = (TypeError, AttributeError, ValueError, LookupError)
 
 
 class Piece(NamedTuple):
-    """Stored bytes with what is needed to read and verify them."""
+    """Stored bytes, with their hash and codec."""
 
     hash: bytes
     codec: int
@@ -40,9 +40,9 @@ def pack(data: bytes, digest: bytes | None = None) -> Piece:
     """Compressed if it is long and becomes shorter. A digest that is known need not be computed."""
     digest = digest or content_hash(data)
     if len(data) > COMPRESS_ABOVE:
-        squeezed = zstd.compress(data, LEVEL)
-        if len(squeezed) < len(data):
-            return Piece(digest, ZSTD, squeezed)
+        compressed = zstd.compress(data, LEVEL)
+        if len(compressed) < len(data):
+            return Piece(digest, ZSTD, compressed)
     return Piece(digest, PLAIN, data)
 
 
@@ -60,14 +60,14 @@ def chunks(data: bytes) -> Iterator[Piece]:
 
 
 def text_chunks(text: str) -> Iterator[tuple[Piece, int]]:
-    """A large text in chunks of as many characters each, together its JSON, and how many lines
-    have ended before each."""
+    """A large text in chunks of equal numbers of characters, which together are its JSON, and how
+    many lines end before each chunk."""
     lines = 0
     for start in range(0, len(text), TEXT_STRIDE):
         part = text[start : start + TEXT_STRIDE]
-        said = to_json(part)
+        encoded = to_json(part)
         end = None if start + TEXT_STRIDE >= len(text) else -1
-        yield pack(said[1 if start else 0 : end].encode("ascii")), lines
+        yield pack(encoded[1 if start else 0 : end].encode("ascii")), lines
         lines += part.count("\n")
 
 
@@ -82,12 +82,12 @@ def inflate(payload: bytes | None, byte_size: int) -> bytes:
 # What is read by itself has a sum of its own
 
 
-def sealed(value: Json) -> str:
+def seal(value: Json) -> str:
     text = to_json(value)
     return f"{zlib.crc32(text.encode('ascii')):08x}{text}"
 
 
-def unsealed(stored: str) -> Json:
+def unseal(stored: str) -> Json:
     try:
         data = stored[8:].encode("ascii")
         if int(stored[:8], 16) != zlib.crc32(data):

@@ -1,4 +1,4 @@
-"""Rows of the database as values, and back. Whatever is read here is verified."""
+"""Rows of the database as values, and back. Everything that is read here is verified."""
 
 from __future__ import annotations
 
@@ -146,13 +146,13 @@ def blob_row(draft: Draft, digest: bytes) -> BlobRow:
 
 
 def tombstone(row: BlobRow) -> BlobRow:
-    """The row of a content that was forgotten: its size stays, nothing that it said."""
+    """The row of a content that was forgotten: its size stays, its text and tokens do not."""
     facts = (row.byte_size, 0, row.token_source, None)
     return BlobRow(row.hash, FORGOTTEN, None, *facts, blob_checksum(FORGOTTEN, *facts))
 
 
 def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> bytes:
-    """The name that the draft gets on this parent."""
+    """The hash of the draft on this parent."""
     message = draft.message
     rest = (draft.note, draft.metadata, draft.generation_config)
     is_plain = draft.operation == CommitOperation.APPEND and rest == (None, None, None)
@@ -187,7 +187,7 @@ def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> byt
 
 
 class ReadRow(NamedTuple):
-    """A commit as it is read, with its content and the hash of its toolset where it has them."""
+    """A commit as it is read, with its content and the hash of its toolset, if it has them."""
 
     commit: CommitRow
     toolset: bytes | None
@@ -195,7 +195,7 @@ class ReadRow(NamedTuple):
 
 
 def split(row: Row) -> ReadRow:
-    """What is in a row of READ_COLUMNS."""
+    """The parts of a row of READ_COLUMNS."""
     blob = None if row[19] is None else BlobRow._make(row[19:])
     return ReadRow(CommitRow(0, None, *row[1:18]), row[18], blob)
 
@@ -209,7 +209,7 @@ READ_COLUMNS = ", ".join(
 
 
 def verify(read: ReadRow, parent: bytes | None, links: Links) -> None:
-    """Refuse a row with a flipped bit: the hash covers most columns, a checksum the others."""
+    """Reject a row with a flipped bit: the hash covers most columns, a checksum the others."""
     row, toolset, blob = read
     try:
         digest = _stored_hash(
@@ -237,15 +237,15 @@ def verify_blob(blob: BlobRow) -> None:
 def info_of(
     read: ReadRow, parent: bytes | None, links: Links, message: Message | None = None
 ) -> CommitInfo:
-    """A commit for people. With its message, nothing of its content is parsed. Metadata is parsed
-    in any case: what is returned must not change with what the caller passed in."""
+    """A commit for people. With its message, its content is not parsed. Metadata always is: what is
+    returned must not change with what the caller passed in."""
     row, toolset, blob = read
     call_id, name, config = row.tool_call_id, row.name, row.generation_config
     if call_id is not None and "\\" in call_id:
         call_id = unescape(call_id)
     if name is not None and "\\" in name:
         name = unescape(name)
-    metadata = _derived(call_id, name, row.calls)
+    metadata = _call_metadata(call_id, name, row.calls)
     if row.metadata is not None:
         metadata |= stored_json(row.metadata)
     return CommitInfo(
@@ -257,7 +257,7 @@ def info_of(
         tool_call_id=call_id,
         name=name,
         is_error=bool(row.is_error),
-        replaces=_replaced(links) if links else (),
+        replaces=_replaces(links) if links else (),
         marks=_marks(links) if links else (),
         toolset_hash=toolset.hex() if toolset else None,
         form=unpack_shape(row.form).form if row.form else None,
@@ -272,7 +272,7 @@ def info_of(
     )
 
 
-def _replaced(links: Links) -> tuple[str, ...]:
+def _replaces(links: Links) -> tuple[str, ...]:
     return tuple(link.target_hash.hex() for link in links if link.kind == "replaces")
 
 
@@ -284,8 +284,8 @@ def _marks(links: Links) -> tuple[Mark, ...]:
     )
 
 
-def _derived(call_id: str | None, name: str | None, calls: str | None) -> dict[str, Json]:
-    """What a caller's metadata is shown with, so that there is one source of it."""
+def _call_metadata(call_id: str | None, name: str | None, calls: str | None) -> dict[str, Json]:
+    """Metadata that repeats columns, so that it has one source."""
     if call_id is not None:
         return {"tool_call_id": call_id, "name": name}
     if calls:
@@ -319,8 +319,8 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
     """The commits of a chain in rows of STEP_COLUMNS, verified."""
     steps: list[Step] = []
     try:
-        # Every cold start comes through here once per message: the usual row is dealt with on the
-        # spot. Whether a backslash is there tells whether a text has to be parsed.
+        # Every cold start runs this once per message: the usual row is handled inline. Only a text
+        # with a backslash has to be parsed.
         for row in rows:
             (
                 commit_id, digest, operation, role, blob_id, content, codec, payload,
@@ -384,7 +384,7 @@ def _stored_hash(
     config: str | None,
     form: str | None,
 ) -> bytes:
-    """The hash that a commit must have, from its columns."""
+    """A step with more than a role and a content, and the hash that it must have."""
     operation, parent, content, role = start
     is_plain = origin is note is metadata is config is None and not is_error
     if is_plain and operation == "append" and parent and content:
@@ -408,7 +408,7 @@ _shape = lru_cache(64)(unpack_shape)
 
 
 def _calls(stored: str) -> Sequence[Sequence[str]]:
-    """Id and name of each call. Whether they are the right ones is seen in the content."""
+    """Id and name of each call. Only the content proves that they are right."""
     calls: list[list[str]] = from_json(stored.encode("ascii"))
     if not all(isinstance(part, str) for call_id, name in calls for part in (call_id, name)):
         raise CorruptError(f"not stored calls: {stored!r:.80}")
@@ -426,7 +426,7 @@ def _links_json(links: Sequence[Link]) -> Json:
 
 
 def commit_checksum(usage: str | None, calls: str | None, created_at: int) -> int:
-    """For what the hash does not cover, so that a flipped bit is never returned."""
+    """Covers what the hash does not, so that a flipped bit is never returned."""
     try:
         return created_at ^ (_NOTHING if usage is calls is None else _text_sum(usage, calls))
     except TypeError:  # a damaged column may have another type
@@ -436,9 +436,9 @@ def commit_checksum(usage: str | None, calls: str | None, created_at: int) -> in
 def blob_checksum(
     codec: int, byte_size: int, token_count: int, token_source: str, preview: str | None
 ) -> int:
-    # Without a preview, what is no number is nearly always the same: its sum is remembered.
-    known = preview is None
-    rest = _source_sum(codec, token_source) if known else _text_sum(codec, token_source, preview)
+    # Without a preview, the texts are nearly always the same: their sum is cached.
+    is_usual = preview is None
+    rest = _source_sum(codec, token_source) if is_usual else _text_sum(codec, token_source, preview)
     try:
         return byte_size ^ token_count << 24 ^ rest
     except TypeError:
@@ -460,8 +460,8 @@ _NOTHING = _text_sum(None, None)
 
 
 stored_name = lru_cache(256)(escape)
-"""Whatever a caller names is stored as the inside of an ASCII JSON string. Names of dialogs,
-branches and tools are short and few; an id is stored and hashed in a row."""
+"""Names are stored as the inside of an ASCII JSON string. Names of dialogs, branches and tools are
+short and few; an id is stored and hashed in one go."""
 
 
 def unescape(stored: str) -> str:
