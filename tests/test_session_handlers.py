@@ -949,7 +949,7 @@ def test_a_configuration_that_is_none(t: Tract, given: dict[str, Any]) -> None:
 
 
 def test_a_configuration_by_itself() -> None:
-    assert not summarization().registered
-    assert summarization(auto_threshold=0).registered
-    assert summarization(instructions={"a": ""}).registered
-    assert not Summarization(default_instructions="x").registered
+    assert not summarization().handler
+    assert summarization(auto_threshold=0).handler
+    assert summarization(instructions={"a": ""}).handler
+    assert not Summarization(default_instructions="x").handler
