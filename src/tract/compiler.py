@@ -236,12 +236,12 @@ class Compiler:
         roles = [step.role for step in transcript.steps]
         base: Toolset | None = None
         later: dict[int, Toolset] = {}
-        for commit_id, digest in self._chain.toolset_changes():
+        for step, digest in self._chain.toolset_changes():
             toolset = self._store.toolset(digest)
             if base is None or not base.tools:
                 base = toolset
             else:
-                first = bisect_left(transcript.places, commit_id)
+                first = bisect_left(transcript.places, step.id)
                 later[roles[:first].count("assistant")] = toolset
         return Offered(base, later)
 

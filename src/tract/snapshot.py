@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tract.compiler import Compiler
 from tract.core.chain import Place
 from tract.core.forms import Shown, shown
-from tract.model import DECIDING, Form, Head, Message, Step, Toolset
+from tract.model import Form, Head, Message, Step, Toolset
 from tract.providers.thoughts import without_thoughts
 from tract.storage import Store
 
@@ -103,11 +103,6 @@ class Snapshot:
     @cached_property
     def toolsets(self) -> list[tuple[Step, Toolset]]:
         """The sets of tools in their order, each with the commit that put it in force."""
-        toolsets: list[tuple[Step, Toolset]] = []
-        for step in self.chain.steps:
-            if step.toolset is None or step.operation not in DECIDING:
-                continue
-            if not toolsets or toolsets[-1][1].hash != step.toolset:
-                with self._store.lock:
-                    toolsets.append((step, self._store.toolset(step.toolset)))
-        return toolsets
+        changes = self.chain.toolset_changes()
+        with self._store.lock:
+            return [(step, self._store.toolset(digest)) for step, digest in changes]

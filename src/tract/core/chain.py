@@ -426,13 +426,13 @@ class Chain:
                 toolsets[step.id] = step.toolset or active
         return [toolsets[commit] for commit in commits]
 
-    def toolset_changes(self) -> list[tuple[int, bytes]]:
-        """The toolsets in their order, each with the key of the commit that put it in force."""
-        changes: list[tuple[int, bytes]] = []
+    def toolset_changes(self) -> list[tuple[Step, bytes]]:
+        """The toolsets in their order, each with the commit that put it in force."""
+        changes: list[tuple[Step, bytes]] = []
         for step in self.steps:
             for toolset in recorded_toolsets([step]):
                 if not changes or changes[-1][1] != toolset:
-                    changes.append((step.id, toolset))
+                    changes.append((step, toolset))
         return changes
 
     def toolset_without(self, undone: Iterable[Step]) -> bytes | None:

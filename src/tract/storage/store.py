@@ -8,12 +8,7 @@ from threading import RLock
 
 from msgspec.structs import replace
 
-from tract.errors import (
-    AmbiguousPrefixError,
-    CommitNotFoundError,
-    ConflictError,
-    CorruptError,
-)
+from tract.errors import AmbiguousPrefixError, CommitNotFoundError, ConflictError, CorruptError
 from tract.hashing import Json, content_hash
 from tract.model import (
     DECIDING,

@@ -26,7 +26,8 @@ def gist(content: Json, *, budget: int = 1600) -> Gist:
     if body.form == "binary" or not inner.strip():
         return _gist_without_text(body, budget)
     finding = _find(inner, body.form)
-    kind = "shell" if _is_shell(body, finding.kind) else finding.kind
+    is_shell = body.form == "shell" or (body.code is not None and finding.kind == "text")
+    kind = "shell" if is_shell else finding.kind
     fits = kind != "binary" and len(body.text) <= budget
     preview = body.text if fits else _preview(body, inner, finding, budget)
     summary = one_line(_summary(body.code, kind, finding.summary, inner))
@@ -71,10 +72,6 @@ _FINDERS = (
     documents.find_markdown,
     documents.find_source,
 )
-
-
-def _is_shell(body: Body, kind: str) -> bool:
-    return body.form == "shell" or (body.code is not None and kind == "text")
 
 
 def _summary(code: int | None, kind: str, summary: str, inner: str) -> str:
