@@ -22,7 +22,7 @@ from tract.hashing import escape, from_json
 from tract.model import CommitInfo, Head, Json
 from tract.storage.codec import DAMAGE
 from tract.storage.contents import erase_content
-from tract.storage.driver import Driver
+from tract.storage.driver import PAGE, Driver, marks, pages
 from tract.storage.migrations import known_migrations, migrate
 from tract.storage.rows import now, unescape
 from tract.storage.sqlite import Sqlite
@@ -30,7 +30,6 @@ from tract.storage.store import Store
 from tract.storage.tools import bad_tools, delete_unused_tools
 
 GRACE_SECONDS = 14 * 24 * 3600.0
-PAGE = 500
 SNIPPET = 40
 
 
@@ -152,9 +151,9 @@ def _unreachable(store: Store, newest: int) -> list[int]:
 
 
 def _delete_commits(store: Store, doomed: Sequence[int]) -> None:
-    keys = [(commit_id,) for commit_id in doomed]
-    store.driver.run_many("DELETE FROM commit_links WHERE commit_id = ?", keys)
-    store.driver.run_many("DELETE FROM commits WHERE id = ?", keys)
+    for page in pages(doomed):
+        store.driver.run(f"DELETE FROM commit_links WHERE commit_id IN {marks(page)}", page)
+        store.driver.run(f"DELETE FROM commits WHERE id IN {marks(page)}", page)
 
 
 def _delete_contents(store: Store) -> tuple[int, int]:
@@ -230,7 +229,7 @@ def _copy_table(source: Driver, target: Driver, table: str, keys: tuple[str, ...
     sql = f"SELECT * FROM {table} WHERE ({columns}) > ({marks}) ORDER BY {columns} LIMIT {PAGE}"
     last: Sequence[object] = [-1, "" if keys[-1] == "name" else -1][: len(keys)]
     while rows := source.run(sql, last):
-        target.run_many(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        target.insert_rows(table, rows)
         last = rows[-1][: len(keys)]
 
 
