@@ -21,8 +21,8 @@ from tests.importing import (
     strings,
     takes_no_garbage,
 )
-from tests.test_importers_streams import ANTHROPIC as STREAM
-from tests.test_importers_streams import sse
+from tests.test_providers_streams import ANTHROPIC as STREAM
+from tests.test_providers_streams import sse
 from tract.importers import exchanges
 from tract.importers.items import Exchange, Problem
 from tract.importers.source import Source

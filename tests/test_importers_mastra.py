@@ -18,8 +18,8 @@ from tests.importing import (
     real_files,
     takes_no_garbage,
 )
-from tests.test_importers_streams import ANTHROPIC as STREAM
-from tests.test_importers_streams import sse
+from tests.test_providers_streams import ANTHROPIC as STREAM
+from tests.test_providers_streams import sse
 from tract.importers import exchanges, mastra
 from tract.importers.items import Exchange, Problem
 from tract.importers.source import Source

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from tests.importing import file_of, mutated_files, of_lines, read_odd, real_files, takes_no_garbage
-from tests.test_importers_streams import ANTHROPIC as STREAM
-from tests.test_importers_streams import sse
+from tests.test_providers_streams import ANTHROPIC as STREAM
+from tests.test_providers_streams import sse
 from tract.importers import requests
 from tract.importers.items import Exchange, Problem
 from tract.importers.source import Source

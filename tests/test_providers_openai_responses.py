@@ -14,7 +14,14 @@ from tests.strategies import histories, names, said, shuffled, texts, tidy_histo
 from tests.tool_schemas import Schema, Spec, written
 from tract import InputError, Message, Raw, Text, ToolCall, Tract
 from tract.core.ordering import NO_RESULT, SKIPPED
-from tract.providers.openai_responses import UNKNOWN_TOOL, Dump, added_tools, load_items
+from tract.providers import PROVIDERS
+from tract.providers.openai_responses import Dump
+from tract.providers.responses_items import UNKNOWN_TOOL, load_items
+
+
+def added_tools(tools: list[dict[str, Any]]) -> list[Any]:
+    return PROVIDERS["responses"].tool_changes([], tools)
+
 
 HELLO: dict[str, Any] = {"role": "user", "content": "hello"}
 HI = {"type": "output_text", "text": "hi", "annotations": [], "logprobs": []}

@@ -61,7 +61,7 @@ from tract.providers import (
     load_message,
 )
 from tract.providers.common import REPLACED
-from tract.providers.requests import load_history
+from tract.providers.requests import Loaded, load_history
 from tract.snapshot import Snapshot
 from tract.storage import Store, draft_hash, maintenance, open_store
 from tract.tokens import TokenCounter, token_counter
@@ -338,7 +338,7 @@ class Dialog:
 
     def record(
         self,
-        messages: Sequence[Message | dict[str, Json]] | dict[str, Json],
+        messages: Sequence[Message | dict[str, Json]] | dict[str, Json] | Loaded,
         response: Any = None,
         *,
         metadata: dict[str, Json] | None = None,

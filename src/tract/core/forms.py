@@ -18,7 +18,7 @@ from tract.errors import InputError
 from tract.model import Form, Gist, Message, Priority, Raw, Shape, Text, ToolCall
 from tract.providers.common import THOUGHTS, kind_of_raw
 from tract.providers.compressor import ERROR, TEMPLATE
-from tract.providers.openai_responses import without_item_id
+from tract.providers.responses_items import without_item_id
 
 GET_TOOL_RESULT = "get_tool_result"
 DEFAULT_TOKENS = 400

@@ -41,7 +41,8 @@ class Arrangement:
         else:
             self._close_turn()
             self.messages.append(message)
-            self._start_turn(message.tool_calls)
+            blocks = message.content if isinstance(message.content, tuple) else ()
+            self._start_turn([block for block in blocks if isinstance(block, ToolCall)])
 
     def ending(self) -> tuple[list[Message], list[str]]:
         """What is still needed to end here, and the notes on it. Nothing is remembered of it."""

@@ -9,9 +9,9 @@ from tract.core.chain import Place
 from tract.core.forms import GET_TOOL_RESULT
 from tract.errors import ResultNotFoundError
 from tract.model import Json, Message
-from tract.providers import WIRE_IDS
+from tract.providers import PROVIDERS
 from tract.providers.common import REPLACED, WireIds, block_text, is_blocks, result_text
-from tract.providers.tools import TARGETS, convert_tool
+from tract.providers.tools import convert_tool
 
 SCHEMA: dict[str, Json] = {
     "name": GET_TOOL_RESULT,
@@ -36,7 +36,7 @@ SCHEMA: dict[str, Json] = {
 }
 """One constant, so that the tools of a request stay the same from turn to turn."""
 
-GET_TOOL_RESULT_TOOL = {target: convert_tool(SCHEMA, target) for target in TARGETS}
+GET_TOOL_RESULT_TOOL = {target: convert_tool(SCHEMA, target) for target in PROVIDERS}
 
 
 def find_result(places: Sequence[Place], name: str) -> Place:
@@ -49,8 +49,9 @@ def find_result(places: Sequence[Place], name: str) -> Place:
     for place in results:
         if name == place.origin.tool_call_id or _is_commit(place, name):
             return place
-    for legal, unique in WIRE_IDS:
-        found = _wire_names(places, WireIds(legal, unique=unique)).get(name)
+    for provider in PROVIDERS.values():
+        ids = WireIds(provider.legal_id, unique=provider.has_unique_ids)
+        found = _wire_names(places, ids).get(name)
         if found:
             return found
     raise ResultNotFoundError(_unknown(name, [place.label for place in results]))
@@ -61,8 +62,8 @@ def original_id(places: Sequence[Place], given: str) -> str:
     does not take; any other id as it is."""
     if not REPLACED.fullmatch(given):
         return given
-    for legal, unique in WIRE_IDS:
-        ids = WireIds(legal, unique=unique)
+    for provider in PROVIDERS.values():
+        ids = WireIds(provider.legal_id, unique=provider.has_unique_ids)
         for call in places:
             if not call.is_hidden:
                 ids.start_turn()

@@ -16,17 +16,11 @@ from tract.importers import bedrock
 from tract.importers.coerce import as_dict, as_text, as_time, dicts, json_or_none, sound
 from tract.importers.collect import of_values
 from tract.importers.items import Exchange, Item, Problem
-from tract.importers.provider import (
-    ANTHROPIC,
-    HISTORY,
-    RESPONSES,
-    opening,
-    request_provider,
-    response_provider,
-)
+from tract.importers.provider import opening, request_provider
 from tract.importers.source import MAX_DOCUMENT, Source
-from tract.importers.streams import Stream, assembled, from_events, is_stream
 from tract.model import Json
+from tract.providers.detect import response_provider
+from tract.providers.streams import Stream, from_events, from_text, is_stream
 
 NAME = "http-exchanges"
 
@@ -174,7 +168,7 @@ def exchange(record: Json, place: str, conversations: Conversations) -> Iterator
         return
     provider, request = _provider(call), as_dict(call.body)
     if bedrock.is_request(request):
-        provider, request = ANTHROPIC, bedrock.request(request)
+        provider, request = "anthropic", bedrock.request(request)
     if provider is None:
         return
     try:
@@ -209,7 +203,7 @@ def _response(call: Call) -> Stream:
     if isinstance(answer, bytes):
         return bedrock.streamed(answer)
     if isinstance(answer, str) and is_stream(answer):
-        return assembled(answer)
+        return from_text(answer)
     body = _json(answer)
     if isinstance(body, list) and any("candidates" in event for event in dicts(body)):
         return Stream(from_events(dicts(body)))
@@ -228,7 +222,7 @@ class Conversations:
         self._histories: dict[str, tuple[list[Json], str | None]] = {}
 
     def placed(self, given: Exchange) -> Exchange:
-        if given.provider != RESPONSES:
+        if given.provider != "responses":
             return _in_dialog(given, given.request, self._name(given))
         request, dialog = self._continued(given)
         self._remember(request, given.response, dialog)
@@ -279,7 +273,7 @@ class Conversations:
 
 
 def _items(request: dict[str, Json]) -> list[Json]:
-    items = request.get(HISTORY[RESPONSES])
+    items = request.get("input")
     if isinstance(items, str):
         return [{"role": "user", "content": items}]
     return items if isinstance(items, list) else []

@@ -9,7 +9,6 @@ from tract.importers.coerce import as_dict, as_text, as_time, dicts, load
 from tract.importers.collect import of_values
 from tract.importers.exchanges import Conversations, checked
 from tract.importers.items import Entry, Exchange, Item, Problem
-from tract.importers.provider import ANTHROPIC
 from tract.importers.source import Source
 from tract.model import Json, readable
 from tract.providers import load_message
@@ -84,7 +83,7 @@ def _exchange(recorded: dict[str, Json]) -> Exchange:
         request["tools"] = [_tool(tool) for tool in dicts(asked["tools"])]
     message = as_dict(answered.get("message"))
     return Exchange(
-        provider=ANTHROPIC,
+        provider="anthropic",
         request=request,
         response=_response(message, as_dict(answered.get("usage"))) if message else None,
         time=as_time(message.get("created")),

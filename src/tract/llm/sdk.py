@@ -14,9 +14,10 @@ from tract.context import CompiledContext
 from tract.errors import InputError, LLMCallError, MissingExtraError
 from tract.llm.protocol import OnText
 from tract.model import Json, readable
+from tract.providers import PROVIDERS
+from tract.providers.streams import live
 
 Answer = dict[str, Json]
-Event = dict[str, Json]
 
 SHOWN = 300  # characters of a provider's message
 # What JSON of another shape than a provider's makes our code and the SDKs' raise.
@@ -26,6 +27,8 @@ _MALFORMED = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 class SdkLLM:
     """A model behind a provider's SDK. Threads may share it."""
 
+    provider: ClassVar[str]
+    """The name of the provider whose format the API has."""
     package: ClassVar[str]
     """What is imported; also the name of the extra."""
     maker: ClassVar[str]
@@ -83,7 +86,7 @@ class SdkLLM:
     ) -> Answer:
         if config and "stream" in config:
             raise InputError("stream is no part of config: with on_text the answer is streamed")
-        params = {**self._params(context), **(config or {})}
+        params = {**self._settings(), **context.to_params(self.provider), **(config or {})}
         with self._translated():
             params = _sendable(params)
         headers = self._headers(context)
@@ -94,9 +97,9 @@ class SdkLLM:
 
     # What a provider decides
 
-    def _params(self, context: CompiledContext) -> dict[str, Json]:
-        """The body of a request."""
-        raise NotImplementedError
+    def _settings(self) -> dict[str, Json]:
+        """What a request has besides the context."""
+        return {"model": self.model}
 
     def _headers(self, context: CompiledContext) -> dict[str, str]:
         """What the request needs besides the SDK's own headers."""
@@ -105,10 +108,6 @@ class SdkLLM:
     def _for_stream(self, params: dict[str, Json]) -> dict[str, Json]:
         """The same request, to be answered with a stream."""
         return {**params, "stream": True}
-
-    def _assembled(self, events: Iterator[Event]) -> Generator[str, None, Answer]:
-        """The text of a stream, piece by piece; in the end the whole answer."""
-        raise NotImplementedError
 
     def _failure_of(self, answer: Answer) -> str | None:
         """What went wrong where the provider says so in an answer."""
@@ -169,7 +168,10 @@ class SdkLLM:
         body = self._for_stream(params)
         kind = self._sdk().Stream[object]
         with self._post(body, headers, stream=True, stream_cls=kind) as stream:
-            return (yield from self._assembled(iter(stream)))
+            answer: Answer | None = yield from live(PROVIDERS[self.provider], stream)
+        if answer is None:
+            raise self._error("the stream ended before the answer did")
+        return answer
 
     # Errors
 
@@ -178,9 +180,6 @@ class SdkLLM:
         line = " ".join(self._without_keys(said).split())
         shown = line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
         return LLMCallError(f"{self.model}: {shown}")
-
-    def _broken_off(self) -> LLMCallError:
-        return self._error("the stream ended before the answer did")
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

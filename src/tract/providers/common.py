@@ -7,9 +7,9 @@ import re
 from copy import copy
 from hashlib import sha256
 
-from tract.errors import InputError
+from tract.errors import InputError, RoleError
 from tract.hashing import to_json
-from tract.model import Json, Message, Origin, Raw, Text, ToolCall, readable
+from tract.model import ROLES, Json, Message, Origin, Raw, Text, ToolCall, readable
 
 REPLACED = re.compile(r"call_[0-9a-f]{24}")
 """What stands for an id that a provider does not take."""
@@ -149,7 +149,7 @@ def unseen(message: Message, provider: str, result_types: tuple[str, ...]) -> li
     """Notes on what this provider is not shown of a message."""
     content: Json = message.content
     kinds: list[object] = []
-    if message.role == "tool" and is_blocks(content):
+    if message.role == "tool" and isinstance(content, list) and is_blocks(content):
         kinds = [block["type"] for block in content if block["type"] not in result_types]
     elif isinstance(content, tuple):
         foreign = [b for b in content if isinstance(b, Raw) and b.provider not in (provider, ANY)]
@@ -232,3 +232,55 @@ RESULT_BLOCKS: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "input_text": ("text", str),
     "input_image": ("image_url", str),
 }
+
+
+def dicts(value: Json) -> list[dict[str, Json]]:
+    """Those items of a list that are dicts."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def dict_or_empty(value: Json) -> dict[str, Json]:
+    """The dict; an empty one where it is something else."""
+    return value if isinstance(value, dict) else {}
+
+
+def without(fields: dict[str, Json], *keys: str) -> dict[str, Json]:
+    return {key: value for key, value in fields.items() if key not in keys}
+
+
+OTHER_ROLES = {"developer": "system", "function": "tool"}
+"""Roles of Chat Completions that mean others."""
+
+
+def check_message(message: Json) -> None:
+    """Refuse what is no message at all."""
+    if not isinstance(message, dict):
+        raise InputError(f"a message is a dict, not {type(message).__name__}")
+    role, content = message.get("role"), message.get("content")
+    if "role" not in message:
+        keys = ", ".join(map(str, message))[:200]
+        raise InputError(f"not a message: it has no role, but {keys!r}")
+    if role not in (*ROLES, *OTHER_ROLES):
+        raise RoleError(f"unknown role {role!r}; expected one of {', '.join(ROLES)}")
+    if role != "tool":
+        check_content(content)
+
+
+def check_content(content: Json) -> None:
+    if not (content is None or isinstance(content, str | list)):
+        raise InputError(f"content is a text or a list, not {type(content).__name__}")
+
+
+ANSWER_KEYS = ("choices", "output", "candidates", "content", "usage", "role", "type", "object")
+
+
+def rest_of(response: dict[str, Json]) -> dict[str, Json]:
+    """A response without its answer and its usage."""
+    return without(response, *ANSWER_KEYS, "usageMetadata", "usage_metadata")
+
+
+def only_answer(messages: list[Message]) -> Message:
+    """The one message of the assistant that a response must hold."""
+    if len(messages) != 1 or messages[0].role != "assistant":
+        raise RoleError(f"an answer is one assistant message, not {messages[0].role!r}")
+    return messages[0]

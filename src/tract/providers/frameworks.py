@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tract.model import Json, Message, Text, ToolCall
-from tract.providers import load_call, load_message
 from tract.providers.common import parsed
+from tract.providers.messages import load_call, load_message
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 STORAGE_TYPE = "tool_results"
