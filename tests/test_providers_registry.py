@@ -65,12 +65,11 @@ class Tiny(Provider):
     marks = Marks(keys={"by": Evidence.CALL})
     usage_keys = UsageKeys(read=("tiny_read",))
     stop_key, cut_reasons = "tiny_end", ("full",)
+    assembler, dump = TinyAssembler, TinyDump
     longest_name = 12
     tool_keys: ClassVar[Mapping[str, str]] = {"parameters": "tiny_schema"}
 
-    def load_history(
-        self, history: Json, known: Mapping[str, Json] | None = None
-    ) -> Iterator[Message]:
+    def load_history(self, history: Json) -> Iterator[Message]:
         for line in history:
             if "calls" in line:
                 yield Message("assistant", (self.load_call(line),))
@@ -92,12 +91,6 @@ class Tiny(Provider):
 
     def is_event(self, event: dict[str, Json]) -> bool:
         return "tiny_piece" in event
-
-    def assembler(self) -> TinyAssembler:
-        return TinyAssembler()
-
-    def dump(self) -> TinyDump:
-        return TinyDump()
 
     def request(
         self, sent: Any, tools: list[Schema], called: Sequence[str], first: Message | None

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.strategies import anthropic_messages, json_values, openai_messages, said, shuffled
 from tract import InputError, Tract
 from tract.errors import TractError
@@ -20,8 +21,6 @@ from tract.providers.requests import load, provider_of
 
 HISTORY = {name: known.history for name, known in PROVIDERS.items()}
 SYSTEM = {name: known.system for name, known in PROVIDERS.items()}
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-
 ANTHROPIC: dict[str, Any] = {
     "model": "claude-x",
     "max_tokens": 9,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tract.core.chain import Chain
 from tract.core.ordering import Arrangement
-from tract.core.toolsets import Offered, changes_of
+from tract.core.toolsets import Offered
 from tract.model import Form, Json, Message, Step, Toolset
 from tract.providers import PROVIDERS, Provider
 from tract.providers import provider as provider_named
@@ -23,6 +24,7 @@ from tract.providers.tools import (
     name_of,
     offered,
 )
+from tract.providers.toolsets import changes_of
 
 ToolChanges = Mapping[int, list[Json]]
 NOTHING_OFFERED = Offered(None)
@@ -42,8 +44,8 @@ class Transcript:
         """For each message the key of the commit that was appended at its place."""
         self.is_lazy = False
         """Whether something in it is not shown whole."""
-        self.thoughtless = 0
-        """How many answers are shown without their thoughts."""
+        self.thoughtless: list[int] = []
+        """The answers that are shown without their thoughts."""
         self.token_count = 0
         self.token_sources: set[str] = set()
         self.called: dict[str, int] = {}
@@ -69,7 +71,24 @@ class Transcript:
         self.places += places
         self.tokens += tokens
         self.forms += forms or [Form.FULL] * len(steps)
+        self.is_lazy = self.is_lazy or any(form != Form.FULL for form in forms or ())
         self.token_count += sum(tokens)
+
+    def before(self, place: float) -> Transcript:
+        """What stands before a place: itself, or a copy, since contexts share this one."""
+        size = bisect_left(self.places, place)
+        if size == len(self.places):
+            return self
+        beginning = Transcript()
+        beginning.extend(
+            self.messages[:size],
+            self.steps[:size],
+            self.tokens[:size],
+            self.places[:size],
+            self.forms[:size],
+        )
+        beginning.thoughtless = self.thoughtless[: bisect_left(self.thoughtless, size)]
+        return beginning
 
     def dump(
         self,
@@ -138,7 +157,67 @@ class Seen(NamedTuple):
     toolset: Toolset | None
 
 
-class CompiledContext:
+class Requests:
+    """The messages and the full request for each provider."""
+
+    def to_messages(self, provider: str) -> Any:
+        """The messages for any provider: what `to_openai`, `to_anthropic`, `to_responses` or
+        `to_gemini` returns."""
+        raise NotImplementedError
+
+    def to_params(self, provider: str) -> dict[str, Json]:
+        """The full request to any provider: what `to_openai_params`, `to_anthropic_params`,
+        `to_responses_params` or `to_gemini_params` returns."""
+        raise NotImplementedError
+
+    def to_dicts(self) -> list[dict[str, Json]]:
+        """The messages as plain dicts: the chat form, which most libraries understand."""
+        return self.to_openai()
+
+    def to_openai(self) -> list[dict[str, Json]]:
+        """Messages for Chat Completions. The list is yours, the dicts in it are shared with later
+        contexts: copy one before you change it."""
+        messages: list[dict[str, Json]] = self.to_messages("openai")
+        return messages
+
+    def to_openai_params(self) -> dict[str, Json]:
+        """`messages` for Chat Completions, and `tools` where there are any."""
+        return self.to_params("openai")
+
+    def to_anthropic(self) -> dict[str, Json]:
+        """`messages` for the Messages API, and `system` when there is such a text. The list is
+        yours, the dicts in it are shared with later contexts: copy one before you change it."""
+        params: dict[str, Json] = self.to_messages("anthropic")
+        return params
+
+    def to_anthropic_params(self) -> dict[str, Json]:
+        """`system`, `messages` and `tools` for the Messages API, each where there is one. Calls
+        without tools are refused there: if the tools were taken away, they are declared once more
+        with a `tool_choice` that rules them out."""
+        return self.to_params("anthropic")
+
+    def to_responses(self) -> list[dict[str, Json]]:
+        """`input` items for the Responses API, just those of the messages."""
+        items: list[dict[str, Json]] = self.to_messages("responses")
+        return items
+
+    def to_responses_params(self) -> dict[str, Json]:
+        """`input` items for the Responses API, `tools` where there are any, and `instructions`
+        where the history came with such."""
+        return self.to_params("responses")
+
+    def to_gemini(self) -> dict[str, Json]:
+        """`contents` for Gemini, and `systemInstruction` when there is such a text. The list is
+        yours, the dicts in it are shared with later contexts: copy one before you change it."""
+        params: dict[str, Json] = self.to_messages("gemini")
+        return params
+
+    def to_gemini_params(self) -> dict[str, Json]:
+        """`contents`, `systemInstruction` and `tools` for Gemini, each where there is one."""
+        return self.to_params("gemini")
+
+
+class CompiledContext(Requests):
     """A history as a model would get it. The messages are shared between contexts: read only."""
 
     def __init__(
@@ -236,7 +315,7 @@ class CompiledContext:
         if old.transcript is self._transcript:
             return min(old.size, self.commit_count)
         pairs = zip(old.transcript.messages[: old.size], self.messages, strict=False)
-        changed = (number for number, (was, now) in enumerate(pairs) if was != now)
+        changed = (n for n, (was, now) in enumerate(pairs) if was is not now and was != now)
         return next(changed, min(old.size, len(self.messages)))
 
     @property
@@ -271,12 +350,8 @@ class CompiledContext:
     @property
     def betas(self) -> list[str]:
         """What `to_anthropic_params` needs, for `client.beta.messages.create(betas=…)`."""
-        return self.betas_for("anthropic")
-
-    def betas_for(self, provider: str) -> list[str]:
-        """The features that a provider must be asked for, where this request needs any."""
-        target = provider_named(provider)
-        return [*target.betas] if target.betas and self._changes(target) else []
+        needed = [known for known in PROVIDERS.values() if known.betas and self._changes(known)]
+        return [beta for known in needed for beta in known.betas]
 
     @property
     def notes(self) -> list[str]:
@@ -289,73 +364,26 @@ class CompiledContext:
         `tools`, for the messages alone."""
         target = provider_named(provider)
         notes: list[str] = []
-        if self._transcript.thoughtless:
-            number = self._transcript.thoughtless
+        number = bisect_left(self._transcript.thoughtless, self.commit_count)
+        if number:
             notes.append(f"thoughts of {number} answers left out: what they followed has changed")
         notes += self._dump(target)[1]
-        return notes + self._offer(target).notes if tools else notes
+        return notes + self._offer(target, self.called).notes if tools else notes
 
     def to_messages(self, provider: str) -> Any:
-        """The messages for any provider: what `to_openai`, `to_anthropic`, `to_responses` or
-        `to_gemini` returns."""
         return self._dump(provider_named(provider))[0]
 
     def to_params(self, provider: str) -> dict[str, Json]:
-        """The full request to any provider: what `to_openai_params`, `to_anthropic_params`,
-        `to_responses_params` or `to_gemini_params` returns."""
         target = PROVIDERS.get(provider) or provider_named(provider)
         changes = self._changes(target) if self._offered.later else None
-        sent, _ = self._dump(target, changes)
-        called = [legal_name(name, target.longest_name) for name in self.called]
-        messages = self._transcript.messages if self.commit_count else self._following
+        following = self._following
+        sent, _ = self._transcript.dump(target, self.commit_count, changes, following)
+        called = self.called
+        messages = self._transcript.messages if self.commit_count else following
         first = messages[0] if messages else None
-        return target.request(sent, self._offer(target).tools, called, first)
-
-    def to_dicts(self) -> list[dict[str, Json]]:
-        """The messages as plain dicts: the chat form, which most libraries understand."""
-        return self.to_openai()
-
-    def to_openai(self) -> list[dict[str, Json]]:
-        """Messages for Chat Completions. The list is yours, the dicts in it are shared with later
-        contexts: copy one before you change it."""
-        messages: list[dict[str, Json]] = self.to_messages("openai")
-        return messages
-
-    def to_openai_params(self) -> dict[str, Json]:
-        """`messages` for Chat Completions, and `tools` where there are any."""
-        return self.to_params("openai")
-
-    def to_anthropic(self) -> dict[str, Json]:
-        """`messages` for the Messages API, and `system` when there is such a text. The list is
-        yours, the dicts in it are shared with later contexts: copy one before you change it."""
-        params: dict[str, Json] = self.to_messages("anthropic")
-        return params
-
-    def to_anthropic_params(self) -> dict[str, Json]:
-        """`system`, `messages` and `tools` for the Messages API, each where there is one. Calls
-        without tools are refused there: if the tools were taken away, they are declared once more
-        with a `tool_choice` that rules them out."""
-        return self.to_params("anthropic")
-
-    def to_responses(self) -> list[dict[str, Json]]:
-        """`input` items for the Responses API, just those of the messages."""
-        items: list[dict[str, Json]] = self.to_messages("responses")
-        return items
-
-    def to_responses_params(self) -> dict[str, Json]:
-        """`input` items for the Responses API, `tools` where there are any, and `instructions`
-        where the history came with such."""
-        return self.to_params("responses")
-
-    def to_gemini(self) -> dict[str, Json]:
-        """`contents` for Gemini, and `systemInstruction` when there is such a text. The list is
-        yours, the dicts in it are shared with later contexts: copy one before you change it."""
-        params: dict[str, Json] = self.to_messages("gemini")
-        return params
-
-    def to_gemini_params(self) -> dict[str, Json]:
-        """`contents`, `systemInstruction` and `tools` for Gemini, each where there is one."""
-        return self.to_params("gemini")
+        tools = self._offer(target, called).tools
+        called = [legal_name(name, target.longest_name) for name in called]
+        return target.request(sent, tools, called, first)
 
     @property
     def called(self) -> list[str]:
@@ -364,31 +392,33 @@ class CompiledContext:
             name for name, place in self._transcript.called.items() if place < self.commit_count
         ]
 
-    def _dump(self, target: Provider, changes: ToolChanges | None = None) -> tuple[Any, list[str]]:
-        return self._transcript.dump(target, self.commit_count, changes, self._following)
+    def _dump(self, target: Provider) -> tuple[Any, list[str]]:
+        return self._transcript.dump(target, self.commit_count, None, self._following)
 
-    def _offer(self, target: Provider) -> Offer:
+    def _offer(self, target: Provider, called: list[str]) -> Offer:
         """The tools of a request. Where none were ever recorded, those that are called are declared
         with what can be known of them: some providers refuse a call of an undeclared tool."""
         base = self._offered.base
         if base is None:
-            return self._declared(target)
+            return self._declared(target, called)
         in_list = base if self._accepts_changes(target) else self._offered.latest
         schemas = in_list.schemas if in_list else []
         offer = offered([*schemas, *self._beside(schemas)], target.name)
         return _with_legal_names(offer, target)
 
-    def _declared(self, target: Provider) -> Offer:
+    def _declared(self, target: Provider, called: list[str]) -> Offer:
         """The tools that are called, and those by which a model asks for results."""
         extra = {name_of(schema) for schema in self._extra}
-        called = self.called
         names = [name for name in called if name not in extra]
         wires = [legal_name(name, target.longest_name) for name in names]
         tools = target.declare(wires)
         if self._extra:
             tools += offered(self._extra, target.name).tools
-        note = f"no tools were recorded; declared from the calls: {', '.join(called)}"
-        return Offer(tools, [*([note] if names else []), *_renamed(names, wires, target)])
+        notes = _renamed(names, wires, target) if names != wires else []
+        if names:
+            listed = ", ".join(called)
+            notes = [f"no tools were recorded; declared from the calls: {listed}", *notes]
+        return Offer(tools, notes)
 
     def _accepts_changes(self, target: Provider) -> bool:
         """Whether a provider can be told how its tools change. Else it gets the latest set."""
@@ -434,8 +464,7 @@ def _with_legal_names(offer: Offer, target: Provider) -> Offer:
     return Offer(tools, [*offer.notes, *_renamed(names, wires, target)])
 
 
-def _renamed(names: list[str], wires: list[str], target: Provider) -> Iterator[str]:
+def _renamed(names: list[str], wires: list[str], target: Provider) -> list[str]:
     """Notes on names that the provider does not accept."""
-    for name, wire in zip(names, wires, strict=True):
-        if name != wire:
-            yield f"{target.name} knows {name!r:.80} as {wire}"
+    pairs = zip(names, wires, strict=True)
+    return [f"{target.name} knows {name!r:.80} as {wire}" for name, wire in pairs if name != wire]

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from tract.compiler import Compiler
 from tract.core.chain import Place
-from tract.core.forms import Shown, shown, without_thoughts
+from tract.core.forms import Shown, shown
 from tract.model import DECIDING, Form, Head, Message, Step, Toolset
+from tract.providers.thoughts import without_thoughts
 from tract.storage import Store
 
 

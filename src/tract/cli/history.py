@@ -124,7 +124,7 @@ def compile_command(
             inline_under=inline_under,
         )
     request = context.to_params(wire) if params else _messages(wire, context)
-    betas = context.betas_for(wire) if params else []
+    betas = context.betas if params and PROVIDERS[wire].betas else []
     if as_json:
         fields = {"params": request} if params else request
         if isinstance(request, list):

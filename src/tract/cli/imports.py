@@ -26,9 +26,9 @@ from tract.cli.screen import (
     table,
 )
 from tract.cli.target import FOLDER, Target
-from tract.dialog import check_name
 from tract.errors import InputError, StorageError, TractError
 from tract.importers.writer import Imported, import_file
+from tract.session.session import check_name
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 

@@ -23,8 +23,8 @@ from tract.cli.screen import (
     table,
 )
 from tract.cli.target import Target, named
+from tract.content.blocks import whole_text
 from tract.core.forms import ToolResultInfo
-from tract.core.result_lookup import whole_text
 from tract.core.turns import Superseded
 from tract.errors import CommitNotFoundError, ResultNotFoundError
 from tract.model import Form, Shape

@@ -23,11 +23,12 @@ from tract.cli.screen import (
 )
 from tract.cli.target import Target, named
 from tract.context import CompiledContext
-from tract.core.toolsets import ToolDiff, ToolVersion, declared, diff
+from tract.core.toolsets import ToolDiff, ToolVersion
 from tract.errors import NotFoundError, ToolSchemaError
 from tract.hashing import to_json
 from tract.model import CommitInfo, Json, ToolDefinition, Toolset
 from tract.providers.tools import declarations, function_of, name_of
+from tract.providers.toolsets import declared, diff
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 from tract.view.tool_changes import diff_text

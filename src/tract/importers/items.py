@@ -1,4 +1,4 @@
-"""What importers give: messages one after the other, whatever file they stand in."""
+"""What importers yield: the messages of any file, one after the other."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     dialog: str | None = None
     """Which conversation of the source it belongs to; None is the main one."""
     key: str | None = None
-    """The source's own name for it, if later entries refer to it."""
+    """The source's name for it, if later entries refer to it."""
     parent: str | None = None
-    """The key of the entry that it follows. None: the one before it in its dialog. ROOT (""): none,
-    it begins a history of its own, from the beginning of the dialog."""
+    """The key of the entry that it follows. None: the previous one of its dialog. ROOT (""): it
+    starts a new history at the beginning of the dialog."""
     tools: list[dict[str, Json]] | None = None
-    """The definitions that are in force from here on, in a provider's words."""
+    """The tool definitions from here on, in a provider's format."""
     usage: dict[str, Json] | None = None
     model: str | None = None
     generation_config: dict[str, Json] | None = None
     time: datetime | None = None
     metadata: dict[str, Json] | None = None
     compacts: bool = False
-    """Whether it is a summary in the place of all that came before."""
+    """Whether it is a summary that replaces everything before it."""
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to a provider with the full history, and its answer if there is one."""
+    """A request to a provider with the full history, and the response if there is one."""
 
     provider: str
     """`anthropic`, `openai`, `responses` or `gemini`."""
@@ -43,7 +43,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something that could not be read. The rest is."""
+    """A part of the file that could not be read, unlike the rest."""
 
     place: str
     """Such as `line 12`."""

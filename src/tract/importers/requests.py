@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tract.importers import bedrock
 from tract.importers.coerce import as_dict, as_time
-from tract.importers.exchanges import checked
+from tract.importers.conversations import check_exchange
 from tract.importers.items import Exchange, Item, Problem
 from tract.importers.provider import is_chat, is_gemini_history, request_provider, without_cut
 from tract.importers.source import Source
@@ -18,13 +18,16 @@ from tract.providers.streams import from_events, from_text, is_event, is_stream
 
 NAME = "provider-requests"
 
-ECHOED = ("instructions", "tools", "model")
-"""What a response may repeat of its request."""
+SAVED = ("openai", "responses")
+"""Without a model, their messages are saved conversations, which other importers read."""
+
+REPEATED = ("instructions", "tools", "model")
+"""What a response of the Responses API repeats of its request."""
 
 
 def detect(source: Source) -> bool:
     if is_stream(source.head[:100].decode("utf-8", "replace")):
-        return _streamed(source) is not None
+        return _peek_stream(source) is not None
     value = source.peek
     return is_event(value) or _provider(value) is not None
 
@@ -46,10 +49,10 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def _provider(value: Json) -> str | None:
-    """Whose it is. A chat that names no model is a saved conversation, not a request."""
+    """The provider of a request or response. A chat that names no model is a saved conversation."""
     if isinstance(value, list):
         name = detect_provider(value) if is_gemini_history(value) or is_chat(value) else None
-        return name if name in ("anthropic", "gemini") else None
+        return None if name in SAVED else name
     body = as_dict(value)
     if "request" in body or "response" in body or "traj" in body:
         return None
@@ -62,7 +65,7 @@ def _provider(value: Json) -> str | None:
 def _is_clear(body: dict[str, Json], name: str) -> bool:
     """Whether it can be nothing else than a request, even without a model."""
     is_list = isinstance(body[PROVIDERS[name].history], list)
-    return is_list and name in ("anthropic", "gemini")
+    return is_list and name not in SAVED
 
 
 def _exchange(value: Json, place: str) -> Item:
@@ -72,29 +75,29 @@ def _exchange(value: Json, place: str) -> Item:
     if isinstance(value, list):
         history = without_cut(value) if is_chat(value) else value
         request = {PROVIDERS[provider].history: history}
-        return checked(Exchange(provider=provider, request=request), place)
+        return check_exchange(Exchange(provider=provider, request=request), place)
     if response_provider(value):
         return _answer(value, place)
-    request = bedrock.request(value) if bedrock.is_request(value) else value
+    request = bedrock.convert_request(value) if bedrock.is_request(value) else value
     if is_chat(request.get("messages")):
         request = {**request, "messages": without_cut(request["messages"])}
-    return checked(Exchange(provider=provider, request=request), place)
+    return check_exchange(Exchange(provider=provider, request=request), place)
 
 
 def _answer(response: dict[str, Json] | None, place: str) -> Item:
-    """An answer to a history that nobody kept."""
+    """An answer whose request is not in the file."""
     provider = response_provider(response)
     if response is None or provider is None:
         return Problem(place, "no response of a model")
     request: dict[str, Json] = {PROVIDERS[provider].history: []}
     if "instructions" in PROVIDERS[provider].system:
-        request |= {key: response[key] for key in ECHOED if response.get(key)}
+        request |= {key: response[key] for key in REPEATED if response.get(key)}
     time = response.get("created", response.get("created_at", response.get("createTime")))
-    answer = Exchange(provider=provider, request=request, response=response, time=as_time(time))
-    return checked(answer, place)
+    exchange = Exchange(provider=provider, request=request, response=response, time=as_time(time))
+    return check_exchange(exchange, place)
 
 
-def _streamed(source: Source) -> dict[str, Json] | None:
+def _peek_stream(source: Source) -> dict[str, Json] | None:
     """The beginning of a streamed response."""
     response = from_text(source.head.decode("utf-8", "ignore")).response
     return response if response_provider(response) else None

@@ -1,5 +1,5 @@
-"""What the clients over a provider's SDK share: when it is imported, how it is asked, what its
-errors become."""
+"""What all clients over an SDK share: when the SDK is imported, how a request is sent, what errors
+become."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class SdkLLM:
     ) -> None:
         self.model = model
         self.window = self.usual_window if window is None else window
-        given = {
+        options = {
             "base_url": base_url,
             "api_key": api_key,
             "timeout": timeout,
             "max_retries": max_retries,
         }
-        self._options = {name: value for name, value in given.items() if value is not None}
+        self._options = {name: value for name, value in options.items() if value is not None}
         self._client = client
         self._is_own = client is None
         self._lock = Lock()
@@ -71,7 +71,7 @@ class SdkLLM:
         self.close()
 
     def close(self) -> None:
-        """Close the connections. A client that was given stays open; it is the giver's."""
+        """Close the connections. A client that the caller passed in stays open."""
         with self._lock:
             if self._is_own and self._client is not None:
                 self._client.close()
@@ -110,17 +110,17 @@ class SdkLLM:
         return {**params, "stream": True}
 
     def _failure_of(self, answer: Answer) -> str | None:
-        """What went wrong where the provider says so in an answer."""
+        """The error that an answer reports, if any."""
         return None
 
     def _made(self, sdk: Any) -> Any:
-        """A client of the SDK. Keys and addresses that were not given are the SDK's to find."""
+        """A client of the SDK, which looks up missing keys and addresses itself."""
         return getattr(sdk, self.maker)(**self._options)
 
     # The call
 
     def _post(self, params: dict[str, Json], headers: dict[str, str], **streaming: Any) -> Any:
-        """Ask through the SDK's `post`, which takes any parameter and gives back plain JSON."""
+        """Send through the SDK's `post`, which accepts any parameter and returns plain JSON."""
         options = {"headers": headers} if headers else {}
         client = self._sdk_client()
         return client.post(self.path, cast_to=object, body=params, options=options, **streaming)
@@ -175,11 +175,11 @@ class SdkLLM:
 
     # Errors
 
-    def _error(self, said: str) -> LLMCallError:
+    def _error(self, text: str) -> LLMCallError:
         """An error in one line, and never with the key."""
-        line = " ".join(self._without_keys(said).split())
-        shown = line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
-        return LLMCallError(f"{self.model}: {shown}")
+        line = " ".join(self._without_keys(text).split())
+        shortened = line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
+        return LLMCallError(f"{self.model}: {shortened}")
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -187,39 +187,38 @@ class SdkLLM:
         try:
             yield
         except failures as error:
-            raise self._error(self._told(error)) from error
+            raise self._error(self._describe(error)) from error
 
     def _failures(self) -> tuple[type[Exception], ...]:
         sdk, http = self._sdk(), import_module("httpx2")
         return getattr(sdk, f"{self.maker}Error"), http.HTTPError, http.InvalidURL, *_MALFORMED
 
-    def _told(self, error: Exception) -> str:
-        """An SDK's error: the status, and the provider's words."""
+    def _describe(self, error: Exception) -> str:
+        """An SDK's error: the status, and the provider's message."""
         status = getattr(error, "status_code", 0)
-        said = _provider_message(getattr(error, "body", None)) or str(error)
+        text = _provider_message(getattr(error, "body", None)) or str(error)
         if isinstance(error, _MALFORMED):
-            said = f"request or response cannot be read: {type(error).__name__}: {error}"
+            text = f"request or response cannot be read: {type(error).__name__}: {error}"
         elif error.__cause__ and not status:  # such as "connection refused"
             cause = str(error.__cause__)
-            said = f"{said} {self._address()} {'' if cause in said else cause}"
-        told = said or type(error).__name__
-        return f"{status} {told}" if status >= 400 else told
+            text = f"{text} {self._address()} {'' if cause in text else cause}"
+        text = text or type(error).__name__
+        return f"{status} {text}" if status >= 400 else text
 
     def _address(self) -> str:
         url = getattr(self._client, "base_url", None)
         return f"({url.scheme}://{url.netloc.decode('ascii')})" if url else ""
 
     def _without_keys(self, text: str) -> str:
-        given = self._options.get("api_key")
         keys = [getattr(self._client, name, None) for name in ("api_key", "auth_token")]
-        for key in (given, *keys):
+        for key in (self._options.get("api_key"), *keys):
             if isinstance(key, str) and len(key) >= 8:  # shorter ones are words, not secrets
                 text = text.replace(key, "[key]")
         return text
 
 
 def _sendable(params: dict[str, Json]) -> dict[str, Json]:
-    """The request without halves of surrogate pairs, which no wire takes."""
+    """The request without halves of surrogate pairs, which cannot be sent."""
     text = json.dumps(params, ensure_ascii=False)
     if text.isascii():
         return params
@@ -231,9 +230,10 @@ def _sendable(params: dict[str, Json]) -> dict[str, Json]:
 
 
 def _provider_message(body: Any) -> str:
-    """What the body of an error says. Some SDKs give the whole, some what is in its `error`."""
+    """The message in the body of an error. Some SDKs return the full body, some its `error`."""
     if not isinstance(body, dict):
         return body if isinstance(body, str) else ""
     error = body.get("error")
-    said = [(error if isinstance(error, dict) else body).get(name) for name in ("type", "message")]
-    return ": ".join(part for part in said if isinstance(part, str)) or readable(body)
+    fields = error if isinstance(error, dict) else body
+    parts = [fields.get(name) for name in ("type", "message")]
+    return ": ".join(part for part in parts if isinstance(part, str)) or readable(body)

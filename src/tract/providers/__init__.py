@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tract.hashing import json_or_text as parsed
 from tract.providers.answers import is_cut, load_answer
 from tract.providers.base import Answer, Provider
-from tract.providers.common import START, parsed
 from tract.providers.messages import (
     as_dict,
     as_sent,
@@ -18,7 +18,6 @@ from tract.providers.usage import input_tokens
 
 __all__ = [
     "PROVIDERS",
-    "START",
     "Answer",
     "Provider",
     "as_dict",

@@ -10,26 +10,24 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
+from tract.content.blocks import block_text, is_blocks, result_text
+from tract.core.wording import START
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 from tract.providers.assemblers import MessageAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     ANY,
-    START,
     STARTED,
     WireIds,
     as_object,
-    block_text,
     check_message,
     filled,
     foreign_text,
     hollow,
-    is_blocks,
     kind_of,
     only_answer,
     rest_of,
-    result_text,
     text_block,
     text_or,
     unseen,
@@ -228,22 +226,20 @@ class Dump:
             return [self._result(message)]
         blocks = message.content if isinstance(message.content, tuple) else message.blocks
         parts = [_wire_block(block, self._ids.call) for block in blocks]
-        parts = self._calls_last([part for part in parts if part and not _is_blank(part)])
-        if message.role == "assistant" and parts and _is_thought(parts[-1]):
+        parts = [
+            part
+            for part in parts
+            if part and (part.get("type") != "text" or str(part.get("text", "")).strip())
+        ]
+        kinds = [part.get("type") for part in parts]
+        if "tool_use" in kinds and "text" in kinds[kinds.index("tool_use") :]:
+            # The results must follow the calls directly.
+            self.notes.append("a text behind a call was put before it")
+            parts = _calls_last(parts, kinds.index("tool_use"))
+        if message.role == "assistant" and parts and parts[-1].get("type") in OWN_THOUGHTS:
             self.notes.append("a thought at the end of an answer was left out")
             parts = parts[: -sum(1 for _ in takewhile(_is_thought, reversed(parts)))]
         return parts
-
-    def _calls_last(self, parts: list[Json]) -> list[Json]:
-        """What is said behind a call goes before it: the results must follow directly."""
-        kinds = [part.get("type") for part in parts]
-        if "tool_use" not in kinds or "text" not in kinds[kinds.index("tool_use") :]:
-            return parts
-        self.notes.append("a text behind a call was put before it")
-        first = kinds.index("tool_use")
-        late = [part for part in parts[first:] if part.get("type") == "text"]
-        rest = [part for part in parts[first:] if part.get("type") != "text"]
-        return [*parts[:first], *late, *rest]
 
     def _result(self, message: Message) -> dict[str, Json]:
         content: Json = message.content
@@ -274,6 +270,13 @@ def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:
         case Raw():
             note = foreign_text(block)
             return None if note is None else {"type": "text", "text": note}
+
+
+def _calls_last(parts: list[Json], first: int) -> list[Json]:
+    """The texts behind the first call before it."""
+    late = [part for part in parts[first:] if part.get("type") == "text"]
+    rest = [part for part in parts[first:] if part.get("type") != "text"]
+    return [*parts[:first], *late, *rest]
 
 
 def _is_thought(part: Json) -> bool:
@@ -369,6 +372,8 @@ class Anthropic(Provider):
         apart=("cache_read_input_tokens", "cache_creation_input_tokens"),
     )
     layers = (MESSAGE, PART)
+    assembler = MessageAssembler
+    dump = Dump
     legal_id = LEGAL_ID
     has_unique_ids = True
     longest_name = 128
@@ -379,23 +384,16 @@ class Anthropic(Provider):
         "deferred": "defer_loading",
     }
 
-    def load_history(
-        self, history: Json, known: Mapping[str, Json] | None = None
-    ) -> Iterable[Message]:
-        return load_messages(history)
+    load_history = staticmethod(load_messages)
+    load_system = staticmethod(load_system)
+    load_call = staticmethod(load_call)
 
     def load_message(self, message: dict[str, Json]) -> list[Message]:
         check_message(message)
         return load_message(message)
 
-    def load_system(self, system: Json) -> Message | None:
-        return load_system(system)
-
     def owns_call(self, call: dict[str, Json]) -> bool:
         return call.get("type") == "tool_use"
-
-    def load_call(self, call: dict[str, Json]) -> ToolCall:
-        return load_call(call)
 
     def original_content(self, message: Message) -> Json:
         """The blocks as they came, ids included."""
@@ -412,12 +410,6 @@ class Anthropic(Provider):
 
     def is_event(self, event: Event) -> bool:
         return event.get("type") == "message_start"
-
-    def assembler(self) -> MessageAssembler:
-        return MessageAssembler()
-
-    def dump(self) -> Dump:
-        return Dump()
 
     def request(
         self, sent: Json, tools: list[Schema], called: Sequence[str], first: Message | None

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from tract.errors import InputError
 from tract.model import Json, Message, ToolCall
 from tract.providers.functions import Function, Schema, no_parameters
 
@@ -118,18 +117,15 @@ class Provider:
 
     # Requests and messages
 
-    def load_history(
-        self, history: Json, known: Mapping[str, Json] | None = None
-    ) -> Iterable[Message]:
-        """The messages of a request. `known` are items by their ids, for references to what an
-        earlier response said."""
+    def load_history(self, history: Json, /) -> Iterable[Message]:
+        """The messages of a request."""
         raise NotImplementedError
 
-    def load_message(self, message: dict[str, Json]) -> list[Message]:
+    def load_message(self, message: dict[str, Json], /) -> list[Message]:
         """One message, checked; several where it holds several tool results."""
         return list(self.load_history([message]))
 
-    def load_system(self, system: Json) -> Message | None:
+    def load_system(self, system: Json, /) -> Message | None:
         """The system text of a request; None where it is none."""
         return None
 
@@ -137,7 +133,7 @@ class Provider:
         """Whether a tool call is in this provider's format."""
         return False
 
-    def load_call(self, call: dict[str, Json]) -> ToolCall:
+    def load_call(self, call: dict[str, Json], /) -> ToolCall:
         raise NotImplementedError
 
     def adopt(self, message: Message) -> Message:
@@ -147,7 +143,7 @@ class Provider:
     layers: ClassVar[tuple[str, ...]] = ()
     """The keys of `origin` by which a message shows that it came in this provider's format."""
 
-    def original_content(self, message: Message) -> Json:
+    def original_content(self, message: Message, /) -> Json:
         """The content of such a message, as it came."""
         return message.text
 
@@ -169,8 +165,7 @@ class Provider:
         """Whether this is a piece of a streamed response."""
         return False
 
-    def assembler(self) -> Assembler:
-        raise InputError(f"streams of {self.name} cannot be read")
+    assembler: ClassVar[type[Assembler]]
 
     # Dumps
 
@@ -183,8 +178,7 @@ class Provider:
     betas: ClassVar[tuple[str, ...]] = ()
     """What a request needs whose tools change among the messages."""
 
-    def dump(self) -> Dump:
-        raise NotImplementedError
+    dump: ClassVar[type[Dump]]
 
     def request(
         self, sent: Any, tools: list[Schema], called: Sequence[str], first: Message | None

@@ -1,4 +1,4 @@
-"""What the formats share: ids that a provider takes, and provider dicts around our values."""
+"""What the formats share: legal call ids, and provider dicts around our values."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import re
 from copy import copy
 from hashlib import sha256
 
+from tract.content.blocks import is_blocks, whole_text
 from tract.errors import InputError, RoleError
-from tract.hashing import to_json
+from tract.hashing import json_or_text
 from tract.model import ROLES, Json, Message, Origin, Raw, Text, ToolCall, readable
 
 REPLACED = re.compile(r"call_[0-9a-f]{24}")
-"""What stands for an id that a provider does not take."""
+"""The replacement of an id that a provider does not accept."""
 
 
 class WireIds:
-    """Call ids as a provider takes them. An id that is legal and new stays; any other is replaced
-    by a name that depends only on the id and on how often it was seen."""
+    """Call ids as a provider accepts them. A legal and new id stays; any other is replaced by one
+    that depends only on the id and on how often it was seen."""
 
     def __init__(self, legal: str, *, unique: bool) -> None:
         self._legal = re.compile(legal)
@@ -46,8 +47,8 @@ class WireIds:
     def _replacement(self, call_id: str) -> str:
         while True:
             times = self._seen[call_id] = self._seen.get(call_id, 0) + 1
-            said = f"{call_id}\0{times}".encode("utf-8", "surrogatepass")
-            wire = "call_" + sha256(said).hexdigest()[:24]
+            seed = f"{call_id}\0{times}".encode("utf-8", "surrogatepass")
+            wire = "call_" + sha256(seed).hexdigest()[:24]
             if wire not in self._used:
                 return wire
 
@@ -60,7 +61,7 @@ class WireIds:
 
 
 def text_or(value: Json, default: str) -> str:
-    """An id or a name, which is a text where it is said at all."""
+    """An id or a name; the default where it is missing or empty."""
     if value is None:
         return default
     if not isinstance(value, str):
@@ -83,11 +84,11 @@ def text_block(block: dict[str, Json], layer: str) -> Text:
     return Text(text, None if list(block) == ["type", "text"] else {layer: hollow(block, "text")})
 
 
-def hollow(given: dict[str, Json], *modelled: str) -> dict[str, Json]:
+def hollow(fields: dict[str, Json], *modelled: str) -> dict[str, Json]:
     """A provider's dict without the values that are kept elsewhere; a list leaves an empty one."""
     return {
         key: ([] if isinstance(value, list) else None) if key in modelled else value
-        for key, value in given.items()
+        for key, value in fields.items()
     }
 
 
@@ -118,16 +119,15 @@ def json_text(value: Json) -> str:
 
 
 ANY = "any"
-"""The provider of a block whose type nobody knows yet: it goes out as it came, to whomever."""
+"""The provider of a block of an unknown type: it is sent to every provider as it came."""
 
-START = "[The beginning of this conversation is not shown.]"
 STARTED = "the user must speak first: a text was put before the first answer"
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "thought"})
 
 
 def kind_of_raw(raw: Raw) -> str | None:
-    """What a block is. Gemini's have no type: they are what their first key says."""
+    """The type of a block. Gemini's have none: their first key names it."""
     if not isinstance(raw.data, dict) or not raw.data:
         return None
     if "type" in raw.data:
@@ -137,12 +137,9 @@ def kind_of_raw(raw: Raw) -> str | None:
 
 
 def foreign_text(raw: Raw) -> str | None:
-    """What one provider is told of another's block. A thought is nobody else's business."""
+    """The text for a block of another provider. Thoughts are not shown to others."""
     kind = kind_of_raw(raw)
     return None if kind in THOUGHTS else f"[{kind or 'content'} not shown]"
-
-
-GEMINI_FUNCTION = "gemini.function"
 
 
 def unseen(message: Message, provider: str, result_types: tuple[str, ...]) -> list[str]:
@@ -154,84 +151,29 @@ def unseen(message: Message, provider: str, result_types: tuple[str, ...]) -> li
     elif isinstance(content, tuple):
         foreign = [b for b in content if isinstance(b, Raw) and b.provider not in (provider, ANY)]
         kinds = [kind_of_raw(block) for block in foreign]
-    if provider != "gemini" and (message.origin or {}).get(GEMINI_FUNCTION, {}).get("parts"):
-        kinds.append("what came with a function's response")
+    for layer, around in (message.origin or {}).items():
+        owner, _, what = layer.partition(".")
+        if what == "function" and owner != provider and around.get("parts"):
+            kinds.append("what came with a function's response")
     return [f"{kind} is not shown to {provider}" for kind in kinds]
-
-
-def block_text(block: Json) -> str:
-    """A block of a tool's result, where only text can be sent."""
-    if isinstance(block, dict) and isinstance(block.get("text"), str):
-        return str(block["text"])
-    kind = block.get("type") if isinstance(block, dict) else None
-    return f"[{kind} not shown]" if kind else readable(block)
-
-
-def result_text(content: Json) -> str:
-    """What a tool returned, as a text: a text is itself, nothing is empty, JSON is JSON."""
-    if isinstance(content, str):
-        return content
-    return "" if content is None else json_text(content)
 
 
 ERROR = "Error: "
 
 
 def result_words(message: Message) -> str:
-    """A result where it must be text: the error flag has to be said in words."""
-    content: Json = message.content
-    blocks = is_blocks(content)
-    text = "\n".join(map(block_text, content)) if blocks else result_text(content)
-    told = text[: len(ERROR)].lower() == ERROR.lower()
-    return ERROR + text if message.is_error and not told else text
-
-
-def is_blocks(content: Json) -> bool:
-    """Whether a tool's result is a list of content blocks and not just some list."""
-    return isinstance(content, list) and bool(content) and all(map(_is_block, content))
-
-
-def _is_block(block: Json) -> bool:
-    """A block has what its type needs: a tool may return things that happen to have a type."""
-    kind = block.get("type") if isinstance(block, dict) else None
-    if kind not in tuple(RESULT_BLOCKS):
-        return False
-    needed, kind_of_value = RESULT_BLOCKS[kind]
-    return isinstance(block.get(needed), kind_of_value)
+    """A result where it must be text: the error flag becomes a prefix."""
+    text = whole_text(message)
+    has_prefix = text[: len(ERROR)].lower() == ERROR.lower()
+    return ERROR + text if message.is_error and not has_prefix else text
 
 
 def as_object(arguments: Json) -> dict[str, Json]:
-    """Arguments where they must be an object. What is none is kept under a name of its own."""
+    """Arguments where they must be an object. Any other value is kept under a key of its own."""
     if arguments is None:
         return {}
-    found = parsed(arguments) if isinstance(arguments, str) else arguments
-    return found if isinstance(found, dict) else {"raw_arguments": found}
-
-
-def parsed(text: str) -> Json:
-    """Arguments that came as a text, as the value that it says; the text where it says none."""
-    try:
-        value = json.loads(text or "{}", parse_constant=_refuse)
-        to_json(value)  # refuses what is too large or too deep to be sent on
-    except (ValueError, RecursionError):
-        return text
-    return value
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
-
-
-RESULT_BLOCKS: dict[str, tuple[str, type | tuple[type, ...]]] = {
-    "text": ("text", str),
-    "image": ("source", dict),
-    "document": ("source", dict),
-    "search_result": ("content", list),
-    "tool_reference": ("tool_name", str),
-    "image_url": ("image_url", dict),
-    "input_text": ("text", str),
-    "input_image": ("image_url", str),
-}
+    value = json_or_text(arguments) if isinstance(arguments, str) else arguments
+    return value if isinstance(value, dict) else {"raw_arguments": value}
 
 
 def dicts(value: Json) -> list[dict[str, Json]]:

@@ -8,23 +8,21 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
+from tract.content.blocks import block_text, is_blocks
+from tract.core.wording import START
 from tract.errors import InputError, RoleError, ToolSchemaError
 from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, readable
 from tract.providers.assemblers import ContentAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     ANY,
-    GEMINI_FUNCTION,
-    START,
     STARTED,
     WireIds,
     as_object,
-    block_text,
     dicts,
     filled,
     foreign_text,
     hollow,
-    is_blocks,
     rest_of,
     result_words,
     text_or,
@@ -41,7 +39,7 @@ from tract.providers.functions import (
 from tract.providers.open_api import is_open_api, json_schema
 
 PROVIDER, MESSAGE, BLOCK = "gemini", "gemini.message", "gemini.block"
-FUNCTION = GEMINI_FUNCTION  # what stands in a call or a response
+FUNCTION = "gemini.function"  # what stands in a call or a response
 RESPONSE = "gemini.response"  # the key under which a response has what the tool returned
 PART = "gemini.part"  # what came among results, in the same content
 SYSTEM = "gemini.system"
@@ -406,6 +404,8 @@ class Gemini(Provider):
         thought=("thoughtsTokenCount", "thoughts_token_count"),
         total=("totalTokenCount", "total_token_count"),
     )
+    assembler = ContentAssembler
+    dump = Dump
     legal_id = LEGAL_ID
     tool_keys: ClassVar[Mapping[str, str]] = {
         "parameters": "parametersJsonSchema",
@@ -413,16 +413,9 @@ class Gemini(Provider):
     }
     refused_at_top = ()
 
-    def load_history(
-        self, history: Json, known: Mapping[str, Json] | None = None
-    ) -> Iterable[Message]:
-        return load_contents(history)
-
-    def load_message(self, message: dict[str, Json]) -> list[Message]:
-        return load_message(message)
-
-    def load_system(self, system: Json) -> Message | None:
-        return load_system(system)
+    load_history = staticmethod(load_contents)
+    load_message = staticmethod(load_message)
+    load_system = staticmethod(load_system)
 
     def is_response(self, body: dict[str, Json]) -> bool:
         candidates = dicts(body.get("candidates"))
@@ -437,13 +430,8 @@ class Gemini(Provider):
         return Answer(message, usage, rest_of({**response, **candidates[0]}))
 
     def is_event(self, event: Event) -> bool:
-        return "candidates" in event
-
-    def assembler(self) -> ContentAssembler:
-        return ContentAssembler()
-
-    def dump(self) -> Dump:
-        return Dump()
+        """Each event is a response with more of the same contents."""
+        return self.is_response(event)
 
     def tool_evidence(self, schema: Schema) -> int:
         """Its definitions have no mark of their own: what is no other's is its."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
+from tract.content.blocks import is_blocks
 from tract.errors import InputError, RoleError
 from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, readable
 from tract.providers import anthropic
@@ -22,7 +23,6 @@ from tract.providers.common import (
     filled,
     foreign_text,
     hollow,
-    is_blocks,
     is_custom,
     json_text,
     kind_of,
@@ -247,13 +247,16 @@ class OpenAIChat(Provider):
         details=("prompt_tokens_details",),
     )
     layers = (MESSAGE,)
+    assembler = ChatAssembler
+    dump = Dump
     legal_id = LEGAL_ID
     longest_name = 64
     tool_keys: ClassVar[Mapping[str, str]] = {"strict": "strict", "parameters": "parameters"}
 
-    def load_history(
-        self, history: Json, known: Mapping[str, Json] | None = None
-    ) -> Iterable[Message]:
+    load_call = staticmethod(load_call)
+    original_content = staticmethod(content_of)
+
+    def load_history(self, history: Json) -> Iterable[Message]:
         if not isinstance(history, list):
             raise InputError(f"messages are a list, not {type(history).__name__}")
         for message in history:
@@ -266,9 +269,6 @@ class OpenAIChat(Provider):
     def owns_call(self, call: dict[str, Json]) -> bool:
         return "function" in call or isinstance(call.get("custom"), dict)
 
-    def load_call(self, call: dict[str, Json]) -> ToolCall:
-        return load_call(call)
-
     def adopt(self, message: Message) -> Message:
         """A message that came to Anthropic's format would have come here as the same dicts."""
         origin = message.origin or {}
@@ -279,9 +279,6 @@ class OpenAIChat(Provider):
             content = tuple(map(_adopted, content))
         around = {**origin, MESSAGE: origin[anthropic.MESSAGE]}
         return replace(message, content=content, origin=around)
-
-    def original_content(self, message: Message) -> Json:
-        return content_of(message)
 
     def is_response(self, body: dict[str, Json]) -> bool:
         return any(isinstance(choice.get("message"), dict) for choice in dicts(body.get("choices")))
@@ -300,12 +297,6 @@ class OpenAIChat(Provider):
     def is_event(self, event: Event) -> bool:
         is_chunk = event.get("object") == "chat.completion.chunk"
         return is_chunk or any("delta" in choice for choice in dicts(event.get("choices")))
-
-    def assembler(self) -> ChatAssembler:
-        return ChatAssembler()
-
-    def dump(self) -> Dump:
-        return Dump()
 
     def tool_evidence(self, schema: Schema) -> int:
         inner = schema.get("function"), schema.get("custom")

@@ -282,6 +282,8 @@ class OpenAIResponses(Provider):
         total=("total_tokens",),
         details=("input_tokens_details",),
     )
+    assembler = ResponseAssembler
+    dump = Dump
     legal_id = LEGAL_ID
     has_unique_ids = True
     longest_name = 64
@@ -292,12 +294,12 @@ class OpenAIResponses(Provider):
         "deferred": "defer_loading",
     }
 
-    def load_history(
-        self, history: Json, known: Mapping[str, Json] | None = None
-    ) -> Iterable[Message]:
+    load_call = staticmethod(load_call)
+
+    def load_history(self, history: Json) -> Iterable[Message]:
         if not isinstance(history, list | str):
             raise InputError(f"input is a list or a text, not {type(history).__name__}")
-        return load_items(history, known)
+        return load_items(history)
 
     def load_message(self, message: dict[str, Json]) -> list[Message]:
         check_message(message)
@@ -312,9 +314,6 @@ class OpenAIResponses(Provider):
     def owns_call(self, call: dict[str, Json]) -> bool:
         return call.get("type") in ("function_call", "custom_tool_call")
 
-    def load_call(self, call: dict[str, Json]) -> ToolCall:
-        return load_call(call)
-
     def is_response(self, body: dict[str, Json]) -> bool:
         items = body.get("output")
         if body.get("object") == "response":
@@ -326,12 +325,6 @@ class OpenAIResponses(Provider):
 
     def is_event(self, event: Event) -> bool:
         return str(event.get("type")).startswith("response.")
-
-    def assembler(self) -> ResponseAssembler:
-        return ResponseAssembler()
-
-    def dump(self) -> Dump:
-        return Dump()
 
     def request(
         self, sent: Json, tools: list[Schema], called: Sequence[str], first: Message | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tract.errors import InputError
@@ -26,11 +25,8 @@ class Loaded(NamedTuple):
     provider: str
 
 
-def load(
-    request: Json, provider: str | None = None, known: Mapping[str, Json] | None = None
-) -> Loaded:
-    """A request to a provider, or just the list of its messages, items or contents. `known` are
-    items by their ids, for references to what an earlier response said."""
+def load(request: Json, provider: str | None = None) -> Loaded:
+    """A request to a provider, or just the list of its messages, items or contents."""
     owner = provider_named(provider or provider_of(request))
     fields = request if isinstance(request, dict) else {owner.history: request}
     if owner.history not in fields:
@@ -43,7 +39,7 @@ def load(
             used.add(key)
             messages.append(system)
             break
-    messages += owner.load_history(fields[owner.history], known)
+    messages += owner.load_history(fields[owner.history])
     config = {key: value for key, value in fields.items() if key not in used}
     return Loaded(messages, _tools(fields.get("tools")), config, owner.name)
 

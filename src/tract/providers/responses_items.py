@@ -58,15 +58,12 @@ def shape(item: dict[str, Json]) -> Evidence | None:
     return Evidence.CALL if is_item else None
 
 
-def load_items(
-    history: str | Iterable[Json], known: Mapping[str, Json] | None = None
-) -> Iterator[Message]:
-    """The `input` of a request. What the assistant says in a row is one message. `known` are items
-    by their ids, for references to what an earlier response said."""
+def load_items(history: str | Iterable[Json]) -> Iterator[Message]:
+    """The `input` of a request. What the assistant says in a row is one message."""
     if isinstance(history, str):
         yield Message("user", history)
         return
-    items = [_known(item, known or {}) for item in history]
+    items = list(history)
     asked, ends = _calls_by_reference(items), _turn_ends(items)
     answer: list[Json] = []
     for place, item in enumerate(items):
@@ -99,11 +96,6 @@ def _turn_ends(items: Sequence[Json]) -> dict[str, int]:
             open_calls.append(call_id_of(item))
         was_output = is_output
     return ends
-
-
-def _known(item: Json, known: Mapping[str, Json]) -> Json:
-    is_reference = kind_of_item(item) == "item_reference" and isinstance(item.get("id"), str)
-    return known.get(item["id"], item) if is_reference else item
 
 
 def kind_of_item(item: Json) -> str:

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from tract.content.blocks import has_pictures, whole_text
 from tract.context import CompiledContext
 from tract.core.chain import Place
-from tract.core.result_lookup import has_pictures, whole_text
 from tract.core.toolsets import ToolDiff
 from tract.errors import ToolSchemaError
 from tract.model import Form, Json, Message, Raw, Step, ToolCall, readable
@@ -25,7 +25,7 @@ from tract.providers.server_tools import (
     is_flagged,
     is_thought,
     label,
-    said_beside,
+    text_beside,
     thought_beside,
     thought_text,
 )
@@ -226,7 +226,7 @@ class Scribe:
         common = _common(about, message.role)
         if thought := thought_beside(message):
             yield ThinkingBlock(**common, text=thought)
-        if said := said_beside(message):
+        if said := text_beside(message):
             yield TextBlock(**common, text=said)
         pieces = _Pieces(common, self.pairs.number(place, 0), self.pairs.first_hosted(place))
         for block in message.blocks:
