@@ -15,7 +15,7 @@ from tract.core import forms as results
 from tract.core.chain import Chain
 from tract.core.place import Look, Place, outermost, summaries_of
 from tract.errors import EditError
-from tract.model import Head, Priority
+from tract.model import Form, Head, Priority, Shape
 
 SKIP, NORMAL, PINNED = Priority
 
@@ -407,14 +407,16 @@ def test_what_was_shown_when() -> None:
     assert chain.outdated_answers() == {answer.id}
 
 
-def test_a_mark_and_the_opposite_one_outdate_only_what_is_between() -> None:
+def test_an_undo_brings_back_what_an_opposite_mark_does_not() -> None:
     build = ChainBuilder()
     first = build.append()
-    build.append("assistant")
-    build.mark(first, SKIP)
+    earlier = build.append("assistant")
+    mark = build.mark(first, SKIP)
     between = build.append("assistant")
-    build.mark(first, NORMAL)
+    opposite = build.mark(first, NORMAL)
     build.append("assistant")
+    assert fold(build).outdated_answers() == {earlier.id, between.id}
+    build.void(opposite, mark)
     assert fold(build).outdated_answers() == {between.id}
 
 
@@ -857,3 +859,55 @@ def test_an_undo_in_place_equals_a_fold_from_the_beginning(build: Builder) -> No
 @given(chains(forms=True))
 def test_an_undone_mark_or_edit_equals_a_fold_from_the_beginning(build: ChainBuilder) -> None:
     assert_equal_folds(fold(build), AlwaysAnew(build.steps))
+
+
+# What a change of the fold would be noticed by
+
+
+def test_an_edit_shows_all_whatever_the_form_was() -> None:
+    build = ChainBuilder()
+    build.append(calls=("a",))
+    result = build.append(answers="a")
+    build.reshape(result, "truncated")
+    assert fold(build).place(result).shape == Shape(Form.TRUNCATED)
+    build.edit(result)
+    assert fold(build).place(result).shape is None
+
+
+@pytest.mark.parametrize(
+    ("role", "tokens", "is_last"),
+    [("user", 1, True), ("assistant", 1, True), ("user", 0, False), ("system", 1, False)],
+)
+def test_what_a_request_may_end_with(role: str, tokens: int, is_last: bool) -> None:
+    build = ChainBuilder()
+    build.append(role, token_count=tokens)
+    assert fold(build).places[0].stays_last is is_last
+
+
+def test_a_result_goes_to_its_call_and_a_stray_one_stays() -> None:
+    build = ChainBuilder()
+    build.append(calls=("a",))
+    build.append(answers="a")
+    build.append(answers="b")
+    assert [place.stays_last for place in fold(build).places] == [True, False, True]
+
+
+def test_a_summary_of_one_source_named_twice_has_it_once() -> None:
+    build = Builder()
+    first, other = build.append(), build.append()
+    edit = build.edit(first)
+    build.compress(first, edit, other)
+    chain = fold(build)
+    assert [place.origin.id for place in chain.places[0].sources] == [first.id, other.id]
+    assert shown(chain) == [(4, False)]
+
+
+def test_answers_between_a_change_and_its_undo_are_outdated() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    build.append("assistant")
+    edit = build.edit(first)
+    between = build.append("assistant")
+    build.void(edit)
+    build.append("assistant")
+    assert fold(build).outdated_answers() == {between.id}

@@ -47,6 +47,16 @@ def test_a_tidy_history_stays_as_it_is() -> None:
     assert notes(history) == []
 
 
+def test_a_late_result_is_counted_as_a_rewrite() -> None:
+    """Whoever dumped the stand-in already must dump anew."""
+    arrangement = Arrangement()
+    rewrites = []
+    for message in (call("a"), user(), result("a"), user()):
+        arrangement.feed(message)
+        rewrites.append(arrangement.rewrites)
+    assert rewrites == [0, 0, 1, 1]
+
+
 @given(tidy_histories())
 def test_any_tidy_history_stays_as_it_is(history: list[Message]) -> None:
     assert arranged(history) == history

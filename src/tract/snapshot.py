@@ -103,11 +103,11 @@ class Snapshot:
     @cached_property
     def toolsets(self) -> list[tuple[Step, Toolset]]:
         """The sets of tools in their order, each with the commit that put it in force."""
-        found: list[tuple[Step, Toolset]] = []
+        toolsets: list[tuple[Step, Toolset]] = []
         for step in self.chain.steps:
             if step.toolset is None or step.operation not in DECIDING:
                 continue
-            if not found or found[-1][1].hash != step.toolset:
+            if not toolsets or toolsets[-1][1].hash != step.toolset:
                 with self._store.lock:
-                    found.append((step, self._store.toolset(step.toolset)))
-        return found
+                    toolsets.append((step, self._store.toolset(step.toolset)))
+        return toolsets

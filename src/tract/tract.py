@@ -108,14 +108,7 @@ class Tract:
         of a PostgreSQL server, but not one of this process. `tokens` names a token counter. With
         `create=False` nothing new is made. `llm` is who answers and summarizes.
         """
-        session = Session.open(
-            path_or_url,
-            dialog=dialog,
-            llm=llm,
-            durability=durability,
-            tokens=tokens,
-            create=create,
-        )
+        session = Session.open(path_or_url, dialog, llm, durability, tokens, create)
         try:
             return cls(session)
         except BaseException:

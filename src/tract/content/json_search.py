@@ -26,6 +26,7 @@ from tract.content.jsonpath import (
     Query,
     parse_path,
 )
+from tract.content.text import printable
 from tract.errors import NotJsonError
 from tract.model import Json, readable
 
@@ -245,9 +246,9 @@ def describe_miss(selection: Selection) -> str:
     if not selection.is_complete:
         return f"given up after {MAX_VISITED} values; a path with fewer .. and * gets further"
     values = selection.values
-    reached = _one_line(selection.step.path)[:200] if selection.step else "$"
+    reached = printable(selection.step.path)[:200] if selection.step else "$"
     first = f"the first of {len(values)} values at " if len(values) > 1 else ""
-    looked = _one_line(selection.missing.path)[:200] if selection.missing else reached
+    looked = printable(selection.missing.path)[:200] if selection.missing else reached
     return f"nothing at {looked}: {first}{reached} is {describe(values[0])}"
 
 
@@ -268,8 +269,4 @@ def _keys(value: dict[str, Json]) -> str:
         return "no keys"
     names = [key if len(key) <= MAX_KEY else f"{key[:MAX_KEY]}…" for key in islice(value, MAX_KEYS)]
     rest = f" and {len(value) - MAX_KEYS} more" if len(value) > MAX_KEYS else ""
-    return "the keys " + ", ".join(map(_one_line, names)) + rest
-
-
-def _one_line(name: str) -> str:
-    return name if name.isprintable() else json.dumps(name, ensure_ascii=False)[1:-1]
+    return "the keys " + ", ".join(map(printable, names)) + rest

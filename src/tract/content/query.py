@@ -13,7 +13,6 @@ A text need not be in memory. It is read through a `TextReader`, in pieces of bo
 
 from __future__ import annotations
 
-import json
 import re
 from reprlib import repr as brief
 from typing import NamedTuple
@@ -23,6 +22,7 @@ import msgspec
 from tract.content import hits, json_search, jsonpath
 from tract.content.grep import END, Pattern, pattern_of
 from tract.content.reader import StringReader, TextReader
+from tract.content.text import counted, printable
 from tract.errors import InputError, NotJsonError
 from tract.model import Json
 
@@ -181,7 +181,7 @@ def answer(
     """A title line in brackets, the part itself, and if something is left a last line in brackets
     with the arguments for it."""
     part = part_of(reader, request, max_chars)
-    head = f"[{_one_line(label, MAX_LABEL)} · {part.title}]"
+    head = f"[{printable(label, MAX_LABEL)} · {part.title}]"
     body = [part.body] if part.body else []
     more = [f"[more: {next_arguments(part.following)}]"] if part.following else []
     return "\n".join([head, *body, *more])
@@ -225,9 +225,9 @@ def _text_at(reader: TextReader, path: str) -> tuple[str, str | None]:
         return json_search.describe_miss(selection), None
     text, is_all = json_search.render(selection)
     count = len(selection.values)
-    many = "" if count == 1 else f" · {_count(count, 'value')}"
+    many = "" if count == 1 else f" · {counted(count, 'value')}"
     rest = "" if is_all else ", and more that are not shown"
-    return f"{_one_line(path, MAX_NAMED)}{many}{rest}", text
+    return f"{printable(path, MAX_NAMED)}{many}{rest}", text
 
 
 def _part_of_text(reader: TextReader, request: Slice, room: int) -> Part:
@@ -248,7 +248,7 @@ def _page(reader: TextReader, request: Slice, room: int) -> Part:
     body = reader.read(start, start + room)
     stop = start + len(body)
     if stop - start == reader.size:
-        return Part(f"all of {_characters(reader)}, {_count(reader.line_count, 'line')}", body)
+        return Part(f"all of {_characters(reader)}, {counted(reader.line_count, 'line')}", body)
     title = f"offset {start}–{stop} of {_characters(reader)}, {_numbers(reader, start, stop)}"
     return Part(title, body, _with(request, offset=stop) if stop < reader.size else None)
 
@@ -260,7 +260,7 @@ def _past_the_end(reader: TextReader, start: int) -> Part:
 def _range_of_lines(reader: TextReader, request: Slice, room: int) -> Part:
     first, last = _within(request.lines or Lines(1), reader.line_count)
     if first > last:
-        count = _count(reader.line_count, "line")
+        count = counted(reader.line_count, "line")
         return Part(f"no lines {request.lines}: there are only {count}, from 1 on")
     begin, end = reader.line_start(first), reader.line_start(last + 1)
     start = begin + _from(request.offset, end - begin)
@@ -310,7 +310,7 @@ def _hit_part(reader: TextReader, request: Slice, room: int) -> Part:
     is_all = sum(line.is_hit for line in fitting) == count
     behind = search.at if is_all else fitting[-1].behind
     following = _with(request, offset=behind) if behind < reader.size else None
-    title = f"{_grep_title(search.pattern, request)} · {_count(count, 'hit')} in "
+    title = f"{_grep_title(search.pattern, request)} · {counted(count, 'hit')} in "
     title += _numbers(reader, start, search.at)
     return Part(title, "\n".join(line.text for line in fitting), following)
 
@@ -319,7 +319,7 @@ def _hit_part(reader: TextReader, request: Slice, room: int) -> Part:
 
 
 def _grep_title(pattern: Pattern, request: Slice) -> str:
-    title = f"grep {_one_line(request.grep or '', MAX_NAMED)}"
+    title = f"grep {printable(request.grep or '', MAX_NAMED)}"
     note = " (no usable regular expression, searched as plain text)"
     return title + note if pattern.is_literal else title
 
@@ -331,16 +331,7 @@ def _numbers(reader: TextReader, start: int, stop: int) -> str:
 
 
 def _characters(reader: TextReader) -> str:
-    return _count(reader.size, "character")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _one_line(text: str, longest: int) -> str:
-    shown = json.dumps(text, ensure_ascii=False)[1:-1] if not text.isprintable() else text
-    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+    return counted(reader.size, "character")
 
 
 _with = msgspec.structs.replace

@@ -60,7 +60,7 @@ class Conversations:
         return {**rest, "input": [*history, *_items(request)]}, dialog
 
     def _resolve(self, request: dict[str, Json]) -> dict[str, Json]:
-        """The request with the items themselves where it only refers to them."""
+        """The request with the items that it only refers to."""
         items = request.get("input")
         if not isinstance(items, list):
             return request

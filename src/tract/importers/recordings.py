@@ -1,4 +1,4 @@
-"""One recorded HTTP exchange with a provider, in whatever way it was written down."""
+"""One recorded HTTP exchange with a provider, in any of the recorders' formats."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _AROUND = {"string", "text", "encoding", "size", "mimeType", "compression", "com
 
 
 def _unpack(text: Json) -> str | bytes | None:
-    """The bytes behind base64, unzipped where they were zipped; a text where they are one."""
+    """The bytes of base64, decompressed if needed; a text if they are UTF-8."""
     try:
         data = base64.b64decode(text)
         if data.startswith(b"\x1f\x8b"):

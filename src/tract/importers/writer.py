@@ -23,7 +23,6 @@ from tract.providers import load_answer, requests, toolsets
 from tract.session import Session
 from tract.session.record import knows, record
 from tract.session.session import MAIN
-from tract.storage import draft_hashes
 from tract.tract import Tract
 
 LONGEST_NAME = 80
@@ -207,7 +206,7 @@ class _Tree:
         if self._branches.keys() == {None}:
             return True
         first = self._session.completed(drafts[0], self._names.get)
-        return store.find(key, draft_hashes(first, EMPTY, self._shapes)) is not None
+        return store.find(key, EMPTY, first, self._shapes) is not None
 
     def append(self, entry: Entry, drafts: Sequence[Draft]) -> Iterator[tuple[Draft, bool]]:
         """Write what is new. Says of each message whether it was."""

@@ -53,7 +53,8 @@ class WireIds:
                 return wire
 
     def result(self, call_id: str) -> str:
-        """The name of the call that this result answers: the first of this turn that is left."""
+        """The name of the call that this result answers: the first of this turn that is left. No
+        search is needed, since a dump is fed messages that are paired already."""
         return self._turn[call_id].pop(0)
 
     def _is_taken(self, call_id: str) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from tract.content.preview.words import mark, one_line, sized
+from tract.content.preview.words import mark, one_line
+from tract.content.text import size
 from tract.model import Json, readable
 
 PARSED = 4_000_000
@@ -178,7 +179,7 @@ def _media(block: dict[str, Json]) -> str:
     if data.startswith("data:"):
         return data_url(data)
     if len(data) > 100 and is_base64(data):
-        return one_line(f"{kind:.80}, {sized(decoded_size(data))}")
+        return one_line(f"{kind:.80}, {size(decoded_size(data))}")
     return one_line(f"{kind:.40} {data if data not in (kind, block['type']) else ''}")
 
 
@@ -215,8 +216,8 @@ def data_url(url: str) -> str:
     """Type and size."""
     head = data_url_head(url)
     kind, start = (head[1], head.end()) if head else (None, 0)
-    size = (len(url) - start) * 3 // 4 if ";base64" in url[:start] else len(url) - start
-    return f"{kind or 'data'}, {sized(size)}"
+    length = len(url) - start
+    return f"{kind or 'data'}, {size(length * 3 // 4 if ';base64' in url[:start] else length)}"
 
 
 # --- text around an output -------------------------------------------------------------------

@@ -23,7 +23,8 @@ from tract.content.preview.lines import (
     share,
     tail,
 )
-from tract.content.preview.words import counted, fit, listed, mark
+from tract.content.preview.words import fit, listed, mark
+from tract.content.text import counted
 
 Raws = list[msgspec.Raw] | dict[str, msgspec.Raw]
 _Part = LineSpan | str

@@ -9,7 +9,6 @@ from itertools import islice
 SUMMARY = 120
 
 _COLORS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
-_PLURALS = {"entry": "entries"}
 
 
 def one_line(text: str) -> str:
@@ -21,12 +20,6 @@ def one_line(text: str) -> str:
     return line if len(line) <= SUMMARY else line[: SUMMARY - 1] + "…"
 
 
-def counted(number: int, noun: str, limit: int | None = None) -> str:
-    """A number of things; counting stopped at the limit."""
-    more = "+" if number == limit else ""
-    return f"{number}{more} {noun if number == 1 else _PLURALS.get(noun, noun + 's')}"
-
-
 def listed(names: Iterable[str]) -> str:
     """The first names, each once."""
     return ", ".join(islice(dict.fromkeys(names), 12))
@@ -35,14 +28,6 @@ def listed(names: Iterable[str]) -> str:
 def mark(label: str) -> str:
     """The line that stands for what was left out."""
     return f"[… {label} …]"
-
-
-def sized(count: float) -> str:
-    for unit in ("bytes", "KB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} GB"
 
 
 def fit(parts: Iterable[str], budget: int) -> str:
