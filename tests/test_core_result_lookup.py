@@ -17,9 +17,9 @@ from tract.content.query import KNOWN
 from tract.core.chain import Chain, Place
 from tract.core.result_lookup import near
 from tract.core.wording import GET_TOOL_RESULT_SCHEMA as SCHEMA
+from tract.providers import PROVIDERS
 from tract.providers.call_ids import find_result
 from tract.providers.common import WireIds
-from tract.providers.tools import TARGETS
 
 
 def answered(*ids: str) -> list[Place]:
@@ -41,12 +41,12 @@ def found(places: list[Place], name: str) -> int:
 
 
 def test_the_tool_is_declared_for_each_provider() -> None:
-    assert set(GET_TOOL_RESULT_TOOL) == set(TARGETS)
+    assert set(GET_TOOL_RESULT_TOOL) == set(PROVIDERS)
     names = [
         declared.get("name") or declared["function"]["name"]
         for declared in GET_TOOL_RESULT_TOOL.values()
     ]
-    assert names == ["get_tool_result"] * len(TARGETS)
+    assert names == ["get_tool_result"] * len(PROVIDERS)
 
 
 def test_the_tool_takes_what_a_slice_knows() -> None:

@@ -11,7 +11,6 @@ from typing import IO, Any, NamedTuple
 import click
 
 from tract.cli.commits import plain
-from tract.cli.history import request_for
 from tract.cli.inputs import parse_json
 from tract.cli.screen import (
     dump,
@@ -24,12 +23,11 @@ from tract.cli.screen import (
 from tract.cli.target import Target, named
 from tract.context import CompiledContext
 from tract.model import Json, Message, Raw, Text, ToolCall
-from tract.providers import parsed
-from tract.providers.tools import ANTHROPIC, GEMINI, OPENAI, RESPONSES
-from tract.providers.validate import Violation, detect, validate
+from tract.providers import PROVIDERS, parsed
+from tract.providers.detect import detect
+from tract.providers.validate import Violation, validate
 from tract.view.sanitize import counted, one_line, visible
 
-PROVIDERS = (ANTHROPIC, OPENAI, RESPONSES, GEMINI)
 JSONL, MARKDOWN = "jsonl", "markdown"
 FORMATS = (*PROVIDERS, JSONL, MARKDOWN)
 NOTES = 10  # how many are told
@@ -93,7 +91,7 @@ def _text(context: CompiledContext, name: str, kind: str) -> str:
         return markdown(name, context.messages)
     if kind == JSONL:
         return "".join(json_text(message) + "\n" for message in context.to_openai())
-    return json_text(request_for(kind, context), indent=2) + "\n"
+    return json_text(context.to_params(kind), indent=2) + "\n"
 
 
 def _document(context: CompiledContext, name: str, kind: str, notes: list[str]) -> str:
@@ -103,7 +101,7 @@ def _document(context: CompiledContext, name: str, kind: str, notes: list[str]) 
     elif kind == JSONL:
         said = {"messages": context.to_openai()}
     else:
-        said = {"params": request_for(kind, context)}
+        said = {"params": context.to_params(kind)}
     about = {"dialog": name, "format": kind}
     return json_text({**about, **said, "notes": notes}) + "\n"
 
@@ -111,7 +109,7 @@ def _document(context: CompiledContext, name: str, kind: str, notes: list[str]) 
 def _notes(context: CompiledContext, kind: str) -> list[str]:
     """What had to be done for this format."""
     if kind == JSONL:
-        return list(dict.fromkeys(context.notes_for(OPENAI, tools=False)))
+        return list(dict.fromkeys(context.notes_for("openai", tools=False)))
     return list(dict.fromkeys(context.notes_for(kind)))
 
 
@@ -208,7 +206,7 @@ class _Judged(NamedTuple):
 @click.argument("file", type=click.File("rb"))
 @click.option(
     "--provider",
-    type=click.Choice(PROVIDERS),
+    type=click.Choice(tuple(PROVIDERS)),
     help="Whose rules.  [default: whose words it is in]",
 )
 @click.option(

@@ -22,6 +22,7 @@ from tract.cli.screen import (
 )
 from tract.cli.target import Target, named
 from tract.context import CompiledContext
+from tract.providers import PROVIDERS
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 
@@ -70,7 +71,7 @@ def search_command(target: Target, text: str, here: bool, as_json: bool) -> None
 @click.option(
     "--format",
     "wire",
-    type=click.Choice(["openai", "anthropic", "responses"]),
+    type=click.Choice(tuple(PROVIDERS)),
     default="openai",
     show_default=True,
     help="Whose messages to print.",
@@ -122,14 +123,15 @@ def compile_command(
             keep_recent=keep_recent,
             inline_under=inline_under,
         )
-    request = (request_for if params else _messages)(wire, context)
-    betas = context.betas if params and wire == "anthropic" else []
+    request = context.to_params(wire) if params else _messages(wire, context)
+    betas = context.betas if params and PROVIDERS[wire].betas else []
     if as_json:
-        said = {"params": request} if params else request
-        dump({"format": wire, **said, "betas": betas, **_counts(context)})
+        fields = {"params": request} if params else request
+        if isinstance(request, list):
+            fields = {PROVIDERS[wire].history: request}
+        dump({"format": wire, **fields, "betas": betas, **_counts(context)})
     else:
-        is_whole = params or wire == "anthropic"
-        dump_pretty(request if is_whole else next(iter(request.values())))
+        dump_pretty(request)
     say(_account(context, betas))
 
 
@@ -150,25 +152,9 @@ def _existing(tract: Tract, at: str | None) -> str | None:
     return None if at is None else named(tract, at)
 
 
-def request_for(wire: str, context: CompiledContext) -> dict[str, Any]:
-    """The whole request to a provider."""
-    match wire:
-        case "anthropic":
-            return context.to_anthropic_params()
-        case "responses":
-            return context.to_responses_params()
-        case "gemini":
-            return context.to_gemini_params()
-    return context.to_openai_params()
-
-
-def _messages(wire: str, context: CompiledContext) -> dict[str, Any]:
-    match wire:
-        case "anthropic":
-            return context.to_anthropic()
-        case "responses":
-            return {"input": context.to_responses_params()["input"]}
-    return {"messages": context.to_openai()}
+def _messages(wire: str, context: CompiledContext) -> Any:
+    sent = context.to_messages(wire)
+    return sent if isinstance(sent, dict) else context.to_params(wire)[PROVIDERS[wire].history]
 
 
 def _counts(context: CompiledContext) -> dict[str, Any]:

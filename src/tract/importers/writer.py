@@ -145,14 +145,15 @@ class _Writing:
     def _record(self, item: Exchange) -> None:
         # What came before it, the importer has put in its place, as far as the file has it.
         request = {k: v for k, v in item.request.items() if k != "previous_response_id"}
-        messages = requests.load(request, item.provider).messages
+        history = requests.load(request, item.provider)
+        messages = history.messages
         if item.response is not None:
             messages = [*messages, load_answer(item.response).message]
         recorder = self._recorders.get(item.dialog)
         if recorder is None:
             recorder = self._recorders[item.dialog] = self._recorder(item.dialog, messages)
         metadata = {"time": item.time.isoformat()} if item.time else None
-        new = record(recorder, request, item.response, metadata)
+        new = record(recorder, history, item.response, metadata)
         appended = [commit for commit in new if commit.operation == CommitOperation.APPEND]
         for commit in appended:
             step = recorder.store.step(recorder.resolve(commit))

@@ -25,7 +25,7 @@ from tract.providers.server_tools import (
     is_flagged,
     is_thought,
     label,
-    said_beside,
+    text_beside,
     thought_beside,
     thought_text,
 )
@@ -226,7 +226,7 @@ class Scribe:
         common = _common(about, message.role)
         if thought := thought_beside(message):
             yield ThinkingBlock(**common, text=thought)
-        if said := said_beside(message):
+        if said := text_beside(message):
             yield TextBlock(**common, text=said)
         pieces = _Pieces(common, self.pairs.number(place, 0), self.pairs.first_hosted(place))
         for block in message.blocks:
