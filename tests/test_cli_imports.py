@@ -125,7 +125,7 @@ def test_many_faults_of_a_file_are_told_in_part(here: Path) -> None:
     Path("s.jsonl").write_text(session("one") + "{broken\n" * 13)
     result = invoke("import", "s.jsonl")
     assert result.stderr.count("problem: line") == 10
-    assert "s.jsonl: 3 more problems (--json has them)" in result.stderr
+    assert "s.jsonl: 3 more problems (--json lists them)" in result.stderr
     assert len(imported("s.jsonl")["problems"]) == 13
 
 

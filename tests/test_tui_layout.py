@@ -393,9 +393,9 @@ def test_what_is_edited_is_what_is_there() -> None:
 def test_thoughts_cannot_be_edited() -> None:
     with recorded() as tract:
         conversation = Conversation(tract.read())
-        place = conversation.reading.places[2]
+        place = conversation.history.places[2]
         blocks = conversation.blocks(conversation.rows.index(place), sent=False)
-        message = conversation.reading.whole(place)
+        message = conversation.history.whole(place)
         with pytest.raises(InputError, match="cannot be edited"):
             editable(message, blocks[0], blocks)
     assert REQUEST["messages"][1]["content"][0]["type"] == "thinking"

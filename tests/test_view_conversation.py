@@ -67,7 +67,7 @@ def test_all_places_are_rows_in_their_order(kind: str) -> None:
     tract, _ = changed(kind)
     conversation = Conversation(tract.read())
     assert [row for row in conversation.rows if isinstance(row, Place)] == (
-        conversation.reading.places
+        conversation.history.places
     )
     others = [row for row in conversation.rows if not isinstance(row, Place)]
     assert all(isinstance(row, RuleBlock | ToolsBlock) for row in others)

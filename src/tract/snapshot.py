@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 from tract.compiler import Compiler
 from tract.core.chain import Place
-from tract.core.forms import Shown, shown, without_thoughts
+from tract.core.forms import Sent, Shown, shown, without_thoughts
 from tract.model import DECIDING, Form, Head, Message, Step, Toolset
 from tract.storage import Store
-
-
-class Sent(NamedTuple):
-    """What the model is sent of a message."""
-
-    message: Message
-    tokens: int
-    form: Form
-    is_left_out: bool = False
 
 
 class Snapshot:

@@ -28,6 +28,7 @@ from tract.cli.screen import (
 from tract.cli.target import FOLDER, Target
 from tract.dialog import check_name
 from tract.errors import InputError, StorageError, TractError
+from tract.importers.items import Problem
 from tract.importers.writer import Imported, import_file
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
@@ -35,7 +36,7 @@ from tract.view.sanitize import counted, one_line
 ENDINGS = (".jsonl", ".json", ".traj", ".eval", ".db", ".har", ".gz")
 """What is looked at in a folder."""
 COUNTED = ("messages", "calls", "results", "duplicates")
-TOLD = 10  # how many repairs, and how many problems, are told of a file
+MOST_FAULTS = 10  # how many problems, and how many repairs, are reported for a file
 NUMBER = Column(right=True)
 COLUMNS = (Column(CYAN), Column(), *(NUMBER,) * 6, Column(DIM))
 HEADER = ("DIALOG", "FORMAT", *map(str.upper, COUNTED), "REPAIRS", "PROBLEMS", "FILE")
@@ -178,7 +179,9 @@ class _Work:
             table(COLUMNS, [HEADER, *map(_row, self.imported)])
         put(Painted(self._account(), ""))
         for imported in self.imported:
-            say_faults(imported, " (--json has them)")
+            report_faults(
+                imported.path, imported.problems, imported.repairs, " (--json lists them)"
+            )
 
     def _total(self) -> dict[str, int]:
         total: Counter[str] = Counter()
@@ -216,19 +219,19 @@ def _row(imported: Imported) -> tuple[str, ...]:
     return (name, imported.format, *map(str, numbers), imported.path)
 
 
-def say_faults(imported: Imported, hint: str = "") -> None:
-    """What could not be read, and what is put right in the view; the first ones of each. The hint
-    tells where the others are."""
-    problems = [f"{problem.place}: {problem.what}" for problem in imported.problems]
-    _say_some(imported.path, problems, "problem", hint)
-    _say_some(imported.path, imported.repairs, "repair", hint)
-
-
-def _say_some(path: str, faults: Sequence[str], noun: str, hint: str) -> None:
-    for fault in faults[:TOLD]:
-        say(one_line(f"{path}: {noun}: {fault}"))
-    if len(faults) > TOLD:
-        say(one_line(f"{path}: {counted(len(faults) - TOLD, f'more {noun}')}{hint}"))
+def report_faults(
+    path: str, problems: Sequence[Problem], repairs: Sequence[str], hint: str = ""
+) -> None:
+    """Report the first problems and the first repairs. The hint says where the others are."""
+    faults = {
+        "problem": [f"{problem.place}: {problem.what}" for problem in problems],
+        "repair": repairs,
+    }
+    for noun, texts in faults.items():
+        for text in texts[:MOST_FAULTS]:
+            say(one_line(f"{path}: {noun}: {text}"))
+        if len(texts) > MOST_FAULTS:
+            say(one_line(f"{path}: {counted(len(texts) - MOST_FAULTS, f'more {noun}')}{hint}"))
 
 
 class _Bar:

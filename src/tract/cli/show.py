@@ -14,12 +14,16 @@ from typing import Any, NamedTuple
 import click
 
 from tract.cli.commits import plain
+from tract.cli.imports import report_faults
 from tract.cli.screen import dump_list, has_colour, json_option, refuses_colour, say, write
 from tract.cli.show_commit import dump_whole, print_whole
 from tract.cli.target import Target, named
-from tract.cli.transcripts import file_of, import_into, is_transcript
+from tract.cli.transcripts import file_of, is_transcript
+from tract.core.transcript import Thread
 from tract.errors import CommitNotFoundError, DialogNotFoundError, InputError, NotFoundError
+from tract.importers.transcripts import read_transcript
 from tract.model import ROLES
+from tract.tokens import token_counter
 from tract.tract import Tract
 from tract.view import ansi
 from tract.view.blocks import Block, TitleBlock, format_messages, format_request
@@ -123,10 +127,8 @@ def show_command(
         raise click.UsageError("--html or --json, not both")
     if name is not None and is_transcript(name):
         _check_file(name, asked)
-        # Nobody sees the tokens of what is shown whole, and to count them takes half of the time.
-        tokens = None if as_json else "chars/4"
-        with file_of(name) as path, Tract.open(":memory:", tokens=tokens) as tract:
-            _show(asked, _of_transcript(tract, path, asked))
+        with file_of(name) as path:
+            _show(asked, _of_file(path, asked))
         return
     tract, is_commit = _opened(target, name)
     with tract:
@@ -213,23 +215,28 @@ def _of_commit(tract: Tract, name: str, asked: Asked) -> Scene:
     return Scene(tract.dialog, tract.current_branch or "", blocks)
 
 
-def _of_transcript(tract: Tract, path: Path, asked: Asked) -> list[Scene]:
-    """What is in a file: conversations that can be imported, else an odd request."""
+def _of_file(path: Path, asked: Asked) -> list[Scene]:
+    """The conversations of a file of a known format, else a malformed request."""
+    # Only JSON has the tokens of full messages, and counting them takes half of the time.
+    count = token_counter().count if asked.as_json else None
     try:
-        import_into(tract, path, asked.name or "")
+        transcript = read_transcript(path, count)
     except InputError:
         scenes = _of_request(path)
         if not scenes:
             raise
         return scenes
-    scenes = list(_of_file(tract, bool(asked.sent))) or _of_request(path)
+    report_faults(asked.name or "", transcript.problems, transcript.repairs())
+    threads = transcript.threads.values()
+    scenes = [scene for thread in threads for scene in _of_thread(thread, bool(asked.sent))]
+    scenes = scenes or _of_request(path)
     if not scenes:
-        raise InputError(f"{path.name}: there is no message in it that can be shown")
+        raise InputError(f"{path.name}: it contains no message that can be shown")
     return scenes
 
 
 def _of_request(path: Path) -> list[Scene]:
-    """A request that no provider would take, if it is one."""
+    """A request that no provider would accept, if the file is one."""
     try:
         request = json.loads(path.read_bytes())
         return [Scene(path.stem, "", format_request(request))]
@@ -237,18 +244,15 @@ def _of_request(path: Path) -> list[Scene]:
         return []
 
 
-def _of_file(tract: Tract, sent: bool) -> Iterator[Scene]:
-    """All dialogs of a file with all their branches. What branches share is shown once."""
-    for info in tract.dialogs():
-        dialog = tract.sibling(info.dialog)
-        current = dialog.current_branch or ""
-        seen: set[int] = set()
-        for branch in sorted(dialog.branches(), key=lambda name: (name != current, name)):
-            reading = dialog.read(branch)
-            rows = list(_unseen(conversation := Conversation(reading), seen))
-            seen.update(place.origin.id for place in reading.places)
-            if rows:
-                yield Scene(info.dialog, branch, _blocks(conversation, rows, sent))
+def _of_thread(thread: Thread, sent: bool) -> Iterator[Scene]:
+    """All branches of a conversation. What branches share is shown once."""
+    seen: set[int] = set()
+    for branch in sorted(thread.branches, key=lambda name: (name != thread.branch, name)):
+        conversation = Conversation(thread.read(branch))
+        rows = list(_unseen(conversation, seen))
+        seen.update(place.origin.id for place in conversation.history.places)
+        if rows:
+            yield Scene(thread.name, branch, _blocks(conversation, rows, sent))
 
 
 def _unseen(conversation: Conversation, seen: set[int]) -> Iterator[int]:

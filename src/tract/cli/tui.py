@@ -11,7 +11,7 @@ import click
 
 from tract.cli.screen import refuses_colour
 from tract.cli.target import Target, without_password
-from tract.cli.transcripts import is_transcript, read_in
+from tract.cli.transcripts import in_memory, is_transcript
 from tract.errors import DialogNotFoundError, InputError, MissingExtraError
 from tract.tract import Tract
 from tract.view.cost import Prices, prices_of
@@ -35,7 +35,7 @@ def tui_command(target: Target, name: str | None, prices: str | None) -> None:
     """
     known = _prices(prices)
     if name is not None and is_transcript(name):
-        with read_in(name) as tract:
+        with in_memory(name) as tract:
             only = tract.dialogs()
             _run(tract, name, only[0].dialog if len(only) == 1 else None, known)
         return

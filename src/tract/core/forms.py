@@ -57,6 +57,15 @@ class Shown(NamedTuple):
     is_left_out: bool = False
 
 
+class Sent(NamedTuple):
+    """What the model is sent of a message."""
+
+    message: Message
+    tokens: int
+    form: Form
+    is_left_out: bool = False
+
+
 # Which form
 
 

@@ -173,7 +173,7 @@ class Sheet:
         """Whether it is a result that has failed, in a row that may have one, or its call."""
         place = self.conversation.rows[row]
         if isinstance(block, ToolUseBlock) and isinstance(place, Place):
-            failures = self.conversation.reading.failures
+            failures = self.conversation.history.failures
             failed = (answer for answer in place.results if answer.origin.id in failures)
             return any(answer.origin.tool_call_id == block.tool_use_id for answer in failed)
         return isinstance(block, ToolResultBlock) and (block.role == "tool" or block.is_error)
@@ -205,8 +205,8 @@ class Sheet:
     @cached_property
     def _failed_turns(self) -> set[int]:
         """The results that have failed, and their calls."""
-        reading = self.conversation.reading
-        failed = [place for place in reading.places if place.origin.id in reading.failures]
+        history = self.conversation.history
+        failed = [place for place in history.places if place.origin.id in history.failures]
         calls = {place.call.origin.id for place in failed if place.call}
         return calls | {place.origin.id for place in failed}
 
@@ -338,7 +338,7 @@ class Sheet:
 
     def error(self, cursor: Cursor, step: int) -> Cursor | None:
         """The next result that has failed, or the one before; behind the last one the first."""
-        failures = self.conversation.reading.failures
+        failures = self.conversation.history.failures
         ahead = range(cursor.row + step, len(self) if step > 0 else -1, step)
         around = range(0 if step > 0 else len(self) - 1, cursor.row + step, step)
         for row in (*ahead, *around) if len(self) else ():

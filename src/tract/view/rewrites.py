@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tract.core.chain import FULL, Chain, Place, voided
 from tract.model import Link, Priority, Shape, Step, unpack_shape
-from tract.snapshot import Snapshot
+from tract.view.history import History
 
 
 class Epoch(NamedTuple):
@@ -139,7 +139,7 @@ def _word(link: Link, step: Step) -> str:
     return "edited" if step.operation == "edit" else "summed up"
 
 
-def frontier(reading: Snapshot) -> int | None:
+def frontier(reading: History) -> int | None:
     """The number of the last place that is not sent as it was sent before; None where all are.
     What follows it, a provider may have cached."""
     answers, past = Answers(reading.chain), Past(reading.chain)
@@ -151,7 +151,7 @@ def frontier(reading: Snapshot) -> int | None:
     return None
 
 
-def _is_rewritten(reading: Snapshot, place: Place, past: Past, first: float) -> bool:
+def _is_rewritten(reading: History, place: Place, past: Past, first: float) -> bool:
     """Whether a place is sent otherwise than for the first answer after it."""
     if place.sources and place.origin.id > first:
         return True

@@ -1,0 +1,49 @@
+"""Files as transcripts: read completely, written nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tract import importers
+from tract.core.drafts import About
+from tract.core.transcript import Entry, FullHistory, Problem, Transcript, position
+from tract.errors import InputError
+from tract.importers.items import Exchange, Item
+from tract.model import Json
+from tract.providers import load_answer, requests
+
+
+def read_transcript(path: Path, count: Callable[[str], int] | None = None) -> Transcript:
+    """All conversations in a file of any known format. Without `count` no tokens are counted."""
+    source = importers.opened(path)
+    importer = importers.importer_of(source)
+    transcript = Transcript(importers.session_of(importer, source) or path.stem, count)
+    for item in importer.read(source):
+        transcript.add(_loaded(item))
+    return transcript
+
+
+def _loaded(item: Item) -> Entry | FullHistory | Problem:
+    if not isinstance(item, Exchange):
+        return item
+    try:
+        return load_exchange(item)
+    except InputError as error:
+        return Problem(position(item), str(error))
+
+
+def load_exchange(exchange: Exchange) -> FullHistory:
+    """A request and its answer, free of the provider's format."""
+    # The importer has inserted what came before, as far as the file has it.
+    request = {k: v for k, v in exchange.request.items() if k != "previous_response_id"}
+    loaded = requests.load(request, exchange.provider)
+    if exchange.response is None:
+        return FullHistory(loaded.messages, loaded.tools, dialog=exchange.dialog)
+    answer = load_answer(exchange.response)
+    metadata: dict[str, Json] = {"response": answer.rest} if answer.rest else {}
+    if exchange.time:
+        metadata["time"] = exchange.time.isoformat()
+    about = About(None, metadata or None, loaded.config or None, answer.usage)
+    messages = [*loaded.messages, answer.message]
+    return FullHistory(messages, loaded.tools, True, about, exchange.dialog)
