@@ -234,7 +234,7 @@ def test_only_what_has_a_text(here: Path) -> None:
 def test_a_bad_expression_is_a_usage_error(here: Path) -> None:
     done = invoke("show", "request.json", "--grep", "(")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "--grep is a regular expression: missing )" in done.stderr
+    assert "--grep is not a valid regular expression: missing )" in done.stderr
 
 
 def test_errors_come_with_their_calls(here: Path) -> None:

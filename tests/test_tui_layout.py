@@ -14,13 +14,13 @@ from tests.tui import LONG, REQUEST, recorded, result, use
 from tract import Tract
 from tract.errors import InputError
 from tract.model import Message, Text, ToolCall
-from tract.tui.edits import editable, edited
+from tract.tui.edits import text_to_edit, with_new_text
 from tract.tui.layout import MOST_OF_RESULT, Cursor, Settings, Sheet, Spot
-from tract.tui.wrapping import wrapped
+from tract.tui.wrapping import wrap
 from tract.view.ansi import plain
-from tract.view.blocks import Block, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from tract.view.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock, ViewBlock
 from tract.view.conversation import Conversation
-from tract.view.lines import BODY, FULL, HIDDEN, SUMMARY, TOOLS, Span
+from tract.view.lines import BODY, FULL, HIDDEN, SUMMARY, TOOLS, Styled
 from tract.view.sanitize import width
 
 
@@ -285,7 +285,7 @@ PROSE = "Whoever reads this sees every word of it, in its order, and nothing els
 
 
 def pieces(text: str, room: int) -> list[str]:
-    return [plain(line) for line in wrapped([(Span(line),) for line in text.split("\n")], room)]
+    return [plain(line) for line in wrap([(Styled(line),) for line in text.split("\n")], room)]
 
 
 def test_prose_is_broken_between_words_under_its_first_one() -> None:
@@ -343,10 +343,10 @@ def rewritten(message: Message, number: int, text: str) -> Message:
             tract.assistant("", tool_calls=[{"id": "a", "name": "Read", "arguments": {}}])
         tract.commit(message)
         blocks = Conversation(tract.read()).blocks(int(message.role == "tool"), sent=False)
-    return edited(message, blocks[number], blocks, text)
+    return with_new_text(message, blocks[number], blocks, text)
 
 
-def blocks_of(message: Message) -> list[Block]:
+def blocks_of(message: Message) -> list[ViewBlock]:
     with Tract.open(":memory:") as tract:
         tract.commit(message)
         return Conversation(tract.read()).blocks(0, sent=False)
@@ -367,7 +367,7 @@ def test_a_text_a_call_and_a_result_can_be_edited() -> None:
 
 def test_of_two_equal_texts_the_one_under_the_cursor_is_edited() -> None:
     blocks = blocks_of(TWO_TEXTS)
-    changed = edited(TWO_TEXTS, blocks[3], blocks, "new")
+    changed = with_new_text(TWO_TEXTS, blocks[3], blocks, "new")
     assert [part.text for part in changed.blocks if isinstance(part, Text)] == ["one", "two", "new"]
 
 
@@ -386,7 +386,7 @@ def test_arguments_that_came_as_text_stay_text() -> None:
 
 def test_what_is_edited_is_what_is_there() -> None:
     blocks = blocks_of(TWO_TEXTS)
-    found = [editable(TWO_TEXTS, block, blocks) for block in blocks]
+    found = [text_to_edit(TWO_TEXTS, block, blocks) for block in blocks]
     assert found == ["one", '{\n  "p": 1\n}', "two", "one"]
 
 
@@ -397,5 +397,5 @@ def test_thoughts_cannot_be_edited() -> None:
         blocks = conversation.blocks(conversation.rows.index(place), sent=False)
         message = conversation.history.whole(place)
         with pytest.raises(InputError, match="cannot be edited"):
-            editable(message, blocks[0], blocks)
+            text_to_edit(message, blocks[0], blocks)
     assert REQUEST["messages"][1]["content"][0]["type"] == "thinking"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tract.view.lines import Line, Span
+from tract.view.lines import Line, Styled
 
 _KEYS = """
 Move
@@ -33,7 +33,7 @@ Leave
 
 
 def _line(text: str) -> Line:
-    return (Span(text, "" if text.startswith(" ") else "bold"),)
+    return (Styled(text, "" if text.startswith(" ") else "bold"),)
 
 
 HELP = tuple(_line(text) for text in _KEYS.strip().split("\n"))

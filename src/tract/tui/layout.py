@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 from tract.core.chain import Place
 from tract.model import has_only_calls
-from tract.tui.wrapping import wrapped
+from tract.tui.wrapping import wrap
 from tract.view.blocks import (
-    Block,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    ViewBlock,
 )
 from tract.view.conversation import Conversation
 from tract.view.filter import text_of
-from tract.view.lines import FULL, HIDDEN, SUMMARY, Line, Look, Span, has_head, head_of, lines_of
+from tract.view.lines import FULL, HIDDEN, SUMMARY, Line, Look, Styled, has_head, head_of, lines_of
 
 CUT = re.compile(r"… \d+ more lines")
 MOST_OF_RESULT = 12
@@ -64,7 +64,7 @@ class Cell(NamedTuple):
     lines: list[Line]
     owners: list[int]
     """For each line the number of its block; -1 for the head."""
-    blocks: list[Block]
+    blocks: list[ViewBlock]
     numbers: list[int]
     """For each block its number in the message, where others may not be seen."""
 
@@ -126,7 +126,7 @@ class Sheet:
         is_sent = self.settings.is_sent != (self.message(row) in self.flipped)
         lines: list[Line] = []
         owners: list[int] = []
-        seen: list[Block] = []
+        seen: list[ViewBlock] = []
         numbers: list[int] = []
         for number, block in enumerate(self.conversation.blocks(row, sent=is_sent)):
             found = self._lines(row, number, block)
@@ -138,13 +138,13 @@ class Sheet:
         head = self._head(row, seen)
         return Cell(head + lines, [-1] * len(head) + owners, seen, numbers)
 
-    def _head(self, row: int, seen: list[Block]) -> list[Line]:
+    def _head(self, row: int, seen: list[ViewBlock]) -> list[Line]:
         if not seen:
             return []
         space: list[Line] = [()] if row else []
         if has_head(seen[0], self._speaker_before(row), Look(self.settings.tools)):
             return [*space, head_of(seen[0])] if seen[0].role else space
-        follows_rule = row > 0 and isinstance(self.conversation.rows[row - 1], Block)
+        follows_rule = row > 0 and isinstance(self.conversation.rows[row - 1], ViewBlock)
         return space if follows_rule else []
 
     def _speaker_before(self, row: int) -> str:
@@ -157,7 +157,7 @@ class Sheet:
                 return before.origin.role or ""
         return ""
 
-    def _lines(self, row: int, number: int, block: Block) -> list[Line]:
+    def _lines(self, row: int, number: int, block: ViewBlock) -> list[Line]:
         if self.settings.only_errors and not self._is_of_error(row, block):
             return []
         fold = self.folds.get((self.message(row), number))
@@ -166,10 +166,10 @@ class Sheet:
         if not is_prose:
             return lines
         if fold is False:
-            lines = [(*lines[0], Span(" …", "dim"))] if lines else []
-        return list(wrapped(lines, self.width)) if self.settings.is_wrapped else lines
+            lines = [(*lines[0], Styled(" …", "dim"))] if lines else []
+        return list(wrap(lines, self.width)) if self.settings.is_wrapped else lines
 
-    def _is_of_error(self, row: int, block: Block) -> bool:
+    def _is_of_error(self, row: int, block: ViewBlock) -> bool:
         """Whether it is a result that has failed, in a row that may have one, or its call."""
         place = self.conversation.rows[row]
         if isinstance(block, ToolUseBlock) and isinstance(place, Place):
@@ -178,7 +178,7 @@ class Sheet:
             return any(answer.origin.tool_call_id == block.tool_use_id for answer in failed)
         return isinstance(block, ToolResultBlock) and (block.role == "tool" or block.is_error)
 
-    def _look(self, block: Block, fold: bool | None) -> Look:
+    def _look(self, block: ViewBlock, fold: bool | None) -> Look:
         said = self.settings
         is_tool = isinstance(block, ToolUseBlock | ToolResultBlock)
         look = Look(said.tools, said.has_text, said.has_thinking, said.has_tags, MOST_OF_TEXT)
@@ -246,7 +246,7 @@ class Sheet:
 
     # Blocks
 
-    def block(self, cursor: Cursor) -> Block | None:
+    def block(self, cursor: Cursor) -> ViewBlock | None:
         blocks = self.cell(cursor.row).blocks if 0 <= cursor.row < len(self) else []
         return blocks[cursor.block] if 0 <= cursor.block < len(blocks) else None
 

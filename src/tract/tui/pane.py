@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from tract.tui.layout import Cursor, Settings, Sheet, Spot
 from tract.tui.segments import strip
-from tract.view.blocks import Block
+from tract.view.blocks import ViewBlock
 from tract.view.conversation import Conversation
 
 WHEEL = 3
@@ -72,7 +72,7 @@ class Pane(Widget, can_focus=True):
         return self.sheet.settings
 
     @property
-    def block(self) -> Block | None:
+    def block(self) -> ViewBlock | None:
         """The block under the cursor."""
         return self.sheet.block(self.cursor)
 

@@ -16,7 +16,7 @@ from tract.snapshot import Snapshot
 from tract.tui.segments import text as drawn
 from tract.view.context_usage import Share, growth, shares
 from tract.view.cost import short
-from tract.view.lines import Line, Span
+from tract.view.lines import Line, Styled
 from tract.view.palette import PALETTE
 from tract.view.sanitize import counted, one_line, width
 from tract.view.tool_changes import diff_text
@@ -53,9 +53,9 @@ class ToolsPanel(VerticalScroll, can_focus=False):
         self._seen = wanted
         now, before = (known[-1], known[-2] if len(known) > 1 else None) if known else (None, None)
         change = diff(before or now, now)
-        head: list[Line] = [(Span("Tools at this point", "bold"),)]
+        head: list[Line] = [(Styled("Tools at this point", "bold"),)]
         if now and before:
-            head.append((Span(f"set {len(known)}: {diff_text(change) or 'reworded'}", "note"),))
+            head.append((Styled(f"set {len(known)}: {diff_text(change) or 'reworded'}", "note"),))
         self.query_one(Static).update(drawn([*head, (), *tool_lines(now, change)]))
         self.scroll_home(animate=False)
 

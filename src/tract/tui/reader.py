@@ -18,13 +18,13 @@ from tract.core.chain import Place, voided
 from tract.dialog import Dialog
 from tract.errors import ConflictError, InputError, NotFoundError, TractError
 from tract.model import EMPTY, CommitInfo, Form, Priority
-from tract.tui.edits import editable, edited
+from tract.tui.edits import text_to_edit, with_new_text
 from tract.tui.help import HELP
 from tract.tui.layout import Settings
 from tract.tui.modals import Ask, Edit, Page, Pick
 from tract.tui.pane import Pane
 from tract.tui.panels import TokenBar, ToolsPanel
-from tract.view.blocks import Block, ToolResultBlock, ToolUseBlock
+from tract.view.blocks import ToolResultBlock, ToolUseBlock, ViewBlock
 from tract.view.conversation import Conversation
 from tract.view.lines import SHORT, TOOLS, measure
 from tract.view.sanitize import counted, one_line
@@ -324,12 +324,12 @@ class Reader(Screen[None]):
             message, blocks = self._reading.whole(place), self._whole_blocks()
             seen = self._pane.sheet.cell(self._pane.cursor.row).blocks
             block = _same(seen, self._pane.cursor.block, blocks)
-            text = editable(message, block, blocks)
+            text = text_to_edit(message, block, blocks)
             commit, key = place.shown.hash.hex(), place.origin.id
 
             def save(new: str) -> None:
                 self._check_unchanged(key, commit)
-                changed = edited(message, block, blocks, new)
+                changed = with_new_text(message, block, blocks, new)
                 self._done.append(self.dialog.commit(changed, edit=commit).commit_hash)
                 self._read_on(is_own=True)
                 self._say("edited; u undoes it")
@@ -337,13 +337,13 @@ class Reader(Screen[None]):
             self.app.push_screen(Edit(f"Edit the {place.origin.role} message", text, save))
 
     def _check_unchanged(self, key: int, commit: str) -> None:
-        """Somebody else may have edited it while the box was open."""
+        """Somebody else may have with_new_text it while the box was open."""
         self._read_on(is_own=True)
         now = next((p for p in self._reading.places if p.origin.id == key), None)
         if now is None or now.shown.hash.hex() != commit:
             raise ConflictError("nothing was saved: this message has been changed meanwhile")
 
-    def _whole_blocks(self) -> list[Block]:
+    def _whole_blocks(self) -> list[ViewBlock]:
         """The blocks of the whole message, whatever is seen of it."""
         return self._pane.sheet.conversation.blocks(self._pane.cursor.row, sent=False)
 
@@ -376,7 +376,7 @@ class Reader(Screen[None]):
                 self._say(f"on branch {name}")
 
 
-def _same(seen: list[Block], number: int, blocks: list[Block]) -> Block:
+def _same(seen: list[ViewBlock], number: int, blocks: list[ViewBlock]) -> ViewBlock:
     """The block of the whole message that one of the blocks to be seen shows."""
     block = seen[number]
     kinds = [other for other in blocks if type(other) is type(block)]
@@ -385,11 +385,11 @@ def _same(seen: list[Block], number: int, blocks: list[Block]) -> Block:
     else:
         kinds = [other for other in kinds if other == block][seen[:number].count(block) :]
     if not kinds:
-        raise InputError("this cannot be edited in the form in which it is sent")
+        raise InputError("this cannot be with_new_text in the form in which it is sent")
     return kinds[0]
 
 
-def _about(block: Block) -> list[str]:
+def _about(block: ViewBlock) -> list[str]:
     """What is known of a block, in a few words."""
     words = [block.role, block.commit[:SHORT], block.note]
     if isinstance(block, ToolUseBlock):

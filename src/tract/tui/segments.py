@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from tract.view.lines import TAB, Line, Span
+from tract.view.lines import TAB, Line, Styled
 from tract.view.palette import PALETTE
 
 STYLES = {
@@ -46,7 +46,7 @@ def _greyed(style: Style) -> Style:
     return style + Style(dim=False, color="#{:02x}{:02x}{:02x}".format(*mixed))
 
 
-def segments(line: Iterable[Span], base: Style, hit: re.Pattern[str] | None) -> Iterator[Segment]:
+def segments(line: Iterable[Styled], base: Style, hit: re.Pattern[str] | None) -> Iterator[Segment]:
     """A line, with what is searched for made to stand out."""
     for span in line:
         style, text = base + style_of(span.style), span.text.expandtabs(TAB)

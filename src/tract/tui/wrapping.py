@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from tract.view.fences import fenced
-from tract.view.lines import BODY, TAB, Line, Span
+from tract.view.fences import mark_code
+from tract.view.lines import BODY, TAB, Line, Styled
 from tract.view.sanitize import width as columns
 
 _CODE = len(BODY) + 4  # so many spaces before a line: what texts have, and four more
@@ -16,16 +16,16 @@ _KEPT = re.compile(rf"\s{{{_CODE},}}(?!\s|[-*+•]\s|\d+[.)]\s)|\s*[|+\t]|\s*[-=
 as deep as code may also be an item of a list."""
 
 
-def wrapped(lines: Iterable[Line], room: int) -> Iterator[Line]:
+def wrap(lines: Iterable[Line], room: int) -> Iterator[Line]:
     """Each line in as many pieces as it needs. What stands in a fence stays as it is."""
     lines = list(lines)
     texts = ["".join(span.text for span in line) for line in lines]
-    for line, text, is_code in zip(lines, texts, fenced(texts), strict=True):
+    for line, text, is_code in zip(lines, texts, mark_code(texts), strict=True):
         if len(line) != 1 or is_code or len(text) <= room // 2 or _KEPT.match(text):
             yield line
         else:
             pieces = _pieces(text.expandtabs(TAB), room)
-            yield from ((Span(piece, line[0].style),) for piece in pieces)
+            yield from ((Styled(piece, line[0].style),) for piece in pieces)
 
 
 def _pieces(text: str, room: int) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from tract.view.lines import Line, Span
+from tract.view.lines import Line, Styled
 from tract.view.palette import PALETTE
 
 STYLES = {
@@ -23,12 +23,12 @@ STYLES = {
 }
 
 
-def painted(line: Line) -> str:
+def paint(line: Line) -> str:
     """A line with its styles as escape sequences."""
     return "".join(_painted(span) for span in line)
 
 
-def _painted(span: Span) -> str:
+def _painted(span: Styled) -> str:
     codes = _codes(span.style)
     return f"\x1b[{codes}m{span.text}\x1b[0m" if span.text and codes else span.text
 

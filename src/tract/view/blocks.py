@@ -39,7 +39,7 @@ def _tag(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.removesuffix("Block")).lower()
 
 
-class Block(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=_tag):
+class ViewBlock(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=_tag):
     """A piece of a message."""
 
     message: int = 0
@@ -51,15 +51,15 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=_ta
     """What was done to the message: that it is pinned, edited, left out or a summary."""
 
 
-class TextBlock(Block, frozen=True):
+class TextBlock(ViewBlock, frozen=True):
     text: str = ""
 
 
-class ThinkingBlock(Block, frozen=True):
+class ThinkingBlock(ViewBlock, frozen=True):
     text: str = ""
 
 
-class ToolUseBlock(Block, frozen=True):
+class ToolUseBlock(ViewBlock, frozen=True):
     """A call."""
 
     tool_use_id: str = ""
@@ -70,7 +70,7 @@ class ToolUseBlock(Block, frozen=True):
     """The number of the call in the whole history. Its result has the same."""
 
 
-class ToolResultBlock(Block, frozen=True):
+class ToolResultBlock(ViewBlock, frozen=True):
     """What a tool returned, or what stands for it."""
 
     tool_use_id: str = ""
@@ -88,21 +88,21 @@ class ToolResultBlock(Block, frozen=True):
     sent_tokens: int = 0
 
 
-class OtherBlock(Block, frozen=True):
+class OtherBlock(ViewBlock, frozen=True):
     """Something that cannot be shown as text: a picture, a document, what nobody knows yet."""
 
     kind: str = ""
     data: Json = None
 
 
-class ToolsBlock(Block, frozen=True):
-    """The tools that the model is offered, and what became of them since the last time."""
+class ToolsBlock(ViewBlock, frozen=True):
+    """The tools that the model is tools_blocks, and what became of them since the last time."""
 
     names: tuple[str, ...] = ()
     change: ToolDiff | None = None
 
 
-class RuleBlock(Block, frozen=True):
+class RuleBlock(ViewBlock, frozen=True):
     """A line between messages: an epoch, the frontier behind it, a branch."""
 
     text: str = ""
@@ -112,7 +112,7 @@ class TitleBlock(RuleBlock, frozen=True):
     """Where another conversation begins."""
 
 
-class About(NamedTuple):
+class MessageFacts(NamedTuple):
     """What a block says beside the content of its message."""
 
     number: int = 0
@@ -128,40 +128,42 @@ class About(NamedTuple):
 # From JSON or a context
 
 
-def format_request(request: Json) -> list[Block]:
+def format_request(request: Json) -> list[ViewBlock]:
     """The blocks of a request to a provider, or of its messages, however odd they are."""
     loaded = salvage(request)
-    return [*offered(loaded.tools or []), *format_messages(loaded.messages)]
+    return [*tools_blocks(loaded.tools or []), *format_messages(loaded.messages)]
 
 
-def format_context(context: CompiledContext) -> list[Block]:
+def format_context(context: CompiledContext) -> list[ViewBlock]:
     """The blocks of what a model is sent. A size is that of what is sent: there is no more here."""
     told = zip(context.steps, context.message_forms, context.message_tokens, strict=True)
     abouts = [_about(number, step, form, sent) for number, (step, form, sent) in enumerate(told)]
-    tools = offered(context.tools)
+    tools = tools_blocks(context.tools)
     return [*tools, *format_messages(context.messages, abouts, context.calls_before)]
 
 
-def _about(number: int, step: Step, form: Form, sent: int) -> About:
-    return About(number, step.hash.hex(), "", form, None, step.token_count, sent)
+def _about(number: int, step: Step, form: Form, sent: int) -> MessageFacts:
+    return MessageFacts(number, step.hash.hex(), "", form, None, step.token_count, sent)
 
 
 def format_messages(
     messages: Sequence[Message],
-    abouts: Sequence[About] = (),
+    abouts: Sequence[MessageFacts] = (),
     calls_before: Sequence[int] | None = None,
-) -> list[Block]:
+) -> list[ViewBlock]:
     places = places_of(messages)
     before = None if calls_before is None else dict(enumerate(calls_before, 1))
     scribe = Scribe(places, lambda place: messages[place.origin.id - 1], before)
-    found: list[Block] = []
+    found: list[ViewBlock] = []
     for number, place in enumerate(places):
-        about = abouts[number] if number < len(abouts) else About(number)
+        about = abouts[number] if number < len(abouts) else MessageFacts(number)
         found += scribe.blocks(place, messages[number], about)
     return found
 
 
-def offered(schemas: Sequence[dict[str, Json]], change: ToolDiff | None = None) -> list[Block]:
+def tools_blocks(
+    schemas: Sequence[dict[str, Json]], change: ToolDiff | None = None
+) -> list[ViewBlock]:
     """The tools as a block, if there are any or were any before."""
     names = tuple(name for schema in schemas for name in _names(schema))
     return [ToolsBlock(names=names, change=change)] if names or change else []
@@ -191,14 +193,14 @@ class Scribe:
         self._details: dict[int, list[str]] = {}  # of calls, by the place that made them
         self._hosted: dict[int, dict[str, ToolUseBlock]] = {}  # the same of a provider's own tools
 
-    def blocks(self, place: Place, message: Message, about: About) -> list[Block]:
+    def blocks(self, place: Place, message: Message, about: MessageFacts) -> list[ViewBlock]:
         """What a message says, as it stands at this place. One that says nothing is seen, too."""
         if message.role == "tool":
             return [self._result(place, message, about)]
         found = list(self._spoken(place, message, about))
         return found or [TextBlock(**_common(about, message.role))]
 
-    def _result(self, place: Place, message: Message, about: About) -> Block:
+    def _result(self, place: Place, message: Message, about: MessageFacts) -> ViewBlock:
         call = self.pairs.call_of(place)
         text = whole_text(message)
         return ToolResultBlock(
@@ -222,7 +224,7 @@ class Scribe:
             self._details[place.origin.id] = known
         return known[index] if index < len(known) else ""
 
-    def _spoken(self, place: Place, message: Message, about: About) -> Iterator[Block]:
+    def _spoken(self, place: Place, message: Message, about: MessageFacts) -> Iterator[ViewBlock]:
         common = _common(about, message.role)
         if thought := thought_beside(message):
             yield ThinkingBlock(**common, text=thought)
@@ -237,7 +239,7 @@ class Scribe:
             elif block.text:
                 yield TextBlock(**common, text=block.text)
 
-    def _with_call(self, place: Place, block: Block) -> Block:
+    def _with_call(self, place: Place, block: ViewBlock) -> ViewBlock:
         """What a provider's tool returned, when another message of the same turn has the call."""
         if not isinstance(block, ToolResultBlock) or block.pair is not None:
             return block
@@ -272,7 +274,7 @@ class _Pieces:
         self._next += 1
         return self._use(call, self._next - 1)
 
-    def raw(self, raw: Raw) -> Iterator[Block]:
+    def raw(self, raw: Raw) -> Iterator[ViewBlock]:
         if is_thought(raw):
             yield ThinkingBlock(**self._common, text=thought_text(raw))
             return
@@ -312,7 +314,7 @@ class _Pieces:
         )
 
 
-def _common(about: About, role: str) -> dict[str, Json]:
+def _common(about: MessageFacts, role: str) -> dict[str, Json]:
     return {"message": about.number, "role": role, "commit": about.commit, "note": about.note}
 
 

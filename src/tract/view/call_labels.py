@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from tract.core.turns import FILE_ARGUMENTS
 from tract.model import Json, readable
 from tract.providers import parsed
 from tract.view.sanitize import cut, one_line
@@ -15,10 +16,7 @@ LONGEST = 100
 LONGEST_PATTERN = 1000  # which is whole for any that a person would read
 
 PATTERNS = ("pattern", "query", "regex", "search_query", "glob", "url", "uri")
-PATHS = (
-    *("file_path", "filePath", "notebook_path", "absolute_path", "target_file", "path"),
-    *("filename", "file", "dir_path", "directory", "relative_workspace_path", "paths"),
-)
+PATHS = (*FILE_ARGUMENTS, "dir_path", "directory", "relative_workspace_path", "paths")
 CODE = ("script", "code", "input")
 COMMANDS = ("command", "cmd", "commands", *CODE)
 WORDS = ("description", "subject", "title", "skill", "name", "prompt", "message", "text")

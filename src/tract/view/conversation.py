@@ -10,16 +10,24 @@ from tract.core.chain import Place
 from tract.core.forms import GET_TOOL_RESULT
 from tract.core.toolsets import diff
 from tract.model import Form, Message, Priority, Toolset
-from tract.view.blocks import About, Block, RuleBlock, Scribe, ToolsBlock, offered, size_of
+from tract.view.blocks import (
+    MessageFacts,
+    RuleBlock,
+    Scribe,
+    ToolsBlock,
+    ViewBlock,
+    size_of,
+    tools_blocks,
+)
 from tract.view.history import History
 from tract.view.lines import SHORT
 from tract.view.rewrites import epochs, frontier
 
-Row = Place | Block
+Row = Place | ViewBlock
 """A message, or something that stands between messages."""
 
 
-def format_dialog(history: History, *, sent: bool = False) -> Iterator[Block]:
+def format_dialog(history: History, *, sent: bool = False) -> Iterator[ViewBlock]:
     """The blocks of a dialog: all that is kept, or, with `sent`, what the model is sent of it."""
     conversation = Conversation(history)
     for number in range(len(conversation.rows)):
@@ -55,16 +63,16 @@ class Conversation:
                 return number
         return None
 
-    def blocks(self, number: int, *, sent: bool) -> list[Block]:
+    def blocks(self, number: int, *, sent: bool) -> list[ViewBlock]:
         """What is to be seen of a row. A result that its call stands for is still told."""
         row = self.rows[number]
         if isinstance(row, ToolsBlock) and sent and self.history.fetches:
             return [replace(row, names=tuple(dict.fromkeys((*row.names, GET_TOOL_RESULT))))]
-        if isinstance(row, Block):
+        if isinstance(row, ViewBlock):
             return [row]
         return self._sent(row, number) if sent else self._kept(row, number)
 
-    def _kept(self, place: Place, number: int) -> list[Block]:
+    def _kept(self, place: Place, number: int) -> list[ViewBlock]:
         if place.sources:
             return []
         form = self._form(place)
@@ -72,7 +80,7 @@ class Conversation:
         whole = self.history.whole(place)
         return self._scribe.blocks(place, whole, _about(place, number, form, None, tokens))
 
-    def _sent(self, place: Place, number: int) -> list[Block]:
+    def _sent(self, place: Place, number: int) -> list[ViewBlock]:
         form, step = self._form(place), place.shown
         found = self.history.sent(place)
         if found is None and form != Form.COLLAPSED:
@@ -91,13 +99,15 @@ class Conversation:
         return Form.COLLAPSED if self.history.is_collapsed(place) else Form.FULL
 
 
-def _about(place: Place, number: int, form: Form, size: int | None, sent: int) -> About:
+def _about(place: Place, number: int, form: Form, size: int | None, sent: int) -> MessageFacts:
     """What the blocks of a message say beside it; without a size, the message is the whole."""
     step = place.shown
-    return About(number, step.hash.hex(), note_on(place), form, size, step.token_count, sent)
+    return MessageFacts(
+        number, step.hash.hex(), describe_changes(place), form, size, step.token_count, sent
+    )
 
 
-def note_on(place: Place) -> str:
+def describe_changes(place: Place) -> str:
     """What was done to a message, in a few words."""
     if place.summary:
         commit = place.summary.origin.hash.hex()[:SHORT]
@@ -124,17 +134,17 @@ def _rows(history: History) -> list[Row]:
     return [*rows, *(block for _, block in reversed(between))]
 
 
-def _tools(history: History) -> Iterator[tuple[int, Block]]:
-    """The sets of tools, each with the key of the commit from which on it was offered."""
+def _tools(history: History) -> Iterator[tuple[int, ViewBlock]]:
+    """The sets of tools, each with the key of the commit from which on it was tools_blocks."""
     before: Toolset | None = None
     for step, toolset in history.toolsets:
         change = diff(before, toolset) if before else None
-        for block in offered(toolset.schemas, change):
+        for block in tools_blocks(toolset.schemas, change):
             yield step.id - 1, block
         before = toolset
 
 
-def _epochs(history: History) -> Iterator[tuple[int, Block]]:
+def _epochs(history: History) -> Iterator[tuple[int, ViewBlock]]:
     rewrites = [] if history.chain.is_plain else epochs(history.chain)
     for number, epoch in enumerate(rewrites, 1):
         commit = epoch.step.hash.hex()

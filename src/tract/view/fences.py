@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 
 
-def fenced(lines: Iterable[str]) -> Iterator[bool]:
+def mark_code(lines: Iterable[str]) -> Iterator[bool]:
     """Whether each line belongs to code, which the fences do too. A fence is closed by one of its
     kind that is at least as long and says nothing else."""
     fence = ""

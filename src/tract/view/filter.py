@@ -9,10 +9,10 @@ from typing import NamedTuple
 from tract.content.preview.verdict import has_failed
 from tract.model import Json, readable
 from tract.providers import parsed
-from tract.view.blocks import Block, OtherBlock, ToolResultBlock, ToolsBlock, ToolUseBlock
+from tract.view.blocks import OtherBlock, ToolResultBlock, ToolsBlock, ToolUseBlock, ViewBlock
 
 
-class Choice(NamedTuple):
+class BlockFilter(NamedTuple):
     """What is wanted; all of it must be true of a block."""
 
     roles: frozenset[str] = frozenset()
@@ -23,7 +23,7 @@ class Choice(NamedTuple):
     """Only results that have failed, and the calls that they answer."""
 
 
-def chosen(blocks: Iterable[Block], choice: Choice) -> Iterator[Block]:
+def filter_blocks(blocks: Iterable[ViewBlock], choice: BlockFilter) -> Iterator[ViewBlock]:
     """The blocks that are wanted, in their order."""
     if choice.errors:
         blocks = _failed(list(blocks))
@@ -33,7 +33,7 @@ def chosen(blocks: Iterable[Block], choice: Choice) -> Iterator[Block]:
             yield block
 
 
-def _failed(blocks: list[Block]) -> Iterator[Block]:
+def _failed(blocks: list[ViewBlock]) -> Iterator[ViewBlock]:
     failed = [b for b in blocks if isinstance(b, ToolResultBlock) and is_failure(b)]
     pairs = {block.pair for block in failed} - {None}
     for block in blocks:
@@ -47,7 +47,7 @@ def is_failure(block: ToolResultBlock) -> bool:
     return block.is_error or has_failed(block.text)
 
 
-def text_of(block: Block) -> str:
+def text_of(block: ViewBlock) -> str:
     """Everything that a block says."""
     match block:
         case ToolUseBlock():

@@ -1,4 +1,4 @@
-"""Lines: how blocks are written, on a terminal, in the text interface and on a page. Pure.
+"""Lines: how blocks are format_lines, on a terminal, in the text interface and on a page. Pure.
 
 All text of a line is harmless already: here is where it is made so. Nothing is ever reflowed.
 """
@@ -12,7 +12,6 @@ from typing import NamedTuple
 from tract.model import Form, Json, readable
 from tract.providers import parsed
 from tract.view.blocks import (
-    Block,
     OtherBlock,
     RuleBlock,
     TextBlock,
@@ -20,6 +19,7 @@ from tract.view.blocks import (
     ToolResultBlock,
     ToolsBlock,
     ToolUseBlock,
+    ViewBlock,
     bytes_of,
 )
 from tract.view.palette import colour_of, tag_of
@@ -36,14 +36,14 @@ LONGEST_HINT = 120
 LARGEST_DATA = 2000
 
 
-class Span(NamedTuple):
+class Styled(NamedTuple):
     """A piece of a line, harmless, and how it looks: words such as `bold`, `dim` or `p3`."""
 
     text: str
     style: str = ""
 
 
-Line = tuple[Span, ...]
+Line = tuple[Styled, ...]
 
 
 class Look(NamedTuple):
@@ -61,7 +61,7 @@ class Look(NamedTuple):
 EVERYTHING = Look()
 
 
-def written(blocks: Iterable[Block], look: Look = EVERYTHING) -> Iterator[Line]:
+def format_lines(blocks: Iterable[ViewBlock], look: Look = EVERYTHING) -> Iterator[Line]:
     """The lines of blocks, each message under its head. Results stand under their calls."""
     message, speaker = None, ""
     for block in blocks:
@@ -80,20 +80,20 @@ def written(blocks: Iterable[Block], look: Look = EVERYTHING) -> Iterator[Line]:
         yield from lines
 
 
-def has_head(block: Block, speaker: str, look: Look) -> bool:
+def has_head(block: ViewBlock, speaker: str, look: Look) -> bool:
     """Whether a message that begins with this block has a head of its own, after another one has
     spoken. A result has none, nor have folded calls in a row."""
     is_call = isinstance(block, ToolUseBlock) and look.tools == SUMMARY
     return block.role != "tool" and not (is_call and speaker == block.role and not block.note)
 
 
-def head_of(block: Block) -> Line:
+def head_of(block: ViewBlock) -> Line:
     """Who speaks, in which commit, and what became of it."""
-    found = [Span(one_line(block.role), f"bold {role_style(block.role)}")]
+    found = [Styled(one_line(block.role), f"bold {role_style(block.role)}")]
     if block.commit:
-        found.append(Span(f" {one_line(block.commit[:SHORT])}", "dim"))
+        found.append(Styled(f" {one_line(block.commit[:SHORT])}", "dim"))
     if block.note:
-        found.append(Span(f" {one_line(block.note)}", "note"))
+        found.append(Styled(f" {one_line(block.note)}", "note"))
     return tuple(found)
 
 
@@ -101,7 +101,7 @@ def role_style(role: str) -> str:
     return f"role-{role}" if role in ("system", "user", "assistant", "tool") else ""
 
 
-def lines_of(block: Block, look: Look = EVERYTHING) -> list[Line]:
+def lines_of(block: ViewBlock, look: Look = EVERYTHING) -> list[Line]:
     """The lines of one block; none where it is not to be seen."""
     match block:
         case TextBlock(text=text):
@@ -117,14 +117,14 @@ def lines_of(block: Block, look: Look = EVERYTHING) -> list[Line]:
         case ToolsBlock():
             return [_tools(block)]
         case RuleBlock(text=text):
-            return [(Span(f"── {one_line(text)} ──", "rule"),)]
+            return [(Styled(f"── {one_line(text)} ──", "rule"),)]
     return []
 
 
 # Calls and results
 
 
-def can_be_hidden(block: Block) -> bool:
+def can_be_hidden(block: ViewBlock) -> bool:
     """Whether it is not seen where tools are hidden. Errors always are."""
     is_result = isinstance(block, ToolResultBlock) and not block.is_error
     return is_result or isinstance(block, ToolUseBlock)
@@ -152,7 +152,7 @@ def _result_head(block: ToolResultBlock, look: Look, *, folded: bool = False) ->
     words = f"{words}: {hint}" if hint else words
     head = _head(words, style, block.pair, look, is_error=block.is_error)
     is_noted = block.note and block.role == "tool"  # any other message has a head that tells it
-    return (*head, Span(f" {one_line(block.note)}", "note")) if is_noted else head
+    return (*head, Styled(f" {one_line(block.note)}", "note")) if is_noted else head
 
 
 def result_words(block: ToolResultBlock, *, folded: bool = False) -> str:
@@ -185,9 +185,9 @@ def pair_style(pair: int | None) -> str:
 def _head(words: str, style: str, pair: int | None, look: Look, *, is_error: bool = False) -> Line:
     tag = f" {tag_of(pair)}" if look.has_tags and pair is not None else ""
     if not is_error:
-        return (Span(HEAD + words + tag, style),)
+        return (Styled(HEAD + words + tag, style),)
     label, bracket, rest = words.partition("]")
-    return (Span(HEAD + label + bracket, "error bold"), Span(rest + tag, style))
+    return (Styled(HEAD + label + bracket, "error bold"), Styled(rest + tag, style))
 
 
 def _joined(*words: str) -> str:
@@ -212,9 +212,9 @@ def _arguments(arguments: Json, look: Look) -> list[Line]:
 
 def _argument(key: str, value: Json, look: Look) -> list[Line]:
     text = readable(value)
-    name = Span(f"{BODY}{one_line(key)}:", "dim")
+    name = Styled(f"{BODY}{one_line(key)}:", "dim")
     if "\n" not in text:
-        return [(name, Span(" " + visible(text)))]
+        return [(name, Styled(" " + visible(text)))]
     return [(name,), *_body(text, BODY + HEAD, "", look)]
 
 
@@ -223,23 +223,23 @@ def _argument(key: str, value: Json, look: Look) -> list[Line]:
 
 def _tools(block: ToolsBlock) -> Line:
     what = change_text(block.change) if block.change else ", ".join(block.names)
-    return (Span(f"{HEAD}[tools] {len(block.names)} offered: {one_line(what)}", "dim"),)
+    return (Styled(f"{HEAD}[tools] {len(block.names)} offered: {one_line(what)}", "dim"),)
 
 
 def _text(text: str, look: Look) -> list[Line]:
-    return _body(text, BODY, "", look) or [(Span(f"{BODY}(nothing)", "dim"),)]
+    return _body(text, BODY, "", look) or [(Styled(f"{BODY}(nothing)", "dim"),)]
 
 
 def _thinking(block: ThinkingBlock, look: Look) -> list[Line]:
     if not block.text.strip():
-        return [(Span(f"{HEAD}[thinking] (kept by the provider)", "dim"),)]
-    head: Line = (Span(f"{HEAD}[thinking]", "dim"),)
+        return [(Styled(f"{HEAD}[thinking] (kept by the provider)", "dim"),)]
+    head: Line = (Styled(f"{HEAD}[thinking]", "dim"),)
     return [head, *_body(block.text, BODY, "dim", look)]
 
 
 def _other(block: OtherBlock, look: Look) -> list[Line]:
     text = _readable(block.data)
-    head: Line = (Span(f"{HEAD}[{one_line(block.kind)}] ({bytes_of(text)} bytes)", "dim"),)
+    head: Line = (Styled(f"{HEAD}[{one_line(block.kind)}] ({bytes_of(text)} bytes)", "dim"),)
     return [head, *(_body(text, BODY, "dim", look) if len(text) <= LARGEST_DATA else [])]
 
 
@@ -254,6 +254,6 @@ def _body(text: str, indent: str, style: str, look: Look) -> list[Line]:
     lines = visible(text.replace("\r\n", "\n").removesuffix("\n")).split("\n")
     left = len(lines) - look.most if look.most is not None else 0
     if left <= 1:  # a line that tells of one more would take as much room as that
-        return [(Span(indent + line, style),) for line in lines]
-    rest = (Span(f"{indent}… {left} more lines", "dim"),)
-    return [*((Span(indent + line, style),) for line in lines[: look.most]), rest]
+        return [(Styled(indent + line, style),) for line in lines]
+    rest = (Styled(f"{indent}… {left} more lines", "dim"),)
+    return [*((Styled(indent + line, style),) for line in lines[: look.most]), rest]
