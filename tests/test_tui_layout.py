@@ -82,13 +82,13 @@ def test_a_long_result_is_cut_until_it_is_opened() -> None:
         read = cursor_at(sheet, "[tool_result] Read")
         assert sheet.size(read) == 1 + MOST_OF_RESULT + 1
         assert f"    … {40 - MOST_OF_RESULT} more lines" in all_lines(sheet)
-        sheet.toggled(read)
+        sheet.toggle(read)
         assert [line.removeprefix("    ") for line in all_lines(sheet) if "\t" in line] == (
             LONG.split("\n")
         )
-        sheet.toggled(read)
+        sheet.toggle(read)
         assert sheet.size(read) == 1
-        sheet.toggled(read)
+        sheet.toggle(read)
         assert sheet.size(read) == 41
 
 
@@ -97,12 +97,12 @@ def test_each_block_is_opened_and_closed_by_itself() -> None:
         sheet = sheet_of(tract, tools=SUMMARY)
         before = all_lines(sheet)
         for cursor in all_cursors(sheet):
-            sheet.toggled(cursor)
+            sheet.toggle(cursor)
             once = all_lines(sheet)
-            sheet.toggled(cursor)
-            sheet.toggled(cursor)
+            sheet.toggle(cursor)
+            sheet.toggle(cursor)
             assert all_lines(sheet) == once
-            sheet.toggled(cursor)
+            sheet.toggle(cursor)
             block = sheet.block(cursor)
             assert all_lines(sheet) == before, block
             if isinstance(block, ToolUseBlock | ToolResultBlock | ThinkingBlock):
@@ -185,9 +185,9 @@ def test_lines_and_blocks_are_walked_the_same_both_ways(tools: str, only_errors:
         sheet = sheet_of(tract, tools=tools, only_errors=only_errors)
         lines = sheet.page(Spot(0, 0), 10_000)
         assert len(lines) == len(all_lines(sheet))
-        assert [sheet.moved(lines[0], by) for by in range(len(lines))] == lines
-        assert [sheet.moved(lines[-1], -by) for by in range(len(lines))] == lines[::-1]
-        assert sheet.moved(lines[0], 10_000)[0] == len(sheet) - 1
+        assert [sheet.shift(lines[0], by) for by in range(len(lines))] == lines
+        assert [sheet.shift(lines[-1], -by) for by in range(len(lines))] == lines[::-1]
+        assert sheet.shift(lines[0], 10_000)[0] == len(sheet) - 1
         there = all_cursors(sheet)
         last = Cursor(len(sheet), 0)
         assert list(sheet.cursors(last, -1)) == []
@@ -228,18 +228,18 @@ def test_errors_are_found_both_ways_and_behind_the_last_the_first() -> None:
 def test_a_search_takes_any_case_and_looks_into_what_is_folded() -> None:
     with recorded() as tract:
         sheet = sheet_of(tract, tools=SUMMARY)
-        assert sheet.found(Cursor(0, 0), "LINE 17", 1) == cursor_at(sheet, "[Read]")
-        assert sheet.found(Cursor(0, 0), "[", 1) is None
+        assert sheet.search(Cursor(0, 0), "LINE 17", 1) == cursor_at(sheet, "[Read]")
+        assert sheet.search(Cursor(0, 0), "[", 1) is None
         hits = [cursor_at(sheet, "no rule")]
         for _ in range(3):
-            after = sheet.found(hits[-1], "rule", 1)
+            after = sheet.search(hits[-1], "rule", 1)
             assert after
             hits.append(after)
         assert hits.pop() == hits[0]
         assert [sheet.cell(row).blocks[block].role for row, block in hits] == [
             *("tool", "assistant", "user")
         ]
-        assert sheet.found(hits[-1], "rule", -1) == hits[-2]
+        assert sheet.search(hits[-1], "rule", -1) == hits[-2]
 
 
 def test_an_empty_history_has_no_lines_and_no_faults() -> None:
@@ -247,13 +247,13 @@ def test_an_empty_history_has_no_lines_and_no_faults() -> None:
         sheet = sheet_of(tract)
         assert len(sheet) == 0
         assert sheet.page(Spot(0, 0), 10) == []
-        assert sheet.moved(Spot(0, 0), 5) == sheet.moved(Spot(0, 0), -5)._replace(line=5)
+        assert sheet.shift(Spot(0, 0), 5) == sheet.shift(Spot(0, 0), -5)._replace(line=5)
         assert sheet.last_top(10) == Spot(0, 0)
         assert sheet.last() == sheet.nearest(Cursor(0, 0)) == Cursor(0, 0)
         assert sheet.block(Cursor(0, 0)) is None
         assert sheet.partner(Cursor(0, 0)) is None
         assert sheet.error(Cursor(0, 0), 1) is None
-        assert sheet.found(Cursor(0, 0), "x", -1) is None
+        assert sheet.search(Cursor(0, 0), "x", -1) is None
 
 
 @settings(max_examples=40)
@@ -270,7 +270,7 @@ def test_any_history_is_a_sheet(
         assert sorted(cursors) == cursors
         for cursor in cursors:
             assert sheet.size(cursor) >= 1
-            sheet.toggled(cursor)
+            sheet.toggle(cursor)
             assert sheet.size(cursor) >= 1
         shown = [sheet.block(cursor) for cursor in cursors]
         results = [m for m in messages if m.role == "tool"]
@@ -375,7 +375,7 @@ def test_what_was_json_stays_json() -> None:
     told = Message("tool", {"a": [1, 2]}, "a", "Read")
     assert rewritten(told, 0, '{"a": []}').content == {"a": []}
     for message, number in ((told, 0), (TWO_TEXTS, 1)):
-        with pytest.raises(InputError, match="not JSON any more"):
+        with pytest.raises(InputError, match="not valid JSON"):
             rewritten(message, number, "plain")
 
 

@@ -503,8 +503,8 @@ def test_every_call_and_result_of_real_files_is_seen(file: Path, state: str) -> 
     [
         ({"role": "assistant", "content": None, "refusal": "I can't."}, "I can't."),
         ({"role": "assistant", "content": None, "audio": {"transcript": "aloud"}}, "aloud"),
-        ({"role": "user", "content": ""}, "(nothing)"),
-        ({"role": "assistant", "content": []}, "(nothing)"),
+        ({"role": "user", "content": ""}, "(empty)"),
+        ({"role": "assistant", "content": []}, "(empty)"),
     ],
 )
 def test_no_message_is_invisible(message: dict[str, Any], said: str) -> None:

@@ -1,4 +1,4 @@
-"""The application: a list of dialogs, and the one that is read."""
+"""The application: a list of dialogs, and the dialog that is open."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tract.view.cost import Prices
 
 
 class TractApp(App[None]):
-    """A database on the screen. Whoever opened it closes it."""
+    """A database on the screen. The caller closes it."""
 
     TITLE = "tract"
     ENABLE_COMMAND_PALETTE = False
@@ -28,8 +28,8 @@ class TractApp(App[None]):
         prices: Prices | None = None,
         has_tags: bool = False,
     ) -> None:
-        """`dialog` is opened at once; without one, all are listed. With `has_tags` short names
-        stand for the colours of pairs."""
+        """Opens `dialog`, or lists all dialogs. With `has_tags`, short tags replace the colours of
+        pairs."""
         super().__init__()
         self._database, self._title, self._dialog = database, title, dialog
         self._prices = prices or {}

@@ -1,4 +1,4 @@
-"""Where the context goes: which part of what a model is sent is what, and how it has grown."""
+"""What fills the context: how many tokens each part has, and how they grew."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def shares(reading: History) -> list[Share]:
         else:
             parts[_part(place)] += tokens
     parts[TOOLS] = tool_tokens(reading)
-    found = [Share(name, parts[name]) for name in (SYSTEM, TOOLS, SUMMARIES, TEXT)]
-    found += [Share(name, tokens, True) for name, tokens in results.most_common()]
-    return [share for share in found if share.tokens]
+    all_shares = [Share(name, parts[name]) for name in (SYSTEM, TOOLS, SUMMARIES, TEXT)]
+    all_shares += [Share(name, tokens, True) for name, tokens in results.most_common()]
+    return [share for share in all_shares if share.tokens]
 
 
 def _part(place: Place) -> str:

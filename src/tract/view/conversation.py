@@ -1,4 +1,4 @@
-"""A conversation: the blocks of a dialog in their order, each made when somebody looks at it."""
+"""A conversation: the blocks of a dialog in order, each made when it is needed."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from tract.view.history import History
 from tract.view.lines import SHORT
 from tract.view.rewrites import epochs, frontier
 
-Row = Place | ViewBlock
+ConversationRow = Place | ViewBlock
 """A message, or something that stands between messages."""
 
 
 def format_dialog(history: History, *, sent: bool = False) -> Iterator[ViewBlock]:
-    """The blocks of a dialog: all that is kept, or, with `sent`, what the model is sent of it."""
+    """The blocks of a dialog: everything stored or, with `sent`, what the model is sent."""
     conversation = Conversation(history)
     for number in range(len(conversation.rows)):
         yield from conversation.blocks(number, sent=sent)
 
 
 class Conversation:
-    """A dialog as people read it: messages, and between them the tools, epochs and the frontier."""
+    """A dialog as people read it: messages and, between them, tools, epochs and the frontier."""
 
     def __init__(self, history: History) -> None:
         self.history = history
@@ -46,17 +46,17 @@ class Conversation:
         }
 
     def row_of(self, message: int) -> int | None:
-        """The row of the message that was appended by the commit with this key."""
+        """The row of the message that the commit with this key appended."""
         return self._row_of.get(message)
 
     def turn(self, number: int) -> list[int]:
-        """The rows of a call and its results, whichever of them this row is."""
+        """The rows of a call and its results, given any of them."""
         row = self.rows[number]
         members = row.turn if isinstance(row, Place) else []
         return [self._row_of[place.origin.id] for place in members] or [number]
 
     def row_at(self, commit: str) -> int | None:
-        """Where a commit stands."""
+        """The row of a commit."""
         digest = bytes.fromhex(commit)
         for number, row in enumerate(self.rows):
             if isinstance(row, Place) and digest in (row.origin.hash, row.shown.hash):
@@ -64,33 +64,33 @@ class Conversation:
         return None
 
     def blocks(self, number: int, *, sent: bool) -> list[ViewBlock]:
-        """What is to be seen of a row. A result that its call stands for is still told."""
+        """The blocks of a row. A collapsed result is still listed."""
         row = self.rows[number]
         if isinstance(row, ToolsBlock) and sent and self.history.fetches:
             return [replace(row, names=tuple(dict.fromkeys((*row.names, GET_TOOL_RESULT))))]
         if isinstance(row, ViewBlock):
             return [row]
-        return self._sent(row, number) if sent else self._kept(row, number)
+        return self._sent(row, number) if sent else self._stored(row, number)
 
-    def _kept(self, place: Place, number: int) -> list[ViewBlock]:
+    def _stored(self, place: Place, number: int) -> list[ViewBlock]:
         if place.sources:
             return []
         form = self._form(place)
         tokens = 0 if form == Form.FULL else self.history.weight(place)
         whole = self.history.whole(place)
-        return self._scribe.blocks(place, whole, _about(place, number, form, None, tokens))
+        return self._scribe.blocks(place, whole, _facts(place, number, form, None, tokens))
 
     def _sent(self, place: Place, number: int) -> list[ViewBlock]:
         form, step = self._form(place), place.shown
-        found = self.history.sent(place)
-        if found is None and form != Form.COLLAPSED:
+        sent = self.history.sent(place)
+        if sent is None and form != Form.COLLAPSED:
             return []
-        is_left_out = found is not None and found.is_left_out
+        is_left_out = sent is not None and sent.is_left_out
         is_whole = (form == Form.FULL and not is_left_out) or step.role != "tool"
         size = None if is_whole else size_of(self.history.whole(place))
-        about = _about(place, number, form, size, found.tokens if found else 0)
+        facts = _facts(place, number, form, size, sent.tokens if sent else 0)
         gone = Message("tool", "", step.tool_call_id, step.name, step.is_error)
-        return self._scribe.blocks(place, found.message if found else gone, about)
+        return self._scribe.blocks(place, sent.message if sent else gone, facts)
 
     def _form(self, place: Place) -> Form:
         item = self.history.item(place)
@@ -99,16 +99,14 @@ class Conversation:
         return Form.COLLAPSED if self.history.is_collapsed(place) else Form.FULL
 
 
-def _about(place: Place, number: int, form: Form, size: int | None, sent: int) -> MessageFacts:
-    """What the blocks of a message say beside it; without a size, the message is the whole."""
-    step = place.shown
-    return MessageFacts(
-        number, step.hash.hex(), describe_changes(place), form, size, step.token_count, sent
-    )
+def _facts(place: Place, number: int, form: Form, size: int | None, sent: int) -> MessageFacts:
+    """Without a size, the message is shown in full."""
+    step, note = place.shown, describe_changes(place)
+    return MessageFacts(number, step.hash.hex(), note, form, size, step.token_count, sent)
 
 
 def describe_changes(place: Place) -> str:
-    """What was done to a message, in a few words."""
+    """What was done to a message, for its head."""
     if place.summary:
         commit = place.summary.origin.hash.hex()[:SHORT]
         return f"summed up by {commit}" if commit else "summed up"
@@ -120,11 +118,11 @@ def describe_changes(place: Place) -> str:
     return ", ".join(words)
 
 
-def _rows(history: History) -> list[Row]:
-    """The messages, and before each what happened since the one before it."""
+def _rows(history: History) -> list[ConversationRow]:
+    """The messages, and before each what happened since the previous one."""
     between = sorted([*_tools(history), *_epochs(history)], key=lambda entry: -entry[0])
     last = None if history.chain.is_plain else frontier(history)
-    rows: list[Row] = []
+    rows: list[ConversationRow] = []
     for number, place in enumerate(history.places):
         while between and between[-1][0] < place.origin.id and not place.sources:
             rows.append(between.pop()[1])
@@ -135,7 +133,7 @@ def _rows(history: History) -> list[Row]:
 
 
 def _tools(history: History) -> Iterator[tuple[int, ViewBlock]]:
-    """The sets of tools, each with the key of the commit from which on it was tools_blocks."""
+    """The toolsets, each with the key of the commit before the one that offered it."""
     before: Toolset | None = None
     for step, toolset in history.toolsets:
         change = diff(before, toolset) if before else None

@@ -1,7 +1,7 @@
-"""One page of HTML that needs nothing else: no script, no font, no picture. Pure.
+"""One self-contained HTML page: no script, no font, no image. Pure.
 
-It is written in pieces while the blocks come, so that a history is never in memory as a whole. The
-words are those of the terminal; `_span` is where they are made harmless.
+It is written piece by piece, so that a history is never in memory completely. The text is the
+terminal's; `_span` escapes it.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ _END = "</body>\n</html>\n"
 def page(
     title: str, blocks: Iterable[ViewBlock], *, about: str = "", tools: str = FULL
 ) -> Iterator[str]:
-    """The page of a history, piece by piece; `about` says what it is, `tools` how calls and results
-    are seen at first. Each of them can be folded, and leads to the other of its pair."""
-    told = _span(Styled(about.strip()))
+    """The page of a history, piece by piece; `about` describes it, `tools` is the initial state of
+    calls and results. Each of them can be folded and links to the other of its pair."""
+    description = _span(Styled(about.strip()))
     yield _START.format(
         policy=escape(POLICY),
         title=_span(Styled(one_line(title))),
         style=STYLE,
-        about=f'<p class="about">{told}</p>\n' if told else "",
+        about=f'<p class="about">{description}</p>\n' if description else "",
         choices="".join(_choice(state, state == tools) for state in TOOLS),
     )
     anchors = _Anchors()
@@ -97,7 +97,7 @@ def _choice(state: str, is_checked: bool) -> str:
 
 
 def _articles(blocks: Iterable[ViewBlock], anchors: _Anchors) -> Iterator[str]:
-    """Messages. Results stand under their calls, so they have a head only to tell of a change."""
+    """Messages. A result belongs to its call, so it has a head only to show a change."""
     current: tuple[int, str] | None = None
     for block in blocks:
         lines = lines_of(block)
@@ -112,7 +112,7 @@ def _articles(blocks: Iterable[ViewBlock], anchors: _Anchors) -> Iterator[str]:
             if block.role and (block.role != "tool" or block.note):
                 yield f"<h2>{_markup([head_of(block)])}</h2>\n"
         current = own
-        yield from _written(block, lines, anchors)
+        yield from _markup_of(block, lines, anchors)
     yield "</article>\n" if current is not None else ""
 
 
@@ -120,7 +120,7 @@ def _kind(block: ViewBlock) -> str:
     return (role_style(block.role) or "role-other") if block.role else "between"
 
 
-def _written(block: ViewBlock, lines: Sequence[Line], anchors: _Anchors) -> Iterator[str]:
+def _markup_of(block: ViewBlock, lines: Sequence[Line], anchors: _Anchors) -> Iterator[str]:
     head, body = _markup(lines[:1], HEAD), lines[1:]
     match block:
         case TextBlock(text=text):
@@ -146,45 +146,45 @@ def _written(block: ViewBlock, lines: Sequence[Line], anchors: _Anchors) -> Iter
 
 
 class Anchor(NamedTuple):
-    """Where a block is, and where the other one of its pair is or will be."""
+    """The id of a block on the page, and the id of the other block of its pair."""
 
     own: str
     other: str = ""
 
 
 class _Anchors:
-    """The names of places on the page. A pair may have two results, and some results no call."""
+    """The ids on the page. A pair may have two results, and a result no call."""
 
     def __init__(self) -> None:
         self._scene = 0
         self._calls: Counter[int | None] = Counter()
         self._results: Counter[int | None] = Counter()
         self.awaited: dict[str, tuple[str, str]] = {}
-        """The places of results to come: the place and the words of the call of each."""
+        """The ids of missing results, each with the id and the text of its call."""
 
     def begin(self) -> None:
-        """Another conversation, whose pairs have numbers of their own."""
+        """Another conversation, whose pairs are numbered separately."""
         self._scene += 1
         self._calls.clear()
         self._results.clear()
 
     def of_call(self, pair: int | None, words: str) -> Anchor:
         self._calls[pair] += 1
-        own = self._place("call", pair, self._calls[pair])
+        own = self._id("call", pair, self._calls[pair])
         if pair is None:
             return Anchor(own)
-        other = self._place("result", pair, self._results[pair] + 1)
+        other = self._id("result", pair, self._results[pair] + 1)
         self.awaited[other] = (own, words)
         return Anchor(own, other)
 
     def of_result(self, pair: int | None) -> Anchor:
         self._results[pair] += 1
-        own = self._place("result", pair, self._results[pair])
+        own = self._id("result", pair, self._results[pair])
         self.awaited.pop(own, None)
         has_call = pair is not None and self._calls[pair]
-        return Anchor(own, self._place("call", pair, self._calls[pair]) if has_call else "")
+        return Anchor(own, self._id("call", pair, self._calls[pair]) if has_call else "")
 
-    def _place(self, kind: str, pair: int | None, turn: int) -> str:
+    def _id(self, kind: str, pair: int | None, turn: int) -> str:
         scene = f"{self._scene}-" if self._scene else ""
         number = "x" if pair is None else pair
         return f"{kind}-{scene}{number}" if turn == 1 else f"{kind}-{scene}{number}-{turn}"
@@ -210,12 +210,12 @@ def _tool(
 
 
 def _unanswered(anchors: _Anchors) -> Iterator[str]:
-    """Where the links of calls lead whose results did not come."""
+    """The targets for links of calls that have no result."""
     if not anchors.awaited:
         return
-    yield '<footer id="unanswered"><p>Calls whose results are not on this page:</p>\n<ul>\n'
-    for place, (call, words) in anchors.awaited.items():
-        yield f'<li id="{place}"><a href="#{call}">{words}</a></li>\n'
+    yield '<footer id="unanswered"><p>Calls without results on this page:</p>\n<ul>\n'
+    for own, (call, words) in anchors.awaited.items():
+        yield f'<li id="{own}"><a href="#{call}">{words}</a></li>\n'
     yield "</ul></footer>\n"
 
 
@@ -223,7 +223,7 @@ def _unanswered(anchors: _Anchors) -> Iterator[str]:
 
 
 def _text(lines: Sequence[Line], indent: str) -> str:
-    """What somebody says. Between fences it is code, which is never wrapped."""
+    """The text of a message. Fenced code is never wrapped."""
     parts = groupby(
         zip(mark_code(line[0].text for line in lines), lines, strict=True),
         key=lambda entry: entry[0],
@@ -236,7 +236,7 @@ def _text(lines: Sequence[Line], indent: str) -> str:
 
 
 def _markup(lines: Sequence[Line], indent: str = "") -> str:
-    """Lines without their indent. Neighbours that look the same become one piece."""
+    """Lines without their indent. Neighbours with the same style are joined."""
     pieces = groupby(_pieces(lines, indent), key=lambda span: span.style)
     return "".join(_span(Styled("".join(s.text for s in same), style)) for style, same in pieces)
 
@@ -250,6 +250,6 @@ def _pieces(lines: Sequence[Line], indent: str) -> Iterator[Styled]:
 
 
 def _span(span: Styled) -> str:
-    """The only way of text into the page, so it relies on nobody. The words of a style are ours."""
+    """The only way for text into the page, so it escapes everything. Styles are our own names."""
     text = escape(visible(span.text), quote=True)
     return f'<span class="{span.style}">{text}</span>' if span.style else text

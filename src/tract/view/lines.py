@@ -1,6 +1,6 @@
-"""Lines: how blocks are format_lines, on a terminal, in the text interface and on a page. Pure.
+"""Lines: blocks as text for the terminal, the text interface and the page. Pure.
 
-All text of a line is harmless already: here is where it is made so. Nothing is ever reflowed.
+All text is escaped here. Nothing is ever reflowed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ FULL, SUMMARY, HIDDEN = "full", "summary", "hidden"
 TOOLS = (FULL, SUMMARY, HIDDEN)
 SHORT = 10
 HEAD, BODY = "  ", "    "
-"""What is said stands deeper than the head of any call or result, so it cannot pass for one."""
+"""Text is indented deeper than the head of a call or result, so that it cannot pass for one."""
 TAB = 4  # columns, where tabs have to be counted
 LONGEST_HINT = 120
 LARGEST_DATA = 2000
 
 
 class Styled(NamedTuple):
-    """A piece of a line, harmless, and how it looks: words such as `bold`, `dim` or `p3`."""
+    """A piece of a line, escaped, and its styles: words such as `bold`, `dim` or `p3`."""
 
     text: str
     style: str = ""
@@ -47,22 +47,22 @@ Line = tuple[Styled, ...]
 
 
 class Look(NamedTuple):
-    """How blocks are looked at."""
+    """What to show of blocks."""
 
     tools: str = FULL
     has_text: bool = True
     has_thinking: bool = True
     has_tags: bool = False
-    """Whether a short name stands for the colour of a pair."""
+    """Whether short tags replace the colours of pairs."""
     most: int | None = None
-    """Of a long body at most so many lines are shown."""
+    """At most this many lines of a long text."""
 
 
 EVERYTHING = Look()
 
 
 def format_lines(blocks: Iterable[ViewBlock], look: Look = EVERYTHING) -> Iterator[Line]:
-    """The lines of blocks, each message under its head. Results stand under their calls."""
+    """The lines of blocks, each message under its head. Results follow their calls."""
     message, speaker = None, ""
     for block in blocks:
         lines = lines_of(block, look)
@@ -81,20 +81,20 @@ def format_lines(blocks: Iterable[ViewBlock], look: Look = EVERYTHING) -> Iterat
 
 
 def has_head(block: ViewBlock, speaker: str, look: Look) -> bool:
-    """Whether a message that begins with this block has a head of its own, after another one has
-    spoken. A result has none, nor have folded calls in a row."""
+    """Whether a message that begins with this block has a head. A result has none, nor have folded
+    calls in a row."""
     is_call = isinstance(block, ToolUseBlock) and look.tools == SUMMARY
     return block.role != "tool" and not (is_call and speaker == block.role and not block.note)
 
 
 def head_of(block: ViewBlock) -> Line:
-    """Who speaks, in which commit, and what became of it."""
-    found = [Styled(one_line(block.role), f"bold {role_style(block.role)}")]
+    """The role, the commit, and what was done to the message."""
+    parts = [Styled(one_line(block.role), f"bold {role_style(block.role)}")]
     if block.commit:
-        found.append(Styled(f" {one_line(block.commit[:SHORT])}", "dim"))
+        parts.append(Styled(f" {one_line(block.commit[:SHORT])}", "dim"))
     if block.note:
-        found.append(Styled(f" {one_line(block.note)}", "note"))
-    return tuple(found)
+        parts.append(Styled(f" {one_line(block.note)}", "note"))
+    return tuple(parts)
 
 
 def role_style(role: str) -> str:
@@ -102,7 +102,7 @@ def role_style(role: str) -> str:
 
 
 def lines_of(block: ViewBlock, look: Look = EVERYTHING) -> list[Line]:
-    """The lines of one block; none where it is not to be seen."""
+    """The lines of one block; none where it is hidden."""
     match block:
         case TextBlock(text=text):
             return _text(text, look) if look.has_text else []
@@ -125,7 +125,7 @@ def lines_of(block: ViewBlock, look: Look = EVERYTHING) -> list[Line]:
 
 
 def can_be_hidden(block: ViewBlock) -> bool:
-    """Whether it is not seen where tools are hidden. Errors always are."""
+    """Whether it disappears where tools are hidden. Errors stay."""
     is_result = isinstance(block, ToolResultBlock) and not block.is_error
     return is_result or isinstance(block, ToolUseBlock)
 
@@ -144,20 +144,20 @@ def _result(block: ToolResultBlock, look: Look) -> list[Line]:
 
 
 def _result_head(block: ToolResultBlock, look: Look, *, folded: bool = False) -> Line:
-    """The line of a result; folded, an error also says what it is about."""
+    """The line of a result; a folded error also has its first line."""
     words, style = result_words(block, folded=folded), pair_style(block.pair)
     hint = _hint(block.text) if folded and block.is_error else ""
     if folded and not block.is_error:
         style += " dim"
     words = f"{words}: {hint}" if hint else words
     head = _head(words, style, block.pair, look, is_error=block.is_error)
-    is_noted = block.note and block.role == "tool"  # any other message has a head that tells it
+    is_noted = block.note and block.role == "tool"  # other messages have it in their head
     return (*head, Styled(f" {one_line(block.note)}", "note")) if is_noted else head
 
 
 def result_words(block: ToolResultBlock, *, folded: bool = False) -> str:
-    """What a result is, on one line: `[tool_result] Read ...path/file.ts (1523 bytes)`, and
-    shorter where tools are folded."""
+    """The head of a result: `[tool_result] Read ...path/file.ts (1523 bytes)`; shorter where tools
+    are folded."""
     name = one_line(block.tool_name)
     about = one_line(block.detail) if name else ""
     size = f"({measure(block)})"
@@ -169,7 +169,7 @@ def result_words(block: ToolResultBlock, *, folded: bool = False) -> str:
 
 
 def measure(block: ToolResultBlock) -> str:
-    """The bytes of a result; where it is not shown whole also its form, and what that saves."""
+    """The bytes of a result; where it is not shown in full also its form and the tokens."""
     size = f"{block.size} bytes"
     if block.form == Form.FULL:
         return size
@@ -195,19 +195,19 @@ def _joined(*words: str) -> str:
 
 
 def _hint(text: str) -> str:
-    """What an error says first."""
+    """The first line of an error."""
     lines = (one_line(line[: LONGEST_HINT * 4]) for line in text[:4000].splitlines())
     return cut(next(filter(None, lines), ""), LONGEST_HINT)
 
 
 def _arguments(arguments: Json, look: Look) -> list[Line]:
     is_json = isinstance(arguments, str) and arguments.lstrip()[:1] in ("{", "[")
-    given = parsed(arguments) if is_json else arguments
-    if given is None or given in ("", {}, []):
+    values = parsed(arguments) if is_json else arguments
+    if values is None or values in ("", {}, []):
         return []
-    if not isinstance(given, dict):
-        return _body(_readable(given), BODY, "", look)
-    return [line for key, value in given.items() for line in _argument(key, value, look)]
+    if not isinstance(values, dict):
+        return _body(_readable(values), BODY, "", look)
+    return [line for key, value in values.items() for line in _argument(key, value, look)]
 
 
 def _argument(key: str, value: Json, look: Look) -> list[Line]:
@@ -222,12 +222,12 @@ def _argument(key: str, value: Json, look: Look) -> list[Line]:
 
 
 def _tools(block: ToolsBlock) -> Line:
-    what = change_text(block.change) if block.change else ", ".join(block.names)
-    return (Styled(f"{HEAD}[tools] {len(block.names)} offered: {one_line(what)}", "dim"),)
+    text = change_text(block.change) if block.change else ", ".join(block.names)
+    return (Styled(f"{HEAD}[tools] {len(block.names)} offered: {one_line(text)}", "dim"),)
 
 
 def _text(text: str, look: Look) -> list[Line]:
-    return _body(text, BODY, "", look) or [(Styled(f"{BODY}(nothing)", "dim"),)]
+    return _body(text, BODY, "", look) or [(Styled(f"{BODY}(empty)", "dim"),)]
 
 
 def _thinking(block: ThinkingBlock, look: Look) -> list[Line]:
@@ -248,12 +248,12 @@ def _readable(value: Json) -> str:
 
 
 def _body(text: str, indent: str, style: str, look: Look) -> list[Line]:
-    """The lines of a text as they are; of a long one the first, and how many are left."""
+    """The lines of a text; for a long one the first, and the number of the rest."""
     if not text:
         return []
     lines = visible(text.replace("\r\n", "\n").removesuffix("\n")).split("\n")
     left = len(lines) - look.most if look.most is not None else 0
-    if left <= 1:  # a line that tells of one more would take as much room as that
+    if left <= 1:  # a line that counts one more line would be as long
         return [(Styled(indent + line, style),) for line in lines]
     rest = (Styled(f"{indent}… {left} more lines", "dim"),)
     return [*((Styled(indent + line, style),) for line in lines[: look.most]), rest]

@@ -1,4 +1,4 @@
-"""Tool definitions as people read them, with what became of each."""
+"""Tool definitions for people, with their changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tract.view.sanitize import one_line
 
 
 def tool_lines(toolset: Toolset | None, change: ToolDiff) -> Iterator[Line]:
-    """The definitions of a set, with what became of each since the set before."""
+    """The definitions of a toolset, with their changes since the previous toolset."""
     if toolset is None:
         yield (Styled("No tools were recorded.", "dim"),)
         return
@@ -34,13 +34,13 @@ def _sign(name: str, change: ToolDiff) -> tuple[str, str]:
 
 
 def _declaration(schema: dict[str, Json]) -> Iterator[Line]:
-    said = schema.get("description")
-    if isinstance(said, str) and said.strip():
-        yield (Styled(BODY + one_line(said.strip().split("\n")[0]), ""),)
+    text = schema.get("description")
+    if isinstance(text, str) and text.strip():
+        yield (Styled(BODY + one_line(text.strip().split("\n")[0]), ""),)
     parameters = schema.get("parameters")
     properties = parameters.get("properties") if isinstance(parameters, dict) else None
     required = parameters.get("required") if isinstance(parameters, dict) else None
     for name, kind in properties.items() if isinstance(properties, dict) else ():
-        told = kind.get("type", "") if isinstance(kind, dict) else ""
+        type_name = kind.get("type", "") if isinstance(kind, dict) else ""
         mark = "" if isinstance(required, list) and name in required else "?"
-        yield (Styled(f"{BODY}{one_line(name)}{mark}: {one_line(readable(told))}", "dim"),)
+        yield (Styled(f"{BODY}{one_line(name)}{mark}: {one_line(readable(type_name))}", "dim"),)
