@@ -1,4 +1,4 @@
-.PHONY: demo test lint
+.PHONY: demo test lint docs
 
-demo test lint:
+demo test lint docs:
 	@python3 dev.py $@

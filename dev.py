@@ -12,11 +12,13 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 import venv
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -35,7 +37,8 @@ def main() -> int:
         "test", help="lint, then pytest; more arguments go to pytest", allow_abbrev=False
     )
     test.add_argument("--long", action="store_true", help="also the tests that take minutes")
-    commands.add_parser("lint", help="ruff, mypy and the import layers")
+    commands.add_parser("lint", help="ruff, mypy, the import layers and the links in the docs")
+    commands.add_parser("docs", help="build the docs site into site/")
     bench = commands.add_parser("bench", help="run benchmarks/NAME.py", add_help=False)
     bench.add_argument("name", metavar="NAME")
     commands.add_parser("lock", help="write constraints.txt anew, with current versions")
@@ -44,7 +47,7 @@ def main() -> int:
     if args.command is None:
         parser.print_help()
         return 0
-    if rest and args.command in ("lint", "lock"):
+    if rest and args.command in ("lint", "docs", "lock"):
         parser.error(f"{args.command} takes no arguments: {' '.join(rest)}")
     if args.command == "lock":
         return lock()
@@ -53,6 +56,8 @@ def main() -> int:
         return python("examples/demo.py", *rest)
     if args.command == "bench":
         return python("-m", f"benchmarks.{args.name}", *rest)
+    if args.command == "docs":
+        return docs()
     failed = lint()
     if failed or args.command == "lint":
         return failed
@@ -113,7 +118,7 @@ def lock() -> int:
 
 
 def lint() -> int:
-    """Run the four checks side by side; print only what the failing ones say."""
+    """Run the checks side by side; print only the output of those that fail."""
     start = time.monotonic()
     folders = ("dev.py", "src", "tests", "examples", "benchmarks")
     code = [name for name in folders if (ROOT / name).exists()]
@@ -130,6 +135,10 @@ def lint() -> int:
         for name, command in checks.items()
     }
     failed = 0
+    broken = [f"{page.relative_to(ROOT)}: {link}" for page, link in broken_links(pages())]
+    if broken:
+        failed = 1
+        print("links failed:", *broken, sep="\n", flush=True)
     for name, process in running.items():
         output, _ = process.communicate()
         if process.returncode:
@@ -138,6 +147,40 @@ def lint() -> int:
     if not failed:
         say(f"lint ok ({time.monotonic() - start:.1f} s)")
     return failed
+
+
+# Documentation
+
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def docs() -> int:
+    """Build the site. A broken link fails the build, and so does a name that does not exist."""
+    quietly(program("zensical"), "build", "--clean", "--strict")
+    say("wrote site/index.html")
+    return 0
+
+
+def pages() -> list[Path]:
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def broken_links(pages: list[Path]) -> Iterator[tuple[Path, str]]:
+    """Links to a file or a heading that does not exist. Links to other hosts are not checked."""
+    for page in pages:
+        for link in LINK.findall(FENCE.sub("", page.read_text("utf-8"))):
+            path, _, anchor = link.partition("#")
+            target = page.parent / path if path else page
+            if "://" in link or (target.exists() and (not anchor or anchor in anchors(target))):
+                continue
+            yield page, link
+
+
+def anchors(page: Path) -> set[str]:
+    titles = HEADING.findall(FENCE.sub("", page.read_text("utf-8")))
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 # Processes
@@ -159,7 +202,7 @@ def python(*args: str) -> int:
 
 
 def quietly(*command: str, env: dict[str, str] | None = None) -> None:
-    """Run a step of the set-up; show its output only if it fails."""
+    """Run a step; show its output only if it fails."""
     done = subprocess.run(
         command, cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )

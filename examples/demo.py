@@ -1,4 +1,4 @@
-"""A scripted agent works on this repository with real tools; tract keeps what they return.
+"""A scripted agent works on this repository with real tools; tract stores what they return.
 
 Run it with `python3 dev.py demo`. It needs no key and no network.
 """
@@ -26,7 +26,7 @@ WIDTH = min(shutil.get_terminal_size().columns, 100)
 COLOUR = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
-# The tools. They are real: what they return is what this repository says today.
+# The tools. They are real: they read and test this repository as it is today.
 
 
 def grep(pattern: str, path: str) -> str:
@@ -52,7 +52,7 @@ TOOLS: dict[str, Callable[..., object]] = {
 }
 
 
-# What a model is told of tools, in Anthropic's words. The second release comes while it works.
+# The tool definitions, in Anthropic's format. The second release arrives while the agent works.
 
 
 def tool(name: str, description: str, *texts: str, **others: str) -> dict[str, Any]:
@@ -63,15 +63,15 @@ def tool(name: str, description: str, *texts: str, **others: str) -> dict[str, A
 
 
 READ = tool("read_file", "Read a file of the project, with line numbers.", "path")
-TEST = tool("run_tests", "Run the tests of a file and return what they print.", "path")
-FETCH = tool("fetch", "Fetch a page of the web as text.", "url")
-GREP = "Find the lines of all Python files that match a regular expression."
+TEST = tool("run_tests", "Run the tests of a file and return their output.", "path")
+FETCH = tool("fetch", "Fetch a web page as text.", "url")
+GREP = "Find lines in Python files that match a regular expression."
 RELEASE_1 = [
     tool("grep", GREP, "pattern", "path"),
     READ,
     TEST,
     FETCH,
-    tool("write_file", "Write a file of the project anew.", "path", "text"),
+    tool("write_file", "Overwrite a file of the project.", "path", "text"),
 ]
 RELEASE_2 = [
     tool("grep", GREP, "pattern", "path", limit="integer"),
@@ -82,33 +82,33 @@ RELEASE_2 = [
 ]
 
 
-# The agent: what a model said, word for word. Only its tools run for real.
+# The agent: the recorded answers of a model. Its tools run for real.
 
 SCRIPT: list[tuple[str, list[ToolCall]]] = [
     (
-        "I'll look at where the branch head is read, and at the code around it.",
+        "I'll look at where the branch head is read.",
         [
             ToolCall("call_1", "grep", {"pattern": "[hH]ead", "path": "src/tract/storage"}),
             ToolCall("call_2", "read_file", {"path": "src/tract/storage/store.py"}),
         ],
     ),
     (
-        "`lock_branch` reads it inside the transaction. Let me see that the pairing tests pass.",
-        [ToolCall("call_3", "run_tests", {"path": "tests/test_pairing.py"})],
+        "`lock_branch` reads it inside the transaction. Let me run the pairing tests.",
+        [ToolCall("call_3", "run_tests", {"path": "tests/test_core_pairing.py"})],
     ),
     ("Yes: the head is read and moved in one transaction, so no commit can be lost.", []),
 ]
 
 SUMMARY = """\
-src/tract/chain.py, class Chain: folds the commits of a branch into places.
-- _append(): a message gets a place of its own.
-- _change(): edits and marks change what is shown at a place.
-- voided(): which commits are undone; an undo can be undone itself.
+src/tract/core/chain.py, class Chain: folds the commits of a branch into positions.
+- An appended message gets a position of its own.
+- Edits and marks change what stands at a position.
+- Voided commits have no effect; an undo can be undone.
 - It only reads: nothing in it writes to the database."""
 
 
 def play(t: Tract) -> None:
-    """One turn after another: the answer, then what its calls returned, in one transaction each."""
+    """Write each turn in one transaction: the answer, then the results of its calls."""
     t.system("You are a careful engineer. Answer from the code, not from memory.")
     t.user("Can two writers lose each other's commits in this project?", tools=RELEASE_1)
     for number, (text, calls) in enumerate(SCRIPT):
@@ -141,76 +141,78 @@ def main() -> int:
 
 
 def show_stored(t: Tract) -> None:
-    title("What is stored: everything, once")
+    title("tract stores everything, once")
     for info in reversed(list(t.log())):
         what = f"{info.name} result" if info.role == "tool" else info.role or "tools"
         row = f"{what:<17}{size(info.byte_size):>8}{info.token_count:>6} tokens  "
-        said = info.preview or info.message or ""
-        print(f"  {dim(info.commit_hash[:10])}  {row}{clip(said, len(row) + 14)}")
+        text = info.preview or info.message or ""
+        print(f"  {dim(info.commit_hash[:10])}  {row}{clip(text, len(row) + 14)}")
 
 
 def show_request(t: Tract) -> None:
     context = t.compile()
-    title("What a model would be sent: context.to_anthropic()")
+    title("What the model is sent: context.to_anthropic()")
     request = context.to_anthropic()
     print(f"  system     {clip(request['system'], 13)}")
     for message in request["messages"]:
         for block in blocks(message["content"]):
             print(f"  {message['role']:<10} {clip(block, 13)}")
     counted = f"{context.token_count} tokens, counted by {context.token_source}"
-    print(f"\n  {counted}; {context.tool_tokens} of them for the tools beside the messages")
+    print(f"\n  {counted}; {context.tool_tokens} of them for the tools")
 
 
 def show_tools(t: Tract) -> None:
-    title("Which tools the model had, at every commit")
+    title("Which tools the model had at every commit")
     answers = [info for info in reversed(list(t.log())) if info.role == "assistant"]
     first, last = t.compile(at=answers[0]), t.compile(at=answers[-1])
     for when, context in (("first answer", first), ("last answer", last)):
         names = ", ".join(context.tokens_by_tool)
         print(f"  {when:<13}{context.tool_tokens:>4} tokens  {clip(names, 29)}")
-    found = t.diff_tools(first, last)
-    for name, paths in found.changed.items():
-        print(f"  {name} has another schema: {', '.join(paths)}")
-    print(f"  added: {', '.join(found.added)}; removed: {', '.join(found.removed)}")
+    diff = t.diff_tools(first, last)
+    for name, paths in diff.changed.items():
+        print(f"  changed: {name} ({', '.join(paths)})")
+    print(f"  added: {', '.join(diff.added)}; removed: {', '.join(diff.removed)}")
     idle = {name: n for name, n in last.tokens_by_tool.items() if name not in last.called}
     print(f"  never called: {', '.join(idle)}; {sum(idle.values())} tokens in every request")
 
 
 def show_editing(t: Tract) -> CommitInfo:
-    title("The grep result has done its work: edit it. The whole stays in the history")
+    title("Shorten the grep result with an edit; the original stays in the history")
     before = t.compile().token_count
-    whole = find(t, "grep")
-    lines = str(t.get_content(whole)).splitlines()
+    original = find(t, "grep")
+    lines = str(t.get_content(original)).splitlines()
     kept = "\n".join(line for line in lines if "def lock_branch" in line)
-    edit = t.tool_result("call_1", "grep", kept, edit=whole, message="only the line that mattered")
+    edit = t.tool_result(
+        "call_1", "grep", kept, edit=original, message="only the line that matters"
+    )
     after = t.compile().token_count
     number = len(kept.splitlines())
     print(f"  {len(lines)} lines became {number}: {before} → {after} tokens per call")
     skip = t.annotate(find(t, "run_tests"), Priority.SKIP)
-    print(f"  the test run is left out, its call stays answered: {t.compile().token_count} tokens")
+    print(f"  skip the test run, its call stays answered: {t.compile().token_count} tokens")
     t.restore(skip)
     t.restore(edit)
     commits = len(list(t.log()))
-    print(f"  and both undone: {t.compile().token_count} tokens again, in {commits} commits")
+    print(f"  undo both: {t.compile().token_count} tokens again, after {commits} commits")
     return edit
 
 
 def show_summary(t: Tract) -> None:
-    title("A long file, summarized by a model as it comes (here from a script)")
+    title("Summarize a long file when it is read (the model is scripted here)")
     t.llm = ScriptedLLM([SUMMARY])
-    t.configure_tool_summarization({"read_file": "Keep names, and what each is for."})
-    t.user("And what does a reader see meanwhile?")
-    call = ToolCall("call_4", "read_file", {"path": "src/tract/chain.py"})
-    t.assistant("I'll read how a branch is put together.", tool_calls=[call])
-    whole = t.tool_result(call.id, call.name, read_file(**call.arguments))
-    seen = t.compile(load_tool_results=True).token_count - t.compile().token_count
-    print(f"  {whole.token_count} → {whole.token_count - seen} tokens. The model sees:")
+    t.configure_tool_summarization({"read_file": "Keep names and their purpose."})
+    t.user("And what does a reader see in the meantime?")
+    call = ToolCall("call_4", "read_file", {"path": "src/tract/core/chain.py"})
+    t.assistant("I'll read how a branch is assembled.", tool_calls=[call])
+    result = t.tool_result(call.id, call.name, read_file(**call.arguments))
+    saved = t.compile(load_tool_results=True).token_count - t.compile().token_count
+    print(f"  {result.token_count} → {result.token_count - saved} tokens. The model sees:")
     quote(t.compile().messages[-1].text)
-    t.assistant("The chain up to the head that it read: whole commits, never half of one.")
+    t.assistant("The chain up to the head that it read: complete commits, never a part of one.")
 
 
 def show_compression(t: Tract) -> None:
-    title("All calls with their results, compressed without a model")
+    title("Compress all calls and results, without a model")
     t.llm = None
     before = t.compile()
     done = t.compress_tool_calls(target_tokens=120)
@@ -219,11 +221,11 @@ def show_compression(t: Tract) -> None:
     print(f"{before.token_count} → {after.token_count} tokens per call. The model sees:")
     quote(after.messages[after.commit_hashes.index(done.summaries[0].commit_hash)].text)
     t.restore(*done.summaries)
-    print(f"  and undone: {t.compile().token_count} tokens again; the answers never changed")
+    print(f"  undo it: {t.compile().token_count} tokens again; the answers never changed")
 
 
 def show_pairs(t: Tract) -> None:
-    title("What people see: each call and its result in one colour, and what is sent of it")
+    title("What you see: a call and its result share a colour")
     seen = format_dialog(t.read())
     calls = (block for block in seen if isinstance(block, ToolUseBlock | ToolResultBlock))
     for line in written(calls, Look(tools=FOLDED, has_tags=not COLOUR)):
@@ -233,7 +235,7 @@ def show_pairs(t: Tract) -> None:
 def show_next(edit: CommitInfo) -> None:
     tract = Path(sys.executable).with_name("tract").relative_to(ROOT)
     database = DATABASE.relative_to(ROOT)
-    title("What to try next")
+    title("Try next")
     for command in (
         "tui",
         "show --tools summary",
@@ -246,7 +248,7 @@ def show_next(edit: CommitInfo) -> None:
         "fsck",
     ):
         print(f"  {tract} --db {database} --dialog demo {command}")
-    print("  docs/quickstart.md: the same with your own agent\n")
+    print("  docs/quickstart.md: do this with your own agent\n")
 
 
 def find(t: Tract, tool: str) -> CommitInfo:
@@ -284,13 +286,13 @@ def dim(text: str) -> str:
 
 
 def clip(text: str, used: int) -> str:
-    """One line that fits beside what is printed already."""
+    """The text as one line that fits in the rest of the row."""
     line, room = " ".join(text.split()), WIDTH - used
     return line if len(line) <= room else line[: room - 1] + "…"
 
 
 def size(count: int) -> str:
-    return f"{count} B" if count < 1024 else f"{count / 1024:.1f} KB"
+    return f"{count} B" if count < 1000 else f"{count / 1000:.1f} KB"
 
 
 if __name__ == "__main__":

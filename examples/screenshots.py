@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tract import Form, ToolCall, Tract
-from tract.dialog import Dialog
 from tract.tui.app import TractApp
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "screenshots"
@@ -37,7 +36,7 @@ PICTURES = {
 }
 
 
-# The dialog: an export fails, and an agent mends it.
+# The dialog: an export fails, and an agent fixes it.
 
 
 def tool(name: str, description: str, *texts: str, **others: str) -> dict[str, Any]:
@@ -47,7 +46,7 @@ def tool(name: str, description: str, *texts: str, **others: str) -> dict[str, A
     return {"name": name, "description": description, "input_schema": schema}
 
 
-BASH = tool("bash", "Run a command and return what it prints.", "command")
+BASH = tool("bash", "Run a command and return its output.", "command")
 READ = tool("read_file", "Read a file of the project.", "path")
 EDIT = tool("edit_file", "Replace a text in a file.", "path", "old", "new")
 SEARCH = "Find the lines that match a regular expression."
@@ -108,53 +107,53 @@ src/shop/invoices/letter.py:52:    return greeting(order.customer.name)
 
 def play(t: Tract) -> None:
     t.system("You are a careful engineer. Look before you change anything.")
-    t.user("The nightly export fails since Tuesday. Find out why and mend it.", tools=TOOLS)
+    t.user("The nightly export has failed since Tuesday. Find out why and fix it.", tools=TOOLS)
     look(t)
     t.reshape({find(t, "call_1"): Form.REFERENCE})
     t.set_tools(MORE_TOOLS)
-    mend(t)
+    fix(t)
     t.reshape({find(t, "call_3"): Form.SUMMARY})
-    t.user("Does anything else trip over them?")
+    t.user("Does anything else depend on a customer?")
     check(t)
 
 
 def look(t: Tract) -> None:
     answer(
         t,
-        "I'll look at the last run, and at what came in before it.",
+        "I'll look at the last run and at the changes before it.",
         ("bash", {"command": "journalctl -u export --since tuesday"}, JOURNAL),
         ("bash", {"command": "git log --oneline --since=monday"}, LOG),
     )
     answer(
         t,
-        "Row 341 has no customer, and since 8f2c1d0 that can be. Let me see who writes the rows.",
+        "Row 341 has no customer, which 8f2c1d0 allows. Let me see what writes the rows.",
         ("read_file", {"path": "src/shop/export/writer.py"}, WRITER),
     )
 
 
-def mend(t: Tract) -> None:
+def fix(t: Tract) -> None:
     path = {"path": "src/shop/export/writer.py"}
     tests = {"path": "tests/export"}
-    answer(t, "A test that fails comes first.", ("run_tests", tests, FAILED))
+    answer(t, "First, a failing test.", ("run_tests", tests, FAILED))
     wrong = "Error: no such text in the file"
     answer(t, "", ("edit_file", path | {"old": "order.customer_name", "new": NEW}, wrong))
     answer(t, "", ("edit_file", path | {"old": OLD, "new": NEW}, "1 text replaced"))
     answer(t, "", ("run_tests", tests, "=== 12 passed in 0.81s ==="))
-    answer(t, "Mended: an order whose customer was forgotten is written as `(forgotten)`.")
+    answer(t, "Fixed: an order without a customer is written as `(forgotten)`.")
 
 
 def check(t: Tract) -> None:
     hits = ("grep", {"pattern": r"customer\.(name|email)", "path": "src"}, HITS)
-    answer(t, "I'll look for the same habit elsewhere.", hits)
-    answer(t, "Yes, the letters do: `invoices/letter.py:52`. Shall I mend that as well?")
+    answer(t, "I'll search for the same expression.", hits)
+    answer(t, "Yes, the letters: `invoices/letter.py:52`. Shall I fix that too?")
 
 
 def answer(t: Tract, text: str, *calls: tuple[str, dict[str, str], str]) -> None:
-    """What the model says, and what its calls return."""
+    """Write an answer, and the results of its calls."""
     first = sum(info.role == "tool" for info in t.log()) + 1
-    made = [ToolCall(f"call_{n}", name, given) for n, (name, given, _) in enumerate(calls, first)]
-    told = {"input_tokens": 2100 * first, "output_tokens": 140, "cost": 0.012 * first}
-    t.assistant(text, tool_calls=made or None, usage=told)
+    made = [ToolCall(f"call_{n}", name, args) for n, (name, args, _) in enumerate(calls, first)]
+    usage = {"input_tokens": 2100 * first, "output_tokens": 140, "cost": 0.012 * first}
+    t.assistant(text, tool_calls=made or None, usage=usage)
     for call, (_, _, result) in zip(made, calls, strict=True):
         is_error = result.startswith(("Error", "FAILED"))
         t.tool_result(call.id, call.name, result, is_error=is_error)
@@ -185,7 +184,7 @@ TIMES = (
 )
 
 
-def fill(t: Dialog, turns: int, errors: int, dollars: float) -> None:
+def fill(t: Tract, turns: int, errors: int, dollars: float) -> None:
     with t.batch():
         for n in range(turns):
             usage = {"input_tokens": 900 * n, "output_tokens": 120, "cost": dollars / turns}

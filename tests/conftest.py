@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -15,6 +16,8 @@ from pathlib import Path
 import psycopg
 import pytest
 from hypothesis import settings
+
+from tests.corpus import DATA
 
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci")
@@ -33,6 +36,19 @@ FAST = {
     "timezone": "UTC",
 }
 _names = count(1)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not DATA.exists():
+        terminalreporter.write_line(f"no corpus at {DATA}: tests of real transcripts did not run")
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT interrupts, here and in new processes, also where who started this ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -4,9 +4,11 @@ records that went wrong, and what is held by what was read."""
 from __future__ import annotations
 
 import json
+import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
 from types import ModuleType
@@ -14,50 +16,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.corpus import in_manifest
 from tract.errors import InputError
 from tract.hashing import to_json
 from tract.importers.items import Entry, Exchange, Item, Problem
 from tract.importers.source import Source
 from tract.model import ROLES, Message, ToolCall, pack_content
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-BY_FOLDER = {
-    "atif-trajectory": "atif",
-    "claude-code-jsonl": "claude_code",
-    "codex-rollout-jsonl": "codex",
-    "copilot-chatreplay": "copilot_chat",
-    "copilot-cli-jsonl": "copilot_cli",
-    "gemini-cli-session": "gemini_cli",
-    "goose-recording": "goose",
-    "http-cassette-json": "exchanges",
-    "inspect-eval": "inspect_log",
-    "inspect-json": "inspect_log",
-    "langchain-dumpd": "langchain",
-    "langgraph-thread": "langgraph",
-    "mastra-recording": "mastra",
-    "openai-chat-tau": "openai_chat",
-    "openhands-events": "openhands_events",
-    "openhands-llm-log": "openhands_log",
-    "pi-session-jsonl": "pi",
-    "swe-agent-traj": "swe_agent",
-    "tau2-simulation": "tau2",
-    "vcr-pairs-jsonl": "exchanges",
-    "vercel-anthropic-response": "requests",
-    "vercel-openai-response": "requests",
-}
-"""Which importer takes the files of each folder."""
-
-
-def real_files(folder: str) -> list[Path]:
-    """The files of one kind; none where the data is not here."""
-    found = DATA / folder
-    return sorted(found.iterdir()) if found.exists() else []
-
-
-def in_manifest(path: Path) -> dict[str, Any]:
-    rows = json.loads((DATA / "manifest.json").read_bytes())
-    (row,) = (row for row in rows if row["file"] == f"{path.parent.name}/{path.name}")
-    return dict(row)
 
 
 def file_of(folder: Path, content: Any, name: str = "given") -> Source:
@@ -70,8 +34,30 @@ def file_of(folder: Path, content: Any, name: str = "given") -> Source:
 
 def of_lines(folder: Path, *records: Any, name: str = "session.jsonl") -> Source:
     """A file of JSON lines; bytes stand for a line as they are."""
+    return file_of(folder, as_lines(*records), name)
+
+
+def as_json(document: Any) -> bytes:
+    return json.dumps(document).encode()
+
+
+def as_lines(*records: Any) -> bytes:
     lines = [r if isinstance(r, bytes) else json.dumps(r).encode() for r in records]
-    return file_of(folder, b"".join(line + b"\n" for line in lines), name)
+    return b"".join(line + b"\n" for line in lines)
+
+
+def as_database(schema: str, rows: dict[str, list[dict[str, Any]]]) -> bytes:
+    """A database of SQLite with these rows in its tables."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema)
+        for table, records in rows.items():
+            for row in records:
+                names = ", ".join(f'"{name}"' for name in row)
+                marks = ", ".join("?" * len(row))
+                query = f"INSERT INTO {table} ({names}) VALUES ({marks})"
+                connection.execute(query, list(row.values()))
+        connection.commit()
+        return connection.serialize()
 
 
 def items_of(importer: ModuleType, source: Source) -> list[Any]:
@@ -265,10 +251,3 @@ GARBAGE = [
     b"SQLite format 3\0" + b"\0" * 200,
     b"data: \n\n",
 ]
-
-
-def takes_no_garbage(importer: ModuleType) -> None:
-    for data in GARBAGE:
-        with tempfile.TemporaryDirectory() as folder:
-            assert not importer.detect(file_of(Path(folder), data)), data[:40]
-        read_odd(importer, data)

@@ -2,80 +2,47 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import re
 import shlex
-import signal
-import struct
 import subprocess
 import sys
-import termios
 import unicodedata
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
-from click.testing import CliRunner, Result
 
+from tests.cli import (
+    HEAVY,
+    HOSTILE,
+    ROOT,
+    check_golden,
+    dangerous,
+    environment,
+    flip_a_byte,
+    imported_by,
+    interrupted,
+    invoke,
+    ok,
+    ok_json,
+    on_a_terminal,
+    read_until,
+    run,
+    screen_of,
+)
 from tests.toolkit import claude_tool
 from tract import Message, ToolCall, Tract
-from tract.cli import COMMANDS, cli
+from tract.cli import COMMANDS
 from tract.cli.reference import reference
 from tract.storage.sqlite import binding
 
-ROOT = Path(__file__).resolve().parent.parent
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ")
-HOSTILE = "a\x1b[31mred\x07\x9b2J\u202eevil\u2066\x00\x7f\r\U000e0041\ud800end"
-# What no terminal may get from a stored text: controls, formats that hide or reorder, surrogates,
-# and separators that start a new line.
-DANGEROUS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-ALLOWED = set("\n\t\u200c\u200d")
 
 
 # Running it
-
-
-def environment(**more: str) -> dict[str, str]:
-    ours = ("TRACT_", "_TRACT", "NO_COLOR", "PYTHONIOENCODING")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
-    return kept | {"TERM": "xterm"} | more
-
-
-def run(*args: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """`tract` as a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "tract", *args],
-        env=environment(**options.pop("env", {})),
-        text=True,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        **options,
-    )
-
-
-def invoke(*args: str, stdin: str | bytes | None = None, **env: str) -> Result:
-    """`tract` in this process."""
-    unset = dict.fromkeys(("TRACT_DB", "TRACT_DIALOG", "TRACT_MODEL", "NO_COLOR"), None)
-    return CliRunner().invoke(cli, args, input=stdin, env=unset | env, prog_name="tract")
-
-
-def ok(*args: str, stdin: str | bytes | None = None, **env: str) -> str:
-    result = invoke(*args, stdin=stdin, **env)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def ok_json(*args: str, stdin: str | bytes | None = None) -> Any:
-    out = ok(*args, "--json", stdin=stdin)
-    assert out.isascii()
-    return json.loads(out)
 
 
 @pytest.fixture
@@ -93,15 +60,6 @@ def commit(text: str, *options: str) -> str:
 
 
 # Screens
-
-
-def check_golden(path: Path, text: str) -> None:
-    if os.environ.get("TRACT_GOLDEN") == "write":
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    name = path.relative_to(ROOT)
-    hint = f"{name} is not current: TRACT_GOLDEN=write .venv/bin/python -m pytest tests/test_cli.py"
-    assert path.read_text("utf-8") == text, hint
 
 
 SESSION = """\
@@ -256,63 +214,109 @@ def test_each_command_has_a_short_and_a_long_help(name: str) -> None:
 # JSON
 
 
-def test_every_command_prints_one_json_document(here: Path) -> None:
+class Session(NamedTuple):
+    """A database on which every command has been run, and what each printed."""
+
+    folder: Path
+    printed: dict[str, Any]
+
+    def hash(self, name: str) -> str:
+        digest: str = self.printed[name]["commit_hash"]
+        return digest
+
+
+@pytest.fixture
+def session(here: Path) -> Session:
+    first = ok_json("commit", "first", "-m", "why", "--metadata", '{"n": 1}')
+    target = first["commit_hash"]
+    tool = ("--role", "tool", "--call-id", "c", "--name", "ls", "--error")
+    printed = {"first": first, "second": ok_json("commit", "out", *tool)}
+    printed["edit"] = ok_json("edit", target, "first!", "-m", "better", "--metadata", "{}")
+    printed["pin"] = ok_json("pin", target)
+    printed["skip"] = ok_json("skip", target, "-m", "note")
+    printed["restore"] = ok_json("restore", printed["skip"]["commit_hash"])
+    return Session(here, printed)
+
+
+def test_the_json_of_init(here: Path) -> None:
     made = ok_json("init", "sub")
     assert made == {"db": str(here / "sub" / ".tract" / "tract.db"), "created": True}
     assert ok_json("init", "sub")["created"] is False
-    first = ok_json("commit", "first", "-m", "why", "--metadata", '{"n": 1}')
-    assert first["role"] == "user"
-    assert first["parent_hash"] is None
-    assert first["message"] == "why"
+
+
+def test_the_json_of_commit(session: Session) -> None:
+    first, second = session.printed["first"], session.printed["second"]
+    assert (first["role"], first["parent_hash"], first["message"]) == ("user", None, "why")
     assert first["metadata"] == {"n": 1}
-    second = ok_json("commit", "out", "--role", "tool", "--call-id", "c", "--name", "ls", "--error")
     assert second["parent_hash"] == first["commit_hash"]
     assert (second["tool_call_id"], second["name"], second["is_error"]) == ("c", "ls", True)
-    edit = ok_json("edit", first["commit_hash"], "first!", "-m", "better", "--metadata", "{}")
-    assert edit["operation"] == "edit"
-    assert edit["replaces"] == [first["commit_hash"]]
-    about = {"target": first["commit_hash"], "kind": "priority"}
-    assert ok_json("pin", about["target"])["marks"] == [about | {"value": "pinned"}]
-    mark = ok_json("skip", about["target"], "-m", "note")
-    assert mark["marks"] == [about | {"value": "skip"}]
-    assert ok_json("restore", mark["commit_hash"])["marks"][0]["kind"] == "void"
+
+
+def test_the_json_of_edit(session: Session) -> None:
+    edit = session.printed["edit"]
+    assert (edit["operation"], edit["replaces"]) == ("edit", [session.hash("first")])
+
+
+def test_the_json_of_marks(session: Session) -> None:
+    about = {"target": session.hash("first"), "kind": "priority"}
+    assert session.printed["pin"]["marks"] == [about | {"value": "pinned"}]
+    assert session.printed["skip"]["marks"] == [about | {"value": "skip"}]
+    assert session.printed["restore"]["marks"][0]["kind"] == "void"
+
+
+def test_the_json_of_log(session: Session) -> None:
     log = ok_json("log")
     assert [item["operation"] for item in log][-3:] == ["edit", "append", "append"]
     assert ok_json("log", "-n", "1") == log[:1]
-    shown = ok_json("show", first["commit_hash"])
-    said = {"content": "first", "tool_calls": [], "forgotten": False, "tools": None}
-    assert shown == first | said
+
+
+def test_the_json_of_show(session: Session) -> None:
+    content = {"content": "first", "tool_calls": [], "forgotten": False, "tools": None}
+    assert ok_json("show", session.hash("first")) == session.printed["first"] | content
     assert ok_json("show")["content"] is None  # a mark
-    assert {hit["commit_hash"] for hit in ok_json("search", "FIRST")} == {
-        first["commit_hash"],
-        edit["commit_hash"],
-    }
+
+
+def test_the_json_of_search(session: Session) -> None:
+    hits = {hit["commit_hash"] for hit in ok_json("search", "FIRST")}
+    assert hits == {session.hash("first"), session.hash("edit")}
+
+
+def test_the_json_of_compile(session: Session) -> None:
     compiled = ok_json("compile")
     assert compiled["messages"][0] == {"role": "user", "content": "first!"}
-    assert compiled["commit_hashes"] == [edit["commit_hash"], second["commit_hash"]]
+    assert compiled["commit_hashes"] == [session.hash("edit"), session.hash("second")]
     assert compiled["notes"]
     assert compiled["token_count"] > 0
     assert compiled["commit_count"] == 2
-    assert ok_json("branch", "b") == {
-        "name": "b",
-        "head": log[0]["commit_hash"],
-        "current": False,
-    }
+
+
+def test_the_json_of_branch_and_checkout(session: Session) -> None:
+    head = session.hash("restore")
+    assert ok_json("branch", "b") == {"name": "b", "head": head, "current": False}
     assert [(b["name"], b["current"]) for b in ok_json("branch")] == [("b", False), ("main", True)]
     assert ok_json("checkout", "b")["branch"] == "b"
-    assert ok_json("checkout", first["commit_hash"]) == {
-        "branch": None,
-        "head": first["commit_hash"],
-        "detached": True,
-    }
+    first = session.hash("first")
+    assert ok_json("checkout", first) == {"branch": None, "head": first, "detached": True}
     ok("checkout", "main")
     assert ok_json("branch", "-d", "b")["deleted"] == "b"
+
+
+def test_the_json_of_fsck_and_gc(session: Session) -> None:
     assert ok_json("fsck") == {"ok": True, "commits": 6, "contents": 3, "problems": []}
     assert ok_json("gc") == {"commits": 0, "contents": 0, "bytes": 0, "dry_run": True}
+
+
+def test_the_json_of_backup(session: Session) -> None:
     copy = ok_json("backup", "copy.db")
-    assert copy == {"path": "copy.db", "bytes": (here / "copy.db").stat().st_size}
-    assert ok_json("forget", second["commit_hash"], "--yes")["preview"] == "[forgotten]"
-    assert ok_json("show", second["commit_hash"])["forgotten"] is True
+    assert copy == {"path": "copy.db", "bytes": (session.folder / "copy.db").stat().st_size}
+
+
+def test_the_json_of_forget(session: Session) -> None:
+    assert ok_json("forget", session.hash("second"), "--yes")["preview"] == "[forgotten]"
+    assert ok_json("show", session.hash("second"))["forgotten"] is True
+
+
+def test_the_json_of_dialogs(session: Session) -> None:
     (dialog,) = ok_json("dialogs")
     assert (dialog["dialog"], dialog["commits"], dialog["branches"]) == ("default", 6, 1)
     assert dialog["tokens"] > 0
@@ -476,13 +480,6 @@ def test_a_missing_extra_is_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1
     assert "tract-context[postgres]" in done.stderr
-
-
-def flip_a_byte(database: Path) -> None:
-    connection = binding.connect(str(database))
-    connection.execute("UPDATE blobs SET payload = X'22626F6F6D22'")
-    connection.commit()
-    connection.close()
 
 
 def test_damage_is_reported_and_fails(here: Path) -> None:
@@ -720,25 +717,26 @@ def test_a_server_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 # Hostile text
 
 
-def dangerous(text: str) -> set[str]:
-    return {
-        char for char in text if unicodedata.category(char) in DANGEROUS and char not in ALLOWED
-    }
+def is_odd(char: str) -> bool:
+    kind = unicodedata.category(char)
+    return kind[0] in "ZCM" and kind not in ("Cn", "Co")
 
 
 def test_no_character_of_a_content_reaches_the_terminal_as_a_command(tmp_path: Path) -> None:
-    # Downwards, so that no two surrogates make a pair.
-    everything = "日月" + "".join(map(chr, range(sys.maxunicode, -1, -1)))
+    # Downwards, so that no two surrogates make a pair. Of the letters and of what is not assigned
+    # some do: `visible` gets all of them in a long test.
+    chars = [c for c in map(chr, range(sys.maxunicode, -1, -1)) if is_odd(c) or ord(c) % 97 == 0]
+    everything = "日月" + "".join(chars)
     db = str(tmp_path / "t.db")
     with Tract.open(db, tokens="chars/4") as tract:
         tract.user(everything)
-    shown = run("--db", db, "show").stdout
+    shown = ok("--db", db, "show")
     assert dangerous(shown) == set()
     assert "\\x1b" in shown
     assert "\\u202e" in shown
     assert "\\ud800" in shown
     assert "日月" in shown
-    assert json.loads(run("--db", db, "show", "--json").stdout)["content"] == everything
+    assert ok_json("--db", db, "show")["content"] == everything
 
 
 def test_every_field_is_made_harmless(tmp_path: Path) -> None:
@@ -774,47 +772,6 @@ def test_json_has_no_control_character(here: Path) -> None:
 
 
 # Pipes and terminals
-
-
-@contextmanager
-def on_a_terminal(*args: str, columns: int = 80, **env: str) -> Iterator[tuple[Any, int]]:
-    """`tract` with a terminal for everything, and our end of that terminal."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tract", *args],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment(**env),
-    )
-    os.close(theirs)
-    try:
-        yield process, ours
-    finally:
-        process.kill()
-        process.wait()
-        os.close(ours)
-
-
-def screen_of(*args: str, columns: int = 80, **env: str) -> str:
-    with on_a_terminal(*args, columns=columns, **env) as (process, ours):
-        text = read_until(ours, None)
-        assert process.wait(60) == 0, text
-    return text
-
-
-def read_until(terminal: int, end: str | None) -> str:
-    data = b""
-    while end is None or end not in data.decode(errors="replace"):
-        try:
-            chunk = os.read(terminal, 65536)
-        except OSError:  # Linux says so when the other end is closed
-            break
-        if not chunk:
-            break
-        data += chunk
-    return data.decode()
 
 
 @pytest.fixture
@@ -909,17 +866,7 @@ def test_forget_asks_on_a_terminal(tmp_path: Path) -> None:
             assert tract.get_commit(digest).preview.startswith("secret") is kept
 
 
-def interrupted(process: subprocess.Popen[bytes]) -> int:
-    """Interrupt it until it ends: a signal just before it starts to read is seen after reading."""
-    for _ in range(30):
-        process.send_signal(signal.SIGINT)
-        try:
-            return process.wait(2)
-        except subprocess.TimeoutExpired:
-            continue
-    pytest.fail("it does not end")
-
-
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_is_130(tmp_path: Path) -> None:
     db = str(tmp_path / "t.db")
     with Tract.open(db) as tract:
@@ -948,39 +895,6 @@ def test_the_shell_can_complete() -> None:
 
 
 # Start-up
-
-
-HEAVY = {
-    "asyncio",
-    "concurrent",
-    "email",
-    "http",
-    "hypothesis",
-    "multiprocessing",
-    "psycopg",
-    "pydantic",
-    "pygments",
-    "rich",
-    "splintr",
-    "ssl",
-    "subprocess",
-    "textual",
-    "unittest",
-}
-
-
-def imported_by(*args: str) -> set[str]:
-    """What a command imports: as the interpreter tells, and what is there in the end."""
-    script = "import atexit, sys, tract.cli; atexit.register(lambda: print(*sys.modules)); "
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", script + "tract.cli.main()", *args],
-        capture_output=True,
-        text=True,
-        env=environment(),
-    )
-    assert done.returncode == 0, done.stderr
-    told = re.findall(r"^import time:.*\| +([\w.]+)$", done.stderr, re.MULTILINE)
-    return {*told, *done.stdout.splitlines()[-1].split()}
 
 
 def test_log_imports_nothing_heavy(filled: str) -> None:

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.test_cli import HOSTILE, dangerous, invoke, ok, ok_json, run, screen_of
-from tests.test_docs import DOCS
+from tests.cli import HOSTILE, ROOT, dangerous, invoke, ok, ok_json, run, screen_of
 from tract import Message, Priority, Text, ToolCall, Tract, validate
 from tract.cli.exports import markdown
 from tract.importers import MODULES, importer
@@ -524,7 +523,7 @@ def test_a_verdict_does_not_steer_the_terminal() -> None:
 
 
 def section(page: str, title: str) -> str:
-    text = (DOCS / page).read_text("utf-8")
+    text = (ROOT / "docs" / page).read_text("utf-8")
     return re.split(r"^##+ ", text.split(f"# {title}\n", 1)[1], flags=re.MULTILINE)[0]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_cli import (
+from tests.cli import (
     HEAVY,
     HOSTILE,
     dangerous,

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from tests.importing import BY_FOLDER, DATA, real_files
-from tests.test_cli import (
+from tests.cli import (
     HEAVY,
+    content_of,
     dangerous,
     environment,
     flip_a_byte,
@@ -28,68 +28,18 @@ from tests.test_cli import (
     run,
     screen_of,
 )
-from tests.test_view_sanitize import PAYLOADS
+from tests.corpus import BY_FOLDER, DATA, real_files
+from tests.samples.conversation import CHAT, CODE, REQUEST, result, said, use
+from tests.samples.payloads import ALONE, PAYLOADS
 from tract import Message, Tract
-from tract.core.result_lookup import whole_text
+from tract.content.blocks import whole_text
 from tract.importers.writer import import_file
 from tract.view.sanitize import one_line, visible
 
 Json = dict[str, Any]
 
 OURS = re.compile(r"\x1b\[[0-9;]*m")
-PATH = "/home/somebody/work/project/a/long/path/file.ts"
 SHORT_PATH = "...work/project/a/long/path/file.ts"
-CODE = "def f():\n\treturn  {\n        'a':   1,\n    }\n\n\n# end"
-
-
-def use(call_id: str, name: str, arguments: Any) -> Json:
-    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
-
-
-def result(call_id: str, content: Any, **more: Any) -> Json:
-    return {"type": "tool_result", "tool_use_id": call_id, "content": content, **more}
-
-
-def said(role: str, *blocks: Any) -> Json:
-    return {"role": role, "content": list(blocks)}
-
-
-THOUGHT = {"type": "thinking", "thinking": "Where is it?", "signature": "s"}
-REQUEST: Json = {
-    "model": "m",
-    "max_tokens": 100,
-    "system": "You fix bugs.",
-    "tools": [{"name": "Read", "input_schema": {"type": "object"}}],
-    "messages": [
-        {"role": "user", "content": "Why does it fail?"},
-        said("assistant", THOUGHT, use("t1", "Read", {"file_path": PATH})),
-        said("user", result("t1", "x" * 1523)),
-        said("assistant", use("t2", "Bash", {"command": "make\nmake test"})),
-        said("user", result("t2", "boom\n  at line 1", is_error=True)),
-        said("assistant", use("t3", "Grep", {"pattern": "raise .*Error", "path": PATH})),
-        said("user", result("t3", CODE)),
-        said("user", result("lost", "y" * 1523)),
-        {"role": "assistant", "content": "It is line 1."},
-    ],
-}
-CHAT: list[Json] = [
-    {"role": "user", "content": "Build it."},
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {
-                "id": f"c{number}",
-                "type": "function",
-                "function": {"name": "shell", "arguments": json.dumps({"command": command})},
-            }
-            for number, command in enumerate(("make", "ls"))
-        ],
-    },
-    {"role": "tool", "tool_call_id": "c0", "content": "cc a.c\nProcess exited with code 1"},
-    {"role": "tool", "tool_call_id": "c1", "content": "a.c\nProcess exited with code 0"},
-    {"role": "assistant", "content": "It does not build."},
-]
 
 
 @pytest.fixture
@@ -111,10 +61,6 @@ def dialog(here: Path) -> Path:
     ok("reshape", "summary", "t1", "--text", "Many x.")
     ok("reshape", "collapsed", "t3")
     return here
-
-
-def content_of(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def lines(*args: str, **env: str) -> list[str]:
@@ -662,14 +608,11 @@ def test_showing_imports_nothing_heavy(dialog: Path) -> None:
 # Hostile text
 
 
-EVIL = PAYLOADS[:1000]
-
-
-def hostile() -> list[Any]:
+def hostile(payloads: list[str]) -> list[Any]:
     """Every payload in every field, as a request and as a chat."""
     request: list[Any] = [{"role": "user", "content": "begin"}]
     chat: list[Any] = [{"role": "user", "content": "begin"}]
-    for number, evil in enumerate(EVIL):
+    for number, evil in enumerate(payloads):
         given = {evil: evil, "path": evil, "deep": {evil: [evil]}}
         call_id = f"{evil}{number}"
         thought = {"type": "thinking", "thinking": evil, "signature": evil}
@@ -688,25 +631,29 @@ def hostile() -> list[Any]:
             },
             {"role": "tool", "tool_call_id": call_id, "name": f"n{evil}", "content": evil},
         ]
-    tools = [{"name": f"n{evil}", "input_schema": {evil: evil}} for evil in EVIL[:50]]
-    return [{"system": EVIL[0], "tools": tools, "messages": request}, chat]
+    tools = [{"name": f"n{evil}", "input_schema": {evil: evil}} for evil in payloads[:50]]
+    return [{"system": payloads[0], "tools": tools, "messages": request}, chat]
 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["request", "chat"])
-def test_no_payload_steers_a_terminal_or_a_page(here: Path, which: int) -> None:
-    assert len(EVIL) == 1000
-    Path("hostile.json").write_text(json.dumps(hostile()[which]))
+@pytest.mark.parametrize(
+    "payloads", [ALONE, pytest.param(PAYLOADS, marks=pytest.mark.long)], ids=["alone", "all"]
+)
+def test_no_payload_steers_a_terminal_or_a_page(
+    here: Path, which: int, payloads: list[str]
+) -> None:
+    Path("hostile.json").write_text(json.dumps(hostile(payloads)[which]))
     done = invoke("show", "hostile.json")
     assert done.exit_code == 0, done.stderr[-2000:]
     assert dangerous(done.stdout + done.stderr) == set()
-    assert done.stdout.count("[tool_use] ") >= len(EVIL)
+    assert done.stdout.count("[tool_use] ") >= len(payloads)
     screen = OURS.sub("", screen_of("show", "hostile.json")).replace("\r\n", "\n")
     assert screen == done.stderr + done.stdout
     page = ok("show", "hostile.json", "--html", "-")
     assert dangerous(page) == set()
     assert Page(page).tags <= Page(ok("show", "request.json", "--html", "-")).tags
     blocks = ok_json("show", "hostile.json")[0]["blocks"]
-    assert sum(block["type"] == "tool_use" for block in blocks) >= len(EVIL)
+    assert sum(block["type"] == "tool_use" for block in blocks) >= len(payloads)
 
 
 def test_names_of_files_and_dialogs_are_harmless(here: Path) -> None:
@@ -775,13 +722,16 @@ def test_every_call_and_result_of_real_files_is_seen(folder: str) -> None:
         assert {f"    {line}" for line in code if line} <= set(full)
 
 
-def test_closed_streams_are_no_reason_to_fail(here: Path) -> None:
-    for closed in (">&-", "2>&-", ">&- 2>&-"):
-        for options in ("", "--json", "--html out.html", "--html -"):
-            line = f"{sys.executable} -m tract show request.json {options} {closed}"
-            done = subprocess.run(line, shell=True, env=environment(), capture_output=True)
-            assert done.returncode == 0, (line, done.stderr)
-            assert b"Traceback" not in done.stderr
+@pytest.mark.parametrize("options", ["", "--json", "--html out.html", "--html -"])
+@pytest.mark.parametrize(
+    "closed",
+    [*(pytest.param(one, marks=pytest.mark.long) for one in (">&-", "2>&-")), ">&- 2>&-"],
+)
+def test_closed_streams_are_no_reason_to_fail(here: Path, closed: str, options: str) -> None:
+    line = f"{sys.executable} -m tract show request.json {options} {closed}"
+    done = subprocess.run(line, shell=True, env=environment(), capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
 
 
 def test_a_page_keeps_its_mode_and_touches_no_other_file(here: Path) -> None:

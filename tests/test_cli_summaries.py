@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from tests.cli import HOSTILE, dangerous, invoke, ok, ok_json, screen_of
 from tests.llm_server import LLMServer, Reply
-from tests.test_cli import HOSTILE, dangerous, invoke, ok, ok_json, screen_of
 from tract import ToolCall, Tract
 
 LINES = "".join(f"src/a{number}.py:{number}: raise KeyError\n" for number in range(200))

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.test_cli import HEAVY, HOSTILE, dangerous, imported_by, invoke, ok, ok_json, screen_of
+from tests.cli import HEAVY, HOSTILE, dangerous, imported_by, invoke, ok, ok_json, screen_of
+from tests.corpus import RELEASES
 from tests.toolkit import claude_tool, tool
 from tract import ToolCall, Tract, convert_tool, hash_tool_schema
 from tract.cli import cli
 
 SEARCH = {"type": "web_search_20250305", "name": "web_search"}
 GEMINI = {"functionDeclarations": [{"name": "near"}, {"name": "far", "description": "Far."}]}
-RELEASES = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "mcp-tool-schemas"
 
 
 @pytest.fixture

@@ -11,16 +11,8 @@ from threading import Timer
 
 import pytest
 
-from tests.test_cli import (
-    dangerous,
-    environment,
-    invoke,
-    ok,
-    on_a_terminal,
-    read_until,
-    run,
-)
-from tests.test_cli_show import CHAT, REQUEST, content_of
+from tests.cli import content_of, dangerous, environment, invoke, ok, on_a_terminal, read_until, run
+from tests.samples.conversation import CHAT, REQUEST
 
 
 @pytest.fixture

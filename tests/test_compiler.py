@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from tests.strategies import histories
 from tests.toolkit import tool, tool_lists
 from tract import ForgottenError, Message, Priority, ToolCall, Tract
-from tract.core.ordering import FORGOTTEN
+from tract.compiler import Compiler
+from tract.core.chain import Chain
+from tract.core.wording import FORGOTTEN
 
 
 def view(context: Any) -> str:
@@ -153,3 +155,72 @@ def test_large_contents_are_read_when_they_are_shown() -> None:
         assert t.compile().messages[0].text == text
         assert t.get_content(info) == text
         assert info.byte_size > 1_000_000
+
+
+# A change costs what it changes
+
+
+class Work:
+    """How many steps were folded and how many messages rendered since it was asked last."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._folded = self._rendered = 0
+        put, render = Chain._put, Compiler._rendered
+
+        def count_put(*args: Any) -> Any:
+            self._folded += 1
+            return put(*args)
+
+        def count_render(*args: Any) -> Any:
+            self._rendered += 1
+            return render(*args)
+
+        monkeypatch.setattr(Chain, "_put", count_put)
+        monkeypatch.setattr(Compiler, "_rendered", count_render)
+
+    def done(self) -> tuple[int, int]:
+        done = self._folded, self._rendered
+        self._folded = self._rendered = 0
+        return done
+
+
+CHANGES: dict[str, Callable[[Tract, Any, Any], object]] = {
+    "edit": lambda t, result, last: t.user("other", edit=last),
+    "skip": lambda t, result, last: t.annotate(last, "skip"),
+    "form": lambda t, result, last: t.reshape({result: "reference"}),
+    "collapse": lambda t, result, last: t.reshape({result: "collapsed"}),
+    "undone edit": lambda t, result, last: t.restore(t.user("other", edit=last)),
+    "undone form": lambda t, result, last: t.restore(t.reshape({result: "reference"})),
+    "summary": lambda t, result, last: t.compress([last], content="in short"),
+    "undone summary": lambda t, result, last: t.restore(
+        *t.compress([last], content="in short").summaries
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_at_the_end_costs_what_it_changes(
+    monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    t = Tract.open(":memory:")
+    first = t.user("first")
+    for number in range(100):
+        t.user(f"question {number}")
+        t.assistant(f"answer {number}")
+    t.annotate(first, "skip")  # from now on the chain is not plain
+    t.assistant("", tool_calls=[ToolCall("a", "f")])
+    result = t.tool_result("a", "f", "result " * 100)
+    last = t.user("last")
+    before = t.compile()
+    messages, wire = list(before.messages), before.to_openai()
+    work = Work(monkeypatch)
+    CHANGES[change](t, result.commit_hash, last.commit_hash)
+    after = t.compile()
+    folded, rendered = work.done()
+    assert folded <= 2
+    assert rendered <= 3
+    assert before.messages == messages, "an older context stays as it was"
+    assert before.to_openai() == wire
+    assert after.messages[:200] == messages[:200]
+    fresh = Compiler(t.store, t.tokens.count).compile(t.session.head())
+    assert view(after) == view(fresh)

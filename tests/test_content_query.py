@@ -14,27 +14,24 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.strategies import json_values
+from tract.content import hits as hits_module
 from tract.content import query
+from tract.content.hits import CHUNK
 from tract.content.query import (
-    CHUNK,
     MAX_CHARS,
-    MAX_FRAME,
     Lines,
     Part,
     Slice,
-    Source,
-    TextSource,
     answer,
-    going_on,
     id_of,
-    near,
+    next_arguments,
     part_of,
     slice_of,
 )
+from tract.content.reader import StringReader, TextReader
 from tract.errors import InputError
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 characters = st.characters(exclude_categories=())  # lone surrogates and NUL are text too
 letters = st.sampled_from("ab\n\n\r\x0c\x85\u2028é\x00\ud800")
@@ -44,6 +41,7 @@ long_texts = st.builds(
     st.lists(st.tuples(texts, st.integers(0, 60)), max_size=4),
 )
 rooms = st.integers(1, 50)
+MAX_FRAME = 2_500  # of an answer beside the part: the label, the title, the last line
 
 
 def lines_of(text: str) -> list[str]:
@@ -51,7 +49,7 @@ def lines_of(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def parts(source: Source | str, wanted: Slice, max_chars: int) -> Iterator[Part]:
+def parts(source: TextReader | str, wanted: Slice, max_chars: int) -> Iterator[Part]:
     """One part after the other, by what each says of the next."""
     following: Slice | None = wanted
     while following:
@@ -111,7 +109,7 @@ class StoredSource:
 @example("x" * 4_096)
 @example("\n" * 4_096)
 def test_a_text_knows_its_lines(text: str) -> None:
-    source, lines = TextSource(text), lines_of(text)
+    source, lines = StringReader(text), lines_of(text)
     assert source.line_count == len(lines)
     position = 0
     for number, line in enumerate(lines[:300], 1):
@@ -123,7 +121,7 @@ def test_a_text_knows_its_lines(text: str) -> None:
 
 @given(long_texts, st.integers(1, 100))
 def test_a_stored_text_knows_the_same(text: str, chunk: int) -> None:
-    stored, plain = StoredSource(text, chunk), TextSource(text)
+    stored, plain = StoredSource(text, chunk), StringReader(text)
     assert (stored.size, stored.line_count) == (plain.size, plain.line_count)
     for number in range(1, min(plain.line_count, 50) + 3):
         assert stored.line_start(number) == plain.line_start(number)
@@ -223,7 +221,7 @@ def test_arguments_as_models_give_them(arguments: Any, expected: Slice) -> None:
         ({"grep": DEEP}, "grep is a text, not ["),
         ({"lines": DEEP}, "lines is a range such as"),
         ({"x" * 10_000: 1}, "unknown argument 'xxx"),
-        ({"json_path": "$[?(@.a)]"}, "cannot be read from character 1 on"),
+        ({"json_path": "$[?(a)]"}, "cannot be read from character 4 on"),
         ([], "arguments are an object, not list"),
         ("[1]", "arguments are an object, not list"),
         (None, "arguments are an object, not NoneType"),
@@ -434,7 +432,7 @@ def test_hits_together_are_all_hits_once(text: str, room: int, context: int, chu
     grep = "x y|xz|^$"
     wanted = Slice(grep=grep, context=context)
     at_once = part_of(text, wanted, 10**6)
-    with patch.object(query, "CHUNK", chunk), patch.object(query, "PIECE", 16):
+    with patch.object(hits_module, "CHUNK", chunk), patch.object(hits_module, "PIECE", 16):
         rows = list(rows_of(parts(text, wanted, room)))
     assert not at_once.following
     hits = [row for row in rows if is_hit(row)]
@@ -482,7 +480,7 @@ def test_rows_are_the_lines_themselves_in_order(text: str, context: int) -> None
 @pytest.mark.parametrize("work", range(2_000, 2_300, 50))
 def test_work_is_bounded_and_the_search_goes_on(work: int, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "".join(f"{'fine' if number % 4 else 'error'} {number}\n" for number in range(1_000))
-    monkeypatch.setattr(query, "MAX_WORK", work)
+    monkeypatch.setattr(hits_module, "MAX_WORK", work)
     pages = list(parts(text, Slice(grep="error|x", context=3), 10**6))
     assert len(pages) > 3
     assert pages[0].title.startswith("grep error|x · ")
@@ -494,7 +492,7 @@ def test_work_is_bounded_and_the_search_goes_on(work: int, monkeypatch: pytest.M
 
 
 def test_a_hostile_pattern_is_given_up_in_a_long_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query, "MAX_WORK", 1_000_000)
+    monkeypatch.setattr(hits_module, "MAX_WORK", 1_000_000)
     text = "ab" * 100_000 + "\nc\n"
     wanted = Slice(grep="(a|b)*a(a|b){200}c|c$")
     pages = list(parts(text, wanted, 1_000))
@@ -540,7 +538,7 @@ def test_what_is_not_json_is_said() -> None:
     )
     nested = "[" * 100_000 + "]" * 100_000
     assert "nested too deeply" in answer(nested, Slice(json_path="$"), label="c")
-    large = TextSource("")
+    large = StringReader("")
     large.size = 10**9
     assert answer(large, Slice(json_path="$"), label="c") == (
         "[c · too large for json_path: 1000000000 characters; use lines or grep]"
@@ -593,7 +591,7 @@ def test_what_is_said_of_the_next_part_is_what_leads_there(
 ) -> None:
     following = part_of(text, wanted, room).following
     if following:
-        said = dict(re.findall(r"(lines|offset|limit)=([\d-]+)", going_on(following)))
+        said = dict(re.findall(r"(lines|offset|limit)=([\d-]+)", next_arguments(following)))
         kept = {"grep": wanted.grep, "context": wanted.context, "json_path": wanted.json_path}
         assert slice_of(kept | said) == following
 
@@ -649,36 +647,3 @@ def _results(file: Path) -> Iterator[str]:
         for block in content if isinstance(content, list) else []:
             if isinstance(block, dict) and isinstance(block.get("content"), str):
                 yield block["content"]
-
-
-# Names
-
-
-@pytest.mark.parametrize(
-    ("name", "known", "expected"),
-    [
-        ("call_11", ["call_1", "other", "call_12"], ["call_1", "call_12"]),
-        ("CALL_1", ["call_1"], ["call_1"]),
-        ("call_1", ["call_1#2", "zzz"], ["call_1#2"]),
-        ("toolu_01Ab", ["toolu_01AbCdEfGhIjKlMnOpQrStUvWx"], ["toolu_01AbCdEfGhIjKlMnOpQrStUvWx"]),
-        ("xyz", ["call_1", "call_2"], []),
-        ("", ["call_1", ""], [""]),
-        ("call_1", [], []),
-        ("a", ["a", "a", "a"], ["a"]),
-    ],
-)
-def test_near_names(name: str, known: list[str], expected: list[str]) -> None:
-    assert near(name, known) == expected
-
-
-def test_many_long_names_are_compared() -> None:
-    known = [f"call_{number}_" + "é" * 1_500 + f"_{number}" for number in range(10_000)]
-    assert near(known[1234].replace("_1234", "_1234x"), known)[:1] == [known[1234]]
-
-
-@given(st.text(max_size=200), st.lists(st.text(max_size=200), max_size=50), st.integers(0, 5))
-def test_near_names_are_known_ones(name: str, known: list[str], limit: int) -> None:
-    found = near(name, known, limit)
-    assert len(found) <= limit
-    assert set(found) <= set(known)
-    assert name not in known or not limit or name in found or len(found) == limit

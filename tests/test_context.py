@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.strategies import histories
 from tests.toolkit import NAMES, claude_tool, in_the_end, names, tool, tool_lists
 from tract import CommitInfo, Message, Priority, ToolCall, Tract, convert_tool
-from tract.core.ordering import NO_RESULT, SKIPPED
+from tract.core.wording import NO_RESULT, SKIPPED
 from tract.providers.validate import validate
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tests.strategies import anthropic_messages, histories, openai_messages, tidy_histories
 from tract import InputError, Message, Priority, Text, ToolCall, Tract
 from tract.core.alignment import atoms
-from tract.core.ordering import NO_RESULT, SKIPPED
+from tract.core.wording import NO_RESULT, SKIPPED
 from tract.llm import ScriptedLLM
 
 HISTORY = [

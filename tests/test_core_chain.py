@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from math import inf
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.chains import Builder, chains_with_summaries, fold, head
 from tests.strategies import ChainBuilder
 from tract.core import forms as results
-from tract.core.chain import Chain, outermost, summaries_of
+from tract.core.chain import Chain
+from tract.core.place import Look, Place, outermost, summaries_of
 from tract.errors import EditError
 from tract.model import Head, Priority
 
@@ -22,10 +24,6 @@ def shown(chain: Chain) -> list[tuple[int, bool]]:
     """Which steps the model sees, and whether only a stand-in of each."""
     items = results.shown(chain.places)
     return [(item.place.shown.id, item.is_left_out) for item in items]
-
-
-def fold(build: ChainBuilder) -> Chain:
-    return Chain(build.steps)
 
 
 def test_messages_stand_in_order() -> None:
@@ -203,14 +201,46 @@ def test_a_mark_has_no_place() -> None:
         fold(build).place(mark)
 
 
-def test_extend_says_whether_the_old_view_still_holds() -> None:
+def test_extend_returns_from_where_on_the_view_differs() -> None:
     build = ChainBuilder()
-    first = build.append()
+    heads = [build.append() for _ in range(3)]
     chain = fold(build)
+    extend = lambda: chain.extend(build.steps[len(chain.steps) :])  # noqa: E731
     build.append()
-    assert chain.extend(build.steps[1:])
-    build.mark(first, PINNED)
-    assert not chain.extend(build.steps[2:])
+    assert extend() == inf
+    build.mark(heads[1], PINNED)
+    assert extend() == inf, "it is shown as it was"
+    build.mark(heads[2], SKIP)
+    assert extend() == 3
+    edit = build.edit(heads[0])
+    build.edit(heads[1])
+    assert extend() == 1
+    build.void(edit)
+    assert extend() == 1
+
+
+def test_an_edit_of_a_skipped_result_is_another_commit_in_the_view() -> None:
+    build = ChainBuilder()
+    result = build.append(answers="a")
+    build.mark(result, SKIP)
+    chain = fold(build)
+    build.edit(result)
+    assert chain.extend(build.steps[2:]) == result.id
+
+
+def test_a_turn_that_collapses_as_something_follows_is_shown_differently() -> None:
+    build = ChainBuilder()
+    build.append()
+    call, result = build.append(calls=("a",)), build.append(answers="a")
+    build.reshape(result, "collapsed")
+    chain = fold(build)
+    later = build.append()
+    assert chain.extend(build.steps[4:]) == call.id
+    build.append("assistant")
+    assert chain.extend(build.steps[5:]) == inf
+    build.mark(Head(6, build.steps[5].hash), SKIP)
+    build.mark(later, SKIP)
+    assert chain.extend(build.steps[6:]) == call.id
 
 
 def test_before_is_the_commit_before_a_place() -> None:
@@ -225,14 +255,19 @@ def test_before_is_the_commit_before_a_place() -> None:
     assert before.id == mark.id
 
 
+KINDS = ["say", "call", "result", "edit", "mark", "void"]
+
+
 @st.composite
-def chains(draw: st.DrawFn) -> ChainBuilder:
-    """Random appends, edits, marks and undone changes, as the facade would write them."""
+def chains(draw: st.DrawFn, *, forms: bool = False) -> ChainBuilder:
+    """Random appends, edits, marks and undone changes, as the facade would write them; with
+    `forms`, results in other forms too."""
     build = ChainBuilder()
     for _ in range(draw(st.integers(1, 20))):
         said = [head(step) for step in build.steps if step.role]
         changes = [head(step) for step in build.steps if step.links]
-        kind = draw(st.sampled_from(["say", "call", "result", "edit", "mark", "void"]))
+        answers = [head(step) for step in build.steps if step.role == "tool"]
+        kind = draw(st.sampled_from([*KINDS, "form", "form"] if forms else KINDS))
         ids = draw(st.lists(st.sampled_from("aab"), min_size=1, max_size=2))
         if kind == "edit" and said:
             build.edit(draw(st.sampled_from(said)))
@@ -240,6 +275,9 @@ def chains(draw: st.DrawFn) -> ChainBuilder:
             build.mark(draw(st.sampled_from(said)), draw(st.sampled_from(list(Priority))))
         elif kind == "void" and changes:
             build.void(draw(st.sampled_from(changes)))
+        elif kind == "form" and answers:
+            form = draw(st.sampled_from(["collapsed", "collapsed", "reference", "full"]))
+            build.reshape(draw(st.sampled_from(answers)), form)
         elif kind == "call":
             build.append(calls=tuple(ids))
         elif kind == "result":
@@ -247,10 +285,6 @@ def chains(draw: st.DrawFn) -> ChainBuilder:
         else:
             build.append()
     return build
-
-
-def head(step: Any) -> Head:
-    return Head(step.id, step.hash)
 
 
 def plain_fold(build: ChainBuilder) -> list[tuple[int, bool]]:
@@ -310,6 +344,78 @@ def test_extending_in_any_portions_equals_folding_at_once(
         chain.extend(build.steps[position : position + size])
         position += size
         assert shown(chain) == shown(Chain(build.steps[:position]))
+
+
+# The past
+
+
+def look(place: Place, look: Look) -> tuple[object, ...]:
+    """A look without the objects of one chain."""
+    return (place.origin.id, *look._replace(summary=None), look.summary and look.summary.origin.id)
+
+
+def assert_remembers(chain: Chain, build: ChainBuilder) -> None:
+    """Every place that is there now looked at each commit as a fold up to that commit shows it."""
+    there = {place.origin.id: place for place in chain.places}
+    for number, step in enumerate(build.steps, 1):
+        for then in Chain(build.steps[:number]).places:
+            place = there.get(then.origin.id)
+            if place:
+                assert look(place, place.look_before(step.id + 1)) == look(then, then.look)
+
+
+def assert_equal_folds(chain: Chain, fresh: Chain) -> None:
+    assert [look(place, place.look) for place in chain.places] == [
+        look(place, place.look) for place in fresh.places
+    ]
+    for place, other in zip(chain.places, fresh.places, strict=True):
+        assert [step.id for step in place.changes] == [step.id for step in other.changes]
+        assert [p.origin.id for p in place.turn] == [p.origin.id for p in other.turn]
+        assert [p.origin.id for p in place.sources] == [p.origin.id for p in other.sources]
+    assert chain.outdated_answers() == fresh.outdated_answers()
+
+
+@given(chains(forms=True))
+def test_the_past_at_each_commit_is_the_fold_up_to_it(build: ChainBuilder) -> None:
+    assert_remembers(fold(build), build)
+
+
+@given(chains(forms=True), st.data())
+def test_from_where_on_the_view_differs(build: ChainBuilder, data: st.DataObject) -> None:
+    chain, position, before = Chain(), 0, list[tuple[Any, ...]]()
+    while position < len(build.steps):
+        size = data.draw(st.integers(1, 4))
+        altered = chain.extend(build.steps[position : position + size])
+        position += size
+        items = results.shown(chain.places)
+        now = [(i.place.at, i.place.shown.id, i.shape, i.is_left_out) for i in items]
+        same = [entry for entry in before if entry[0] < altered]
+        assert now[: len(same)] == same
+        assert altered < inf or before == now[: len(before)]
+        before = now
+
+
+def test_what_was_shown_when() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    edit, answer = build.edit(first), build.append("assistant")
+    build.void(edit)
+    chain = fold(build)
+    place = chain.place(first)
+    seen = [place.look_before(commit).shown.id for commit in (2, 3, 4, 5, inf)]
+    assert seen == [1, 2, 2, 1, 1]
+    assert chain.outdated_answers() == {answer.id}
+
+
+def test_a_mark_and_the_opposite_one_outdate_only_what_is_between() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    build.append("assistant")
+    build.mark(first, SKIP)
+    between = build.append("assistant")
+    build.mark(first, NORMAL)
+    build.append("assistant")
+    assert fold(build).outdated_answers() == {between.id}
 
 
 # Tools
@@ -492,14 +598,6 @@ def test_the_toolset_is_the_plain_one(build: ChainBuilder, data: st.DataObject) 
 
 
 # Summaries
-
-
-class Builder(ChainBuilder):
-    """Writes summaries too."""
-
-    def compress(self, *sources: Head, tools: bytes | None = None) -> Head:
-        links = [self._link("replaces", source) for source in sources]
-        return self._add("compress", "user", (), None, links, tools)
 
 
 def test_a_summary_stands_where_the_first_of_its_sources_stood() -> None:
@@ -687,30 +785,6 @@ def test_results_behind_summaries_can_be_asked_for() -> None:
     assert fold(build).is_lazy
 
 
-@st.composite
-def chains_with_summaries(draw: st.DrawFn) -> Builder:
-    """Random messages, edits, marks, summaries of neighbours and undone changes, as the facade
-    would write them."""
-    build = Builder()
-    for _ in range(draw(st.integers(1, 18))):
-        kind = draw(st.sampled_from(["say", "say", "edit", "mark", "compress", "undo"]))
-        visible = [head(place.shown) for place in fold(build).places if not place.is_hidden]
-        done = [head(step) for step in build.steps if step.operation != "append"]
-        if kind == "edit" and visible:
-            build.edit(draw(st.sampled_from(visible)))
-        elif kind == "mark" and visible:
-            build.mark(draw(st.sampled_from(visible)), draw(st.sampled_from(Priority)))
-        elif kind == "compress" and visible:
-            start = draw(st.integers(0, len(visible) - 1))
-            build.compress(*visible[start : start + draw(st.integers(1, 3))])
-        elif kind == "undo" and done:
-            with suppress(EditError):
-                build.void(*map(head, fold(build).changes([draw(st.sampled_from(done))])))
-        else:
-            build.append()
-    return build
-
-
 class Stand(NamedTuple):
     """A place of the plain list: by which steps it is named, and which of them can be shown."""
 
@@ -752,3 +826,34 @@ def test_what_is_shown_with_summaries_is_the_plain_list(
         assert chain.places
         position += size
     assert [step for step, _ in shown(chain)] == plain_places(build)
+
+
+@given(chains_with_summaries())
+def test_summaries_are_in_the_past_too(build: Builder) -> None:
+    assert_remembers(fold(build), build)
+
+
+@given(chains_with_summaries(), st.data())
+def test_a_chain_that_grew_equals_a_fresh_one(build: Builder, data: st.DataObject) -> None:
+    chain, position = Chain(), 0
+    while position < len(build.steps):
+        position += data.draw(st.integers(1, 4))
+        chain.extend(build.steps[len(chain.steps) : position])
+        assert_equal_folds(chain, Chain(build.steps[:position]))
+
+
+class AlwaysAnew(Chain):
+    """Folds from the beginning at every undo."""
+
+    def _flip(self, commit: int) -> bool:
+        return False
+
+
+@given(chains_with_summaries(checked=False))
+def test_an_undo_in_place_equals_a_fold_from_the_beginning(build: Builder) -> None:
+    assert_equal_folds(fold(build), AlwaysAnew(build.steps))
+
+
+@given(chains(forms=True))
+def test_an_undone_mark_or_edit_equals_a_fold_from_the_beginning(build: ChainBuilder) -> None:
+    assert_equal_folds(fold(build), AlwaysAnew(build.steps))

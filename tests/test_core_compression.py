@@ -9,16 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.test_core_chain import Builder, chains_with_summaries, fold
+from tests.chains import Builder, chains_with_summaries, fold
 from tract.core import compression
 from tract.core.chain import Chain
 from tract.core.compression import (
     CompressResult,
+    FrozenPlan,
     PendingCompress,
+    PlaceState,
     Plan,
-    Planned,
-    Seen,
-    heading,
     plan_listed,
     plan_listed_turns,
     plan_range,
@@ -64,7 +63,7 @@ def test_neighbours_go_together() -> None:
     heads = [build.append() for _ in range(6)]
     plan = listed(fold(build), [heads[4], heads[0], heads[1], heads[5]])
     assert groups(plan) == [[1, 2], [5, 6]]
-    shown = [[seen.commit for seen in group] for group in plan.seen]
+    shown = [[seen.commit for seen in group] for group in plan.states]
     assert shown == [[heads[0], heads[1]], [heads[4], heads[5]]]
     assert kept(plan) == []
 
@@ -158,7 +157,7 @@ def test_every_chosen_message_is_in_one_group_or_stays(build: Builder, data: st.
     for group in plan.groups:
         start = visible.index(group[0])
         assert visible[start : start + len(group)] == group
-    assert planned_again(chain, Planned("main", plan.seen, [], [], [])).groups == plan.groups
+    assert planned_again(chain, FrozenPlan("main", plan.states, [], [], [])).groups == plan.groups
 
 
 # Ranges
@@ -328,8 +327,8 @@ def test_a_list_with_other_tools() -> None:
 # The same plan once more
 
 
-def planned(chain: Chain, heads: Sequence[Head]) -> Planned:
-    return Planned("main", listed(chain, heads).seen, [], [1], ["[…]"])
+def planned(chain: Chain, heads: Sequence[Head]) -> FrozenPlan:
+    return FrozenPlan("main", listed(chain, heads).states, [], [1], ["[…]"])
 
 
 def test_what_comes_behind_does_not_matter() -> None:
@@ -385,68 +384,32 @@ def test_what_is_gone_is_a_conflict() -> None:
 
 def test_some_groups_of_a_plan() -> None:
     one, two, three = (seen(number) for number in (1, 2, 3))
-    plan = Planned("main", [[one], [two], [three]], ["kept"], [10, 20, 30], ["a", "b", "c"])
+    plan = FrozenPlan("main", [[one], [two], [three]], ["kept"], [10, 20, 30], ["a", "b", "c"])
     assert plan.sources == ["01", "02", "03"]
-    assert plan.only([True, False, True]) == Planned(
+    assert plan.only([True, False, True]) == FrozenPlan(
         "main", [[one], [three]], ["kept"], [10, 30], ["a", "c"]
     )
 
 
-# Words
-
-
-def test_one_message_and_several() -> None:
-    build = Builder()
-    heads = [build.append() for _ in range(2)]
-    chain = fold(build)
-    places = [chain.place(head) for head in heads]
-    assert heading(places[:1]) == "[Summary of 1 earlier message]"
-    assert heading(places) == "[Summary of 2 earlier messages]"
-
-
-@pytest.mark.parametrize("count", [8, 9, 20])
-def test_many_results_are_counted(count: int) -> None:
-    build = Builder()
-    members = turn(build, *(f"c{number}" for number in range(count)))
-    chain = fold(build)
-    said = heading([chain.place(head) for head in members])
-    named = ", ".join(f"c{number} (a tool)" for number in range(8))
-    more = f", {count - 8} more" if count > 8 else ""
-    assert said == (
-        f"[Summary of {count + 1} earlier messages; "
-        f'get_tool_result(id="…") has whole results: {named}{more}]'
-    )
-
-
-def test_results_under_summaries_are_named_as_they_can_be_asked_for() -> None:
-    build = Builder()
-    first = build.compress(*turn(build, "a"))
-    second = turn(build, "a")
-    stray = build.append(answers="not a name", name="ls")
-    chain = fold(build)
-    said = heading([chain.place(head) for head in (first, *second, stray)])
-    label = chain.place(stray).label
-    assert label.startswith("result-")
-    assert said.startswith("[Summary of 5 earlier messages;")
-    assert said.endswith(f": a (a tool), a#2 (a tool), {label} (ls)]")
+# Summaries of the caller
 
 
 @pytest.mark.parametrize("content", ["", " \n", None, 3, b"x", ["x"]])
 def test_a_given_summary_is_a_text(content: Any) -> None:
     with pytest.raises(InputError, match="a text that says something"):
-        compression.given(content, 1)
+        compression.by_caller(content, 1)
 
 
 def test_a_given_summary_is_for_one_group() -> None:
-    assert compression.given(" x ", 1) == Summary(" x ", "given")
+    assert compression.by_caller(" x ", 1) == Summary(" x ", "given")
     with pytest.raises(CompressError, match="2 groups"):
-        compression.given("x", 2)
+        compression.by_caller("x", 2)
 
 
 # What became of it
 
 
-def written(plan: Planned, made: Sequence[Summary]) -> CompressResult:
+def written(plan: FrozenPlan, made: Sequence[Summary]) -> CompressResult:
     commits = [
         CommitInfo(f"{number}", None, CommitOperation.COMPRESS, token_count=len(each.text))
         for number, each in enumerate(made)
@@ -454,11 +417,11 @@ def written(plan: Planned, made: Sequence[Summary]) -> CompressResult:
     return compression.result(plan, commits, made)
 
 
-def seen(number: int) -> Seen:
-    return Seen(Head(number, bytes([number])), None, Priority.NORMAL)
+def seen(number: int) -> PlaceState:
+    return PlaceState(Head(number, bytes([number])), None, Priority.NORMAL)
 
 
-PLANNED = Planned("main", [[seen(1)], [seen(3)]], ["02"], [30, 10], ["x", "y"])
+PLANNED = FrozenPlan("main", [[seen(1)], [seen(3)]], ["02"], [30, 10], ["x", "y"])
 
 
 def pending() -> PendingCompress:
@@ -473,7 +436,7 @@ def test_the_result_counts() -> None:
 
 
 def test_nothing_compressed_is_nothing_saved() -> None:
-    result = written(Planned("main", [], ["02"], [], []), [])
+    result = written(FrozenPlan("main", [], ["02"], [], []), [])
     assert (result.ratio, result.made_by, result.summaries) == (1.0, None, [])
 
 
@@ -510,7 +473,7 @@ def test_its_rejection(reason: str) -> None:
 def test_it_stays_open_where_writing_fails() -> None:
     attempts = []
 
-    def write(plan: Planned, made: Sequence[Summary]) -> CompressResult:
+    def write(plan: FrozenPlan, made: Sequence[Summary]) -> CompressResult:
         attempts.append(made)
         if len(attempts) == 1:
             raise ConflictError("busy")

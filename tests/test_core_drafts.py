@@ -8,17 +8,17 @@ import pytest
 
 from tests.strategies import ChainBuilder
 from tract.core.chain import Chain, Place
-from tract.core.drafts import About, answer, appended, edit_target, edited, prioritized, undone
+from tract.core.drafts import Details, answer, appended, edit_target, edited, prioritized, undone
 from tract.errors import EditError, InputError, NotJsonError, RoleError, TractError
 from tract.hashing import from_json
 from tract.model import CommitOperation, Message, Priority, Text, ToolCall
 from tract.tokens import token_counter
 
 TOKENS = token_counter("chars/4")
-NOTHING = About()
+NOTHING = Details()
 
 
-def append(message: Message, about: About = NOTHING) -> Any:
+def append(message: Message, about: Details = NOTHING) -> Any:
     return appended(message, about, TOKENS)
 
 
@@ -92,15 +92,15 @@ def test_a_tuple_from_a_tool_is_its_list_or_refused(content: Any) -> None:
 @pytest.mark.parametrize(
     "about",
     [
-        About(note=5),  # type: ignore[arg-type]
-        About(metadata="x"),  # type: ignore[arg-type]
-        About(metadata=[1]),  # type: ignore[arg-type]
-        About(metadata={"a": {1}}),
-        About(generation_config=5),  # type: ignore[arg-type]
-        About(usage={"a": float("nan")}),
+        Details(note=5),  # type: ignore[arg-type]
+        Details(metadata="x"),  # type: ignore[arg-type]
+        Details(metadata=[1]),  # type: ignore[arg-type]
+        Details(metadata={"a": {1}}),
+        Details(generation_config=5),  # type: ignore[arg-type]
+        Details(usage={"a": float("nan")}),
     ],
 )
-def test_bad_remarks_are_refused(about: About) -> None:
+def test_bad_remarks_are_refused(about: Details) -> None:
     with pytest.raises(InputError):
         append(Message("user", "x"), about)
 
@@ -180,7 +180,7 @@ def test_an_undo_voids_each_change() -> None:
     first = build.append()
     build.edit(first)
     build.mark(first, "skip")
-    draft = undone(Chain(build.steps).changes([first]), About("why"))
+    draft = undone(Chain(build.steps).changes([first]), Details("why"))
     assert [(link.kind, link.target_id) for link in draft.links] == [("void", 2), ("void", 3)]
     assert (draft.operation, draft.note, draft.payload) == ("mark", "why", None)
 

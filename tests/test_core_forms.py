@@ -1,31 +1,23 @@
-"""Which form of a result is shown, and in which words. Chains are built by hand."""
+"""Which form of a result is shown. Chains are built by hand."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.strategies import ChainBuilder, texts
+from tests.strategies import ChainBuilder
 from tract.core.chain import FULL, Chain, Place
 from tract.core.forms import (
-    GET_TOOL_RESULT,
-    View,
-    collapsed,
-    cut,
+    ResultView,
     is_fixed,
-    is_lazy,
-    reference,
+    result_view,
     settings,
     shown,
-    summary,
-    truncated,
-    view,
 )
+from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError
-from tract.model import Form, Gist, Head, Message, Raw, Shape, Text, ToolCall, pack_shape
+from tract.model import Form, Gist, Head, Shape, pack_shape
 
 GIST = Gist("text", "3 lines: hello", "hello\nworld")
 
@@ -44,7 +36,7 @@ def turn(build: ChainBuilder, *forms: str | None, **about: Any) -> list[Head]:
 def forms(build: ChainBuilder, **arguments: Any) -> list[tuple[int, str]]:
     """The steps that are shown, each in its form."""
     wanted = {"load": None, "keep_recent": 0, "inline_under": 0, **arguments}
-    items = shown(Chain(build.steps).places, view=view(**wanted))
+    items = shown(Chain(build.steps).places, view=result_view(**wanted))
     return [(item.place.shown.id, str(item.shape.form)) for item in items]
 
 
@@ -185,19 +177,19 @@ def test_results_that_are_not_in_the_view_are_not_among_the_newest() -> None:
 @pytest.mark.parametrize("load", ["c1", 1, 1.5, b"".__class__])
 def test_what_is_no_set_of_ids_is_refused(load: Any) -> None:
     with pytest.raises(InputError, match="load_tool_results"):
-        view(load, 0, 0)
+        result_view(load, 0, 0)
 
 
 @pytest.mark.parametrize("number", [-1, True, 1.0, "1", None])
 def test_what_is_no_number_is_refused(number: Any) -> None:
     with pytest.raises(InputError, match="keep_recent"):
-        view(None, number, 0)
+        result_view(None, number, 0)
     with pytest.raises(InputError, match="inline_under"):
-        view(None, 0, number)
+        result_view(None, 0, number)
 
 
 def test_ids_may_come_as_any_iterable() -> None:
-    assert view(iter(["a", "b"]), 1, 2) == View(frozenset("ab"), 1, 2)
+    assert result_view(iter(["a", "b"]), 1, 2) == ResultView(frozenset("ab"), 1, 2)
 
 
 def test_a_view_can_start_anywhere() -> None:
@@ -296,8 +288,9 @@ def test_a_view_without_forms_offers_nothing_to_ask_for() -> None:
     build = ChainBuilder()
     turn(build, None)
     places = Chain(build.steps).places
-    assert not is_lazy(shown(places))
-    assert is_lazy(shown(places, view=View(load=False)))
+    assert {item.shape.form for item in shown(places)} == {Form.FULL}
+    forms = {item.shape.form for item in shown(places, view=ResultView(load=False))}
+    assert Form.REFERENCE in forms
 
 
 # Labels
@@ -321,132 +314,6 @@ def test_two_results_never_have_the_same_label() -> None:
         build.append(answers=call_id, hash=bytes([number]) * 32)
     labels = [p.label for p in Chain(build.steps).places]
     assert len(set(labels)) == len(labels)
-
-
-# Words
-
-
-def test_what_fits_is_not_truncated() -> None:
-    assert truncated("x" * 100, place(), Shape(Form.TRUNCATED, 25)) is None
-    assert truncated("x" * 1_000, place(), Shape(Form.TRUNCATED, 25)) is not None
-    assert truncated("x" * 1_000, place(), Shape(Form.TRUNCATED)) is None
-
-
-def test_a_reference_says_what_it_is_and_how_to_get_it() -> None:
-    told = reference(place(name="grep", byte_size=99, token_count=7), GIST)
-    assert told.splitlines() == [
-        "[result of grep · c · success · 99 bytes · 7 tokens]",
-        "3 lines: hello",
-        "hello",
-        "world",
-        '[not shown whole; get_tool_result(id="c") has the rest]',
-    ]
-
-
-def test_a_reference_is_always_the_same() -> None:
-    build = ChainBuilder()
-    build.append(answers="c", name="grep")
-    before = reference(Chain(build.steps).places[0], GIST)
-    for _ in range(5):
-        turn(build, "reference")
-    assert reference(Chain(build.steps).places[0], GIST) == before
-
-
-@pytest.mark.parametrize(
-    ("flagged", "told", "status"),
-    [(False, False, "success"), (True, False, "error"), (False, True, "error")],
-)
-def test_a_reference_tells_of_errors(flagged: bool, told: bool, status: str) -> None:
-    gist = Gist("text", "s", "p", is_error=told)
-    assert f" · {status} · " in reference(place(is_error=flagged), gist)
-
-
-def test_a_preview_is_as_long_as_the_form_says() -> None:
-    gist = Gist("text", "many", "word\n" * 1_000)
-    sizes = [
-        len(reference(place(), gist, Shape(Form.REFERENCE, tokens))) for tokens in (None, 10, 100)
-    ]
-    assert sizes[1] < 300 < sizes[2] < 600 < sizes[0] < 1_900
-
-
-def test_a_result_of_an_unknown_tool() -> None:
-    assert "result of a tool " in reference(place(), GIST)
-
-
-@given(st.text(max_size=400) | texts, st.integers(1, 60), st.text("ab", min_size=1, max_size=30))
-def test_truncated_is_never_longer(text: str, tokens: int, call_id: str) -> None:
-    told = truncated(text, place(answers=call_id), Shape(Form.TRUNCATED, tokens))
-    if told is not None:
-        assert len(told) < len(text)
-        assert f'get_tool_result(id="{call_id}")' in told
-
-
-def test_truncated_is_the_beginning() -> None:
-    text = "".join(f"line {number}\n" for number in range(1_000))
-    told = truncated(text, place(), Shape(Form.TRUNCATED, 25))
-    assert told is not None
-    kept, _, tail = told.rpartition("\n")
-    assert text.startswith(kept + "\n")
-    assert 75 <= len(kept) <= 100
-    assert tail == '[truncated; get_tool_result(id="c") has the rest]'
-
-
-def test_a_summary_is_what_somebody_said_or_else_the_first_line_about_it() -> None:
-    told = summary(place(name="grep"), GIST, Shape(Form.SUMMARY, text="nothing found"))
-    assert told.splitlines() == [
-        '[summary of the result of grep; get_tool_result(id="c") has the whole]',
-        "nothing found",
-    ]
-    assert summary(place(), GIST, Shape(Form.SUMMARY)).endswith("\n3 lines: hello")
-
-
-@given(st.text("a\n", max_size=60), st.integers(0, 80))
-def test_cut_keeps_a_beginning(text: str, limit: int) -> None:
-    kept = cut(text, limit)
-    assert text.startswith(kept)
-    assert len(kept) == len(text) if len(text) <= limit else limit * 3 // 4 <= len(kept) <= limit
-
-
-THOUGHT = Raw("anthropic", {"type": "thinking", "thinking": "hm", "signature": "s"})
-IMAGE = Raw("anthropic", {"type": "image", "source": {}})
-
-
-def collapsed_turn(*answers: tuple[str, bool], before: tuple[str, ...] = ()) -> list[str]:
-    """The lines of a collapsed turn whose calls are answered in this order."""
-    build = ChainBuilder()
-    for call_id in before:
-        build.append(answers=call_id)
-    build.append(calls=tuple(call_id for call_id, _ in answers))
-    for call_id, is_error in answers:
-        build.append(answers=call_id, is_error=is_error)
-    calls = [ToolCall(call_id, "run") for call_id, _ in answers]
-    call = Chain(build.steps).places[len(before)]
-    return [b.text for b in collapsed(Message("assistant", tuple(calls)), call).blocks]  # type: ignore[union-attr]
-
-
-def test_a_collapsed_turn_keeps_all_but_thoughts() -> None:
-    build = ChainBuilder()
-    turn(build, "collapsed")
-    said = Message("assistant", (THOUGHT, Text("Let me see"), IMAGE, ToolCall("c0_0", "grep")))
-    told = collapsed(said, Chain(build.steps).places[0])
-    line = Text("[Tool: grep | Result summarized — call c0_0]")
-    assert told == Message("assistant", (Text("Let me see"), IMAGE, line))
-
-
-def test_a_collapsed_turn_tells_which_results_were_errors() -> None:
-    lines = collapsed_turn(("a", True), ("b", False))
-    assert ["error" in line for line in lines] == [True, False]
-
-
-def test_a_collapsed_turn_tells_of_each_error_where_an_id_is_used_twice() -> None:
-    lines = collapsed_turn(("a", True), ("a", False))
-    assert ["error" in line for line in lines] == [True, False]
-
-
-def test_a_collapsed_turn_names_results_by_their_labels() -> None:
-    lines = collapsed_turn(("a", False), ("a", False), ("", False), before=("a",))
-    assert [line.split("call ")[1].rstrip("]") for line in lines][:2] == ["a#2", "a#3"]
-    assert "call result-" in lines[2]
 
 
 # Settings

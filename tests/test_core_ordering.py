@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import histories, tidy_histories
-from tract.core.ordering import NO_RESULT, Arrangement
+from tract.core.ordering import Arrangement
+from tract.core.wording import NO_RESULT
 from tract.hashing import to_json
 from tract.model import Message, Text, ToolCall
 

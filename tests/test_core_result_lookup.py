@@ -7,12 +7,17 @@ import re
 from hashlib import sha256
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.strategies import ChainBuilder
 from tract import GET_TOOL_RESULT_TOOL, Message, ResultNotFoundError, ToolCall, Tract
+from tract.content.blocks import whole_text
 from tract.content.query import KNOWN
 from tract.core.chain import Chain, Place
-from tract.core.result_lookup import SCHEMA, find_result, whole_text
+from tract.core.result_lookup import near
+from tract.core.wording import GET_TOOL_RESULT_SCHEMA as SCHEMA
+from tract.providers.call_ids import find_result
 from tract.providers.common import WireIds
 from tract.providers.tools import TARGETS
 
@@ -117,6 +122,36 @@ def test_one_that_was_made_up_is_refused_with_what_is_near() -> None:
         find_result(places, "something else entirely")
     assert "near" not in str(refused.value)
     assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "expected"),
+    [
+        ("call_11", ["call_1", "other", "call_12"], ["call_1", "call_12"]),
+        ("CALL_1", ["call_1"], ["call_1"]),
+        ("call_1", ["call_1#2", "zzz"], ["call_1#2"]),
+        ("toolu_01Ab", ["toolu_01AbCdEfGhIjKlMnOpQrStUvWx"], ["toolu_01AbCdEfGhIjKlMnOpQrStUvWx"]),
+        ("xyz", ["call_1", "call_2"], []),
+        ("", ["call_1", ""], [""]),
+        ("call_1", [], []),
+        ("a", ["a", "a", "a"], ["a"]),
+    ],
+)
+def test_near_names(name: str, known: list[str], expected: list[str]) -> None:
+    assert near(name, known) == expected
+
+
+def test_many_long_names_are_compared() -> None:
+    known = [f"call_{number}_" + "é" * 1_500 for number in range(10_000)]
+    assert near(known[9999].replace("_", "-"), known)[:1] == [known[9999]]
+
+
+@given(st.text(max_size=200), st.lists(st.text("ab", max_size=5), max_size=50))
+def test_near_names_are_known_ones(name: str, known: list[str]) -> None:
+    names = near(name, known)
+    assert len(names) <= 3
+    assert set(names) <= set(known)
+    assert all(known_name in near(known_name, known) for known_name in known)
 
 
 def test_only_results_are_found() -> None:

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tract import Message, Tract, importers
-from tract.core.drafts import About
+from tract.core.drafts import Details
 from tract.core.transcript import Branch, Entry, FullHistory, Problem, Thread, Transcript
 from tract.importers.items import Item
+from tract.importers.transcripts import RULES
 from tract.importers.writer import import_file
 from tract.model import ROOT, Raw, Text, ToolCall
 from tract.snapshot import Snapshot
@@ -31,7 +32,7 @@ def said(text: str, **more: Any) -> Entry:
 
 
 def transcript(*items: Entry | FullHistory | Problem) -> Transcript:
-    tree = Transcript("session", token_counter("chars/4").count)
+    tree = Transcript("session", RULES, token_counter("chars/4").count)
     for item in items:
         tree.add(item)
     return tree
@@ -139,11 +140,11 @@ def history(*messages: Message, **more: Any) -> FullHistory:
 def test_only_the_new_part_of_a_history_is_added() -> None:
     more = Message("user", "Really?")
     thread = only_thread(
-        history(ASK, ANSWER, is_answered=True, about=About(usage={"input_tokens": 3})),
+        history(ASK, ANSWER, is_answered=True, details=Details(usage={"input_tokens": 3})),
         history(ASK, ANSWER, more),
     )
     assert texts(thread) == ["Why?", "Because.", "Really?"]
-    assert [node.about.usage for node in thread.nodes] == [None, {"input_tokens": 3}, None]
+    assert [node.details.usage for node in thread.nodes] == [None, {"input_tokens": 3}, None]
 
 
 def test_a_rewritten_history_is_a_branch() -> None:

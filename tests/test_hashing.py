@@ -41,10 +41,10 @@ def test_two_surrogates_in_a_row_are_the_character_they_stand_for() -> None:
     assert from_json(to_json("\ude00\ud83d").encode()) == "\ude00\ud83d"
 
 
-@given(json_values)
-def test_content_hash_is_plain_sha256(value: Any) -> None:
-    data = to_json(value).encode("ascii")
-    assert content_hash(data) == sha256(data).digest()
+def test_content_hash_is_plain_sha256() -> None:
+    """As `printf '"hello"' | sha256sum` prints it: stored hashes depend on it."""
+    hello = "5aa762ae383fbb727af3c7a36d4940a5b8c40a989452d2304fc958ff3f354e7a"
+    assert content_hash(to_json("hello").encode()).hex() == hello
 
 
 @given(st.permutations(["a", "b", "\ud800", ""]))

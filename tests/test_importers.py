@@ -14,18 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.importing import BY_FOLDER, DATA, file_of, of_lines
+from tests.corpus import BY_FOLDER, DATA, REAL
+from tests.importing import file_of, of_lines
 from tract import importers
 from tract.errors import InputError
 from tract.importers.items import Entry, Exchange, Problem
 from tract.importers.source import SAMPLE, Source
 
-NO_TRANSCRIPTS = ("mcp-tool-schemas", "mcp-stdio-replay", "toolbench-answer", "langfuse-trace")
-REAL = sorted(
-    path
-    for path in (DATA.glob("*/*") if DATA.exists() else ())
-    if path.parent.name not in NO_TRANSCRIPTS
-)
 HELPERS = frozenset(
     path.stem
     for path in Path(importers.__file__).parent.glob("*.py")
@@ -55,7 +50,7 @@ def test_an_importer_is_loaded_only_when_it_is_asked_for() -> None:
 
 
 def test_an_unknown_importer_is_named() -> None:
-    with pytest.raises(InputError, match="'os' is none of"):
+    with pytest.raises(InputError, match="unknown importer 'os'; expected one of"):
         importers.importer("os")
 
 

@@ -10,54 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.importing import (
-    DATA,
     counts,
     entries,
     file_of,
     kept,
     messages,
-    mutated,
     problems,
-    read_source,
     strings,
 )
+from tests.samples.atif import TOOL, TRAJECTORY
 from tract.errors import InputError
 from tract.importers import atif
 from tract.importers.items import Item
 from tract.importers.source import Source
 from tract.model import Raw, Text
-
-TOOL = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}
-TRAJECTORY: dict[str, Any] = {
-    "schema_version": "ATIF-v1.6",
-    "session_id": "s",
-    "agent": {"name": "a", "model_name": "m-1", "tool_definitions": [TOOL]},
-    "steps": [
-        {"step_id": 1, "source": "system", "message": "Be brief."},
-        {"step_id": 2, "source": "user", "message": "List.", "timestamp": "2026-01-02T03:04:05Z"},
-        {
-            "step_id": 3,
-            "source": "agent",
-            "message": "I look.",
-            "reasoning_content": "Where?",
-            "model_name": "m-2",
-            "tool_calls": [
-                {"tool_call_id": "x", "function_name": "bash", "arguments": {"cmd": "ls"}},
-                {"tool_call_id": "y", "function_name": "bash", "arguments": {"cmd": "pwd"}},
-            ],
-            "observation": {
-                "results": [
-                    {"source_call_id": "y", "content": "/app"},
-                    {"source_call_id": "x", "content": "a.py"},
-                ]
-            },
-            "metrics": {"prompt_tokens": 9, "completion_tokens": 2},
-            "extra": {"round": 1},
-        },
-        {"step_id": 4, "source": "agent", "message": "Done."},
-    ],
-}
 
 
 def read(folder: Path, document: Any) -> list[Item]:
@@ -173,15 +141,6 @@ def test_a_document_without_steps_is_refused(tmp_path: Path) -> None:
     for empty in empties:
         with pytest.raises(InputError):
             read(tmp_path, empty)
-
-
-@settings(max_examples=80, deadline=None)
-@given(document=mutated(TRAJECTORY))
-def test_no_shape_is_a_surprise(tmp_path_factory: pytest.TempPathFactory, document: Any) -> None:
-    source = file_of(tmp_path_factory.mktemp("fuzz"), document)
-    atif.detect(source)
-    with suppress(InputError):
-        read_source(atif, source)
 
 
 @settings(max_examples=60, deadline=None)

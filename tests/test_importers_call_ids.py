@@ -11,7 +11,7 @@ from tract.model import Message, ToolCall
 
 def named(*messages: Message) -> list[Message]:
     ids = CallIds()
-    return [ids.named(message) for message in messages]
+    return [ids.assign(message) for message in messages]
 
 
 def test_names_that_are_there_are_kept_and_not_given_again() -> None:

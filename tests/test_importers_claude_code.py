@@ -4,21 +4,19 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.importing import (
-    DATA,
     calls,
     held,
     messages,
-    mutated,
     nested,
     of_lines,
     only_entries,
     paths,
     strings,
 )
+from tests.samples.claude_code import TURN, answer, call, line, result, text, user
 from tract.importers import claude_code
 from tract.importers.items import Problem
 from tract.importers.source import Source
@@ -27,53 +25,6 @@ from tract.providers import anthropic
 
 FILES = sorted((DATA / "claude-code-jsonl").glob("*.jsonl"))
 has_data = pytest.mark.skipif(not FILES, reason="the shared transcripts are not here")
-
-
-def line(kind: str, uuid: str, parent: str | None, message: Json = None, **more: Json) -> Json:
-    said = {"parentUuid": parent, "isSidechain": False, "sessionId": "s", "type": kind}
-    return {**said, "uuid": uuid, "message": message, "timestamp": "2026-02-03T00:25:07Z", **more}
-
-
-def user(uuid: str, parent: str | None, content: Json, **more: Json) -> Json:
-    return line("user", uuid, parent, {"role": "user", "content": content}, **more)
-
-
-def answer(uuid: str, parent: str | None, answer_id: str, *blocks: Json, **more: Json) -> Json:
-    message = {
-        "model": "claude-9",
-        "id": answer_id,
-        "type": "message",
-        "role": "assistant",
-        "content": list(blocks),
-        "stop_reason": None,
-        "usage": {"input_tokens": 3, "output_tokens": len(uuid)},
-    }
-    return line("assistant", uuid, parent, message, **more)
-
-
-def text(said: str) -> Json:
-    return {"type": "text", "text": said}
-
-
-def call(call_id: str, name: str = "Read") -> Json:
-    return {"type": "tool_use", "id": call_id, "name": name, "input": {"path": call_id}}
-
-
-def result(call_id: str, content: Json = "done", **more: Json) -> Json:
-    return {"tool_use_id": call_id, "type": "tool_result", "content": content, **more}
-
-
-TURN = [
-    user("u1", None, "hello"),
-    answer("a1", "u1", "m1", {"type": "thinking", "thinking": "hm", "signature": "sig"}),
-    answer("a2", "a1", "m1", text("I look")),
-    answer("a3", "a2", "m1", call("t1")),
-    line("progress", "p1", "a3", data={"type": "hook_progress"}),
-    user("r1", "a3", [result("t1")], toolUseResult={"stdout": "done"}),
-    answer("a4+", "r1", "m1", call("t2")),
-    user("r2", "a4+", [result("t2", is_error=True)]),
-    answer("a5", "r2", "m2", text("bye")),
-]
 
 
 def test_detects_its_own_lines_and_no_others(tmp_path: Path) -> None:
@@ -297,25 +248,6 @@ def test_what_hangs_on_a_bad_line_hangs_on_its_parent(tmp_path: Path) -> None:
 def test_duplicates_are_left_out(tmp_path: Path) -> None:
     found = only_entries(claude_code.read(of_lines(tmp_path, *TURN, *TURN)))
     assert [e.key for e in found] == ["u1", "a1", "r1", "r2", "a5"]
-
-
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(changed=mutated(TURN), cut=st.integers(0, 40))
-def test_whatever_is_in_a_line_is_read_or_told(
-    tmp_path: Path, changed: list[Json], cut: int
-) -> None:
-    source = of_lines(tmp_path, *changed)
-    source.path.write_bytes(source.path.read_bytes()[: -cut or None])
-    source = Source(source.path)
-    claude_code.detect(source)
-    keys = {None, ROOT}
-    for item in claude_code.read(source):
-        if not isinstance(item, Problem):
-            entry = only_entries([item])[0]
-            assert entry.parent in keys
-            keys.add(entry.key)
 
 
 @has_data

@@ -4,21 +4,19 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.importing import (
-    DATA,
     calls,
     held,
     messages,
-    mutated,
     nested,
     of_lines,
     only_entries,
     paths,
     strings,
 )
+from tests.samples.codex import META, OLD, TURN, event, item, line, said
 from tract.importers import codex
 from tract.importers.items import Problem
 from tract.importers.source import Source
@@ -27,59 +25,8 @@ from tract.providers import openai_responses
 
 FILES = sorted((DATA / "codex-rollout-jsonl").glob("*.jsonl"))
 has_data = pytest.mark.skipif(not FILES, reason="the shared transcripts are not here")
-TIME = "2026-06-18T00:57:05.559Z"
 
 
-def line(kind: str, **payload: Json) -> Json:
-    return {"timestamp": TIME, "type": kind, "payload": payload}
-
-
-def item(kind: str, **said: Json) -> Json:
-    return line("response_item", type=kind, **said)
-
-
-def event(kind: str, **said: Json) -> Json:
-    return line("event_msg", type=kind, **said)
-
-
-def said(role: str, text: str) -> Json:
-    kind = "output_text" if role == "assistant" else "input_text"
-    return item("message", role=role, content=[{"type": kind, "text": text}])
-
-
-def call(call_id: str) -> Json:
-    return item("function_call", name="exec", arguments='{"cmd": "ls"}', call_id=call_id)
-
-
-def output(call_id: str, text: str = "done") -> Json:
-    return item("function_call_output", call_id=call_id, output=text)
-
-
-def tokens(count: int) -> Json:
-    return event("token_count", info={"last_token_usage": {"input_tokens": count}})
-
-
-META = line("session_meta", id="s", base_instructions={"text": "You are Codex"})
-CONTEXT = line("turn_context", model="gpt-9", effort="high", summary="auto")
-TURN = [
-    META,
-    event("task_started"),
-    said("developer", "rules"),
-    CONTEXT,
-    said("user", "hello"),
-    event("user_message", message="hello"),
-    event("token_count", info=None),
-    item("reasoning", summary=[], encrypted_content="sealed"),
-    said("assistant", "I look"),
-    call("c1"),
-    call("c2"),
-    output("c1"),
-    tokens(7),
-    event("exec_command_end", call_id="c2", aggregated_output="cut elsewhere"),
-    output("c2"),
-    said("assistant", "bye"),
-    tokens(9),
-]
 ROLES = ["system", "system", "user", "assistant", "tool", "tool", "assistant"]
 
 
@@ -115,13 +62,6 @@ def test_the_same_items_come_back(tmp_path: Path) -> None:
     for message in found[1:]:
         dump.feed(message)
     assert dump.finish() == [r["payload"] for r in lines if r["type"] == "response_item"]
-
-
-OLD = [
-    {"id": "s", "timestamp": TIME, "instructions": "You are old Codex", "git": {}},
-    {"record_type": "state"},
-    *(r["payload"] for r in TURN[2:] if r["type"] == "response_item"),
-]
 
 
 def test_old_rollouts_have_bare_items(tmp_path: Path) -> None:
@@ -188,25 +128,6 @@ def test_bad_lines_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
     places = [i.place for i in found if isinstance(i, Problem)]
     assert places == [*(f"line {n}" for n in range(1, 7)), f"line {len(TURN) + 7}"]
     assert [m.role for m in messages(found)] == ROLES
-
-
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(changed=mutated([*TURN, *OLD, line("compacted", message="m")]), cut=st.integers(0, 40))
-def test_whatever_is_in_a_line_is_read_or_told(
-    tmp_path: Path, changed: list[Json], cut: int
-) -> None:
-    source = of_lines(tmp_path, *changed)
-    source.path.write_bytes(source.path.read_bytes()[: -cut or None])
-    source = Source(source.path)
-    codex.detect(source)
-    keys = {None, ROOT}
-    for found in codex.read(source):
-        if not isinstance(found, Problem):
-            entry = only_entries([found])[0]
-            assert entry.parent in keys
-            keys.add(entry.key)
 
 
 @has_data

@@ -5,10 +5,20 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from tests.importing import DATA, file_of, held, messages, mutated, nested, of_lines, strings
+from tests.corpus import DATA
+from tests.importing import file_of, held, messages, nested, of_lines, strings
+from tests.samples.copilot_chat import (
+    CALL,
+    CALLED,
+    FIRST,
+    LOGS,
+    SECOND,
+    TOOL,
+    replay,
+    request,
+    said,
+)
 from tract.errors import InputError
 from tract.importers import copilot_chat
 from tract.importers.items import Entry, Exchange, Problem
@@ -16,53 +26,6 @@ from tract.importers.source import Source
 from tract.model import Json
 
 FILES = sorted((DATA / "copilot-chatreplay").glob("*.json"))
-TIME = "2025-10-31T16:04:48.161Z"
-BREAKPOINT = {"type": 3, "cacheType": "ephemeral"}
-
-
-def said(role: int, text: str, *parts: Json, **more: Json) -> Json:
-    return {"role": role, "content": [{"type": 1, "text": text}, *parts], **more}
-
-
-def request(given: Json, *answer: str, name: str = "panel/agent") -> Json:
-    about = {
-        "model": "claude-9",
-        "postOptions": {"temperature": 0},
-        "startTime": TIME,
-        "usage": {"total_tokens": 9},
-        "tools": [TOOL],
-    }
-    response = {"type": "success", "message": list(answer)}
-    return {
-        "id": "r",
-        "kind": "request",
-        "name": name,
-        "metadata": about,
-        "requestMessages": {"messages": given},
-        "response": response,
-    }
-
-
-TOOL = {"type": "function", "function": {"name": "create", "parameters": {"type": "object"}}}
-CALL = {"function": {"name": "create", "arguments": '{"a":1}'}, "id": "t1", "type": "function"}
-CALLED = {
-    "id": "t1__vscode-17",
-    "kind": "toolCall",
-    "tool": "create",
-    "args": '{"a":1}',
-    "time": TIME,
-    "response": ["created"],
-}
-FIRST = [said(0, "You are", BREAKPOINT), said(1, "hello", BREAKPOINT)]
-SECOND = [said(0, "You are"), said(1, "hello"), said(2, "I will", toolCalls=[CALL])]
-SECOND += [said(3, "created", BREAKPOINT, toolCallId="t1")]
-ELEMENT = {"id": "e", "kind": "element", "name": "Kve", "tokens": 4}
-LOGS = [[ELEMENT, request(FIRST, "I will")], [CALLED, request(SECOND, "done")]]
-
-
-def replay(*logs: list[Json]) -> Json:
-    prompts = [{"prompt": "hello", "hasSeen": False, "logs": some} for some in logs]
-    return {"exportedAt": TIME, "totalPrompts": len(prompts), "prompts": prompts}
 
 
 def read(folder: Path, document: Json) -> list[Exchange]:
@@ -159,23 +122,6 @@ def test_bad_logs_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
 def test_what_is_no_replay_is_refused(tmp_path: Path, document: Json) -> None:
     with pytest.raises(InputError):
         list(copilot_chat.read(file_of(tmp_path, document)))
-
-
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(changed=mutated([replay(*LOGS)]), cut=st.integers(0, 40))
-def test_whatever_is_in_a_log_is_read_or_told(
-    tmp_path: Path, changed: list[Json], cut: int
-) -> None:
-    data = json.dumps(changed[0] if changed else None).encode()[: -cut or None]
-    source = file_of(tmp_path, data)
-    copilot_chat.detect(source)
-    try:
-        items = list(copilot_chat.read(source))
-    except InputError:
-        return
-    assert all(isinstance(item, Exchange | Entry | Problem) for item in items)
 
 
 @pytest.mark.skipif(not FILES, reason="the shared transcripts are not here")

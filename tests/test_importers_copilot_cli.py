@@ -4,61 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from tests.importing import (
-    DATA,
-    calls,
-    held,
-    messages,
-    mutated,
-    nested,
-    of_lines,
-    only_entries,
-    strings,
-)
+from tests.corpus import DATA
+from tests.importing import calls, held, messages, nested, of_lines, only_entries, strings
+from tests.samples.copilot_cli import ANSWER, SESSION, done, event
 from tract.importers import copilot_cli
 from tract.importers.items import Problem
 from tract.importers.source import Source
-from tract.model import Json, Raw, Text, ToolCall
+from tract.model import Raw, Text, ToolCall
 
 FILES = sorted((DATA / "copilot-cli-jsonl").glob("*.jsonl"))
-
-
-def event(kind: str, **data: Json) -> Json:
-    time = "2026-06-25T01:50:34.403Z"
-    return {"type": kind, "data": data, "id": kind, "timestamp": time, "parentId": None}
-
-
-def done(call_id: str, **data: Json) -> Json:
-    return event("tool.execution_complete", toolCallId=call_id, **data)
-
-
-REQUEST = {"toolCallId": "t1", "name": "bash", "arguments": {"command": "ls"}, "type": "function"}
-ANSWER = event(
-    "assistant.message",
-    model="claude-9",
-    content="I look",
-    toolRequests=[REQUEST],
-    reasoningText="hm",
-    reasoningOpaque="sealed",
-    outputTokens=17,
-    apiCallId="msg_1",
-)
-SESSION = [
-    event("session.start", sessionId="s", copilotVersion="1"),
-    event("session.model_change", newModel="claude-8", reasoningEffort="medium"),
-    event("system.message", role="system", content="You are Copilot"),
-    event("hook.start", input={"prompt": "hello"}),
-    event("user.message", content="hello", transformedContent="<now>1</now>hello", attachments=[]),
-    event("assistant.turn_start", turnId="0"),
-    ANSWER,
-    event("tool.execution_start", toolCallId="t1", toolName="bash", arguments={}),
-    done("t1", success=True, result={"content": "a.py", "detailedContent": "a.py"}),
-    event("system.notification", content="shell done"),
-    event("assistant.message", content="bye", toolRequests=[]),
-]
 
 
 def test_detects_its_own_lines_and_no_others(tmp_path: Path) -> None:
@@ -150,20 +105,6 @@ def test_bad_lines_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
         f"line {n}" for n in range(12, 18)
     ]
     assert len(messages(found)) == 6
-
-
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(changed=mutated(SESSION), cut=st.integers(0, 40))
-def test_whatever_is_in_a_line_is_read_or_told(
-    tmp_path: Path, changed: list[Json], cut: int
-) -> None:
-    source = of_lines(tmp_path, *changed)
-    source.path.write_bytes(source.path.read_bytes()[: -cut or None])
-    source = Source(source.path)
-    copilot_cli.detect(source)
-    only_entries(item for item in copilot_cli.read(source) if not isinstance(item, Problem))
 
 
 @pytest.mark.skipif(not FILES, reason="the shared transcripts are not here")

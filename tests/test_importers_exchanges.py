@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
-from tests.importing import (
-    file_of,
-    in_manifest,
-    mutated_files,
-    of_lines,
-    read_odd,
-    real_files,
-    strings,
-    takes_no_garbage,
-)
-from tests.test_importers_streams import ANTHROPIC as STREAM
-from tests.test_importers_streams import sse
+from tests.corpus import in_manifest, real_files
+from tests.importing import file_of, of_lines, strings
+from tests.samples.exchanges import ANSWER, ASKED, PAIR, URL, cassette
+from tests.samples.streams import ANTHROPIC as STREAM
+from tests.samples.streams import sse
 from tract.importers import exchanges
 from tract.importers.items import Exchange, Problem
 from tract.importers.source import Source
 from tract.providers import load_answer
-
-URL = "https://api.anthropic.com/v1/messages"
-ASKED: dict[str, Any] = {
-    "model": "claude-x",
-    "max_tokens": 10,
-    "messages": [{"role": "user", "content": "Hi"}],
-}
-ANSWER: dict[str, Any] = {
-    "type": "message",
-    "role": "assistant",
-    "content": [{"type": "text", "text": "Hello"}],
-}
-PAIR = {"method": "POST", "url": URL, "status": 200, "request": ASKED, "response": ANSWER}
 
 
 def read(source: Source) -> list[Any]:
@@ -51,48 +29,6 @@ def test_lines_of_pairs(tmp_path: Path) -> None:
     bare = {"request": ASKED, "response": ANSWER}
     first, second = read(of_lines(tmp_path, *[PAIR, bare]))
     assert first == second == Exchange(provider="anthropic", request=ASKED, response=ANSWER)
-
-
-def cassette(body: Any, answer: Any, **around: Any) -> list[dict[str, Any]]:
-    """The same exchange in every way of writing it down."""
-    asked, answered = json.dumps(body), answer if isinstance(answer, str) else json.dumps(answer)
-    ruby = {
-        "request": {"method": "post", "uri": URL, "body": {"encoding": "UTF-8", "string": asked}},
-        "response": {"status": {"code": 200}, "body": {"encoding": "UTF-8", "string": answered}},
-        "recorded_at": "Tue, 01 Nov 2011 04:58:44 GMT",
-    }
-    python = {
-        "request": {"method": "POST", "uri": URL, "body": asked, "headers": {}},
-        "response": {"status": {"code": 200, "message": "OK"}, "body": {"string": answered}},
-    }
-    packed = base64.b64encode(gzip.compress(answered.encode())).decode()
-    zipped = {
-        "request": {"method": "POST", "uri": URL, "body": body},
-        "response": {"status_code": 200, "body": {"base64_string": packed}},
-    }
-    plain = {
-        "transport": "http",
-        "request": {"method": "POST", "url": URL, "body": asked},
-        "response": {"status": 200, "body": answered},
-    }
-    entry = {
-        "startedDateTime": "2025-08-01T16:16:37Z",
-        "request": {"method": "POST", "url": URL, "postData": {"text": asked}},
-        "response": {"status": 200, "content": {"mimeType": "x", "size": 1, "text": answered}},
-    }
-    encoded = base64.b64encode(answered.encode()).decode()
-    entry64 = {
-        **entry,
-        "response": {"status": 200, "content": {"text": encoded, "encoding": "base64"}},
-    }
-    return [
-        {"http_interactions": [ruby], "recorded_with": "VCR"},
-        {"version": 1, "interactions": [python]},
-        {"version": 1, "interactions": [zipped]},
-        {"version": 1, "metadata": {}, "interactions": [plain]},
-        {"log": {"version": "1.2", "entries": [entry]}},
-        {"log": {"version": "1.2", "entries": [entry64]}},
-    ]
 
 
 @pytest.mark.parametrize("place", range(6))
@@ -310,16 +246,6 @@ def test_a_malformed_line_is_told_by_its_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize("other", [ASKED, ANSWER, [ASKED], {"recordings": [PAIR]}, {"request": 1}])
 def test_other_formats_are_left_alone(tmp_path: Path, other: Any) -> None:
     assert not exchanges.detect(file_of(tmp_path, other))
-
-
-def test_garbage() -> None:
-    takes_no_garbage(exchanges)
-
-
-@given(mutated_files([PAIR, *cassette(ASKED, sse(*STREAM))]))
-@settings(max_examples=100, deadline=None)
-def test_anything_gives_only_typed_errors(data: bytes) -> None:
-    read_odd(exchanges, data)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from tests.importing import BY_FOLDER, file_of, read_source, real_files, strings
+from tests.corpus import BY_FOLDER, real_files
+from tests.importing import file_of, read_source, strings
 from tract import importers
 from tract.errors import InputError
 from tract.importers.items import Entry, Exchange, Item

@@ -4,21 +4,19 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.importing import (
-    DATA,
     calls,
     file_of,
     held,
     messages,
-    mutated,
     nested,
     of_lines,
     only_entries,
     strings,
 )
+from tests.samples.gemini_cli import HEAD, MESSAGES, SESSION, TIME, call, returned, said
 from tract.errors import InputError
 from tract.importers import gemini_cli
 from tract.importers.items import Problem
@@ -26,42 +24,6 @@ from tract.importers.source import Source
 from tract.model import ROOT, Json, Raw, Text, ToolCall
 
 FILES = sorted((DATA / "gemini-cli-session").glob("*.json"))
-TIME = "2026-01-15T20:51:48.582Z"
-HEAD = {"sessionId": "s", "projectHash": "h", "startTime": TIME, "lastUpdated": TIME}
-
-
-def returned(call_id: str, **response: Json) -> Json:
-    return [{"functionResponse": {"id": call_id, "name": "run", "response": response}}]
-
-
-def call(call_id: str, result: Json, status: str = "success", **more: Json) -> Json:
-    said = {"id": call_id, "name": "run", "args": {"command": call_id}, "result": result}
-    return {**said, "status": status, "timestamp": TIME, **more}
-
-
-def said(kind: str, content: Json, key: str = "", **more: Json) -> Json:
-    return {"id": key, "timestamp": TIME, "type": kind, "content": content, **more}
-
-
-MESSAGES = [
-    said("user", "hello", "1"),
-    said("info", "update available", "2"),
-    said(
-        "gemini",
-        "I look",
-        "3",
-        thoughts=[{"subject": "Looking", "description": "I must look", "timestamp": TIME}],
-        tokens={"input": 5, "total": 9},
-        model="gemini-9",
-        toolCalls=[
-            call("c1", returned("c1", output="found")),
-            call("c2", returned("c2", error="no such file"), "error"),
-            call("c3", None, "cancelled", resultDisplay="stopped"),
-            call("c4", None),
-        ],
-    ),
-]
-SESSION = {**HEAD, "messages": MESSAGES}
 
 
 def test_detects_its_own_and_no_others(tmp_path: Path) -> None:
@@ -173,23 +135,6 @@ def test_bad_messages_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
 def test_what_is_no_session_is_refused(tmp_path: Path, document: Json) -> None:
     with pytest.raises(InputError):
         list(gemini_cli.read(file_of(tmp_path, document)))
-
-
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(changed=mutated([SESSION]), lines=mutated([HEAD, *MESSAGES]), cut=st.integers(0, 40))
-def test_whatever_is_in_a_message_is_read_or_told(
-    tmp_path: Path, changed: list[Json], lines: list[Json], cut: int
-) -> None:
-    data = json.dumps(changed[0] if changed else None).encode()[: -cut or None]
-    for source in (file_of(tmp_path, data), of_lines(tmp_path, *lines)):
-        gemini_cli.detect(source)
-        try:
-            items = list(gemini_cli.read(source))
-        except InputError:
-            continue
-        only_entries(item for item in items if not isinstance(item, Problem))
 
 
 @pytest.mark.skipif(not FILES, reason="the shared transcripts are not here")

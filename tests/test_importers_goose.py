@@ -7,64 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
+from tests.corpus import in_manifest, real_files
 from tests.importing import (
     counts,
     file_of,
-    in_manifest,
     items_of,
     messages,
-    mutated_files,
     of_lines,
-    read_odd,
-    real_files,
     strings,
-    takes_no_garbage,
 )
+from tests.samples.goose import DOCUMENT, HISTORY, request, response, spoken, text
 from tract.importers import goose
 from tract.importers.items import Exchange, Problem
 from tract.importers.source import Source
 from tract.model import Text
-
-TOOL = {"name": "look", "description": "d", "inputSchema": {"type": "object"}}
-
-
-def spoken(role: str, *content: Any) -> dict[str, Any]:
-    about = {"userVisible": True, "agentVisible": True}
-    return {"id": None, "role": role, "created": 1765495266, "content": list(content)} | {
-        "metadata": about
-    }
-
-
-def text(said: str) -> dict[str, Any]:
-    return {"type": "text", "text": said}
-
-
-def request(**call: Any) -> dict[str, Any]:
-    return {"type": "toolRequest", "id": "t", "toolCall": call}
-
-
-def response(**result: Any) -> dict[str, Any]:
-    return {"type": "toolResponse", "id": "t", "toolResult": result}
-
-
-CALL = request(status="success", value={"name": "look", "arguments": {"a": 1}})
-RESULT = response(status="success", value={"content": [text("seen")], "isError": False})
-HISTORY = [spoken("user", text("Hi")), spoken("assistant", CALL), spoken("user", RESULT)]
-
-
-def recorded(history: list[Any], answer: Any, tools: list[Any], created: int) -> dict[str, Any]:
-    usage = {"model": "claude-x", "usage": {"input_tokens": 1}}
-    output = {"message": {**answer, "created": created}, "usage": usage}
-    return {"input": {"system": "s", "messages": history, "tools": tools}, "output": output}
-
-
-DOCUMENT: dict[str, Any] = {
-    "0f": recorded([spoken("user", text("a title"))], spoken("assistant", text("T")), [], 1),
-    "aa": recorded(HISTORY, spoken("assistant", text("done")), [TOOL], 3),
-    "bb": recorded(HISTORY[:1], spoken("assistant", CALL), [TOOL], 2),
-}
 
 
 def test_recordings_come_in_the_order_of_time(tmp_path: Path) -> None:
@@ -152,22 +109,6 @@ def test_what_is_no_recording_is_told(tmp_path: Path) -> None:
     problem, *rest = items_of(goose, file_of(tmp_path, {**DOCUMENT, "cc": 7}))
     assert isinstance(problem, Problem)
     assert len(rest) == 3
-
-
-def test_garbage() -> None:
-    takes_no_garbage(goose)
-
-
-@given(mutated_files(DOCUMENT))
-@settings(max_examples=60, deadline=None)
-def test_any_recording_gives_only_typed_errors(data: bytes) -> None:
-    read_odd(goose, data)
-
-
-@given(mutated_files(HISTORY))
-@settings(max_examples=60, deadline=None)
-def test_any_session_gives_only_typed_errors(data: bytes) -> None:
-    read_odd(goose, data)
 
 
 @pytest.mark.parametrize("path", real_files("goose-recording"), ids=lambda path: path.name)

@@ -4,7 +4,6 @@ import io
 import json
 import struct
 import zipfile
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,71 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.importing import (
-    DATA,
-    counts,
-    entries,
-    file_of,
-    kept,
-    messages,
-    mutated,
-    problems,
-    read_source,
-)
+from tests.corpus import DATA
+from tests.importing import counts, entries, file_of, kept, messages, problems, read_source
+from tests.samples.inspect_log import DONE, LOG, SAMPLE, USER, archive, call
 from tract.errors import InputError
 from tract.importers import archives, inspect_log
 from tract.importers.items import Item
 from tract.importers.source import Source
 from tract.model import Raw, Text
 
-USER = {"id": "m1", "role": "user", "content": "attachment://long"}
-CALLED = {
-    "id": "m2",
-    "role": "assistant",
-    "content": "Look.",
-    "model": "m-1",
-    "tool_calls": [{"id": "x", "function": "bash", "arguments": {"cmd": "ls"}}],
-}
-RESULT = {"id": "m3", "role": "tool", "tool_call_id": "x", "function": "bash", "content": "a.py"}
-DONE = {"id": "m4", "role": "assistant", "content": "Done."}
-TOOL = {"name": "bash", "description": "attachment://tool", "parameters": {"type": "object"}}
 SHELL = {"name": "bash", "description": "Runs a shell.", "parameters": {"type": "object"}}
-
-
-def call(answer: dict[str, Any], **given: Any) -> dict[str, Any]:
-    return {
-        "event": "model",
-        "timestamp": "2026-01-02T03:04:05+00:00",
-        "tools": [TOOL],
-        "config": {"temperature": 0.5},
-        "output": {
-            "model": "m-1",
-            "choices": [{"message": answer}],
-            "usage": {"input_tokens": 5},
-        },
-        **given,
-    }
-
-
-SAMPLE: dict[str, Any] = {
-    "id": 1,
-    "epoch": 1,
-    "input": "List.",
-    "messages": [USER, CALLED, RESULT, DONE],
-    "events": [
-        {"event": "sample_init"},
-        call(CALLED, input=[USER]),
-        {"event": "tool", "id": "x", "completed": "2026-01-02T03:04:06+00:00"},
-        call(DONE, input=[USER, CALLED, RESULT]),
-    ],
-    "attachments": {"long": "List.", "tool": "Runs a shell."},
-}
-LOG: dict[str, Any] = {
-    "version": 2,
-    "status": "success",
-    "eval": {"eval_id": "e", "task": "t", "model": "m"},
-    "samples": [SAMPLE],
-}
 
 
 def read(folder: Path, document: Any) -> list[Item]:
@@ -86,16 +30,6 @@ def read(folder: Path, document: Any) -> list[Item]:
 
 def log(**sample: Any) -> dict[str, Any]:
     return {**LOG, "samples": [{"id": 1, "epoch": 1, **sample}]}
-
-
-def archive(**files: Any) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("_journal/start.json", json.dumps({"version": 2}))
-        for name, value in files.items():
-            file.writestr(f"samples/{name}_epoch_1.json", json.dumps(value))
-        file.writestr("header.json", json.dumps({"version": 2}))
-    return data.getvalue()
 
 
 def test_it_takes_logs_and_nothing_else(tmp_path: Path) -> None:
@@ -311,15 +245,6 @@ def test_all_pieces_together_are_bounded(tmp_path: Path, monkeypatch: pytest.Mon
     items = read(tmp_path, archive(a=SAMPLE, b=SAMPLE))
     assert len(entries(items)) == 4
     assert [problem.place for problem in problems(items)] == ["samples/b_epoch_1.json"]
-
-
-@settings(max_examples=80, deadline=None)
-@given(document=mutated(LOG))
-def test_no_shape_is_a_surprise(tmp_path_factory: pytest.TempPathFactory, document: Any) -> None:
-    source = file_of(tmp_path_factory.mktemp("fuzz"), document)
-    inspect_log.detect(source)
-    with suppress(InputError):
-        read_source(inspect_log, source)
 
 
 ARCHIVE = archive(a=SAMPLE, b=SAMPLE)

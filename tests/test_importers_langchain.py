@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
+from tests.corpus import real_files
 from tests.importing import (
     counts,
     counts_in_manifest,
@@ -16,44 +16,12 @@ from tests.importing import (
     held,
     items_of,
     messages,
-    mutated_files,
     of_lines,
-    read_odd,
-    real_files,
-    takes_no_garbage,
 )
+from tests.samples.langchain import CALL, FLAT, USAGE, constructed, wrapped
 from tract.importers import langchain
 from tract.importers.items import Problem
 from tract.importers.source import Source
-
-CALL = {"name": "add", "args": {"a": 1}, "id": "c1", "type": "tool_call"}
-ABOUT = {"model_name": "gpt-x", "finish_reason": "tool_calls"}
-USAGE = {"input_tokens": 1, "output_tokens": 2}
-FLAT: list[dict[str, Any]] = [
-    {"type": "system", "content": "Be brief.", "additional_kwargs": {}},
-    {"type": "human", "content": [{"type": "text", "text": "add"}], "name": "ann"},
-    {
-        "type": "ai",
-        "content": "Well",
-        "tool_calls": [CALL],
-        "response_metadata": ABOUT,
-        "usage_metadata": USAGE,
-    },
-    {"type": "tool", "content": "1", "tool_call_id": "c1", "name": "add", "artifact": {"raw": [7]}},
-    {"type": "ai", "content": "One.", "additional_kwargs": {"reasoning_content": "easy"}},
-]
-
-
-def constructed(message: dict[str, Any]) -> dict[str, Any]:
-    name = {"ai": "AIMessage", "human": "HumanMessage"}.get(
-        message["type"], message["type"].title() + "Message"
-    )
-    path = ["langchain", "schema", "messages", name]
-    return {"lc": 1, "type": "constructor", "id": path, "kwargs": message}
-
-
-def wrapped(message: dict[str, Any]) -> dict[str, Any]:
-    return {"type": message["type"], "data": message}
 
 
 @pytest.mark.parametrize("way", [dict, constructed, wrapped])
@@ -132,16 +100,6 @@ def test_what_is_no_message_is_told(tmp_path: Path) -> None:
 )
 def test_other_formats_are_left_alone(tmp_path: Path, other: Any) -> None:
     assert not langchain.detect(file_of(tmp_path, other))
-
-
-def test_garbage() -> None:
-    takes_no_garbage(langchain)
-
-
-@given(mutated_files([*FLAT, *map(constructed, FLAT), *map(wrapped, FLAT)]))
-@settings(max_examples=150, deadline=None)
-def test_anything_gives_only_typed_errors(data: bytes) -> None:
-    read_odd(langchain, data)
 
 
 @pytest.mark.parametrize("path", real_files("langchain-dumpd"), ids=lambda path: path.name)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
+from tests.corpus import real_files
 from tests.importing import (
     counts,
     counts_in_manifest,
@@ -16,27 +15,13 @@ from tests.importing import (
     held,
     items_of,
     messages,
-    mutated_files,
     of_lines,
-    read_odd,
-    real_files,
-    takes_no_garbage,
 )
-from tests.test_importers_langchain import FLAT
+from tests.samples.langchain import FLAT
+from tests.samples.langgraph import NAMED, state
 from tract.importers import langchain, langgraph
 from tract.importers.items import Problem
 from tract.importers.source import Source
-
-NAMED = [{**message, "id": f"m{number}"} for number, message in enumerate(FLAT)]
-
-
-def state(number: int, thread: str = "t", time: str | None = None) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "values": {"messages": NAMED[:number], "title": "T"},
-        "next": [],
-        "checkpoint": {"thread_id": thread},
-    }
-    return found | ({"created_at": time} if time else {})
 
 
 def test_a_state(tmp_path: Path) -> None:
@@ -80,16 +65,6 @@ def test_a_state_without_messages_is_told(tmp_path: Path) -> None:
     items = items_of(langgraph, file_of(tmp_path, [{"values": {}}, state(2)]))
     assert sum(isinstance(item, Problem) for item in items) == 1
     assert counts(items)[0] == 2
-
-
-def test_garbage() -> None:
-    takes_no_garbage(langgraph)
-
-
-@given(mutated_files([state(5, time="2025-01-02T00:00:00Z"), state(2, "b"), state(3)]))
-@settings(max_examples=100, deadline=None)
-def test_anything_gives_only_typed_errors(data: bytes) -> None:
-    read_odd(langgraph, data)
 
 
 @pytest.mark.parametrize("path", real_files("langgraph-thread"), ids=lambda path: path.name)

@@ -7,44 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from tests.importing import (
     counts,
     file_of,
     items_of,
     messages,
-    mutated_files,
-    read_odd,
-    takes_no_garbage,
 )
+from tests.samples.openai_agents import ITEMS, TABLES
 from tract.errors import InputError
 from tract.importers import openai_agents
 from tract.importers.items import Entry, Problem
 from tract.importers.source import Source
 from tract.providers import openai_responses
 from tract.storage.sqlite import binding
-
-ITEMS: list[dict[str, Any]] = [
-    {"role": "user", "content": "add"},
-    {"type": "reasoning", "id": "rs_1", "summary": []},
-    {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "add", "arguments": "{}"},
-    {"type": "function_call_output", "call_id": "c", "output": "1"},
-    {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "status": "completed",
-        "content": [{"type": "output_text", "text": "One.", "annotations": []}],
-    },
-]
-TABLES = """
-CREATE TABLE agent_sessions (
-    session_id TEXT PRIMARY KEY, created_at TIMESTAMP, updated_at TIMESTAMP);
-CREATE TABLE agent_messages (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, message_data TEXT NOT NULL,
-    created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP);
-"""
 
 
 def session(folder: Path, *rows: tuple[str, Any]) -> Source:
@@ -144,13 +120,3 @@ def test_a_message_without_a_role_is_told(tmp_path: Path) -> None:
     assert isinstance(problem, Problem)
     assert "not a message" in problem.what
     assert isinstance(entry, Entry)
-
-
-def test_garbage() -> None:
-    takes_no_garbage(openai_agents)
-
-
-@given(mutated_files(ITEMS))
-@settings(max_examples=100, deadline=None)
-def test_anything_gives_only_typed_errors(data: bytes) -> None:
-    read_odd(openai_agents, data)

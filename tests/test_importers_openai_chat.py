@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
+from tests.corpus import real_files
 from tests.importing import (
     counts,
     counts_in_manifest,
@@ -16,33 +16,13 @@ from tests.importing import (
     held,
     items_of,
     messages,
-    mutated_files,
     of_lines,
-    read_odd,
-    real_files,
-    takes_no_garbage,
 )
+from tests.samples.openai_chat import CALL, CHAT, OLD, TOOLS
 from tract.importers import openai_chat
 from tract.importers.items import Problem
 from tract.importers.source import Source
 from tract.providers.openai_chat import Dump
-
-CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
-CHAT: list[Any] = [
-    {"role": "system", "content": "Be brief."},
-    {"role": "user", "content": [{"type": "text", "text": "add"}]},
-    {"content": None, "role": "assistant", "tool_calls": [CALL], "own": 1},
-    {"role": "tool", "tool_call_id": "c1", "name": "add", "content": "1"},
-    {"role": "assistant", "content": "One."},
-]
-TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {}}}]
-OLD: list[Any] = [
-    {"role": "user", "content": "twice"},
-    {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
-    {"role": "function", "name": "f", "content": "first"},
-    {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
-    {"role": "function", "name": "f", "content": "second"},
-]
 
 
 def test_a_list_of_messages_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -135,16 +115,6 @@ def test_a_cut_file_loses_what_was_cut(tmp_path: Path) -> None:
 )
 def test_other_formats_are_left_alone(tmp_path: Path, other: Any) -> None:
     assert not openai_chat.detect(file_of(tmp_path, other))
-
-
-def test_garbage() -> None:
-    takes_no_garbage(openai_chat)
-
-
-@given(mutated_files([*CHAT, *OLD]))
-@settings(max_examples=150, deadline=None)
-def test_anything_gives_only_typed_errors(data: bytes) -> None:
-    read_odd(openai_chat, data)
 
 
 @pytest.mark.parametrize("path", real_files("openai-chat-tau"), ids=lambda path: path.name)

@@ -10,72 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.importing import (
-    DATA,
-    counts,
-    entries,
-    file_of,
-    kept,
-    messages,
-    mutated,
-    problems,
-    read_source,
-)
+from tests.corpus import DATA
+from tests.importing import counts, entries, file_of, kept, messages, problems
+from tests.samples.openhands_events import HISTORY, RUN, TOOL, event
 from tract.errors import InputError
 from tract.importers import openhands_events
 from tract.importers.items import Item
 from tract.importers.source import Source
 from tract.model import Raw, Text
-
-TOOL = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}
-
-
-def call(call_id: str, command: str) -> dict[str, Any]:
-    function = {"name": "bash", "arguments": json.dumps({"command": command})}
-    return {"id": call_id, "type": "function", "function": function}
-
-
-ANSWER = {
-    "id": "r1",
-    "model": "m-1",
-    "choices": [
-        {
-            "message": {
-                "role": "assistant",
-                "content": "Look.",
-                "tool_calls": [call("x", "ls"), call("y", "pwd")],
-            }
-        }
-    ],
-    "usage": {"prompt_tokens": 7},
-}
-
-
-def about(call_id: str) -> dict[str, Any]:
-    return {"function_name": "bash", "tool_call_id": call_id, "model_response": ANSWER}
-
-
-def event(number: int, **said: Any) -> dict[str, Any]:
-    return {"id": number, "timestamp": "2026-01-02T03:04:05", "source": "agent", **said}
-
-
-HISTORY: list[Any] = [
-    event(0, action="system", args={"content": "Be brief.", "tools": [TOOL]}),
-    event(1, source="user", action="message", args={"content": "List.", "image_urls": None}),
-    event(2, action="run", args={"command": "ls"}, tool_call_metadata=about("x")),
-    event(3, action="run", args={"command": "pwd"}, tool_call_metadata=about("y")),
-    event(
-        4,
-        observation="run",
-        content="a.py",
-        cause=2,
-        tool_call_metadata=about("x"),
-        extras={"metadata": {"exit_code": 0}},
-    ),
-    event(5, observation="error", content="no", cause=3, tool_call_metadata=about("y")),
-    event(6, action="message", args={"content": "Done."}),
-]
-RUN: dict[str, Any] = {"instance_id": "i-1", "test_result": {}, "history": HISTORY}
 
 
 def read(folder: Path, document: Any) -> list[Item]:
@@ -209,15 +151,6 @@ def test_an_event_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     items = read(tmp_path, {"history": [4, {"id": 1}, *HISTORY]})
     assert [problem.place for problem in problems(items)] == ["line 1: event 0", "line 1: event 1"]
     assert len(entries(items)) == 6
-
-
-@settings(max_examples=80, deadline=None)
-@given(document=mutated(RUN))
-def test_no_shape_is_a_surprise(tmp_path_factory: pytest.TempPathFactory, document: Any) -> None:
-    source = file_of(tmp_path_factory.mktemp("fuzz"), document)
-    openhands_events.detect(source)
-    with suppress(InputError):
-        read_source(openhands_events, source)
 
 
 @settings(max_examples=60, deadline=None)

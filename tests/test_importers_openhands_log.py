@@ -1,43 +1,21 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
-from tests.importing import DATA, file_of, mutated
+from tests.corpus import DATA
+from tests.importing import file_of
+from tests.samples.openhands_log import LOG, MESSAGES, RESPONSE, TOOL
 from tract.errors import InputError
 from tract.importers import openhands_log
 from tract.importers.items import Exchange, Problem
 from tract.importers.source import Source
 from tract.providers import load_answer
 from tract.providers.requests import load_history
-
-MESSAGES = [
-    {"role": "system", "content": [{"type": "text", "text": "Be brief."}]},
-    {"role": "user", "content": [{"type": "text", "text": "Hello"}]},
-]
-TOOL = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}
-RESPONSE = {
-    "id": "r",
-    "model": "m-1",
-    "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}}],
-    "usage": {"prompt_tokens": 3},
-}
-LOG: dict[str, Any] = {
-    "messages": MESSAGES,
-    "tools": [TOOL],
-    "kwargs": {"temperature": 0.5, "tools": [TOOL], "api_key": "secret"},
-    "context_window": 1000,
-    "response": RESPONSE,
-    "cost": 0.1,
-    "timestamp": 1_700_000_000.5,
-    "latency_sec": 1.0,
-}
 
 
 def read(folder: Path, document: Any) -> Exchange:
@@ -113,18 +91,6 @@ def test_a_document_without_messages_is_refused(tmp_path: Path) -> None:
     for empty in ("[]", "{}", "no JSON"):
         with pytest.raises(InputError):
             read(tmp_path, empty)
-
-
-@settings(max_examples=80, deadline=None)
-@given(document=mutated(LOG))
-def test_no_shape_is_a_surprise(tmp_path_factory: pytest.TempPathFactory, document: Any) -> None:
-    source = file_of(tmp_path_factory.mktemp("fuzz"), document)
-    openhands_log.detect(source)
-    with suppress(InputError):
-        for item in openhands_log.read(source):
-            assert isinstance(item, Exchange)
-            assert isinstance(item.request, dict)
-            assert item.response is None or isinstance(item.response, dict)
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the shared transcripts are not here")

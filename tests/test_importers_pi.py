@@ -4,66 +4,25 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.importing import (
-    DATA,
     calls,
     held,
     messages,
-    mutated,
     nested,
     of_lines,
     only_entries,
     paths,
     strings,
 )
+from tests.samples.pi import ANSWER, RESULT, SESSION, TIME, TURN, linked, message
 from tract.importers import pi
 from tract.importers.items import Problem
 from tract.importers.source import Source
 from tract.model import ROOT, Json, Raw, Text, ToolCall
 
 FILES = sorted((DATA / "pi-session-jsonl").glob("*.jsonl"))
-TIME = "2025-11-20T23:33:01.550Z"
-SESSION = {"type": "session", "id": "s", "timestamp": TIME, "cwd": "/x", "thinkingLevel": "low"}
-
-
-def message(role: str, content: Json, **more: Json) -> Json:
-    said = {"role": role, "content": content, **more}
-    return {"type": "message", "timestamp": TIME, "message": said}
-
-
-def text(said: str) -> Json:
-    return {"type": "text", "text": said}
-
-
-ANSWER = message(
-    "assistant",
-    [
-        {"type": "thinking", "thinking": "hm", "thinkingSignature": "sig"},
-        text("I look"),
-        {"type": "toolCall", "id": "t1", "name": "read", "arguments": {"path": "a"}},
-    ],
-    api="anthropic-messages",
-    provider="anthropic",
-    model="claude-9",
-    usage={"input": 3},
-    stopReason="toolUse",
-)
-RESULT = message(
-    "toolResult",
-    [text("found"), {"type": "image", "data": "aGk=", "mimeType": "image/png"}],
-    toolCallId="t1",
-    toolName="read",
-    isError=True,
-    details={"diff": "+1"},
-)
-TURN = [SESSION, message("user", [text("hello")]), ANSWER, RESULT]
-
-
-def linked(key: str, parent: str | None, record: Json) -> Json:
-    return {**record, "id": key, "parentId": parent}
 
 
 def test_detects_its_own_lines_and_no_others(tmp_path: Path) -> None:
@@ -175,28 +134,6 @@ def test_bad_lines_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
     places = [item.place for item in found if isinstance(item, Problem)]
     assert places == [f"line {n}" for n in range(5, 13)]
     assert [m.role for m in messages(found)] == ["user", "assistant", "tool"]
-
-
-TREE = [SESSION, *(linked(str(n), str(n - 1), line) for n, line in enumerate(TURN[1:], 1))]
-
-
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(changed=st.one_of(mutated(TURN), mutated(TREE)), cut=st.integers(0, 40))
-def test_whatever_is_in_a_line_is_read_or_told(
-    tmp_path: Path, changed: list[Json], cut: int
-) -> None:
-    source = of_lines(tmp_path, *changed)
-    source.path.write_bytes(source.path.read_bytes()[: -cut or None])
-    source = Source(source.path)
-    pi.detect(source)
-    keys = {None, ROOT}
-    for item in pi.read(source):
-        if not isinstance(item, Problem):
-            entry = only_entries([item])[0]
-            assert entry.parent in keys
-            keys.add(entry.key)
 
 
 @pytest.mark.skipif(not FILES, reason="the shared transcripts are not here")

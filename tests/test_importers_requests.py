@@ -9,31 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from tests.importing import file_of, mutated_files, of_lines, read_odd, real_files, takes_no_garbage
-from tests.test_importers_streams import ANTHROPIC as STREAM
-from tests.test_importers_streams import sse
+from tests.corpus import real_files
+from tests.importing import file_of, mutated_files, of_lines, read_odd
+from tests.samples.requests import ANSWERS, ASKED, CONTENTS, HI
+from tests.samples.streams import ANTHROPIC as STREAM
+from tests.samples.streams import sse
 from tract.importers import requests
 from tract.importers.items import Exchange, Problem
 from tract.importers.source import Source
-
-HI = [{"role": "user", "content": "Hi"}]
-CONTENTS = [{"role": "user", "parts": [{"text": "Hi"}]}]
-SCHEMA = {"type": "object"}
-ASKED: list[tuple[str, dict[str, Any]]] = [
-    ("anthropic", {"model": "claude-x", "max_tokens": 1, "messages": HI}),
-    ("anthropic", {"model": "m", "system": "Be brief.", "messages": HI}),
-    ("anthropic", {"model": "m", "messages": HI, "tools": [{"name": "f", "input_schema": SCHEMA}]}),
-    ("openai", {"model": "gpt-x", "messages": HI}),
-    ("openai", {"model": "gpt-x", "messages": HI, "tools": [{"type": "function", "function": {}}]}),
-    ("responses", {"model": "gpt-x", "input": "Hi"}),
-    ("responses", {"model": "gpt-x", "input": [{"type": "reasoning", "summary": []}]}),
-    ("gemini", {"contents": CONTENTS, "systemInstruction": {"parts": [{"text": "Be brief."}]}}),
-]
-ANSWERS: list[tuple[str, dict[str, Any]]] = [
-    ("anthropic", {"type": "message", "role": "assistant", "content": []}),
-    ("openai", {"created": 1762446213, "choices": [{"message": {"role": "assistant"}}]}),
-    ("gemini", {"candidates": [{"content": {"parts": [{"text": "Hello"}]}}]}),
-]
 
 
 def read(source: Source) -> list[Any]:
@@ -107,16 +90,6 @@ def test_a_cut_request_loses_what_was_cut(tmp_path: Path) -> None:
 )
 def test_other_formats_are_left_alone(tmp_path: Path, other: Any) -> None:
     assert not requests.detect(file_of(tmp_path, other))
-
-
-def test_garbage() -> None:
-    takes_no_garbage(requests)
-
-
-@given(mutated_files([asked for _, asked in ASKED + ANSWERS] + STREAM))
-@settings(max_examples=100, deadline=None)
-def test_anything_gives_only_typed_errors(data: bytes) -> None:
-    read_odd(requests, data)
 
 
 @given(mutated_files(STREAM))

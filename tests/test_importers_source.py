@@ -16,7 +16,7 @@ from tests.strategies import json_values
 from tract.errors import InputError
 from tract.importers import source as source_module
 from tract.importers.items import Problem
-from tract.importers.partial_json import MAX_GLUED, MAX_WEIGHT, mended
+from tract.importers.partial_json import MAX_OBJECTS, MAX_WEIGHT, repair
 from tract.importers.source import MAX_BROKEN, PEEK, STEP, Source
 
 DOCUMENT = {"a": ["x, y", {"b": 'q"}', "c": [1, 2.5, None, True]}], "d": "ü"}
@@ -26,7 +26,7 @@ DOCUMENT = {"a": ["x, y", {"b": 'q"}', "c": [1, 2.5, None, True]}], "d": "ü"}
 def test_what_was_cut_is_a_document_again(value: list[Any], data: st.DataObject) -> None:
     text = json.dumps(value, ensure_ascii=data.draw(st.booleans())).encode("utf-8", "surrogatepass")
     cut = data.draw(st.integers(1, len(text)))
-    left = json.loads(mended(text[:cut]).decode("utf-8", "surrogatepass"))
+    left = json.loads(repair(text[:cut]).decode("utf-8", "surrogatepass"))
     assert len(left) <= len(value)
     whole = max(len(left) - 1, 0)
     assert json.dumps(left[:whole]) == json.dumps(value[:whole])
@@ -34,7 +34,7 @@ def test_what_was_cut_is_a_document_again(value: list[Any], data: st.DataObject)
 
 def test_every_cut_of_a_document_is_read() -> None:
     text = json.dumps(DOCUMENT).encode()
-    assert [json.loads(mended(text[:cut])) for cut in range(1, len(text) + 1)][-1] == DOCUMENT
+    assert [json.loads(repair(text[:cut])) for cut in range(1, len(text) + 1)][-1] == DOCUMENT
 
 
 def test_the_first_value_is_seen_in_any_layout(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def records(source: Source) -> tuple[list[Any], list[Problem]]:
 def test_what_is_too_deep_is_kept_only_whole(value: list[Any], data: st.DataObject) -> None:
     text = json.dumps({"list": value}).encode()
     cut = data.draw(st.integers(len('{"list": ['), len(text)))
-    left = json.loads(mended(text[:cut], 2))["list"]
+    left = json.loads(repair(text[:cut], 2))["list"]
     assert json.dumps(left) == json.dumps(value[: len(left)])
     ends = [len(json.dumps({"list": value[:count]})) - 2 for count in range(len(value) + 1)]
     assert len(left) >= sum(end < cut for end in ends) - 2
@@ -105,8 +105,8 @@ def test_values_that_share_a_line_are_all_read(tmp_path: Path) -> None:
 
 
 def test_of_very_many_values_in_a_line_some_are_read(tmp_path: Path) -> None:
-    found, problems = records(file_of(tmp_path, b"{}" * (MAX_GLUED + 5)))
-    assert len(found) == MAX_GLUED
+    found, problems = records(file_of(tmp_path, b"{}" * (MAX_OBJECTS + 5)))
+    assert len(found) == MAX_OBJECTS
     assert len(problems) == 1
 
 

@@ -9,46 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.importing import (
-    DATA,
-    counts,
-    entries,
-    file_of,
-    kept,
-    messages,
-    mutated,
-    problems,
-    read_source,
-)
+from tests.corpus import DATA
+from tests.importing import counts, entries, file_of, kept, messages, problems
+from tests.samples.swe_agent import RUN
 from tract.errors import InputError
 from tract.importers import swe_agent
 from tract.importers.items import Item
 from tract.importers.source import Source
-
-CALL = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"cmd":"ls"}'}}
-RUN: dict[str, Any] = {
-    "environment": "main",
-    "trajectory": [
-        {"action": "ls", "observation": "a.py b.py", "response": "Look.", "thought": "Look."},
-        {"action": "submit", "observation": "diff --git", "response": "Done.", "thought": "Done."},
-    ],
-    "history": [
-        {"role": "system", "content": "Fix it.", "agent": "main", "message_type": "system_prompt"},
-        {"role": "user", "content": "The issue.", "agent": "main"},
-        {
-            "role": "assistant",
-            "content": "Look.",
-            "thought": "Look.",
-            "action": "ls",
-            "agent": "main",
-            "tool_calls": [CALL],
-        },
-        {"role": "tool", "content": "a.py b.py\n$", "agent": "main", "tool_call_ids": ["c1"]},
-        {"role": "assistant", "content": "Done.", "agent": "main", "tool_calls": [CALL]},
-    ],
-    "info": {"exit_status": "submitted"},
-    "replay_config": json.dumps({"agent": {"model": {"name": "gpt-4o"}}}),
-}
 
 
 def read(folder: Path, document: Any) -> list[Item]:
@@ -168,17 +135,6 @@ def test_a_cut_file_loses_the_cut_message_only(tmp_path: Path) -> None:
     items = read(tmp_path, cut)
     assert [message.text for message in messages(items)][:3] == ["Fix it.", "The issue.", "Look."]
     assert [problem.place for problem in problems(items)] == ["end of file"]
-
-
-@settings(max_examples=80, deadline=None)
-@given(document=mutated(RUN))
-def test_no_shape_is_a_surprise(
-    tmp_path_factory: pytest.TempPathFactory, document: dict[str, Any]
-) -> None:
-    source = file_of(tmp_path_factory.mktemp("fuzz"), document)
-    swe_agent.detect(source)
-    with suppress(InputError):
-        read_source(swe_agent, source)
 
 
 @settings(max_examples=40, deadline=None)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
+from tests.corpus import real_files
 from tests.importing import (
     counts,
     counts_in_manifest,
@@ -16,51 +15,11 @@ from tests.importing import (
     held,
     items_of,
     messages,
-    mutated_files,
-    read_odd,
-    real_files,
-    takes_no_garbage,
 )
+from tests.samples.tau2 import ONE, USER_CALLS, call, result, spoken
 from tract.importers import tau2
 from tract.importers.items import Problem
 from tract.importers.source import Source
-
-
-def spoken(role: str, content: str | None, *calls: dict[str, Any], turn: int = 0) -> dict[str, Any]:
-    usage = {"completion_tokens": 3, "prompt_tokens": 4}
-    about = {"turn_idx": turn, "timestamp": "2025-08-01T16:16:37.5", "usage": usage}
-    return {"role": role, "content": content, "tool_calls": list(calls) or None, **about}
-
-
-def call(name: str, by: str) -> dict[str, Any]:
-    return {"id": f"id-{name}", "name": name, "arguments": {"x": 1}, "requestor": by}
-
-
-def result(name: str, by: str, error: bool = False) -> dict[str, Any]:
-    about = {"requestor": by, "error": error, "turn_idx": 1}
-    return {"id": f"id-{name}", "role": "tool", "content": f"{name} is done", **about}
-
-
-ONE: dict[str, Any] = {
-    "id": "sim",
-    "task_id": "5",
-    "messages": [
-        spoken("assistant", "Hi!"),
-        spoken("user", "My phone is off"),
-        spoken("assistant", None, call("look", "assistant")),
-        result("look", "assistant", error=True),
-        spoken("assistant", "Switch it on"),
-    ],
-}
-USER_CALLS: dict[str, Any] = {
-    **ONE,
-    "messages": [
-        *ONE["messages"],
-        spoken("user", None, call("switch", "user")),
-        result("switch", "user"),
-        spoken("user", "It is on"),
-    ],
-}
 
 
 def test_the_agents_conversation(tmp_path: Path) -> None:
@@ -125,16 +84,6 @@ def test_a_bad_message_is_told(tmp_path: Path) -> None:
     items = items_of(tau2, file_of(tmp_path, {**ONE, "messages": [7, *ONE["messages"]]}))
     assert items[0] == Problem("message 1", "a message is a dict, not int")
     assert counts(items)[0] == 5
-
-
-def test_garbage() -> None:
-    takes_no_garbage(tau2)
-
-
-@given(mutated_files(USER_CALLS))
-@settings(max_examples=150, deadline=None)
-def test_anything_gives_only_typed_errors(data: bytes) -> None:
-    read_odd(tau2, data)
 
 
 @pytest.mark.parametrize("path", real_files("tau2-simulation"), ids=lambda path: path.name)

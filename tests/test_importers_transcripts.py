@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.importing import BY_FOLDER, file_of, real_files
+from tests.corpus import BY_FOLDER, real_files
+from tests.importing import file_of
 from tract import Tract
 from tract.errors import InputError
 from tract.importers.items import Exchange
@@ -44,9 +45,9 @@ def test_an_exchange_is_a_history_with_an_answer() -> None:
     history = load_exchange(Exchange(provider="anthropic", request=request, response=response))
     assert [message.text for message in history.messages] == ["Hi", "Hello"]
     assert history.is_answered
-    assert history.about.usage == {"input_tokens": 1}
-    assert history.about.generation_config == {"model": "m"}
-    assert history.about.metadata == {"response": {"id": "msg"}}
+    assert history.details.usage == {"input_tokens": 1}
+    assert history.details.generation_config == {"model": "m"}
+    assert history.details.metadata == {"response": {"id": "msg"}}
 
 
 def test_a_bad_exchange_is_a_problem(tmp_path: Path) -> None:

@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 
 from tests.importing import of_lines
-from tests.test_importers_claude_code import TURN, answer, call, line, result, text, user
+from tests.samples.claude_code import TURN, answer, call, line, result, text, user
 from tests.toolkit import claude_tool
 from tests.validity import violations
-from tract import CommitInfo, CommitOperation, CompiledContext, InputError, Tract
-from tract.dialog import Dialog
+from tract import CommitInfo, CommitOperation, CompiledContext, Form, InputError, Tract
 from tract.importers.writer import Imported, import_file
 
 SESSION = "s"  # as the lines call it
@@ -43,7 +42,7 @@ def given(folder: Path, *records: Any, name: str = "session.jsonl") -> Path:
     return of_lines(folder, *records, name=name).path
 
 
-def said(dialog: Dialog) -> list[tuple[str, str]]:
+def said(dialog: Tract) -> list[tuple[str, str]]:
     """What is in the view, which every provider takes."""
     context = dialog.compile()
     assert violations(context) == []
@@ -106,6 +105,46 @@ def test_a_dialog_that_went_on_by_hand_is_left_alone(t: Tract, tmp_path: Path) -
     assert counted(import_file(t, path)) == (0, 0, 0, WHOLE)
     assert everything(t) == before
     assert said(t.sibling(SESSION))[-1] == ("user", "by hand")
+
+
+def forms_of(dialog: Tract) -> list[Form | None]:
+    return [info.form for info in dialog.list_tool_results()]
+
+
+def test_results_are_born_in_the_form_that_the_dialog_gives_them(t: Tract, tmp_path: Path) -> None:
+    """As `tool_result` does: there is one way into a dialog."""
+    dialog = t.sibling(SESSION)
+    dialog.configure_results(inline_tokens=0)
+    import_file(t, given(tmp_path, *TURN))
+    assert forms_of(t.sibling(SESSION)) == [Form.REFERENCE, Form.REFERENCE]
+    assert [c.form for c in t.sibling(SESSION).log() if c.role == "tool"] == [Form.REFERENCE] * 2
+    assert t.fsck().ok
+
+
+@pytest.mark.parametrize("limits", [(None, 0), (0, None), (0, 0)])
+def test_importing_twice_adds_nothing_whatever_was_configured_meanwhile(
+    t: Tract, tmp_path: Path, limits: tuple[int | None, int | None]
+) -> None:
+    """The form of a result is a part of its hash, and does not make it another result."""
+    path = given(tmp_path, *TURN, user("u9", "r2", "another way"))
+    t.sibling(SESSION).configure_results(inline_tokens=limits[0])
+    import_file(t, path)
+    t.sibling(SESSION).configure_results(inline_tokens=limits[1], preview_tokens=10)
+    assert counted(import_file(t, path)) == (0, 0, 0, WHOLE + 1)
+    dialog = t.sibling(SESSION)
+    assert (len(dialog.branches()), len(dialog.list_tool_results())) == (2, 2)
+    assert forms_of(dialog) == [Form.FULL if limits[0] is None else Form.REFERENCE] * 2
+    before = everything(t)
+    grown = given(tmp_path, *TURN, user("u9", "r2", "another way"), user("u10", "a5", "more"))
+    assert counted(import_file(t, grown)) == (1, 0, 0, WHOLE + 1)
+    assert len(everything(t)) == len(before)
+
+
+def test_an_import_runs_no_handler(quick: Tract, tmp_path: Path) -> None:
+    """Nobody expects a model to be asked for each of a thousand old results."""
+    quick.sibling(SESSION).configure_tool_summarization(auto_threshold=0)
+    import_file(quick, given(tmp_path, *TURN))
+    assert forms_of(quick.sibling(SESSION)) == [Form.FULL, Form.FULL]
 
 
 def test_a_grown_file_adds_the_new_part(t: Tract, tmp_path: Path) -> None:
@@ -268,6 +307,21 @@ def test_calls_without_results_are_told_as_repairs(quick: Tract, tmp_path: Path)
     assert said(quick.sibling(SESSION))[2][0] == "tool"
 
 
+def test_repairs_are_what_compile_notes(quick: Tract, tmp_path: Path) -> None:
+    """One history, explained in the same sentences."""
+    twice = [user("u1", None, "hi"), answer("a1", "u1", "m1", call("t1"), call("t2"))]
+    for number in range(2):
+        twice.append(user(f"r{number}", twice[-1]["uuid"], [result("t1")]))
+    twice.append(user("u2", twice[-1]["uuid"], [result("nobody")]))
+    report = import_file(quick, given(tmp_path, *twice))
+    assert report.repairs == quick.sibling(SESSION).compile().notes_for("openai", tools=False)
+    assert report.repairs == [
+        "left out a second, equal result of call 't1'",
+        "call 't2' of Read has no result",
+        "a result has no open call: 'nobody'",
+    ]
+
+
 # Which dialog
 
 
@@ -349,7 +403,7 @@ def test_two_sessions_that_call_themselves_the_same_are_two_dialogs(
 # What is kept with a commit
 
 
-def newest(dialog: Dialog) -> CommitInfo:
+def newest(dialog: Tract) -> CommitInfo:
     return next(dialog.log())
 
 
@@ -519,20 +573,22 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) /
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells its peak")
-def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
-    """20 MB in 10,000 messages."""
+@pytest.mark.parametrize(
+    ("turns", "size"), [(200, 40_000), pytest.param(2_500, 8_000, marks=pytest.mark.long)]
+)
+def test_a_large_file_takes_little_memory(tmp_path: Path, turns: int, size: int) -> None:
+    """As much as a small one and a little more, not as much as the file."""
     path = tmp_path / "large.jsonl"
     with path.open("w") as file:
-        for record in long_session(2_500, 8_000):
+        for record in long_session(turns, size):
             file.write(json.dumps(record) + "\n")
-    assert path.stat().st_size > 20_000_000
+    assert path.stat().st_size > 8_000_000
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, str(tmp_path / "t.db"), str(path)],
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     messages, megabytes = map(int, done.stdout.split())
-    assert messages == 10_000
-    assert megabytes < 200
+    assert messages == 4 * turns
+    assert megabytes < 110

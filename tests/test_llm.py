@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from tests.llm import GREP, KEY, MODEL, asked, client
 from tests.llm_server import Call, LLMServer, Reply
 from tract import Tract
-from tract.context import CompiledContext
 from tract.errors import InputError, LLMCallError, MissingExtraError
 from tract.llm import (
     AnthropicLLM,
@@ -31,13 +31,6 @@ from tract.llm.sdk import SdkLLM
 from tract.providers import load_answer
 
 KINDS = ["anthropic", "openai", "responses"]
-KEY = "key-that-nobody-may-see"
-MODEL = "model-1"
-GREP = {
-    "name": "grep",
-    "description": "Find lines.",
-    "input_schema": {"type": "object", "properties": {"pattern": {"type": "string"}}},
-}
 CALLS: list[Call] = [
     ("call_1", "grep", {"pattern": 'é "quoted" \\ 1'}),
     ("call_2", "grep", {"pattern": "b", "deep": {"numbers": [1, 2.5, 12345678901234567890]}}),
@@ -79,19 +72,6 @@ def server(running: LLMServer) -> LLMServer:
 
 SHARED: dict[str, SdkLLM] = {}
 """Clients with the usual options, one of a kind: making one takes longer than asking it."""
-
-
-def client(kind: str, server: LLMServer, **options: Any) -> SdkLLM:
-    url = server.url if kind == "anthropic" else server.openai_url
-    usual = {"base_url": url, "api_key": KEY, "max_retries": 0, "timeout": 5}
-    return connect(f"{kind}:{MODEL}", **{**usual, **options})
-
-
-def asked(*, tools: bool = True) -> CompiledContext:
-    with Tract.open() as t:
-        t.system("Be brief.")
-        t.user("Where?", tools=[GREP] if tools else None)
-        return t.compile()
 
 
 def answered(
@@ -788,7 +768,7 @@ def test_ctrl_c_passes_through(kind: str, server: LLMServer) -> None:
 INTERRUPTED = """
 import os, signal, sys, threading, time
 from tests.llm_server import LLMServer, Reply
-from tests.test_llm import asked, client
+from tests.llm import asked, client
 
 def interrupt():
     while not server.requests:
@@ -805,6 +785,7 @@ with LLMServer(Reply("late", delay=30)) as server:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_while_waiting(kind: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, kind],

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import venv
 import zipfile
@@ -106,6 +107,17 @@ def test_wheel_has_all_of_the_package_and_nothing_else(wheel: Path) -> None:
     assert len(licences) == 1
 
 
+def test_sdist_has_the_documentation(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", tmp_path, ROOT]
+    done = run(*build, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [sdist] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+    docs = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.*")}
+    assert names >= docs | {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "zensical.toml"}
+
+
 def test_this_python_is_one_of_the_declared() -> None:
     assert f"{sys.version_info.major}.{sys.version_info.minor}" in VERSIONS
 
@@ -125,6 +137,18 @@ with tract.Tract.open("smoke.db") as t:
 """
 
 
+def test_what_is_in_the_wheel_works(wheel: Path, tmp_path: Path) -> None:
+    """Without its extras, beside the dependencies that are installed here."""
+    with zipfile.ZipFile(wheel) as files:
+        files.extractall(tmp_path / "wheel")
+    extras = ("psycopg", "splintr", "rich", "textual", "pydantic")
+    hide = f"import sys; sys.path.insert(0, 'wheel'); sys.modules |= dict.fromkeys({extras})\n"
+    seen = "\nprint(tract.__file__)"
+    done = run(sys.executable, "-W", "error", "-c", hide + SMOKE + seen, cwd=tmp_path)
+    assert done.stdout.split() == ["estimate", str(tmp_path / "wheel" / "tract" / "__init__.py")]
+
+
+@pytest.mark.long
 def test_works_with_the_core_alone(home: Path) -> None:
     assert python(home, SMOKE) == "estimate"
     absent = ["psycopg", "splintr_rs", "splintr", "rich", "pydantic"]
@@ -132,6 +156,7 @@ def test_works_with_the_core_alone(home: Path) -> None:
     assert python(home, code) == "[]"
 
 
+@pytest.mark.long
 def test_command_works_with_the_core_alone(home: Path) -> None:
     shutil.rmtree(home / "cli", ignore_errors=True)
     (home / "cli").mkdir()
@@ -150,12 +175,14 @@ def test_command_works_with_the_core_alone(home: Path) -> None:
     assert PROJECT["version"] in tract(home, "--version").stdout
 
 
+@pytest.mark.long
 def test_python_dash_m_is_the_command(home: Path) -> None:
     done = run(home / "venv" / BIN / "python", "-m", "tract", "--help", cwd=home)
     assert done.returncode == 0
     assert "log" in done.stdout
 
 
+@pytest.mark.long
 def test_missing_extras_say_what_to_install(home: Path) -> None:
     code = """
 import tract
@@ -173,6 +200,7 @@ for open_it in (
     assert 'pip install "tract-context[tokens]"' in tokens
 
 
+@pytest.mark.long
 def test_missing_extra_of_the_command_is_one_line(home: Path) -> None:
     done = tract(home, "--db", "postgresql://nobody@/none", "log")
     assert done.returncode == 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,10 +59,33 @@ def test_version_is_the_installed_one() -> None:
     assert project["version"] == importlib.metadata.version("tract-context")
 
 
-def test_readme_names_the_two_commands() -> None:
-    readme = (ROOT / "README.md").read_text()
-    assert "python3 dev.py demo" in readme
-    assert "python3 dev.py test" in readme
+def test_the_readme_is_read_in_a_minute() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
+
+
+def test_a_how_to_is_short() -> None:
+    for page in (ROOT / "docs" / "howto").iterdir():
+        assert len(page.read_text("utf-8").splitlines()) <= 80, page.name
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The modules that a file imports, with the names that it takes from them."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_test_module_imports_another() -> None:
+    """What tests share stands in modules of its own beside them."""
+    guilty = {
+        path.name: name
+        for path in (*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py"))
+        for name in imported(path)
+        if re.match(r"tests(\.\w+)*\.test_", name)
+    }
+    assert guilty == {}
 
 
 def test_each_module_has_a_test_file() -> None:

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tests.importing import DATA, file_of, of_lines
+from tests.corpus import DATA, REAL
+from tests.importing import file_of, of_lines
+from tests.samples.claude_code import TURN, answer, call, result, text, user
 from tests.strategies import odd_histories, said
-from tests.test_importers import REAL
-from tests.test_importers_claude_code import TURN, answer, call, result, text, user
 from tests.toolkit import tool, tool_lists
 from tests.validity import REQUESTS, violations
 from tract import (
@@ -33,7 +33,7 @@ from tract import (
     importers,
 )
 from tract.core.alignment import atoms
-from tract.core.ordering import NO_RESULT
+from tract.core.wording import NO_RESULT
 from tract.importers.items import Exchange
 from tract.importers.writer import import_file
 from tract.providers.requests import HISTORY, SYSTEM, load
@@ -87,7 +87,7 @@ def imported(path: Path) -> Iterator[Tract]:
     """The dialogs that a file becomes."""
     with Tract.open() as t:
         for name in import_file(t, path).dialogs:
-            yield Tract(t.store, name, tokens=t.tokens)
+            yield t.sibling(name)
 
 
 @has_data

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.strategies import json_objects, json_values
 from tract import InputError, Message, Raw, RoleError, Text, ToolCall, Tract, TractError
 from tract.providers.validate import validate
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 class SdkObject:

@@ -11,7 +11,7 @@ from hypothesis import given
 from tests.strategies import anthropic_messages, histories, json_objects, tidy_histories
 from tests.toolkit import tool
 from tract import Message, Text, ToolCall, Tract
-from tract.core.ordering import NO_RESULT
+from tract.core.wording import NO_RESULT
 from tract.providers.validate import validate
 
 
@@ -389,7 +389,7 @@ def test_edited_and_skipped_results_keep_what_is_around_them() -> None:
 
 
 def test_a_skipped_result_that_came_without_content_shows_the_stand_in() -> None:
-    from tract.core.ordering import SKIPPED
+    from tract.core.wording import SKIPPED
 
     with Tract.open() as t:
         t.commit(HELLO)

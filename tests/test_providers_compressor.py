@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tract.errors import InputError
 from tract.providers.compressor import (
     ERROR,
@@ -27,8 +28,6 @@ from tract.providers.compressor import (
     compress_tool_result,
 )
 from tract.providers.validate import Violation, validate
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 Wire = dict[str, Any]
 PIXELS: Wire = {"type": "base64", "media_type": "image/png", "data": "QQ=="}

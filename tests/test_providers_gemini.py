@@ -21,7 +21,7 @@ from tests.strategies import (
     tidy_histories,
 )
 from tract import InputError, Message, Raw, Text, ToolCall, Tract
-from tract.core.ordering import NO_RESULT
+from tract.core.wording import NO_RESULT
 from tract.errors import RoleError
 from tract.providers import load_answer, load_message
 from tract.providers.common import STARTED

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.strategies import histories, names, said, shuffled, texts, tidy_histories
 from tests.tool_schemas import Schema, Spec, written
 from tract import InputError, Message, Raw, Text, ToolCall, Tract
-from tract.core.ordering import NO_RESULT, SKIPPED
+from tract.core.wording import NO_RESULT, SKIPPED
 from tract.providers.openai_responses import UNKNOWN_TOOL, Dump, added_tools, load_items
 
 HELLO: dict[str, Any] = {"role": "user", "content": "hello"}

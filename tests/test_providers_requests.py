@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tests.strategies import anthropic_messages, json_values, openai_messages, said, shuffled
 from tract import InputError, Tract
 from tract.errors import TractError
 from tract.providers.requests import HISTORY, SYSTEM, load, provider_of
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 ANTHROPIC: dict[str, Any] = {
     "model": "claude-x",

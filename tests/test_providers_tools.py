@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.corpus import RELEASES
 from tests.tool_schemas import (
     FORMS,
-    RELEASES,
     TARGETS,
     Schema,
     Spec,

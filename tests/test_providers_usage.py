@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.importing import BY_FOLDER, real_files
+from tests.corpus import BY_FOLDER, real_files
 from tests.strategies import json_objects, json_values
 from tract import Tract
 from tract.importers.writer import import_file

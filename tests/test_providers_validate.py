@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import DATA
 from tract.errors import InputError
 from tract.providers.validate import (
     VALIDATORS,
@@ -23,7 +23,6 @@ from tract.providers.validate import (
     validate,
 )
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="the shared transcripts are not here")
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.changes import CHANGES, changed, grow, output
 from tract import Tract
 from tract.core.chain import Place
-from tract.core.ordering import FORGOTTEN, SKIPPED
+from tract.core.wording import FORGOTTEN, SKIPPED
 from tract.errors import CorruptError
 from tract.model import Form
 from tract.snapshot import Snapshot

@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.faults.harness import ask, execute, is_postgres
+from tests.strategies import json_objects, messages, texts
+from tests.toolkit import tool_lists
 from tract import (
+    CommitOperation,
+    CorruptError,
     DialogNotFoundError,
     InputError,
     Message,
@@ -25,6 +31,9 @@ from tract import (
     ToolCall,
     Tract,
 )
+from tract.core import drafts
+from tract.model import Draft
+from tract.storage import open_store
 from tract.storage.codec import CHUNK_SIZE, TEXT_STRIDE
 from tract.storage.sqlite import Sqlite, binding, is_safe_for_wal
 
@@ -288,6 +297,46 @@ def test_same_history_has_the_same_hashes_everywhere(db: str) -> None:
 # How it is opened
 
 
+def draft(text: str) -> Draft:
+    message = Message("user", text)
+    return Draft(CommitOperation.APPEND, message, json.dumps(text).encode(), token_source="x")
+
+
+def test_a_branch_that_moved_is_not_overwritten(db: str) -> None:
+    """Whoever read a head before another wrote cannot move the branch from there."""
+    with closing(open_store(db)) as store:
+        with store.writing():
+            store.create_dialog("d", "main")
+            key, empty = store.lock_branch("d", "main") or pytest.fail("no branch")
+            store.append(key, "main", empty, draft("one"))
+        first = store.branch("d", "main")
+        assert first is not None
+        with pytest.raises(CorruptError, match="has moved"), store.writing():
+            store.append(key, "main", empty, draft("two"))
+        assert store.branch("d", "main") == first
+        with store.writing():
+            store.append(key, "main", first, draft("three"))
+        with pytest.raises(CorruptError, match="has moved"), store.writing():
+            store.append(key, "main", first, draft("four"))
+        assert [info.preview for info in store.log((store.branch("d", "main") or first).id)] == [
+            "three",
+            "one",
+        ]
+    assert execute(db, "SELECT count(*) FROM commits") == [(2,)]
+
+
+def test_a_branch_is_moved_only_in_its_own_dialog(db: str) -> None:
+    with Tract.open(db, dialog="a") as a, Tract.open(db, dialog="b") as b:
+        a.user("one")
+        b.user("other")
+        a.user("two")
+        assert [info.preview for info in a.log()] == ["two", "one"]
+        assert [info.preview for info in b.log()] == ["other"]
+        a.branch("side")
+        a.user("three")
+        assert a.branches()["side"] == a.get_commit("main").parent_hash
+
+
 def test_open_without_creating(db: str) -> None:
     if not is_postgres(db):
         with pytest.raises(NotFoundError, match=r"t\.db"):
@@ -351,12 +400,12 @@ def test_wal_bug_is_fixed_in(version: tuple[int, ...], safe: bool) -> None:
 
 
 def pragma(t: Tract, name: str) -> Any:
-    return t._store.driver.run(f"PRAGMA {name}")[0][0]
+    return t.session.store.driver.run(f"PRAGMA {name}")[0][0]
 
 
 def test_wal_only_where_the_linked_library_is_safe(tmp_path: Path) -> None:
     with Tract.open(tmp_path / "t.db") as t:
-        [(text,)] = t._store.driver.run("SELECT sqlite_version()")
+        [(text,)] = t.session.store.driver.run("SELECT sqlite_version()")
         linked = tuple(map(int, text.split(".")))
         assert linked == binding.sqlite_version_info
         assert pragma(t, "journal_mode") == ("wal" if is_safe_for_wal(linked) else "delete")
@@ -381,7 +430,66 @@ def test_synchronous(tmp_path: Path, durability: Any, level: int) -> None:
 @pytest.mark.parametrize(("durability", "level"), [("full", "on"), ("relaxed", "off")])
 def test_synchronous_commit(pg_url: str, durability: Any, level: str) -> None:
     with Tract.open(pg_url, durability=durability) as t:
-        assert t._store.driver.run("SHOW synchronous_commit") == [(level,)]
+        assert t.session.store.driver.run("SHOW synchronous_commit") == [(level,)]
+
+
+# What a write returns
+
+
+@given(
+    message=messages,
+    about=st.fixed_dictionaries(
+        {},
+        optional={
+            "message": texts,
+            "metadata": json_objects,
+            "generation_config": json_objects,
+            "usage": json_objects,
+        },
+    ),
+    tools=st.none() | tool_lists,
+)
+@settings(max_examples=150)
+def test_a_write_returns_what_is_read_later(
+    message: Message, about: dict[str, Any], tools: list[Any] | None
+) -> None:
+    with Tract.open(":memory:") as t:
+        first = t.commit(message, tools=tools, **about)  # on an empty branch
+        assert first == t.get_commit(first.commit_hash) == next(t.log())
+        written = t.commit(message, tools=tools, **about)  # of a content that is known
+        assert written == t.get_commit(written.commit_hash) == next(t.log())
+        mark = t.annotate(written, "pinned", message=about.get("message"))
+        assert mark == t.get_commit(mark)
+        edit = t.commit(Message(message.role, message.content, message.tool_call_id), edit=written)
+        assert edit == t.get_commit(edit)
+
+
+def test_a_write_returns_the_counts_of_the_first_writer(tmp_path: Path) -> None:
+    """They stay with the content; whoever writes it again is told of those."""
+    text = "counted in another way " * 50
+    with Tract.open(tmp_path / "t.db", tokens="estimate") as t:
+        first = t.user(text)
+    with Tract.open(tmp_path / "t.db", tokens="chars/4", dialog="other") as t:
+        second = t.tool_result("c", "f", text)
+        assert second.token_count == first.token_count
+        assert second == t.get_commit(second)
+
+
+# Whoever read the head outside of the transaction
+
+
+def test_a_stale_head_is_never_overwritten(db: str) -> None:
+    """The branch moves only from where it was read."""
+    with Tract.open(db) as t, Tract.open(db) as other:
+        t.user("one")
+        stale = t.session.head()
+        other.user("two")
+        draft = drafts.appended(Message("user", "three"), drafts.NO_DETAILS, t.session.tokens)
+        key = t.session.store.dialog_key("default") or 0
+        with pytest.raises(CorruptError, match="has moved"), t.batch():
+            t.session.store.append(key, "main", stale, draft)
+        assert [commit.preview for commit in t.log()] == ["two", "one"]
+        assert t.fsck().ok
 
 
 # Costs
@@ -389,7 +497,7 @@ def test_synchronous_commit(pg_url: str, durability: Any, level: str) -> None:
 
 def statements(t: Tract) -> list[str]:
     seen: list[str] = []
-    driver = t._store.driver
+    driver = t.session.store.driver
     assert isinstance(driver, Sqlite)
     driver.connection.set_trace_callback(seen.append)
     return seen
@@ -412,6 +520,69 @@ def test_statements_per_append(tmp_path: Path) -> None:
             assert 0 < len(counted) <= 5, (number, counted)
             assert seen[0] == "BEGIN IMMEDIATE"
             assert seen[-1] == "COMMIT"
+
+
+def agent(t: Tract, turns: int) -> list[str]:
+    """A history of calls, each with its result; the hashes of the results."""
+    hashes = []
+    with t.batch():
+        t.user("go")
+        for number in range(turns):
+            t.assistant(tool_calls=[ToolCall(f"c{number}", "f")])
+            hashes.append(t.tool_result(f"c{number}", "f", f"result {number}").commit_hash)
+        t.assistant("done")
+    return hashes
+
+
+CHANGES: dict[str, Callable[[Tract, list[str]], object]] = {
+    "reshape": lambda t, results: t.reshape(dict.fromkeys(results, "reference")),
+    "annotate": lambda t, results: t.annotate(results, "pinned"),
+    "compress": lambda t, _: t.compress(content="all of it"),
+    "restore": lambda t, results: t.restore(*results),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_many_takes_few_statements(change: str, tmp_path: Path) -> None:
+    """However many messages it is about: names are resolved, and links written, page by page."""
+    with Tract.open(tmp_path / "t.db") as t:
+        results = agent(t, 500 if change == "reshape" else 250)
+        if change == "restore":
+            for form in ("reference", "truncated"):
+                t.reshape(dict.fromkeys(results, form))
+        t.compile()
+        seen = statements(t)
+        CHANGES[change](t, results)
+        assert 5 < len(seen) <= 16, seen
+
+
+def test_one_result_is_looked_up_without_the_log(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        agent(t, 200)
+        t.compile()
+        seen = statements(t)
+        (one,) = t.list_tool_results("c7")
+        assert one.id == "c7"
+        counts = [len(seen)]
+        seen.clear()
+        assert len(t.list_tool_results()) == 200
+        counts.append(len(seen))
+        assert max(counts) <= 4, counts
+        assert not any("RECURSIVE" in sql for sql in seen), seen
+
+
+def test_results_are_found_by_few_statements(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        agent(t, 200)
+        t.compile()
+        seen = statements(t)
+        for look in (t.find_tool_results, t.find_tool_calls, t.find_tool_turns, t.find_superseded):
+            seen.clear()
+            look()
+            assert len(seen) <= 4, (look, seen)
+        seen.clear()
+        t.drop_failed_tool_turns()
+        assert len(seen) <= 5, seen
 
 
 def test_batch_is_one_transaction(tmp_path: Path) -> None:

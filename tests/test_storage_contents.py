@@ -15,7 +15,7 @@ from tests.faults.harness import execute, is_postgres
 from tests.fixtures.make_v6 import LARGE
 from tract import CorruptError, ForgottenError, Tract
 from tract.content.preview import gist_of
-from tract.content.query import TextSource
+from tract.content.reader import StringReader
 from tract.hashing import to_json
 from tract.model import Gist
 from tract.storage.codec import (
@@ -41,12 +41,12 @@ def t(db: str) -> Iterator[Tract]:
 def result(t: Tract, content: Any, call_id: str = "c", **options: Any) -> int:
     """The key of the content of a new result."""
     t.tool_result(call_id, "run", content, **options)
-    [(blob_id,)] = t._store.driver.run("SELECT max(blob_id) FROM commits")
+    [(blob_id,)] = t.session.store.driver.run("SELECT max(blob_id) FROM commits")
     return int(blob_id)
 
 
 def stored(t: Tract, content: str) -> StoredText:
-    found = t._store.large_text(result(t, content))
+    found = t.session.store.large_text(result(t, content))
     assert found is not None
     return found
 
@@ -81,7 +81,7 @@ TEXTS = {
 @pytest.mark.parametrize("kind", TEXTS)
 def test_parts_of_a_stored_text_are_parts_of_the_text(t: Tract, kind: str) -> None:
     text = TEXTS[kind].encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-    source, whole = stored(t, text), TextSource(text)
+    source, whole = stored(t, text), StringReader(text)
     assert (source.size, source.line_count) == (whole.size, whole.line_count)
     dice = random.Random(kind)
     for _ in range(12):
@@ -147,7 +147,7 @@ def test_only_what_is_wanted_is_read(t: Tract) -> None:
 
 
 def execute_on(t: Tract, sql: str, values: tuple[object, ...] = ()) -> None:
-    t._store.driver.run(sql, values)
+    t.session.store.driver.run(sql, values)
 
 
 @pytest.mark.parametrize(
@@ -167,10 +167,10 @@ def test_a_damaged_chunk_is_refused(t: Tract, damage: str) -> None:
 
 
 def test_only_large_texts_are_read_in_parts(t: Tract) -> None:
-    assert t._store.large_text(result(t, "x" * 10_000)) is None
-    assert t._store.large_text(result(t, ["x" * CHUNK_SIZE * 2])) is None
-    assert t._store.large_text(result(t, "x" * (CHUNK_SIZE - 2))) is None
-    assert t._store.large_text(result(t, "x" * CHUNK_SIZE)) is not None
+    assert t.session.store.large_text(result(t, "x" * 10_000)) is None
+    assert t.session.store.large_text(result(t, ["x" * CHUNK_SIZE * 2])) is None
+    assert t.session.store.large_text(result(t, "x" * (CHUNK_SIZE - 2))) is None
+    assert t.session.store.large_text(result(t, "x" * CHUNK_SIZE)) is not None
 
 
 # Contents of version 7
@@ -184,13 +184,13 @@ def old(db: str, tmp_path: Path) -> str:
         t.user("u")
         t.assistant("", tool_calls=call)
         blob_id = result(t, LONG)
-        with t._store.writing():
+        with t.session.store.writing():
             _store_as_version_7(t, blob_id, LONG)
     return db
 
 
 def _store_as_version_7(t: Tract, blob_id: int, text: str) -> None:
-    run = t._store.driver.run
+    run = t.session.store.driver.run
     run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
     [facts] = run(
         "SELECT byte_size, token_count, token_source, preview FROM blobs WHERE id = ?", (blob_id,)
@@ -233,7 +233,7 @@ LOG = "".join(f"INFO step {number} done\n" for number in range(500)) + "ERROR it
 
 def test_a_gist_is_written_with_a_result(t: Tract) -> None:
     blob_id = result(t, LOG)
-    [found] = t._store.gists([blob_id]).values()
+    [found] = t.session.store.gists([blob_id]).values()
     made = gist_of(LOG)
     assert (found.kind, found.summary, found.preview) == (made.kind, made.summary, made.preview)
     assert found.token_count > 0
@@ -242,23 +242,23 @@ def test_a_gist_is_written_with_a_result(t: Tract) -> None:
 def test_a_short_result_has_no_gist_until_it_is_shown(t: Tract) -> None:
     t.user("u")
     blob_id = result(t, "short")
-    assert t._store.gists([blob_id]) == {}
+    assert t.session.store.gists([blob_id]) == {}
     assert "short" in t.compile(load_tool_results=False).messages[-1].text
-    assert t._store.gists([blob_id]) == {}
+    assert t.session.store.gists([blob_id]) == {}
 
 
 def test_many_gists_are_read_at_once(t: Tract) -> None:
     with t.batch():
         ids = [result(t, f"{number} {LOG}") for number in range(600)]
-    assert list(t._store.gists([*ids, 10**9])) == ids
-    assert t._store.gists([]) == {}
+    assert list(t.session.store.gists([*ids, 10**9])) == ids
+    assert t.session.store.gists([]) == {}
 
 
 def test_a_gist_keeps_odd_texts(t: Tract) -> None:
     odd = "\ud800 é 😀 \x00\n" * 1_000
     blob_id = result(t, odd)
     made = gist_of(odd)
-    found = t._store.gists([blob_id])[blob_id]
+    found = t.session.store.gists([blob_id])[blob_id]
     assert (found.summary, found.preview) == (made.summary, made.preview)
 
 
@@ -314,7 +314,7 @@ def test_a_damaged_gist_is_found_by_fsck(db: str) -> None:
 def test_gists_are_equal_to_what_they_were(t: Tract) -> None:
     first, second = result(t, LOG, "a"), result(t, LOG, "b")
     assert first == second
-    assert isinstance(t._store.gists([first])[first], Gist)
+    assert isinstance(t.session.store.gists([first])[first], Gist)
 
 
 # Forgotten ones
@@ -345,7 +345,7 @@ def test_what_was_forgotten_can_be_written_again(t: Tract) -> None:
     assert t.get_content(t.tool_result("b", "run", LONG)) == LONG
     assert _body(t.get_tool_result("b", lines="3-4")) == _lines(LONG, "3-4")
     blob_id = result(t, LONG, "c")
-    assert t._store.gists([blob_id])[blob_id].summary == gist_of(LONG).summary
+    assert t.session.store.gists([blob_id])[blob_id].summary == gist_of(LONG).summary
 
 
 def test_the_layout_is_as_told(db: str) -> None:

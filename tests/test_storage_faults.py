@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import shutil
@@ -67,13 +68,14 @@ def assert_sound(t: Tract) -> None:
 # Crowds
 
 
-def test_processes_share_a_branch_of_a_database_that_they_all_create(db: str) -> None:
-    workers = [start("appender.py", db, f"w{i}", 200) for i in range(8)]
+@pytest.mark.parametrize("count", [30, pytest.param(200, marks=pytest.mark.long)])
+def test_processes_share_a_branch_of_a_database_that_they_all_create(db: str, count: int) -> None:
+    workers = [start("appender.py", db, f"w{i}", count) for i in range(8)]
     done = [line.split()[1] for line in together(workers) if line.startswith("done")]
-    assert len(set(done)) == 1600
+    assert len(set(done)) == 8 * count
     with Tract.open(db) as t:
         assert {commit.commit_hash for commit in t.log()} == set(done)
-        assert {f"w{i}-{j}" for i in range(8) for j in range(200)} == set(texts(t))
+        assert {f"w{i}-{j}" for i in range(8) for j in range(count)} == set(texts(t))
         assert_sound(t)
 
 
@@ -188,11 +190,12 @@ def test_a_first_read_meets_a_dialog_that_another_just_made(
         assert t.head is not None
 
 
-def test_processes_create_databases_at_the_same_moment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [30, pytest.param(150, marks=pytest.mark.long)])
+def test_processes_create_databases_at_the_same_moment(tmp_path: Path, count: int) -> None:
     """SQLite answers "busy" at once, whatever the timeout, when two switch a journal together."""
-    workers = [start("creator.py", tmp_path, 150) for _ in range(8)]
+    workers = [start("creator.py", tmp_path, count) for _ in range(8)]
     together(workers)
-    for i in range(0, 150, 10):
+    for i in range(0, count, 10):
         with Tract.open(tmp_path / f"{i}.db", create=False) as t:
             assert texts(t) == ["first"]
 
@@ -307,12 +310,13 @@ def retry(t: Tract, parent: str, text: str) -> None:
     assert (first.parent_hash or ROOT) == parent
 
 
-def test_kill_during_appends(db: str) -> None:
+@pytest.mark.parametrize("number_of_kills", [15, pytest.param(100, marks=pytest.mark.long)])
+def test_kill_during_appends(db: str, number_of_kills: int) -> None:
     dice = random.Random(6)
     acknowledged: set[str] = set()
     unknown = 0
     worker = start("appender.py", db, "w", 0)
-    for number in rounds(db, 50):
+    for number in rounds(db, number_of_kills):
         following = start("appender.py", db, f"w{number}", 0)
         go(worker)
         lines = killed(worker, dice.choice([0, 1, 2, 3, 8, 15]), dice.uniform(0, 0.01))
@@ -320,8 +324,8 @@ def test_kill_during_appends(db: str) -> None:
         assert_nothing_lost(db, lines, acknowledged)
         worker = following
     killed(worker)
-    assert len(acknowledged) > 10
-    assert unknown > 0
+    assert acknowledged
+    assert unknown > 0 or number_of_kills < 50  # a kill between the write and its answer is luck
 
 
 @pytest.mark.long
@@ -340,10 +344,11 @@ def test_kill_during_appends_of_several(db: str) -> None:
         assert_sound(t)
 
 
-def test_kill_during_batches(db: str) -> None:
+@pytest.mark.parametrize("number_of_kills", [10, pytest.param(50, marks=pytest.mark.long)])
+def test_kill_during_batches(db: str, number_of_kills: int) -> None:
     dice = random.Random(8)
     expected = 0
-    for number in rounds(db, 15):
+    for number in rounds(db, number_of_kills):
         worker = start("batcher.py", db, f"w{number}")
         go(worker)
         done = killed(worker, dice.randrange(4), dice.uniform(0, 0.02))
@@ -427,7 +432,7 @@ def test_failed_commit_that_is_caught_leaves_the_rest_of_the_batch(db: str) -> N
 
 def limit_pages(t: Tract, extra: int | None) -> None:
     """Let the file grow by so many pages only, as if the disk were full then."""
-    run = t._store.driver.run
+    run = t.session.store.driver.run
     pages = (1 << 30) if extra is None else run("PRAGMA page_count")[0][0] + extra
     run(f"PRAGMA max_page_count = {pages}")
 
@@ -560,11 +565,11 @@ def test_read_only_folder(open_folder: Path) -> None:
 def test_read_only_postgres(pg_url: str) -> None:
     with Tract.open(pg_url) as t:
         t.user("before")
-        t._store.driver.run("SET default_transaction_read_only = on")
+        t.session.store.driver.run("SET default_transaction_read_only = on")
         with pytest.raises(ReadOnlyError):
             t.user("not written")
         assert texts(t) == ["before"]
-        t._store.driver.run("SET default_transaction_read_only = off")
+        t.session.store.driver.run("SET default_transaction_read_only = off")
         t.user("after")
         assert texts(t) == ["before", "after"]
 
@@ -573,7 +578,7 @@ def test_lock_that_is_held_too_long(db: str, tmp_path: Path) -> None:
     with Tract.open(db) as t:
         t.user("before")
         shorten = "SET lock_timeout = 100" if is_postgres(db) else "PRAGMA busy_timeout = 100"
-        t._store.driver.run(shorten)
+        t.session.store.driver.run(shorten)
         if is_postgres(db):
             with psycopg.connect(db) as other:
                 other.execute("SELECT * FROM branches FOR UPDATE")
@@ -596,7 +601,7 @@ def test_lock_that_is_held_too_long(db: str, tmp_path: Path) -> None:
 
 def cut_off(t: Tract, url: str) -> None:
     """End the connection on the server's side."""
-    pid = t._store.driver.run("SELECT pg_backend_pid()")[0][0]
+    pid = t.session.store.driver.run("SELECT pg_backend_pid()")[0][0]
     execute(url, "SELECT pg_terminate_backend(?, 5000)", (pid,))
 
 
@@ -956,11 +961,11 @@ def is_said_to_be_fine(t: Tract) -> bool:
         return False
 
 
-def interrupt_after(t: Tract, seconds: float) -> None:
-    """End a query that would not end by itself."""
-    driver, end = t._store.driver, time.monotonic() + seconds
+def interrupt_after(t: Tract, steps: int) -> None:
+    """End a query that would not end by itself: it is counted what SQLite's machine does."""
+    driver, made = t.session.store.driver, itertools.count()
     assert isinstance(driver, Sqlite)
-    driver.connection.set_progress_handler(lambda: time.monotonic() > end, 100_000)
+    driver.connection.set_progress_handler(lambda: next(made) > steps // 100_000, 100_000)
 
 
 def check_flips(path: Path, number: int, seed: int) -> None:
@@ -979,7 +984,7 @@ def check_flips(path: Path, number: int, seed: int) -> None:
             seen += 1
             continue
         with t:
-            interrupt_after(t, 5)
+            interrupt_after(t, 100_000_000)
             now = look(t, *known)
             assert not any("interrupted" in str(shown) for shown in now.values())
             # Names and sums: there is nothing to check them against.
@@ -1011,7 +1016,7 @@ def small_rich(tmp_path: Path) -> Path:
 
 
 def test_flipped_bit_is_never_returned(small_rich: Path) -> None:
-    check_flips(small_rich, 300, 1)
+    check_flips(small_rich, 100, 1)
 
 
 @pytest.mark.long

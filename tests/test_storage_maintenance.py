@@ -23,7 +23,7 @@ from tract import (
     ToolCall,
     Tract,
 )
-from tract.core.ordering import FORGOTTEN
+from tract.core.wording import FORGOTTEN
 
 LONG = "a line of some result\n" * 200
 CHUNKED = "0123456789abcdef" * 200_000
@@ -365,9 +365,9 @@ def test_forgetting_is_not_said_to_be_done_while_a_reader_holds_the_bytes(tmp_pa
     path = tmp_path / "t.db"
     with Tract.open(path) as t:
         t.user("before")
-        t._store.driver.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        t.session.store.driver.run("PRAGMA wal_checkpoint(TRUNCATE)")
         leak = t.user(SECRET)
-        t._store.driver.run("PRAGMA busy_timeout = 200")
+        t.session.store.driver.run("PRAGMA busy_timeout = 200")
         reader = start("reader.py", path)
         go(reader)
         assert reader.stdout is not None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.widgets import DataTable
 
-from tests.test_cli import invoke
+from tests.cli import invoke
 from tests.tui import Seat, in_loop, recorded, seat
 from tract import Tract
 from tract.tui import dialogs

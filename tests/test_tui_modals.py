@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Any
 
 import pytest
 from textual import events
 from textual.widgets import Input
 
-from tests.tui import Seat, in_loop, recorded, seat
+from tests.tui import Seat, in_loop, recorded, seat, steering
 from tract import Tract
 from tract.tui.help import HELP
 from tract.tui.modals import Ask, Edit, Editor, Page, Pick
 from tract.view.lines import Styled
 
 ODD = "a\x0cb\x1b[31mc\r\nd\re\u2028f\x85g\tz\x00\u202ei\u200b\x9b1m\x1e\U000f0000\x7f[/b][red]\n\n"
-
-
-def steering(text: str) -> list[str]:
-    """The characters in a text that a terminal would not just draw."""
-    odd = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-    return [c for c in set(text) if unicodedata.category(c) in odd and c not in "\n\u200c\u200d"]
 
 
 async def opened(here: Seat, box: Any) -> list[Any]:

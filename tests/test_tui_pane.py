@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.tui import REQUEST, Seat, in_loop, recorded, result, screen_text, seat, use
+from tests.tui import REQUEST, Seat, in_loop, numbered, recorded, result, screen_text, seat, use
 from tract import Tract
 from tract.model import Message
 from tract.tui.layout import Cell, Sheet
@@ -18,13 +18,6 @@ ALL_KEYS = (
     *("end", "h", "l", "left", "right", "enter", "o", "enter", "tab", "x", "X", "n", "N", "t", "m"),
     *("i", "!", "w", "s", "S", "d", "t", "m", "i", "!", "space", "pageup", "G", "S", "s", "d", "f"),
 )
-
-
-def numbered(count: int) -> dict[str, Any]:
-    """A long conversation without calls."""
-    roles = ("user", "assistant")
-    spoken = [{"role": roles[n % 2], "content": f"message {n}"} for n in range(count)]
-    return {"messages": spoken}
 
 
 def messages_on(seat: Seat) -> list[int]:

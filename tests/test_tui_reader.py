@@ -10,9 +10,8 @@ import pytest
 from textual.binding import Binding
 from textual.widgets import OptionList
 
-from tests.importing import DATA, real_files
-from tests.test_tui_pane import numbered
-from tests.tui import Seat, commit_of, in_loop, recorded, result, seat, sent_bytes, use
+from tests.corpus import DATA, real_files
+from tests.tui import Seat, commit_of, in_loop, numbered, recorded, result, seat, sent_bytes, use
 from tract import Tract
 from tract.importers.writer import import_file
 from tract.tui.help import HELP

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from tests.test_tui_modals import steering
 from tests.tui import (
     MORE_TOOLS,
     REQUEST,
@@ -27,6 +26,7 @@ from tests.tui import (
     recorded,
     result,
     seat,
+    steering,
     use,
 )
 from tract import Tract
@@ -203,7 +203,7 @@ def at_terminal(arguments: list[str], keys: list[tuple[str, bytes]], folder: Pat
             os.close(main)
 
 
-def _conversation(main: int, keys: list[tuple[str, bytes]], seconds: float = 20) -> bytes:
+def _conversation(main: int, keys: list[tuple[str, bytes]], seconds: float = 60) -> bytes:
     written, start, waiting = b"", 0, list(keys)
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.importing import BY_FOLDER, mutated, real_files
+from tests.corpus import BY_FOLDER, real_files
+from tests.importing import mutated
 from tests.strategies import histories, json_values, odd_histories
 from tract import Tract
-from tract.dialog import Dialog
 from tract.errors import InputError
 from tract.importers.writer import import_file
 from tract.model import Form, Message
@@ -461,7 +461,7 @@ FILES = [file for folder in BY_FOLDER for file in real_files(folder)]
 
 
 @cache
-def imported(file: Path) -> list[tuple[Dialog, str]]:
+def imported(file: Path) -> list[tuple[Tract, str]]:
     """All branches of all dialogs of a file."""
     tract = Tract.open(":memory:")
     dialogs = [tract.sibling(name) for name in import_file(tract, file).dialogs]

@@ -11,8 +11,8 @@ from tests.changes import CHANGES, changed, newest, output
 from tests.strategies import odd_histories
 from tests.toolkit import claude_tool
 from tract import Tract
+from tract.content.blocks import whole_text
 from tract.core.chain import Place
-from tract.core.result_lookup import whole_text
 from tract.model import Form, Message, Text, ToolCall
 from tract.view.blocks import (
     RuleBlock,

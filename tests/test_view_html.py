@@ -18,10 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.importing import BY_FOLDER, DATA, real_files
+from tests.corpus import BY_FOLDER, DATA, real_files
 from tests.strategies import texts
 from tract import Tract
-from tract.dialog import Dialog
 from tract.importers.writer import import_file
 from tract.model import Form
 from tract.view.ansi import plain
@@ -551,7 +550,7 @@ def test_a_result_is_shown_as_it_is(text: str) -> None:
 # Real histories
 
 
-def names_of(dialog: Dialog) -> Iterator[str]:
+def names_of(dialog: Tract) -> Iterator[str]:
     """How the line of each call and result must begin, found without the model of the viewer."""
     asked: dict[str | None, str] = {}
     reading = dialog.read()
@@ -566,7 +565,7 @@ def names_of(dialog: Dialog) -> Iterator[str]:
             yield f"[tool_use] {call.name}"
 
 
-def check_page(dialog: Dialog) -> tuple[int, int]:
+def check_page(dialog: Tract) -> tuple[int, int]:
     root = tree(*format_dialog(dialog.read()))
     found = tools(root)
     remaining = iter([head(details) for details in found])

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.corpus import RELEASES
 from tests.strategies import json_values, texts
 from tests.tool_schemas import (
     FORMS,
-    RELEASES,
     Spec,
     hostile_dicts,
     release,
@@ -21,9 +21,9 @@ from tests.tool_schemas import (
     written,
 )
 from tests.toolkit import claude_tool
-from tract.core.toolsets import diff, make
 from tract.errors import TractError
 from tract.model import Toolset
+from tract.providers.toolsets import diff, make
 from tract.tokens import token_counter
 from tract.view.tool_schemas import tool_lines
 

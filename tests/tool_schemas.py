@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from tests.corpus import RELEASES
 from tests.strategies import json_values, scalars, texts
 
 Schema = dict[str, Any]
@@ -208,8 +208,6 @@ hostile_dicts = st.one_of(
 
 
 # Recorded ones: two releases of one MCP server
-
-RELEASES = Path(__file__).resolve().parents[2] / "shared" / "data" / "mcp-tool-schemas"
 
 
 def release(version: str) -> list[Schema]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -18,7 +19,6 @@ from textual.pilot import Pilot
 
 from tests.toolkit import claude_tool
 from tract import Tract
-from tract.dialog import Dialog
 from tract.tui.app import TractApp
 from tract.tui.pane import Pane
 from tract.tui.panels import TokenBar
@@ -139,7 +139,7 @@ class Seat:
 
 @asynccontextmanager
 async def seat(
-    database: Dialog, dialog: str | None = "work", size: tuple[int, int] = (80, 24), **options: Any
+    database: Tract, dialog: str | None = "work", size: tuple[int, int] = (80, 24), **options: Any
 ) -> AsyncIterator[Seat]:
     """The interface in a terminal of this size. What goes wrong in it goes wrong here."""
     app = TractApp(database, dialog=dialog, **options)
@@ -210,12 +210,12 @@ def recorded(path: Any = ":memory:", request: Any = None, dialog: str = "work") 
     return tract
 
 
-def commit_of(tract: Dialog, number: int) -> str:
+def commit_of(tract: Tract, number: int) -> str:
     """The commit of the message with this number."""
     return tract.read().places[number].origin.hash.hex()
 
 
-def sent_bytes(tract: Dialog) -> str:
+def sent_bytes(tract: Tract) -> str:
     """What the model is sent, in the words of both providers. The tool that fetches results stays
     on offer once there was something to fetch, so it does not count."""
     context = tract.compile()
@@ -225,3 +225,16 @@ def sent_bytes(tract: Dialog) -> str:
 def masked(text: str) -> str:
     """Without what differs from run to run: the time."""
     return re.sub(r"\d\d-\d\d \d\d:\d\d", "01-01 00:00", text)
+
+
+def numbered(count: int) -> dict[str, Any]:
+    """A long conversation without calls."""
+    roles = ("user", "assistant")
+    spoken = [{"role": roles[n % 2], "content": f"message {n}"} for n in range(count)]
+    return {"messages": spoken}
+
+
+def steering(text: str) -> list[str]:
+    """The characters in a text that a terminal would not just draw."""
+    odd = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+    return [c for c in set(text) if unicodedata.category(c) in odd and c not in "\n\u200c\u200d"]

@@ -5,7 +5,6 @@ import typing
 from tract.context import CompiledContext
 from tract.core.compression import CompressResult, PendingCompress, SummarizedResult
 from tract.core.forms import ToolResultInfo
-from tract.core.result_lookup import GET_TOOL_RESULT_TOOL
 from tract.core.toolsets import ToolDiff, ToolVersion
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
 from tract.errors import (
@@ -37,7 +36,6 @@ from tract.errors import (
     ToolSchemaError,
     TractError,
 )
-from tract.handlers import PendingToolResult
 from tract.hashing import hash_tool_schema
 from tract.llm import LLMClient, ScriptedLLM
 from tract.llm.response import ChatResponse
@@ -67,6 +65,8 @@ from tract.providers.compressor import (
     compress_tool_result,
 )
 from tract.providers.tools import convert_tool
+from tract.providers.toolsets import GET_TOOL_RESULT_TOOL
+from tract.session.handlers import PendingToolResult
 from tract.tract import Tract
 
 if typing.TYPE_CHECKING:

@@ -16,20 +16,14 @@ from msgspec.structs import replace
 
 from tract.content.preview import gist_of
 from tract.core.chain import Place
-from tract.core.forms import (
-    ResultSettings,
-    forms,
-    is_fixed,
-    preview_of,
-    reference_tokens,
-    settings,
-)
-from tract.core.result_lookup import find_result
+from tract.core.forms import ResultSettings, forms, is_fixed, settings
 from tract.core.turns import results_of
-from tract.dialog import check_name
+from tract.core.wording import preview_of, reference_tokens
 from tract.errors import ConflictError, InputError, ResultNotFoundError, StorageError
 from tract.model import CommitInfo, Form, Gist, Head, Json, Shape, Step, ToolCall
+from tract.providers.call_ids import find_result
 from tract.providers.frameworks import STORAGE_TYPE, is_reference, load_dump
+from tract.session.session import check_name
 from tract.tract import Tract
 
 if TYPE_CHECKING:
@@ -179,7 +173,7 @@ class ToolResultsStorage:
         """A batch of this thread has the connection; another thread would wait for it forever."""
         if not isinstance(self._given, Tract):
             return
-        driver = self._given._store.driver
+        driver = self._given.session.store.driver
         if driver.lock.acquire(blocking=False):
             try:
                 if driver.depth:
@@ -205,9 +199,7 @@ class ToolResultsStorage:
 def _open(given: str | os.PathLike[str] | Tract, dialog: str) -> Tract:
     if not isinstance(given, Tract):
         return Tract.open(given, dialog=dialog)
-    if given.dialog == dialog:
-        return given
-    return Tract(given._store, dialog, tokens=given._tokens, llm=given.llm)
+    return given if given.dialog == dialog else given.sibling(dialog)
 
 
 def _as_text(timestamp: object) -> str:
@@ -223,13 +215,13 @@ def _store(
     tract: Tract, call: ToolCall, result: Json, said: dict[str, Json] | None, is_error: bool
 ) -> ToolResultReference:
     with tract.batch():
-        _, head = tract._lock_branch()
-        if tract._compiler.chain(head).tool_name(call.id) is None:
+        _, head = tract.session.lock_branch()
+        if tract.session.chain(head).tool_name(call.id) is None:
             tract.assistant(tool_calls=[call])
         info = tract.tool_result(
             call.id, call.name, result, is_error=is_error, form=Form.REFERENCE, metadata=said
         )
-        place = tract._compiler.chain(tract._head()).place(tract._resolve(info))
+        place = tract.session.chain().place(tract.session.resolve(info))
         known = _described(tract, {place: Form.REFERENCE}, [info])[0]
     return ToolResultReference(
         known.tool_call_id,
@@ -243,17 +235,17 @@ def _store(
 
 
 def _content(tract: Tract, name: str) -> Json:
-    with tract._store.lock:
+    with tract.session.lock:
         place = _find(tract, name)
-        return None if place is None else tract._compiler.load(place.shown).content
+        return None if place is None else tract.session.compiler.load(place.shown).content
 
 
 def _metadata(tract: Tract, name: str) -> ToolResultMetadata | None:
-    with tract._store.lock:
+    with tract.session.lock:
         place = _find(tract, name)
         if place is None:
             return None
-        info = tract._store.info(Head(place.shown.id, place.shown.hash))
+        info = tract.session.store.info(Head(place.shown.id, place.shown.hash))
         return _described(tract, {place: _form(tract, place)}, [info])[0]
 
 
@@ -275,7 +267,7 @@ def _find(tract: Tract, name: str) -> Place | None:
 
 
 def _places(tract: Tract) -> list[Place]:
-    return tract._compiler.chain(tract._head()).places
+    return tract.session.chain().places
 
 
 # All results
@@ -283,15 +275,15 @@ def _places(tract: Tract) -> list[Place]:
 
 def list_results(tract: Tract) -> list[ToolResultMetadata]:
     """What is known of the results of the branch, oldest first. None of them is read."""
-    with tract._store.lock:
+    with tract.session.lock:
         seen = forms(_places(tract))
-        return _described(tract, seen, tract._infos(list(seen)))
+        return _described(tract, seen, tract.session.infos(list(seen)))
 
 
 def _described(
     tract: Tract, seen: Mapping[Place, Form | None], infos: Sequence[CommitInfo]
 ) -> list[ToolResultMetadata]:
-    gists = tract._store.gists([place.shown.blob_id or 0 for place in seen])
+    gists = tract.session.store.gists([place.shown.blob_id or 0 for place in seen])
     return [
         _described_one(tract, place, form, info, gists.get(place.shown.blob_id or 0))
         for (place, form), info in zip(seen.items(), infos, strict=True)
@@ -320,7 +312,7 @@ def _described_one(
 
 def _small_gist(tract: Tract, step: Step) -> Gist | None:
     """Of a content that came with its commit; None where it would have to be read."""
-    return None if step.data is None else gist_of(tract._compiler.load(step).content)
+    return None if step.data is None else gist_of(tract.session.compiler.load(step).content)
 
 
 def _time(info: CommitInfo) -> datetime | None:
@@ -368,7 +360,7 @@ def migrate_results(
     is written.
     """
     limits = _limits(tract, inline_tokens)
-    with tract._store.lock:
+    with tract.session.lock:
         fates = _fates(tract, limits)
     wanted = [commit_id for commit_id, fate in fates.items() if fate == "migrated"]
     before = after = migrated = 0
@@ -390,7 +382,7 @@ def migrate_results(
 
 def _limits(tract: Tract, inline_tokens: int | None) -> ResultSettings:
     """The settings of the dialog, with a limit in any case."""
-    own = tract._settings
+    own = tract.session.settings
     limit = own.inline_tokens if inline_tokens is None else inline_tokens
     given = {**msgspec.to_builtins(own), "inline_tokens": INLINE_TOKENS if limit is None else limit}
     return settings(**given)
@@ -414,7 +406,7 @@ def _fate(tract: Tract, place: Place, limits: ResultSettings) -> str:
         return "already"
     if limits.shape(step.name, step.token_count) is None:
         return "small"
-    if step.byte_size <= ENVELOPE_BYTES and is_reference(tract._compiler.load(step).content):
+    if step.byte_size <= ENVELOPE_BYTES and is_reference(tract.session.compiler.load(step).content):
         return "already"
     return "migrated"
 
@@ -430,10 +422,10 @@ def _reshape(tract: Tract, wanted: Sequence[int], limits: ResultSettings) -> _Ba
     """One mark for those that are still to be migrated."""
     done = _Batch()
     with tract.batch():
-        _, head = tract._lock_branch()
+        _, head = tract.session.lock_branch()
         chosen = set(wanted)
         shapes: dict[str, Shape] = {}
-        for place in tract._compiler.chain(head).places:
+        for place in tract.session.chain(head).places:
             step = place.shown
             shape = limits.shape(step.name, step.token_count)
             if place.origin.id in chosen and not (place.shape or is_fixed(place)) and shape:
@@ -450,9 +442,11 @@ def _gist(tract: Tract, step: Step) -> Gist:
     """What is told of a result. What an older release has not written is written now, so that the
     result need not be read whenever it is shown."""
     blob_id = step.blob_id or 0
-    known = tract._store.gists([blob_id]).get(blob_id)
+    known = tract.session.store.gists([blob_id]).get(blob_id)
     if known is None:
-        found = gist_of(tract._compiler.load(step).content)
-        known = replace(found, token_count=tract._tokens.count(found.summary + found.preview))
-        tract._store.add_gist(blob_id, known)
+        found = gist_of(tract.session.compiler.load(step).content)
+        known = replace(
+            found, token_count=tract.session.tokens.count(found.summary + found.preview)
+        )
+        tract.session.store.add_gist(blob_id, known)
     return known

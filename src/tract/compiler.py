@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from math import inf
 
+from tract.content.blocks import whole_text
 from tract.content.preview import gist_of
 from tract.content.preview.verdict import has_failed as tells_of_failure
 from tract.context import CompiledContext, Seen, Transcript
 from tract.core.chain import Chain, Place
-from tract.core.forms import (
-    AS_THEY_ARE,
-    Shown,
-    View,
-    as_told,
+from tract.core.forms import AS_THEY_ARE, ResultView, Shown, as_told, shown
+from tract.core.toolsets import Offered
+from tract.core.wording import (
+    FORGOTTEN,
+    GET_TOOL_RESULT_SCHEMA,
+    SKIPPED,
     collapsed,
-    is_lazy,
     reference,
     reference_tokens,
-    shown,
     summary,
     truncated,
-    without_thoughts,
 )
-from tract.core.ordering import FORGOTTEN, SKIPPED
-from tract.core.result_lookup import SCHEMA, whole_text
-from tract.core.toolsets import Offered
 from tract.errors import CorruptError, ForgottenError
 from tract.hashing import from_json
 from tract.model import (
@@ -41,6 +38,8 @@ from tract.model import (
     spoken,
     unpack_content,
 )
+from tract.providers import as_sent
+from tract.providers.thoughts import without_thoughts
 from tract.storage import Store
 
 
@@ -77,7 +76,7 @@ class Compiler:
         head: Head,
         *,
         inline_tools: bool = False,
-        view: View = AS_THEY_ARE,
+        view: ResultView = AS_THEY_ARE,
         fetches: bool = False,
         toolset: Toolset | None = None,
         following: Sequence[tuple[Message, int]] = (),
@@ -97,7 +96,7 @@ class Compiler:
         context = CompiledContext(
             transcript,
             Offered(toolset) if toolset else self._offered(transcript, inline_tools),
-            [SCHEMA] if fetches else [],
+            [GET_TOOL_RESULT_SCHEMA] if fetches else [],
             [message for message, _ in following],
             sum(tokens for _, tokens in following),
             self._previous,
@@ -130,7 +129,7 @@ class Compiler:
             return rendered
         return [(self.message(p.shown), n) for p, (_, n) in zip(places, rendered, strict=True)]
 
-    def _transcribe(self, transcript: Transcript, start: int, view: View) -> None:
+    def _transcribe(self, transcript: Transcript, start: int, view: ResultView) -> None:
         """Add what comes from one place on."""
         chain, load = self._chain, self.load
         if chain.is_plain and view == AS_THEY_ARE:  # the usual case, at every cold start
@@ -147,8 +146,8 @@ class Compiler:
             if item.place.origin.id in outdated:
                 before, _ = found = rendered[number]
                 rendered[number] = self._without_thoughts(*found)
-                transcript.thoughtless += rendered[number][0] is not before
-        transcript.is_lazy = transcript.is_lazy or is_lazy(items)
+                if rendered[number][0] is not before:
+                    transcript.thoughtless.append(len(transcript.messages) + number)
         transcript.extend(
             [message for message, _ in rendered],
             [item.place.shown for item in items],
@@ -180,7 +179,7 @@ class Compiler:
         if shape.form == Form.FULL:
             return self.message(step), step.token_count
         if shape.form == Form.COLLAPSED:
-            message = collapsed(self.message(step), place)
+            message = self.collapsed(place)
             return message, self._count(message.text)
         if shape.form == Form.TRUNCATED:
             text = truncated(whole_text(self.message(step)), place, shape)
@@ -191,7 +190,7 @@ class Compiler:
         if found is None:  # forgotten
             return self.message(step), step.token_count
         if shape.form == Form.SUMMARY:
-            return self._result(step, summary(place, found, shape))
+            return self._result(step, summary(place, shape.text or found.summary))
         return self._result(step, reference(place, found, shape), reference_tokens(found, shape))
 
     def _result(self, step: Step, text: str, tokens: int | None = None) -> tuple[Message, int]:
@@ -212,10 +211,6 @@ class Compiler:
                     continue
         return found
 
-    def has_failed(self, place: Place) -> bool:
-        """Whether a result was flagged as an error, or tells of one."""
-        return bool(self.failed([place]))
-
     def failed(self, places: Sequence[Place]) -> list[Place]:
         """The results among these that were flagged as errors, or tell of one."""
         known = self._store.gists([place.shown.blob_id or 0 for place in places])
@@ -233,7 +228,8 @@ class Compiler:
     def _offered(self, transcript: Transcript, inline: bool) -> Offered:
         """The tools in force; inline, the first ones that there were, and what became of them."""
         if not inline:
-            return Offered(self.toolset(self._chain.toolset))
+            digest = self._chain.toolset
+            return Offered(self._store.toolset(digest) if digest else None)
         roles = [step.role for step in transcript.steps]
         base: Toolset | None = None
         later: dict[int, Toolset] = {}
@@ -260,6 +256,14 @@ class Compiler:
                 self._large[step.hash] = message
         return message
 
+    def collapsed(self, call: Place) -> Message:
+        """An answer with a line in place of each of its calls, without its thoughts."""
+        return collapsed(without_thoughts(self.message(call.shown)), call)
+
+    def as_sent(self, message: Message) -> Iterator[list[Message]]:
+        """The message as it comes back from each provider."""
+        return as_sent(message)
+
     def load(self, step: Step) -> Message:
         """What the commit says; an error if it was forgotten."""
         data = step.data if step.data is not None else self._store.content(step.blob_id or 0)
@@ -278,8 +282,11 @@ class Compiler:
         self._transcript, self._transcribed = Transcript(), 0
 
     def _extend(self, steps: list[Step]) -> None:
-        if not self._chain.extend(steps):
-            self._transcript, self._transcribed = Transcript(), 0
+        """Keep what was compiled of the messages before the first that is shown differently."""
+        altered = self._chain.extend(steps)
+        if altered < inf:
+            self._transcript = self._transcript.before(altered)
+            self._transcribed = min(self._transcribed, self._chain.position(altered))
 
 
 def _tombstone(step: Step) -> Message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -10,11 +11,12 @@ from typing import Any, NamedTuple, Protocol
 
 from tract.core.chain import Chain
 from tract.core.ordering import Arrangement
-from tract.core.toolsets import Offered, changes_of
+from tract.core.toolsets import Offered
 from tract.model import Form, Json, Message, Step, Toolset
 from tract.providers import anthropic, gemini, openai_chat, openai_responses
 from tract.providers import tools as forms
 from tract.providers.tool_names import LONGEST, legal_name, with_legal_name, with_legal_names
+from tract.providers.toolsets import changes_of
 
 ToolChanges = Mapping[int, list[Json]]
 NOTHING_OFFERED = Offered(None)
@@ -52,8 +54,8 @@ class Transcript:
         """For each message the key of the commit that was appended at its place."""
         self.is_lazy = False
         """Whether something in it is not shown whole."""
-        self.thoughtless = 0
-        """How many answers are shown without their thoughts."""
+        self.thoughtless: list[int] = []
+        """The answers that are shown without their thoughts."""
         self.token_count = 0
         self.token_sources: set[str] = set()
         self.called: dict[str, int] = {}
@@ -79,7 +81,24 @@ class Transcript:
         self.places += places
         self.tokens += tokens
         self.forms += forms or [Form.FULL] * len(steps)
+        self.is_lazy = self.is_lazy or any(form != Form.FULL for form in forms or ())
         self.token_count += sum(tokens)
+
+    def before(self, place: float) -> Transcript:
+        """What stands before a place: itself, or a copy, since contexts share this one."""
+        size = bisect_left(self.places, place)
+        if size == len(self.places):
+            return self
+        beginning = Transcript()
+        beginning.extend(
+            self.messages[:size],
+            self.steps[:size],
+            self.tokens[:size],
+            self.places[:size],
+            self.forms[:size],
+        )
+        beginning.thoughtless = self.thoughtless[: bisect_left(self.thoughtless, size)]
+        return beginning
 
     def dump(
         self,
@@ -247,7 +266,7 @@ class CompiledContext:
         if old.transcript is self._transcript:
             return min(old.size, self.commit_count)
         pairs = zip(old.transcript.messages[: old.size], self.messages, strict=False)
-        changed = (number for number, (was, now) in enumerate(pairs) if was != now)
+        changed = (n for n, (was, now) in enumerate(pairs) if was is not now and was != now)
         return next(changed, min(old.size, len(self.messages)))
 
     @property
@@ -293,8 +312,8 @@ class CompiledContext:
         """The same for one of them: `openai`, `anthropic`, `responses` or `gemini`; without
         `tools`, for the messages alone."""
         found: list[str] = []
-        if self._transcript.thoughtless:
-            number = self._transcript.thoughtless
+        number = bisect_left(self._transcript.thoughtless, self.commit_count)
+        if number:
             found.append(f"thoughts of {number} answers left out: what they followed has changed")
         found += self._dump(provider)[1]
         return found + self._offer(provider).notes if tools else found

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from json.decoder import scanstring  # type: ignore[attr-defined]
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from tract.errors import CorruptError, NotJsonError
@@ -42,6 +43,11 @@ def checked_json(value: Json) -> str:
 def to_sorted_json(value: Json) -> str:
     """ASCII JSON with sorted keys: one text for equal values."""
     return _checked(_encode_sorted, value)
+
+
+def escape(text: str) -> str:
+    """The inside of the text as an ASCII JSON string."""
+    return encode_basestring_ascii(text)[1:-1]
 
 
 def from_json(data: bytes) -> Json:
@@ -84,10 +90,6 @@ def commit_hash(
 ) -> bytes:
     """The name of a commit: SHA-256 of its envelope as sorted JSON. Absent fields are omitted, so
     that a field which is added later changes no old hash."""
-    rest = {key: value for key, value in rest.items() if value is not None and value is not False}
-    if operation == "append" and parent and content and rest.keys() <= {"toolset"}:
-        toolset = rest.get("toolset")
-        return append_hash(parent, content, role, bytes.fromhex(toolset) if toolset else None)
     fields = {
         "operation": operation,
         "parent": parent.hex() if parent else None,
@@ -95,41 +97,34 @@ def commit_hash(
         "role": role,
         **rest,
     }
-    envelope = _encode_sorted({key: fields[key] for key in fields if fields[key] is not None})
-    return sha256(envelope.encode("ascii")).digest()
+    named = {
+        key: value for key, value in fields.items() if value is not None and value is not False
+    }
+    return sha256(_encode_sorted(named).encode("ascii")).digest()
 
 
 def append_hash(
-    parent: bytes, content: bytes, role: str | None, toolset: bytes | None = None
-) -> bytes:
-    """The same for the envelope that most commits have, because every read verifies it."""
-    if toolset is None:
-        envelope = '{"content":"%s","operation":"append","parent":"%s","role":"%s"}'
-        said = envelope % (content.hex(), parent.hex(), role)
-    else:
-        envelope = '{"content":"%s","operation":"append","parent":"%s","role":"%s","toolset":"%s"}'
-        said = envelope % (content.hex(), parent.hex(), role, toolset.hex())
-    return sha256(said.encode()).digest()
-
-
-def result_hash(
     parent: bytes,
     content: bytes,
     role: str | None,
-    call_id: str,
-    name: str | None,
-    form: str | None,
-    toolset: bytes | None,
+    toolset: bytes | None = None,
+    call_id: str | None = None,
+    name: str | None = None,
+    form: str | None = None,
 ) -> bytes:
-    """The same for a plain result. Its id and name are given as the insides of JSON strings, as
-    they are stored."""
-    said = f'"form":{_encode(form)},' if form is not None else ""
-    said += f'"name":"{name}",' if name is not None else ""
-    envelope = '{"content":"%s",%s"operation":"append","parent":"%s","role":"%s",%s}'
-    asked = f'"tool_call_id":"{call_id}"'
-    asked += f',"toolset":"{toolset.hex()}"' if toolset else ""
-    whole = envelope % (content.hex(), said, parent.hex(), role, asked)
-    return sha256(whole.encode("ascii")).digest()
+    """The same for the envelope that most commits have, because every read verifies it. The id and
+    the name are the insides of JSON strings, as they are stored."""
+    end = "" if toolset is None else f',"toolset":"{toolset.hex()}"'
+    if call_id is not None:
+        end = f',"tool_call_id":"{call_id}"{end}'
+    middle = "" if form is None else f'"form":{_encode(form)},'
+    if name is not None:
+        middle += f'"name":"{name}",'
+    envelope = (
+        f'{{"content":"{content.hex()}",{middle}"operation":"append",'
+        f'"parent":"{parent.hex()}","role":"{role}"{end}}}'
+    )
+    return sha256(envelope.encode("ascii")).digest()
 
 
 def _checked(encode: Callable[[Json], str], value: Json) -> str:
@@ -168,3 +163,17 @@ def _children(value: Json) -> Iterable[Json]:
                 raise NotJsonError(f"JSON keys are strings, not {type(key).__name__}: {key!r}")
         return value.values()
     return value if isinstance(value, list | tuple) else ()
+
+
+def json_or_text(text: str) -> Json:
+    """The value of a JSON text; the text itself where it is not JSON. Empty means no arguments."""
+    try:
+        value = json.loads(text or "{}", parse_constant=_refuse)
+        to_json(value)  # refuses what is too large or too deep to be sent on
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")

@@ -374,6 +374,8 @@ GLANCE = 100
 
 def glance(message: Message) -> str:
     """One line that tells what a message is about."""
+    if isinstance(message.content, str):
+        return " ".join(message.content[: GLANCE * 4].split())[:GLANCE]
     calls = "".join(
         f" → {call.name}({readable(call.arguments)[:GLANCE]})" for call in message.tool_calls
     )

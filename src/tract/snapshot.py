@@ -6,8 +6,9 @@ from functools import cached_property
 
 from tract.compiler import Compiler
 from tract.core.chain import Place
-from tract.core.forms import Sent, Shown, shown, without_thoughts
+from tract.core.forms import Sent, Shown, shown
 from tract.model import DECIDING, Form, Head, Message, Step, Toolset
+from tract.providers.thoughts import without_thoughts
 from tract.storage import Store
 
 

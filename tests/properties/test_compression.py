@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.properties.test_forms import dialogs, requests, shapes
+from tests.forms import dialogs, requests, shapes
 from tests.strategies import said
 from tests.toolkit import tool_lists
 from tests.validity import violations
@@ -26,8 +26,8 @@ from tract import (
     Priority,
     Tract,
 )
-from tract.core.forms import without_thoughts
 from tract.llm import ScriptedLLM
+from tract.providers.thoughts import without_thoughts
 
 SUMMARIES = [f"what happened, {number}" for number in range(200)]
 

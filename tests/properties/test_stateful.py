@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 
 from tests.toolkit import claude_tool
 from tract import EditError, Message, Priority, Text, ToolCall, Tract
-from tract.core.ordering import SKIPPED
+from tract.core.wording import SKIPPED
 from tract.providers.validate import validate
 
 
@@ -311,12 +311,21 @@ class HistoryMachine(RuleBasedStateMachine):
         assert validate(context.to_openai(), "openai") == []
 
 
-def test_on_sqlite() -> None:
+EXAMPLES = pytest.mark.parametrize(
+    ("examples", "steps"), [(20, 25), pytest.param(200, 40, marks=pytest.mark.long)]
+)
+
+
+@EXAMPLES
+def test_on_sqlite(examples: int, steps: int) -> None:
     run_state_machine_as_test(
-        HistoryMachine, settings=settings(max_examples=100, stateful_step_count=40)
+        HistoryMachine, settings=settings(max_examples=examples, stateful_step_count=steps)
     )
 
 
-def test_on_postgres(pg_url: str) -> None:
+@EXAMPLES
+def test_on_postgres(pg_url: str, examples: int, steps: int) -> None:
     machine = type("PostgresMachine", (HistoryMachine,), {"url": pg_url})
-    run_state_machine_as_test(machine, settings=settings(max_examples=10, stateful_step_count=15))
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=examples // 5, stateful_step_count=steps // 2)
+    )

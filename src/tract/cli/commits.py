@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -11,9 +11,11 @@ import msgspec
 
 from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, table
 from tract.core.forms import forms
+from tract.core.place import Place
+from tract.core.place import mark_text as marked
 from tract.core.toolsets import ToolDiff
 from tract.errors import CorruptError
-from tract.model import DECIDING, CommitInfo, CommitOperation, Form, Mark, unpack_shape
+from tract.model import DECIDING, CommitInfo, CommitOperation, Form, Mark
 from tract.providers.tools import declarations, name_of
 from tract.tract import Tract
 from tract.view.sanitize import counted
@@ -37,12 +39,9 @@ def print_commits(tract: Tract, commits: Iterable[CommitInfo]) -> None:
 
 def print_log(tract: Tract, commits: Iterable[CommitInfo]) -> None:
     """The commits of a branch, newest first, each result with its current form."""
-    offers, forms, summaries = Offers(tract), Forms(tract), Summaries()
-    rows = ((commit, summaries.over(commit)) for commit in commits)
-    table(
-        COLUMNS,
-        (_cells(c, offers, SUMMED_UP if over else forms.word(c)) for c, over in rows),
-    )
+    offers, forms, summaries = Offers(tract), Forms(tract), summed_up(tract)
+    current = ((c, SUMMED_UP if c.commit_hash in summaries else forms.word(c)) for c in commits)
+    table(COLUMNS, (_cells(commit, offers, form) for commit, form in current))
 
 
 def print_commit(tract: Tract, commit: CommitInfo, as_json: bool) -> None:
@@ -60,11 +59,8 @@ class Forms:
 
     @cached_property
     def _by_commit(self) -> dict[str, Form | None]:
-        try:
-            places = self._tract._compiler.chain(self._tract._head()).places
-            return {place.shown.hash.hex(): form for place, form in forms(places).items()}
-        except CorruptError:  # commits can still be listed; fsck reports the damage
-            return {}
+        places = forms(_places(self._tract))
+        return {place.shown.hash.hex(): form for place, form in places.items()}
 
     def word(self, commit: CommitInfo) -> str:
         """`full`, `reference`, …; for a version that is not the newest, its original form."""
@@ -74,36 +70,22 @@ class Forms:
         return form.value if form else LEFT_OUT
 
 
-class Summaries:
-    """Which summary stands for a commit. It has to see the commits of a branch, newest first."""
-
-    def __init__(self) -> None:
-        self._undone: set[str] = set()
-        self._over: dict[str, str] = {}
-
-    def over(self, commit: CommitInfo) -> str | None:
-        name = commit.commit_hash
-        summary = name if commit.operation == CommitOperation.COMPRESS else self._over.get(name)
-        if name not in self._undone:
-            self._undone.update(mark.target for mark in commit.marks if mark.kind == "void")
-            if summary:  # an edit brings the message that it was made of
-                self._over.update(dict.fromkeys(commit.replaces, summary))
-        return self._over.get(name)
+def summed_up(tract: Tract) -> dict[str, str]:
+    """The commits of the branch that summaries stand for, each with its summary."""
+    under = [(place, place.summary) for place in _places(tract) if place.summary]
+    return {
+        step.hash.hex(): summary.origin.hash.hex()
+        for place, summary in under
+        for step in (place.origin, *place.changes)
+        if step.operation != CommitOperation.MARK
+    }
 
 
-def summed_up(tract: Tract, oldest: str | None = None) -> dict[str, str]:
-    """The commits of the branch that summaries stand for, each with its summary; as far back as the
-    oldest one that matters."""
-    summaries, found = Summaries(), {}
+def _places(tract: Tract) -> Sequence[Place]:
     try:
-        for commit in tract.log():
-            if over := summaries.over(commit):
-                found[commit.commit_hash] = over
-            if commit.commit_hash == oldest:
-                break
-    except CorruptError:  # the rest can still be told, and fsck tells of this
-        return {}
-    return found
+        return tract.session.chain().places
+    except CorruptError:  # commits can still be shown, and fsck reports the rest
+        return ()
 
 
 class Offers:
@@ -185,8 +167,4 @@ def summary(commit: CommitInfo, offers: Offers) -> str:
 
 
 def mark_text(mark: Mark) -> str:
-    if mark.kind == "form":
-        shape = unpack_shape(mark.value or "")
-        return f"{shape.form} {mark.target[:SHORT]}" + (f": {shape.text}" if shape.text else "")
-    word = "undoes" if mark.kind == "void" else mark.value or mark.kind
-    return f"{word} {mark.target[:SHORT]}"
+    return marked(mark.kind, mark.value, mark.target[:SHORT])

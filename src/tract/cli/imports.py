@@ -17,10 +17,10 @@ from tract.cli.commits import plain
 from tract.cli.inputs import json_option
 from tract.cli.screen import CYAN, DIM, Column, dump, put, say, table
 from tract.cli.target import FOLDER, Target
-from tract.dialog import check_name
 from tract.errors import InputError, StorageError, TractError
 from tract.importers.items import Problem
 from tract.importers.writer import Imported, import_file
+from tract.session.session import check_name
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 

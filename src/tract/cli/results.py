@@ -13,8 +13,8 @@ from tract.cli.commits import LEFT_OUT, SUMMED_UP, plain, print_commit, summed_u
 from tract.cli.inputs import json_option, message_option
 from tract.cli.screen import CYAN, DIM, Column, Painted, dump, dump_list, put, say, table
 from tract.cli.target import Target, resolve
+from tract.content.blocks import whole_text
 from tract.core.forms import ToolResultInfo
-from tract.core.result_lookup import whole_text
 from tract.core.turns import Superseded
 from tract.errors import CommitNotFoundError, ResultNotFoundError
 from tract.model import Form, Shape

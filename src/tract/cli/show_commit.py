@@ -93,7 +93,7 @@ def _links(tract: Tract, info: CommitInfo) -> Iterator[tuple[str, str]]:
     if made_by := _made_by(info):
         yield "made by", made_by
     name = info.commit_hash
-    summary = summed_up(tract, oldest=name).get(name) if info.content_hash else None
+    summary = summed_up(tract).get(name) if info.content_hash else None
     if summary:
         yield "hidden", f"replaced by summary {summary}"
 

@@ -12,11 +12,12 @@ from tract.cli.inputs import json_option, message_option, parse_json
 from tract.cli.screen import CYAN, DIM, SHORT, YELLOW, Column, dump, dump_list, say, table
 from tract.cli.target import Target, resolve
 from tract.context import CompiledContext
-from tract.core.toolsets import ToolDiff, ToolVersion, declared, diff
+from tract.core.toolsets import ToolDiff, ToolVersion
 from tract.errors import NotFoundError, ToolSchemaError
 from tract.hashing import to_json
 from tract.model import CommitInfo, Json, ToolDefinition, Toolset
 from tract.providers.tools import declarations, function_of, name_of
+from tract.providers.toolsets import declared, diff
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 from tract.view.tool_changes import diff_text

@@ -1,13 +1,13 @@
-"""Regular expressions over one line, in time that grows with the line and nothing else. Pure.
+"""Regular expressions over one line, in linear time. Pure.
 
-The pattern comes from a model, which may have it from a page that wants to do harm. Python's `re`
-tries one way after the other and has no time limit: `(a+)+$`, or merely `.*.*.*x`, keeps it busy
-for hours with one line. Here all ways are followed at once, by an automaton whose states are made
-when they are first needed, and every piece of work is counted, so that a caller can stop.
+The pattern comes from a model, which may have it from a hostile page. Python's `re` backtracks and
+has no time limit: `(a+)+$`, or merely `.*.*.*x`, takes hours for one line. Here an automaton, whose
+states are made when they are first needed, follows all ways at once, and counts its work, so that a
+caller can stop.
 
 The syntax is Python's, without what such an automaton cannot do: back references, look-around,
-conditions, atomic groups, possessive repeats. Flags are `i`, `m`, `s` and `u`. `$` also stands
-before a carriage return. What cannot be read so is searched as the plain text that it is.
+conditions, atomic groups, possessive repeats. Flags are `i`, `m`, `s` and `u`. `$` also matches
+before a carriage return. A pattern that cannot be parsed is searched as plain text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from itertools import groupby
 from operator import getitem
 from typing import NamedTuple
 
-END = "\n"  # ends every line, and stands in none
+END = "\n"  # ends every line, and is in none
 
 MAX_STEPS = 1_000  # what a pattern may unfold to: "x{500}" is 500 steps
 MAX_DEPTH = 50
@@ -27,21 +27,21 @@ MAX_REMEMBERED = 200_000  # transitions of the automaton, and the steps in its s
 
 
 class _UnreadableError(Exception):
-    """Not a pattern, or one with something that is not offered."""
+    """Not a pattern, or one with something that is not supported."""
 
 
 # --- a pattern as a tree -------------------------------------------------------------------
 
 
 class _One(NamedTuple):
-    """One character. It is tested by `re`, which knows all about sets, classes and case."""
+    """One character. `re` tests it, which knows sets, classes and case."""
 
     spelling: str
     fold: bool = False
 
     @property
     def literal(self) -> str | None:
-        """The only character that fits, where that is plain to see."""
+        """The only character that matches, if it is evident."""
         if self.fold or self.spelling in _CLASSES or self.spelling[0] == "[":
             return None
         escaped = self.spelling[0] == "\\"
@@ -49,7 +49,7 @@ class _One(NamedTuple):
 
 
 class _At(NamedTuple):
-    """A place between two characters."""
+    """A position between two characters."""
 
     place: str
 
@@ -80,19 +80,19 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _FLAGS = re.compile(r"\(\?([imsu]+)\)")
-_MEANT_FOR_LATER = re.compile(r"\\.|[\[&~|]", re.DOTALL)  # `re` warns of these within a set
+_RESERVED = re.compile(r"\\.|[\[&~|]", re.DOTALL)  # `re` warns of these within a set
 
 
 def _parse(pattern: str) -> list[_Node]:
-    """The sequence that a pattern stands for. Open groups are kept on a stack of our own."""
+    """The sequence of a pattern. Open groups are kept on a stack, not in recursion."""
     flags = _FLAGS.match(pattern)
     outside = _Open(_Either([[]]), flags is not None and "i" in flags[1])
-    opened = [outside]
+    groups = [outside]
     for token in _tokens(pattern, flags.end() if flags else 0):
-        _take(token, opened)
-        if not opened or len(opened) > MAX_DEPTH:
+        _take(token, groups)
+        if not groups or len(groups) > MAX_DEPTH:
             raise _UnreadableError("groups do not fit together, or are too deep")
-    if len(opened) > 1:
+    if len(groups) > 1:
         raise _UnreadableError("a group is not closed")
     return [outside.group]
 
@@ -111,26 +111,26 @@ def _tokens(pattern: str, at: int) -> Iterator[re.Match[str]]:
         at = token.end()
 
 
-def _take(token: re.Match[str], opened: list[_Open]) -> None:
-    group, fold = opened[-1]
+def _take(token: re.Match[str], groups: list[_Open]) -> None:
+    group, fold = groups[-1]
     sequence, kind = group.ways[-1], token.lastgroup
     if kind == "open":
-        opened.append(_Open(_Either([[]]), fold or "i" in (token["flags"] or "")))
+        groups.append(_Open(_Either([[]]), fold or "i" in (token["flags"] or "")))
     elif kind == "close":
-        opened.pop()
-        if opened:
-            opened[-1].group.ways[-1].append(group)
+        groups.pop()
+        if groups:
+            groups[-1].group.ways[-1].append(group)
     elif kind == "either":
         group.ways.append([])
     elif kind == "repeat":
-        sequence.append(_repeated(token, sequence))
+        sequence.append(_repeat(token, sequence))
     elif kind == "at":
         sequence.append(_At(token["at"]))
     else:
         sequence.append(_One(token["one"] or _quiet(token["set"]), fold))
 
 
-def _repeated(token: re.Match[str], sequence: list[_Node]) -> _Repeat:
+def _repeat(token: re.Match[str], sequence: list[_Node]) -> _Repeat:
     if not sequence or isinstance(sequence[-1], _At | _Repeat):
         raise _UnreadableError("nothing to repeat")
     low, high = _counts(token)
@@ -152,11 +152,11 @@ def _counts(token: re.Match[str]) -> tuple[int, int | None]:
 
 
 def _quiet(characters: str) -> str:
-    """The same set, spelled so that `re` has nothing to warn of."""
+    """The same set, written so that `re` has nothing to warn of."""
     inside = characters[1:]
     if "--" in inside or "[:" in inside:
         raise _UnreadableError("a set that other languages read differently")
-    escaped = _MEANT_FOR_LATER.sub(lambda found: f"\\{found[0][-1]}", inside)
+    escaped = _RESERVED.sub(lambda match: f"\\{match[0][-1]}", inside)
     return "[" + escaped
 
 
@@ -166,7 +166,7 @@ _MATCH = 0  # the number of the last step
 
 
 class _Step(NamedTuple):
-    """A character to be tested, a place to be checked, or just a fork; and where it leads."""
+    """A character to test, a position to check, or just a fork; and where it leads."""
 
     test: int | None
     place: str | None
@@ -229,8 +229,8 @@ def _test(one: _One) -> Callable[[str], object]:
 
 
 class State(dict[str, "State"]):
-    """Where the automaton stands within a line: a dict from the next character to the next state,
-    which fills itself. Following it is then a loop in C."""
+    """A state of the automaton within a line: a dict from the next character to the next state,
+    which fills itself, so that following it is a loop in C."""
 
     __slots__ = ("after_word", "pattern", "steps")
 
@@ -246,7 +246,7 @@ class State(dict[str, "State"]):
 
 
 class Pattern:
-    """A pattern that can be searched for. It remembers what it found out; `work` only grows."""
+    """A pattern to search for. It remembers its states; `work` only grows."""
 
     def __init__(self, nodes: list[_Node], is_literal: bool = False) -> None:
         self.is_literal = is_literal
@@ -260,7 +260,7 @@ class Pattern:
         self._remembered = 0
 
     def is_in(self, line: str) -> bool:
-        """Whether a line, given without its end, has a match."""
+        """Whether a line (without its newline) has a match."""
         if self.required not in line:
             self.work += 1 + (len(line) >> 5)
             return False
@@ -275,7 +275,7 @@ class Pattern:
         return reduce(getitem, text, state)
 
     def end_of_match(self, state: State, text: str) -> int:
-        """Where in the text the first match ends, of which it is known that it does."""
+        """Where in the text the first match ends; there must be one."""
         for position, character in enumerate(text):
             state = state[character]
             if state is self.matched:
@@ -283,7 +283,7 @@ class Pattern:
         return len(text)
 
     def step(self, state: State, character: str) -> State:
-        """The state that a state did not know yet."""
+        """The next state, for the first time."""
         self._forget_if_full()
         if state is self.matched:
             return state
@@ -293,11 +293,11 @@ class Pattern:
         if character == END:
             return self.begin()
         passed, steps = self._passed_by(character), self._program.steps
-        arrived = (steps[number] for number in reached if steps[number].test in passed)
-        return self._state(frozenset(step.to[0] for step in arrived), _is_word(character))
+        matching = (steps[number] for number in reached if steps[number].test in passed)
+        return self._state(frozenset(step.to[0] for step in matching), _is_word(character))
 
     def _reached(self, state: State, character: str) -> set[int]:
-        """All steps that can be next. A match may begin anywhere, so the first one always is."""
+        """All possible next steps. A match may begin anywhere, so the first step is one of them."""
         reached = {self._program.start, *state.steps}
         waiting = list(reached)
         while waiting:
@@ -306,7 +306,7 @@ class Pattern:
                 new = [number for number in step.to if number not in reached]
                 reached.update(new)
                 waiting += new
-        self.work += 50 + 10 * len(reached)  # in units of a character that a state knows
+        self.work += 50 + 10 * len(reached)  # in units of a known transition
         return reached
 
     def _passed_by(self, character: str) -> frozenset[int]:
@@ -336,7 +336,7 @@ class Pattern:
 
 
 def _required(nodes: list[_Node]) -> str:
-    """The longest run of plain characters that no match can do without."""
+    """The longest run of plain characters that every match contains."""
     while len(nodes) == 1 and isinstance(nodes[0], _Either) and len(nodes[0].ways) == 1:
         nodes = nodes[0].ways[0]
     literals = [node.literal if isinstance(node, _One) else None for node in nodes]
@@ -345,7 +345,7 @@ def _required(nodes: list[_Node]) -> str:
 
 
 def _holds(place: str | None, after_word: bool | None, character: str) -> bool:
-    """Whether a step without a test can be passed between what was before and this character."""
+    """Whether a step without a test can be passed between the last and this character."""
     match place:
         case None:
             return True
@@ -367,7 +367,7 @@ def _is_word(character: str) -> bool:
 
 
 def pattern_of(text: str) -> Pattern:
-    """The pattern that a text spells, or the text itself as a literal where it spells none."""
+    """The pattern of a text, or the text as a literal if it is no pattern."""
     try:
         return Pattern(_parse(text))
     except _UnreadableError:

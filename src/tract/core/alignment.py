@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from tract.core.chain import Chain, Place
-from tract.core.forms import collapsed, how_to_fetch
-from tract.core.ordering import FORGOTTEN, NO_RESULT, SKIPPED, quoted
-from tract.hashing import to_sorted_json
+from tract.core.chain import Chain
+from tract.core.place import Place
+from tract.core.wording import FORGOTTEN, NO_RESULT, SKIPPED, START, how_to_fetch, quoted
+from tract.hashing import json_or_text, to_sorted_json
 from tract.model import Block, Json, Message, Priority, Raw, Step, Text, ToolCall
-from tract.providers import START, as_sent, parsed
 
-Load = Callable[[Step], Message]
 Atom = tuple[str, str, str]
 """A block by role, kind and what it says: all that makes two of them the same."""
+
+
+class Messages(Protocol):
+    """What is recorded at a place, and what providers were sent of it."""
+
+    def message(self, step: Step) -> Message: ...
+
+    def collapsed(self, call: Place) -> Message:
+        """An answer with a line in place of each of its calls."""
+
+    def as_sent(self, message: Message) -> Iterator[list[Message]]:
+        """The message as it comes back from each provider."""
 
 
 class Alignment(NamedTuple):
@@ -28,12 +38,12 @@ class Alignment(NamedTuple):
     """The place from which on something else is recorded; None when nothing is."""
 
 
-def align(given: Sequence[Message], chain: Chain, load: Load) -> Alignment:
+def align(given: Sequence[Message], chain: Chain, messages: Messages) -> Alignment:
     """Walk both in step, in the order in which messages came or in the one in which they are
     sent, where each result is right behind its call."""
-    found = _walk(given, chain.places, load)
+    found = _walk(given, chain.places, messages)
     if found.differs_at is not None:
-        as_sent = _walk(given, _results_behind_calls(chain.places), load)
+        as_sent = _walk(given, _results_behind_calls(chain.places), messages)
         if as_sent.differs_at is None:
             return as_sent
     return found
@@ -65,7 +75,7 @@ def _results_behind_calls(places: Sequence[Place]) -> list[Place]:
     return [member for place in places if place.call is None for member in place.turn]
 
 
-def _walk(given: Sequence[Message], places: Sequence[Place], load: Load) -> Alignment:
+def _walk(given: Sequence[Message], places: Sequence[Place], messages: Messages) -> Alignment:
     """Block by block, because providers join messages. A place is matched by any version of it in
     any form in which it was ever sent, and passed over when the other side need not know it: a
     hidden message, a system text that is kept elsewhere, a summary of what it still has."""
@@ -79,31 +89,33 @@ def _walk(given: Sequence[Message], places: Sequence[Place], load: Load) -> Alig
             continue
         if place.sources:
             stream.skip_stand_ins()
-        if _take(stream, place, load):
+        if _take(stream, place, messages):
             told.update(source.origin.id for source in place.everything_under)
             continue
-        if place.results and _take_any(stream, _sent(collapsed(load(place.shown), place))):
+        if place.results and _take_any(stream, _sent(messages.collapsed(place), messages)):
             told.update(result.origin.id for result in place.results)
             continue
         is_elsewhere = place.origin.role == "system" and stream.role != "system"
         if place.sources or place.is_left_out or is_elsewhere:
             continue
         stream.skip_stand_ins()
-        if not _take(stream, place, load):
+        if not _take(stream, place, messages):
             return Alignment(stream.rest(), None if stream.has_ended() else place)
     stream.skip_stand_ins()
     return Alignment(stream.rest(), None)
 
 
-def _take(stream: Stream, place: Place, load: Load) -> bool:
-    if _take_any(stream, _forms(place, load)):
+def _take(stream: Stream, place: Place, messages: Messages) -> bool:
+    if _take_any(stream, _forms(place, messages)):
         return True
     if place.origin.role == "tool":
         role = "tool" if place.call else "user"  # without its call it is quoted
         if stream.take_hint(role, how_to_fetch(place)):
             return True
     # What was forgotten cannot be compared; that something of its role is there must do.
-    return load(place.shown).text == FORGOTTEN and stream.take_any(place.origin.role or "")
+    return messages.message(place.shown).text == FORGOTTEN and stream.take_any(
+        place.origin.role or ""
+    )
 
 
 def _take_any(stream: Stream, forms: Iterator[list[Atom]]) -> bool:
@@ -196,7 +208,7 @@ def _atom(block: Block) -> tuple[str, str]:
         case Text(text):
             return "text", text
         case ToolCall(_, name, arguments):
-            spoken = parsed(arguments) if isinstance(arguments, str) else arguments
+            spoken = json_or_text(arguments) if isinstance(arguments, str) else arguments
             return "call", to_sorted_json([name, spoken])
         case Raw(_, data):
             return "raw", to_sorted_json(data)
@@ -206,29 +218,29 @@ def _result(content: Json) -> str:
     return content if isinstance(content, str) else to_sorted_json(content)
 
 
-def _forms(place: Place, load: Load) -> Iterator[list[Atom]]:
+def _forms(place: Place, messages: Messages) -> Iterator[list[Atom]]:
     """How what stands here was or would be sent, the likely forms first."""
-    versions = list(_versions(place, load))
+    versions = list(_versions(place, messages))
     yield from map(atoms, versions)
     for version in versions:
-        yield from _sent(version)
+        yield from _sent(version, messages)
 
 
-def _sent(version: Message) -> Iterator[list[Atom]]:
+def _sent(version: Message, messages: Messages) -> Iterator[list[Atom]]:
     """How a message comes back from the providers."""
-    for sent in as_sent(version):
+    for sent in messages.as_sent(version):
         form = [atom for message in sent for atom in atoms(message)]
         # A provider may get nothing of a thought, but it gets every word.
         if form or all(kind == "raw" for _, kind, _ in atoms(version)):
             yield form
 
 
-def _versions(place: Place, load: Load) -> Iterator[Message]:
-    edits = [step for step in place.changes if step.blob_id is not None]
-    for step in {step.hash: step for step in [place.shown, place.origin, *edits]}.values():
-        yield load(step)
+def _versions(place: Place, messages: Messages) -> Iterator[Message]:
+    former = (look.shown for _, look in place.past)
+    for step in {step.hash: step for step in [place.shown, place.origin, *former]}.values():
+        yield messages.message(step)
     if place.origin.role == "tool":
-        result = load(place.shown)
+        result = messages.message(place.shown)
         if place.priority == Priority.SKIP:
             yield replace(result, content=SKIPPED)
         if place.call is None:

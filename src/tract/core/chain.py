@@ -2,230 +2,156 @@
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from math import inf
 from typing import NamedTuple
 
 from tract.core.pairing import OpenCalls
+from tract.core.place import (
+    FULL,
+    Look,
+    Place,
+    altered,
+    alters,
+    effect,
+    outermost,
+    summaries_of,
+    undone_by,
+    voided,
+)
 from tract.errors import EditError
-from tract.model import DECIDING, Form, Head, Link, Priority, Shape, Step, unpack_shape
+from tract.model import DECIDING, Head, Link, Priority, Step
 
-LEGIBLE = re.compile(r"(?!.*#\d+$)[!-~]{1,80}")
-"""Ids that can be shown and asked for. One that ends like `#2` would be taken for a number."""
-
-
-FULL = Shape()
+__all__ = ["FULL", "Chain", "Effect", "Place", "recorded_toolsets", "voided"]
 
 
-class Place:
-    """Where an appended message stands, or the summary of some. Edits change what is shown there,
-    marks how."""
+class Effect(NamedTuple):
+    """What one link of a commit did."""
 
-    __slots__ = (
-        "at",
-        "call",
-        "changes",
-        "number",
-        "origin",
-        "priority",
-        "results",
-        "shape",
-        "shown",
-        "sources",
-        "summary",
-    )
-
-    def __init__(self, origin: Step) -> None:
-        self.origin = origin
-        self.at = origin.id  # what tells before from after: a summary stands where its first was
-        self.shown = origin
-        self.priority = Priority.NORMAL
-        self.shape = origin.shape
-        self.number = 1  # of the results with its id
-        self.changes: Sequence[Step] = ()
-        self.call: Place | None = None
-        self.results: list[Place] | tuple[()] = ()
-        self.sources: Sequence[Place] = ()  # of a summary: what it stands for
-        self.summary: Place | None = None  # what stands for this
-
-    @property
-    def label(self) -> str:
-        """What a result is asked for by: its id, numbered where that was used before, or its
-        commit where the id is no name."""
-        call_id = self.origin.tool_call_id or ""
-        if not LEGIBLE.fullmatch(call_id):
-            return f"result-{self.origin.hash.hex()[:12]}"
-        return call_id if self.number == 1 else f"{call_id}#{self.number}"
-
-    @property
-    def turn(self) -> list[Place]:
-        """The call and all of its results; just itself when there is no call."""
-        call = self.call or self
-        return [call, *call.results]
-
-    @property
-    def everything_under(self) -> Iterator[Place]:
-        """What a summary stands for, and what the summaries among that stand for."""
-        for source in self.sources:
-            yield source
-            yield from source.everything_under
-
-    @property
-    def is_hidden(self) -> bool:
-        """Whether nothing of it is in the view: it is left out, or a summary stands for it."""
-        return self.summary is not None or self.is_left_out
-
-    @property
-    def is_left_out(self) -> bool:
-        """A skipped call hides its results too. A skipped result only gives way to a stand-in."""
-        call = self.call or self
-        if call.priority != Priority.SKIP or call.origin.role == "tool":
-            return False
-        return not any(member.priority == Priority.PINNED for member in self.turn)
-
-    @property
-    def stays_last(self) -> bool:
-        """Whether a request ends with this, if nothing follows. A result goes right behind its
-        call, wherever it came; an instruction may go to the front; what is empty is not sent."""
-        is_said = self.shown.token_count > 0
-        return self.call is None and self.origin.role != "system" and is_said
-
-    @property
-    def is_skipped_result(self) -> bool:
-        return self.priority == Priority.SKIP and self.origin.role == "tool"
-
-
-class Span(NamedTuple):
-    """A time between two commits in which a place was shown otherwise than now."""
-
-    start: int
-    end: int
-    place: int
+    word: str
+    places: list[Place]
+    undoes: int | None = None
+    """The commit that it undoes."""
 
 
 class Chain:
-    """The fold of a chain. It is extended with what is new; an undone change folds it anew."""
+    """The fold of a chain, in which every place remembers its looks. It is extended with what is
+    new, and a change costs what it changes. Only an undo that moves places folds it anew."""
 
     def __init__(self, steps: Iterable[Step] = ()) -> None:
         self.steps: list[Step] = []
         self.toolset: bytes | None = None
         """The hash of the toolset in force; None where none was ever recorded."""
-        self._appended: list[Step] = []
         self.is_plain = True
         """Nothing was changed so far: each message is shown as it is."""
-        self._is_changed = False
         self.is_lazy = False
-        """Whether a result ever had another form than its whole."""
+        """Whether a result was ever not shown in full."""
+        self._appended: list[Step] = []
+        self._answers: list[int] = []
+        self._folded = 0  # how many steps have found their places
+        self._known: dict[int, Place] = {}  # by the first commit; undone summaries included
+        self._with_past: list[Place] = []
+        self._changing: dict[int, Step] = {}  # edits, marks and summaries
+        self._undos: dict[int, Step] = {}
+        self._voided: set[int] = set()
+        self._last = 0  # where a request ends
+        self._looks_before: dict[Place, Look] = {}  # of the places that a step touches
+        self._first_altered: float = inf
         self._clear()
         self.extend(steps)
 
     def _clear(self) -> None:
         self._places: list[Place] = []
-        self._placed = 0  # how many steps have found their places
         self._by_commit: dict[int, Place] = {}
         self._open_calls: OpenCalls[Place] = OpenCalls()
         self._numbers: Counter[str] = Counter()
-        self._voided: set[int] = set()
 
-    def extend(self, steps: Iterable[Step]) -> bool:
-        """Add steps. Whether what was shown before is still shown the same."""
+    def extend(self, steps: Iterable[Step]) -> float:
+        """Add steps. Returns from where on (`Place.at`) something is shown differently; infinity
+        where all that was there is shown as before."""
         new = list(steps)
-        may_collapse = self._ends_collapsed() or any(map(_is_collapsed, new))
+        appended = [step for step in new if step.operation == "append"]
         self.steps += new
-        self._appended += [step for step in new if step.operation == "append"]
+        self._appended += appended
+        self._answers += [step.id for step in appended if step.role == "assistant"]
         self.toolset = next(recorded_toolsets(reversed(new)), self.toolset)
-        changes = [step for step in new if step.links]
         is_shaped = any(step.shape for step in new)
-        self.is_lazy = (
-            self.is_lazy or is_shaped or _has_forms(changes) or self._hides_results(changes)
-        )
-        if any(link.kind == "void" for step in changes for link in step.links):
-            self._clear()
-        self._is_changed = self._is_changed or bool(changes)
-        self.is_plain = not self._is_changed and not is_shaped and self.is_plain
-        return not (changes or may_collapse)
-
-    def _hides_results(self, changes: Iterable[Step]) -> bool:
-        """Whether some of these are summaries of results."""
-        summed = {link.target_id for c in changes if c.operation == "compress" for link in c.links}
-        return bool(summed) and any(s.role == "tool" and s.id in summed for s in self.steps)
-
-    def _ends_collapsed(self) -> bool:
-        """Whether the last turn may be collapsed as soon as something follows it."""
-        if self.is_plain:
-            return False
-        for place in reversed(self.places):
-            shapes = [result.shape for result in place.results]
-            if any(shape and shape.form == Form.COLLAPSED for shape in shapes):
-                return True
-            if place.stays_last and not place.is_hidden:
-                return False
-        return False
+        self.is_lazy = self.is_lazy or is_shaped
+        self.is_plain = self.is_plain and not is_shaped and not any(step.links for step in new)
+        return inf if self.is_plain else self._fold()
 
     @property
     def places(self) -> list[Place]:
-        """Where every message stands."""
+        """Where every message stands. A plain chain can be shown without."""
         self._fold()
         return self._places
 
-    def _fold(self) -> None:
-        """Put the steps that came since the last time in their places. A plain chain can be shown
-        without."""
-        if self._placed < len(self.steps):
-            if not self._placed:
-                self._voided = voided(self.steps)
-            for step in self.steps[self._placed :]:
+    def _fold(self) -> float:
+        """Put the new steps in their places. Returns from where on something is altered."""
+        self._first_altered = inf
+        if self._folded < len(self.steps):
+            for step in self.steps[self._folded :]:
                 self._apply(step)
-            self._placed = len(self.steps)
+                self._folded += 1
+            self._collapse()
+        return self._first_altered
 
     def _apply(self, step: Step) -> None:
-        if step.id in self._voided:
-            if step.operation == "edit":  # it can still be named
-                self._name(step, self._by_commit.get(step.links[0].target_id))
-        elif step.operation == "append":
-            self._append(step)
-        elif step.operation == "compress":
-            self._compress(step)
-        else:
-            self._change(step)
-
-    def _name(self, step: Step, place: Place | None) -> None:
-        if place:
-            self._by_commit[step.id] = place
-
-    def _change(self, step: Step) -> None:
-        for link in step.links:
-            place = self._by_commit.get(link.target_id)
-            if place is None:  # a summary that is undone, and with it what was done to it
-                continue
-            if link.kind == "replaces":
-                self._edit(place, step)
-            elif link.kind == "priority":
-                place.priority = Priority(link.value or "")
-                place.changes = (*place.changes, step)
-            elif link.kind == "form":
-                place.shape = unpack_shape(link.value or "")
-                place.changes = (*place.changes, step)
-
-    def _compress(self, step: Step) -> None:
-        """Put a summary where the first of its sources stands."""
-        found = [self._by_commit.get(link.target_id) for link in step.links]
-        sources = [outermost(place) for place in found if place]
-        if not sources:
+        if not step.links:
+            self._put(step)
             return
-        summary = Place(step)
-        summary.at = sources[0].at
-        summary.sources = list(dict.fromkeys(sources))
-        for source in summary.sources:
-            source.summary = summary
-        self._places.insert(self._places.index(sources[0]), summary)
-        self._by_commit[step.id] = summary
+        self._looks_before = {}
+        if undone_by(step):
+            self._undo(step)
+        self._put(step)
+        for place, before in self._looks_before.items():
+            if place.look != before:
+                self._remember(place, before, step.id)
+
+    def _remember(self, place: Place, look: Look, until: int) -> None:
+        if not place.past:
+            place.past = []
+            self._with_past.append(place)
+        place.past.append((until, look))
+        self.is_lazy = self.is_lazy or place.look.hides_content
+        if (look.shown, look.visible) != (place.shown, place.look.visible):
+            self._alter_from((place.call or place).at)  # a collapsed call tells of its results
+
+    def _alter_from(self, at: int) -> None:
+        self._first_altered = min(self._first_altered, at)
+
+    def _collapse(self) -> None:
+        """A collapsed turn is shown so only while something follows it."""
+        ends = (p.at for p in reversed(self._places) if p.stays_last and not p.is_hidden)
+        before, self._last = self._last, next(ends, 0)
+        if before != self._last and self.is_lazy:
+            moved = takewhile(lambda p: p.at >= min(before, self._last), reversed(self._places))
+            for place in moved:
+                if place.may_collapse:
+                    self._alter_from(place.at)
+
+    def _put(self, step: Step) -> None:
+        if step.operation == "append":
+            if step.id not in self._voided:
+                self._append(step)
+            return
+        self._changing[step.id] = step
+        if step.operation != "compress":
+            self._change(step)
+        elif step.id not in self._voided:
+            self._compress(step)
+
+    def _new_place(self, step: Step) -> Place:
+        place = self._known.get(step.id) or Place(step)
+        self._known[step.id] = self._by_commit[step.id] = place
+        return place
 
     def _append(self, step: Step) -> None:
-        place = Place(step)
+        place = self._new_place(step)
         self._places.append(place)
-        self._by_commit[step.id] = place
         if step.calls:
             self._ask(place, step.calls)
         if step.tool_call_id is not None:
@@ -233,19 +159,120 @@ class Chain:
             place.number = self._numbers[step.tool_call_id]
             place.call = self._open_calls.answer(step.tool_call_id)
             if place.call:
-                place.call.results = place.call.results or []
-                place.call.results.append(place)
+                self._join(place, place.call)
 
-    def _edit(self, place: Place, step: Step) -> None:
-        self._ask(place, [call for call in step.calls if call not in place.shown.calls])
-        place.shown = step
-        place.shape = None  # an edit is the new truth, and all of it is shown
-        place.changes = (*place.changes, step)
-        self._by_commit[step.id] = place
+    def _join(self, result: Place, call: Place) -> None:
+        call.results = call.results or []
+        call.results.append(result)
+        if call.is_left_out:
+            result.look = result.look._replace(is_left_out=True)
+        if self.is_lazy and call.may_collapse:
+            self._alter_from(call.at)
+
+    def _compress(self, step: Step) -> None:
+        """Put a summary where the first of its sources stands."""
+        targets = [self._by_commit.get(link.target_id) for link in step.links]
+        sources = list(dict.fromkeys(outermost(place) for place in targets if place))
+        if not sources:
+            return
+        summary = self._new_place(step)
+        summary.at, summary.sources = sources[0].at, sources
+        for source in sources:
+            self._set_look(source, source.look._replace(summary=summary))
+        self._places.insert(self._places.index(sources[0]), summary)
+
+    def _change(self, step: Step) -> None:
+        """An edit or a mark. An undone edit can still be named."""
+        for link in filter(alters, step.links):
+            place = self._by_commit.get(link.target_id)
+            if place is None:  # a summary that is undone, and with it what was done to it
+                continue
+            place.links = place.links or []
+            place.links.append((step, link))
+            if step.operation == "edit":
+                self._by_commit[step.id] = place
+            if step.id not in self._voided:
+                self._ask(place, [call for call in step.calls if call not in place.shown.calls])
+                self._set_look(place, altered(place.look, step, link))
+                place.changes = (*place.changes, step)
 
     def _ask(self, place: Place, calls: Sequence[Sequence[str]]) -> None:
-        for call_id, _ in calls:
-            self._open_calls.ask(call_id, place)
+        self._open_calls.ask((call_id, place) for call_id, _ in calls)
+
+    def _set_look(self, place: Place, look: Look) -> None:
+        before = place.look
+        self._looks_before.setdefault(place, before)
+        place.look = look
+        if look.priority != before.priority:
+            self._leave_out(place.turn)
+
+    def _leave_out(self, turn: Sequence[Place]) -> None:
+        """A skipped call hides its results too, unless one of them is pinned. A skipped result only
+        gives way to a stand-in."""
+        call = turn[0]
+        is_skipped = call.priority == Priority.SKIP and call.origin.role != "tool"
+        is_pinned = any(member.priority == Priority.PINNED for member in turn)
+        for member in turn:
+            self._looks_before.setdefault(member, member.look)
+            member.look = member.look._replace(is_left_out=is_skipped and not is_pinned)
+
+    # Undoing
+
+    def _undo(self, step: Step) -> None:
+        targets = set(undone_by(step))
+        flipped = targets - self._voided
+        self._undos[step.id] = step
+        if targets & self._undos.keys():  # what an undo had undone is in force again
+            flipped = self._voided ^ self.undone()
+        self._voided ^= flipped
+        newest_first = sorted(flipped, reverse=True)  # a summary of summaries before those
+        if not all(map(self._flip, newest_first)):
+            self._fold_anew()
+
+    def _flip(self, commit: int) -> bool:
+        """Put a change in force or out of it; False where that would move places or calls."""
+        step = self._changing.get(commit)
+        if step is None:
+            return False
+        if step.operation == "compress":
+            return commit in self._voided and self._take_back(self._by_commit.get(commit))
+        targets = [self._by_commit.get(link.target_id) for link in filter(alters, step.links)]
+        return all(self._restyle(place) for place in targets if place)
+
+    def _take_back(self, summary: Place | None) -> bool:
+        if summary is None or summary.summary:
+            return summary is None
+        for source in summary.sources:
+            self._set_look(source, source.look._replace(summary=None))
+        self._places.remove(summary)
+        for version in summary.versions:
+            self._by_commit.pop(version.id, None)
+        return True
+
+    def _restyle(self, place: Place) -> bool:
+        """Give a place the look that the changes in force make."""
+        calls = list(place.origin.calls)
+        if any(list(version.calls) != calls for version in place.versions):
+            return False
+        links = [(step, link) for step, link in place.links if step.id not in self._voided]
+        born = Look(place.origin, place.origin.shape)
+        look = born._replace(summary=place.summary, is_left_out=place.is_left_out)
+        for step, link in links:
+            look = altered(look, step, link)
+        place.changes = tuple(step for step, _ in links)
+        self._set_look(place, look)
+        return True
+
+    def _fold_anew(self) -> None:
+        for place in self._known.values():
+            self._looks_before.setdefault(place, place.look)
+            place.reset()
+        self._clear()
+        for step in self.steps[: self._folded]:
+            self._put(step)
+        self._alter_from(0)
+
+    # Questions
 
     def place(self, commit: Head) -> Place:
         """Where the commit stands, whether it was appended there or changed what stands there."""
@@ -281,7 +308,7 @@ class Chain:
     def _check_summaries(self, undone: Sequence[Step]) -> None:
         """A summary of summaries is undone first; none comes back where there is another one."""
         gone = {step.id for step in undone}
-        back = {link.target_id for step in undone for link in step.links if link.kind == "void"}
+        back = {commit for step in undone for commit in undone_by(step)}
         for step in self.steps:
             if step.operation != "compress" or step.id not in gone | back:
                 continue
@@ -301,12 +328,8 @@ class Chain:
             yield from (summary for summary in over if summary and summary is not place)
 
     def versions(self, commit: Head) -> list[Step]:
-        """What stood at the place of this commit, the first one first, undone edits included."""
-        family = {self.place(commit).origin.id}
-        for step in self.steps:
-            if step.operation == "edit" and step.links[0].target_id in family:
-                family.add(step.id)
-        return [step for step in self.steps if step.id in family]
+        """What stood at the place of this commit, the oldest first. Undone edits are included."""
+        return self.place(commit).versions
 
     def tool_name(self, call_id: str) -> str | None:
         """Which tool the next result with this id would be of."""
@@ -328,6 +351,10 @@ class Chain:
         """How many places there are."""
         return len(self._appended) if self.is_plain else len(self.places)
 
+    def position(self, at: float) -> int:
+        """The number of the first place from there on, in the order of places."""
+        return bisect_left(self.places, at, key=lambda place: place.at)
+
     def order(self, commit: Head) -> int:
         """What tells before from after: of a message or an edit of it the key of the place, of a
         mark its own."""
@@ -338,49 +365,37 @@ class Chain:
         return place.at if place else commit.id or 0
 
     def outdated_answers(self) -> set[int]:
-        """The answers that were given when something before them was shown otherwise than now. What
-        a provider let its model think in them does not fit any more."""
-        if not self._is_changed:
-            return set()
-        self._fold()
-        undos = _undos(self.steps)
-        altered = self._alterations()
-        spans = [
-            span for commit, places in altered.items() for span in _spans(commit, places, undos)
+        """The answers before which something looked different than now. What a provider let its
+        model think in them does not fit any more."""
+        ranges = [
+            (bisect_right(self._answers, since), bisect_left(self._answers, until))
+            for place in self._with_past
+            if place.origin.id in self._by_commit
+            for since, until in _other_times(place)
         ]
-        lasting = {span.end: span.place for span in spans if not span.start}
-        passing = [span for span in spans if span.start]
-        found, first_change = set(), float("inf")
-        for step in reversed(self.steps):
-            first_change = min(first_change, lasting.get(step.id, first_change))
-            if step.operation == "append" and step.role == "assistant":
-                was_passing = any(s.start < step.id < s.end and s.place < step.id for s in passing)
-                if first_change < step.id or was_passing:
-                    found.add(step.id)
-        return found
+        outdated: set[int] = set()
+        reached = 0
+        for first, end in sorted(ranges):
+            outdated.update(self._answers[max(first, reached) : end])
+            reached = max(reached, end)
+        return outdated
 
-    def _alterations(self) -> dict[int, list[Place]]:
-        """By each change the places that it made look otherwise. A mark may say what is so already;
-        an undo is to be looked at with what it undoes."""
-        priorities: dict[Place, str] = {}
-        shapes: dict[Place, Shape] = {}
-        found: dict[int, list[Place]] = {}
-        for step in self.steps:
-            for link in step.links:
-                place = self._by_commit.get(link.target_id)
-                if place is None or link.kind == "void":
-                    continue
-                shape = shapes.get(place, place.origin.shape or FULL)
-                both = {priorities.get(place, Priority.NORMAL.value), link.value or ""}
-                if _alters(link, shape, both):
-                    found.setdefault(step.id, []).append(place)
-                if step.id in self._voided:
-                    continue
-                if link.kind == "priority":
-                    priorities[place] = link.value or ""
-                else:  # an edit shows all of it
-                    shapes[place] = unpack_shape(link.value or "") if link.kind == "form" else FULL
-        return found
+    def undone(self, before: float = inf) -> set[int]:
+        """The commits that are undone, or were so before a commit."""
+        return voided([step for step in self._undos.values() if step.id < before])
+
+    def effects(self, step: Step) -> list[Effect]:
+        """What the links of a commit did, and to which places."""
+        return [self._effect(step, link) for link in step.links]
+
+    def _effect(self, step: Step, link: Link) -> Effect:
+        if alters(link):
+            place = self._by_commit.get(link.target_id)  # none where its summary is undone
+            return Effect(effect(step, link), [place] if place else [])
+        undone = self._changing.get(link.target_id)
+        effects = self.effects(undone) if undone else []
+        places = [place for other in effects for place in other.places]
+        return Effect(effect(step, link), places, link.target_id)
 
     def has(self, commit: Head) -> bool:
         return any(step.id == commit.id for step in self.steps)
@@ -410,34 +425,10 @@ class Chain:
 
     def toolset_without(self, undone: Iterable[Step]) -> bytes | None:
         """The toolset that would be in force without these changes."""
-        links = tuple(Link("void", step.id, step.hash) for step in undone)
-        gone = voided([*self.steps, Step(0, b"", "mark", links=links)])
+        gone = voided([*self._undos.values()], (step.id for step in undone))
         # An undo records the set that it brings back; here it does not count as one of its own.
-        left = [step for step in reversed(self.steps) if step.id not in gone and not _undoes(step)]
+        left = [s for s in reversed(self.steps) if s.id not in gone and not undone_by(s)]
         return next(recorded_toolsets(left), None)
-
-
-def summaries_of(place: Place) -> Iterator[Place]:
-    """The summary that stands for a place, and the one that stands for that."""
-    while place.summary:
-        place = place.summary
-        yield place
-
-
-def outermost(place: Place) -> Place:
-    """What stands in the view for a place: itself, or the last of its summaries."""
-    return next(reversed([place, *summaries_of(place)]))
-
-
-def in_sent_order(places: Sequence[Place]) -> list[Place]:
-    """The places as providers take them: each result right behind its call. One whose call is
-    not in the view stands where it came."""
-    order: list[Place] = []
-    for place in places:
-        if place.call is None or place.call.is_hidden:
-            order.append(place)
-            order += [] if place.is_hidden else place.results
-    return order
 
 
 def recorded_toolsets(steps: Iterable[Step]) -> Iterator[bytes]:
@@ -445,64 +436,14 @@ def recorded_toolsets(steps: Iterable[Step]) -> Iterator[bytes]:
     return (step.toolset for step in steps if step.toolset and step.operation in DECIDING)
 
 
-def _has_forms(changes: Iterable[Step]) -> bool:
-    links = [link for step in changes for link in step.links if link.kind == "form"]
-    return any(unpack_shape(link.value or "").form != Form.FULL for link in links)
-
-
-def _is_collapsed(step: Step) -> bool:
-    return step.shape is not None and step.shape.form == Form.COLLAPSED
-
-
-def _undos(steps: Iterable[Step]) -> dict[int, list[int]]:
-    """By each commit those that undo it."""
-    found: dict[int, list[int]] = {}
-    for step in steps:
-        for link in step.links:
-            if link.kind == "void":
-                found.setdefault(link.target_id, []).append(step.id)
-    return found
-
-
-def _alters(link: Link, shape: Shape, both: set[str]) -> bool:
-    """Whether a link changes what is shown of a place that has this shape; `both` are its priority
-    before and the one that the link may give it."""
-    if link.kind == "form":
-        return shape != unpack_shape(link.value or "")
-    if link.kind == "priority":
-        is_about_form = shape != FULL and Priority.PINNED in both
-        return len(both) > 1 and (Priority.SKIP in both or is_about_form)
-    return True
-
-
-def _spans(
-    change: int, places: Sequence[Place], undos: Mapping[int, Sequence[int]]
-) -> Iterator[Span]:
-    """When the view was otherwise than now for the sake of one change, and from where on."""
-    flips = [0, *_flips(change, undos)]
-    if len(flips) % 2:  # undone: it was there from one flip to the next
-        flips = flips[1:]
-    for start, end in zip(flips[::2], flips[1::2], strict=True):
-        yield Span(start, end, min(place.at for place in places))
-
-
-def _flips(change: int, undos: Mapping[int, Sequence[int]]) -> list[int]:
-    """The commits that put a change in force, and out of it, and in force again."""
-    return [change, *(flip for undo in undos.get(change, ()) for flip in _flips(undo, undos))]
-
-
-def _undoes(step: Step) -> bool:
-    return any(link.kind == "void" for link in step.links)
+def _other_times(place: Place) -> Iterator[tuple[int, int]]:
+    """From which commit to which a place looked different than now."""
+    since, now = place.origin.id, place.look.visible
+    for until, look in place.past:
+        if look.visible != now:
+            yield since, until
+        since = until
 
 
 def _hex(commit: Head) -> str:
     return commit.hash.hex() if commit.hash else "of nothing"
-
-
-def voided(steps: Sequence[Step]) -> set[int]:
-    """The commits that are undone. From new to old, because an undo can be undone itself."""
-    found: set[int] = set()
-    for step in reversed(steps):
-        if step.id not in found:
-            found.update(link.target_id for link in step.links if link.kind == "void")
-    return found

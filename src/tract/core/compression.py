@@ -8,15 +8,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from tract.core.chain import Chain, Place, in_sent_order
-from tract.core.forms import GET_TOOL_RESULT
+from tract.core.chain import Chain
+from tract.core.place import Place, in_sent_order
 from tract.errors import CompressError, ConflictError, EditError, InputError
 from tract.model import CommitInfo, Head, Priority, Shape, Summary
 
 GIVEN = "given"
 """Who made a summary that a caller wrote."""
-NAMED_RESULTS = 8
-"""So many results are named in a summary; the rest is counted."""
 
 
 # What is compressed
@@ -29,12 +27,12 @@ class Plan(NamedTuple):
     preserved: list[Place]
 
     @property
-    def seen(self) -> list[list[Seen]]:
+    def states(self) -> list[list[PlaceState]]:
         """What each group shows. The places themselves may change as the chain grows."""
-        return [[Seen.of(place) for place in group] for group in self.groups]
+        return [[PlaceState.of(place) for place in group] for group in self.groups]
 
 
-class Seen(NamedTuple):
+class PlaceState(NamedTuple):
     """What a place shows at one moment, and how."""
 
     commit: Head
@@ -42,15 +40,15 @@ class Seen(NamedTuple):
     priority: Priority
 
     @classmethod
-    def of(cls, place: Place) -> Seen:
+    def of(cls, place: Place) -> PlaceState:
         return cls(Head(place.shown.id, place.shown.hash), place.shape, place.priority)
 
 
-class Planned(NamedTuple):
+class FrozenPlan(NamedTuple):
     """A plan as it was when it was made."""
 
     branch: str
-    groups: list[list[Seen]]
+    groups: list[list[PlaceState]]
     preserved: list[str]
     sizes: list[int]
     """How many tokens each group shows."""
@@ -61,10 +59,10 @@ class Planned(NamedTuple):
 
     @property
     def sources(self) -> list[str]:
-        commits = [seen.commit for group in self.groups for seen in group]
+        commits = [state.commit for group in self.groups for state in group]
         return [commit.hash.hex() for commit in commits if commit.hash]
 
-    def only(self, wanted: Iterable[bool]) -> Planned:
+    def only(self, wanted: Iterable[bool]) -> FrozenPlan:
         """Some of the groups."""
         wanted = list(wanted)
         return self._replace(
@@ -104,9 +102,9 @@ def plan_turns(
     the answers that they led to, unless those stay."""
     if type(keep_recent) is not int or keep_recent < 0:
         raise InputError(f"keep_recent is a number from 0 on, not {keep_recent!r:.80}")
-    found = [c for c in calls if len(c.results) >= len(c.shown.calls) and not _stays(c, ())]
-    found = found[: max(0, len(found) - keep_recent)]
-    chosen = [member for call in found for member in _visible_turn(call)]
+    complete = [c for c in calls if len(c.results) >= len(c.shown.calls) and not _stays(c, ())]
+    complete = complete[: max(0, len(complete) - keep_recent)]
+    chosen = [member for call in complete for member in _visible_turn(call)]
     chosen += [] if preserve_answer else _answers_after(chain, set(chosen))
     return _plan(chain, chosen, ()) if chosen else Plan([], [])
 
@@ -123,14 +121,14 @@ def plan_listed_turns(
     return _plan(chain, of_calls, kept) if set(of_calls) - set(kept) else Plan([], kept)
 
 
-def planned_again(chain: Chain, planned: Planned) -> Plan:
+def planned_again(chain: Chain, plan: FrozenPlan) -> Plan:
     """The same plan on a chain that has grown since: nothing in it may have changed."""
-    seen = [seen for group in planned.groups for seen in group]
+    states = [state for group in plan.groups for state in group]
     try:
-        again = plan_listed(chain, [chain.place(one.commit) for one in seen], ())
+        again = plan_listed(chain, [chain.place(state.commit) for state in states], ())
     except (CompressError, EditError) as error:
         raise ConflictError(f"the history has changed meanwhile: {error}") from error
-    if again.seen != planned.groups:
+    if again.states != plan.groups:
         raise ConflictError("what was to be compressed has been changed meanwhile")
     return again
 
@@ -200,7 +198,7 @@ def _final_answer(places: Sequence[Place]) -> Place | None:
 # What takes its place
 
 
-def given(content: object, groups: int) -> Summary:
+def by_caller(content: object, groups: int) -> Summary:
     """A summary that a caller wrote."""
     if not isinstance(content, str) or not content.strip():
         raise InputError(f"a summary is a text that says something, not {content!r:.80}")
@@ -211,21 +209,9 @@ def given(content: object, groups: int) -> Summary:
     return Summary(content, GIVEN)
 
 
-def heading(group: Sequence[Place]) -> str:
-    """What is said about a summary: what it is, and how to get at what it stands for."""
-    under = [p for place in group for p in (place, *place.everything_under)]
-    messages = sum(not place.sources for place in under)
-    said = f"Summary of {messages} earlier message{'s' * (messages != 1)}"
-    results = [place for place in under if place.origin.role == "tool"]
-    if results:
-        said += f'; {GET_TOOL_RESULT}(id="…") has whole results: {_names(results)}'
-    return f"[{said}]"
-
-
-def _names(results: Sequence[Place]) -> str:
-    named = [f"{place.label} ({place.shown.name or 'a tool'})" for place in results[:NAMED_RESULTS]]
-    more = [f"{len(results) - NAMED_RESULTS} more"] if len(results) > NAMED_RESULTS else []
-    return ", ".join(named + more)
+def headed(heading: str, text: str) -> str:
+    """A summary as it stands in the history."""
+    return f"{heading}\n{text}"
 
 
 # What became of it
@@ -253,14 +239,14 @@ class CompressResult(msgspec.Struct, frozen=True):
 
 
 def result(
-    planned: Planned, commits: Sequence[CommitInfo], made: Sequence[Summary]
+    plan: FrozenPlan, commits: Sequence[CommitInfo], made: Sequence[Summary]
 ) -> CompressResult:
     return CompressResult(
-        sum(planned.sizes),
+        sum(plan.sizes),
         sum(commit.token_count for commit in commits),
-        planned.sources,
+        plan.sources,
         list(commits),
-        planned.preserved,
+        plan.preserved,
         made[0].made_by if made else None,
     )
 
@@ -270,14 +256,14 @@ class PendingCompress:
 
     def __init__(
         self,
-        planned: Planned,
+        plan: FrozenPlan,
         made: Sequence[Summary],
-        write: Callable[[Planned, Sequence[Summary]], CompressResult],
+        write: Callable[[FrozenPlan, Sequence[Summary]], CompressResult],
     ) -> None:
         self.status = "pending"
         self.reason: str | None = None
         """Why it was rejected."""
-        self._planned = planned
+        self._plan = plan
         self._made = list(made)
         self._write = write
 
@@ -286,15 +272,15 @@ class PendingCompress:
 
     @property
     def sources(self) -> list[str]:
-        return self._planned.sources
+        return self._plan.sources
 
     @property
     def preserved(self) -> list[str]:
-        return self._planned.preserved
+        return self._plan.preserved
 
     @property
     def tokens_before(self) -> int:
-        return sum(self._planned.sizes)
+        return sum(self._plan.sizes)
 
     @property
     def summaries(self) -> list[str]:
@@ -306,12 +292,12 @@ class PendingCompress:
         self._check_open()
         if number not in range(len(self._made)):
             raise InputError(f"no summary {number!r:.80}; there are {len(self._made)}, from 0 on")
-        self._made[number] = given(text, 1)
+        self._made[number] = by_caller(text, 1)
 
     def approve(self) -> CompressResult:
         """Commit the summaries, unless something they stand for was changed meanwhile."""
         self._check_open()
-        result = self._write(self._planned, self._made)
+        result = self._write(self._plan, self._made)
         self.status = "approved"
         return result
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from tract.content.preview import gist_of
 from tract.core.chain import Place
-from tract.core.forms import GET_TOOL_RESULT, is_fixed
+from tract.core.forms import is_fixed
+from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import EditError, InputError, RoleError
 from tract.hashing import to_json
 from tract.model import (
@@ -38,7 +39,7 @@ GIST_ABOVE = 8_192
 """A result with fewer bytes is looked at when it is shown as a reference, if ever."""
 
 
-class About(NamedTuple):
+class Details(NamedTuple):
     """What a caller says about a commit beside its content."""
 
     note: str | None = None
@@ -49,11 +50,16 @@ class About(NamedTuple):
     shape: Shape | None = None
 
 
-def appended(message: Message, about: About, tokens: TokenCounter) -> Draft:
-    return _draft(CommitOperation.APPEND, message, about, tokens)
+NO_DETAILS = Details()
 
 
-def edited(place: Place, old: Message, new: Message, about: About, tokens: TokenCounter) -> Draft:
+def appended(message: Message, details: Details, tokens: TokenCounter) -> Draft:
+    return _draft(CommitOperation.APPEND, message, details, tokens)
+
+
+def edited(
+    place: Place, old: Message, new: Message, details: Details, tokens: TokenCounter
+) -> Draft:
     """The new message in the place of the old one. What an answer called and which call a result
     answers stay, unless the edit says otherwise."""
     _check_in_view(place)
@@ -75,10 +81,10 @@ def edited(place: Place, old: Message, new: Message, about: About, tokens: Token
         None if keeps_calls else new.origin,
     )
     link = _link("replaces", place.shown)
-    return _draft(CommitOperation.EDIT, message, about, tokens, (link,))
+    return _draft(CommitOperation.EDIT, message, details, tokens, (link,))
 
 
-def prioritized(places: Sequence[Place], priority: Priority | str, about: About) -> Draft:
+def prioritized(places: Sequence[Place], priority: Priority | str, details: Details) -> Draft:
     """A mark on messages. A call cannot be left out from around a pinned result."""
     if priority not in list(Priority):
         raise InputError(f"priority {priority!r} is none of {', '.join(Priority)}")
@@ -89,16 +95,18 @@ def prioritized(places: Sequence[Place], priority: Priority | str, about: About)
             if pinned:
                 raise EditError(f"result {pinned[0].origin.hash.hex()} of this call is pinned")
     value = str(Priority(priority))
-    return _mark([_link("priority", place.origin, value) for place in places], about)
+    return _mark([_link("priority", place.origin, value) for place in places], details)
 
 
-def reshaped(shapes: Sequence[tuple[Place, Shape]], about: About) -> Draft:
+def reshaped(shapes: Sequence[tuple[Place, Shape]], details: Details) -> Draft:
     """A mark that gives results other forms."""
     if not shapes:
         raise InputError("nothing to reshape")
     for place, _ in shapes:
         check_reshapable(place)
-    return _mark([_link("form", place.origin, pack_shape(shape)) for place, shape in shapes], about)
+    return _mark(
+        [_link("form", place.origin, pack_shape(shape)) for place, shape in shapes], details
+    )
 
 
 def check_reshapable(place: Place) -> None:
@@ -111,13 +119,15 @@ def check_reshapable(place: Place) -> None:
         raise EditError(f"result {name} is pinned, or an answer of {GET_TOOL_RESULT}")
 
 
-def compressed(sources: Sequence[Place], text: str, about: About, tokens: TokenCounter) -> Draft:
+def compressed(
+    sources: Sequence[Place], text: str, details: Details, tokens: TokenCounter
+) -> Draft:
     """A summary in the place of messages. It is said by the user: nobody else can be made to say
     what they did not."""
     for place in sources:
         _check_in_view(place)
     links = tuple(_link("replaces", place.shown) for place in sources)
-    return _draft(CommitOperation.COMPRESS, Message("user", text), about, tokens, links)
+    return _draft(CommitOperation.COMPRESS, Message("user", text), details, tokens, links)
 
 
 def summarizing(draft: Draft, sources: Sequence[Place]) -> Draft:
@@ -137,14 +147,14 @@ def shape_of(given: Any) -> Shape:
     return Shape(Form(shape.form), shape.tokens, shape.text)
 
 
-def undone(steps: Sequence[Step], about: About) -> Draft:
+def undone(steps: Sequence[Step], details: Details) -> Draft:
     """A mark that voids changes."""
-    return _mark([_link("void", step) for step in steps], about)
+    return _mark([_link("void", step) for step in steps], details)
 
 
-def offered(toolset: Toolset, about: About) -> Draft:
+def offered(toolset: Toolset, details: Details) -> Draft:
     """A mark from which on the model has these tools."""
-    return _mark([], about._replace(toolset=toolset))
+    return _mark([], details._replace(toolset=toolset))
 
 
 def answer(text: str, tool_calls: Sequence[ToolCall] | None) -> Message:
@@ -191,7 +201,8 @@ def _check_message(message: Message) -> None:
     if (message.tool_call_id is None) == (role == "tool"):
         raise RoleError("a tool_call_id is needed by a tool message, and by no other role")
     _check_texts(message.tool_call_id, message.name)
-    _check_origin(message.origin)
+    if message.origin is not None:
+        _check_origin(message.origin)
     if role == "tool" or isinstance(content, str):
         return
     if not isinstance(content, tuple):
@@ -227,9 +238,9 @@ def _check_texts(*values: object, required: bool = False) -> None:
             raise InputError(f"ids, names and notes are texts, not {type(value).__name__}")
 
 
-def check_about(about: About) -> None:
-    _check_texts(about.note)
-    for value in (about.metadata, about.generation_config, about.usage):
+def check_details(details: Details) -> None:
+    _check_texts(details.note)
+    for value in (details.metadata, details.generation_config, details.usage):
         if value is None:
             continue
         if not isinstance(value, dict):
@@ -237,45 +248,48 @@ def check_about(about: About) -> None:
         to_json(value)
 
 
-def _mark(links: list[Link], about: About) -> Draft:
-    check_about(about)
+def _mark(links: list[Link], details: Details) -> Draft:
+    check_details(details)
     return Draft(
         CommitOperation.MARK,
         links=tuple(links),
-        note=about.note,
-        metadata=about.metadata,
-        toolset=about.toolset,
+        note=details.note,
+        metadata=details.metadata,
+        toolset=details.toolset,
     )
 
 
 def _draft(
     operation: CommitOperation,
     message: Message,
-    about: About,
+    details: Details,
     tokens: TokenCounter,
     links: tuple[Link, ...] = (),
 ) -> Draft:
     _check_message(message)
-    check_about(about)
+    if details != NO_DETAILS:
+        check_details(details)
     if message.origin is not None:
         to_json(message.origin)
-    payload = to_json(pack_content(message.role, message.content)).encode("ascii")
-    is_result = message.role == "tool"
-    if about.shape is not None and not is_result:
+    content, is_result = message.content, message.role == "tool"
+    if isinstance(content, tuple):
+        content = pack_content(message.role, content)
+    payload = to_json(content).encode("ascii")
+    if details.shape is not None and not is_result:
         raise InputError(f"only results have forms, not a {message.role} message")
     return Draft(
         operation,
         message,
         payload,
         links,
-        about.note,
-        about.metadata,
-        about.generation_config,
-        about.usage,
-        tokens.count(spoken(message)),
+        details.note,
+        details.metadata,
+        details.generation_config,
+        details.usage,
+        tokens.count(content if isinstance(content, str) else spoken(message)),
         tokens.source,
-        about.toolset,
-        about.shape,
+        details.toolset,
+        details.shape,
         _gist(message.content, tokens) if is_result and len(payload) > GIST_ABOVE else None,
     )
 

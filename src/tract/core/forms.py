@@ -1,7 +1,7 @@
-"""Results: which form of each is shown, and the words that stand for what is not. Pure.
+"""Forms: which one of each result is shown, and by which settings. Pure.
 
-Nothing here depends on how long ago something was said, so that a request keeps the bytes which a
-provider has cached.
+No form depends on how long ago a result was sent, so that a request keeps the bytes that a provider
+has cached.
 """
 
 from __future__ import annotations
@@ -14,19 +14,14 @@ from typing import NamedTuple
 import msgspec
 
 from tract.core.chain import FULL, Place
+from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError
-from tract.model import Form, Gist, Message, Priority, Raw, Shape, Text, ToolCall
-from tract.providers.common import THOUGHTS, kind_of_raw
-from tract.providers.compressor import ERROR, TEMPLATE
-from tract.providers.openai_responses import without_item_id
+from tract.model import Form, Message, Priority, Shape
 
-GET_TOOL_RESULT = "get_tool_result"
-DEFAULT_TOKENS = 400
-FRAME_TOKENS = 60  # of a reference, beside summary and preview
 REFERENCE, COLLAPSED = Shape(Form.REFERENCE), Shape(Form.COLLAPSED)
 
 
-class View(NamedTuple):
+class ResultView(NamedTuple):
     """How one compile shows results, whatever their forms are."""
 
     load: bool | frozenset[str] | None = None
@@ -35,10 +30,12 @@ class View(NamedTuple):
     inline_under: int = 0
 
 
-AS_THEY_ARE = View()
+AS_THEY_ARE = ResultView()
 
 
-def view(load: bool | Iterable[str] | None, keep_recent: int, inline_under: int) -> View:
+def result_view(
+    load: bool | Iterable[str] | None, keep_recent: int, inline_under: int
+) -> ResultView:
     """What a caller of compile asks for, checked."""
     if isinstance(load, str) or not (load is None or isinstance(load, bool | Iterable)):
         raise InputError(f"load_tool_results is None, True, False or ids, not {load!r:.80}")
@@ -46,7 +43,7 @@ def view(load: bool | Iterable[str] | None, keep_recent: int, inline_under: int)
         if type(value) is not int or value < 0:
             raise InputError(f"{name} is a number from 0 on, not {value!r:.80}")
     ids = load if load is None or isinstance(load, bool) else frozenset(load)
-    return View(ids, keep_recent, inline_under)
+    return ResultView(ids, keep_recent, inline_under)
 
 
 class Shown(NamedTuple):
@@ -69,7 +66,7 @@ class Sent(NamedTuple):
 # Which form
 
 
-def shown(places: Sequence[Place], start: int = 0, view: View = AS_THEY_ARE) -> list[Shown]:
+def shown(places: Sequence[Place], start: int = 0, view: ResultView = AS_THEY_ARE) -> list[Shown]:
     """What a view is made of, from one place on."""
     return list(_Choice(places, view).shown(start))
 
@@ -82,13 +79,12 @@ def is_fixed(place: Place) -> bool:
 class _Choice:
     """The forms of one view."""
 
-    def __init__(self, places: Sequence[Place], view: View) -> None:
+    def __init__(self, places: Sequence[Place], view: ResultView) -> None:
         self._places = places
         self._view = view
-        visible = [place for place in places if not place.is_hidden]
-        results = (place.origin.id for place in reversed(visible) if place.origin.role == "tool")
+        results = (p.origin.id for p in _newest(places) if p.origin.role == "tool")
         self._recent = set(islice(results, view.keep_recent))
-        self._last = next((p.at for p in reversed(visible) if p.stays_last), 0)
+        self._last = next((p.at for p in _newest(places) if p.stays_last), 0)
         self._collapsed: dict[int, bool] = {}  # by call
 
     def shown(self, start: int) -> Iterator[Shown]:
@@ -131,6 +127,11 @@ class _Choice:
         return known
 
 
+def _newest(places: Sequence[Place]) -> Iterator[Place]:
+    """What is in the view, the newest first. Few are looked at, so that a turn costs no more."""
+    return (place for place in reversed(places) if not place.is_hidden)
+
+
 def as_told(place: Place) -> Shown:
     """A message for somebody who is to tell what it says: in its own form, but never as the one
     line of a collapsed turn, which says nothing of a result."""
@@ -140,11 +141,6 @@ def as_told(place: Place) -> Shown:
     elif shape.form == Form.COLLAPSED:
         shape = REFERENCE
     return Shown(place, shape, place.is_skipped_result)
-
-
-def is_lazy(items: Sequence[Shown]) -> bool:
-    """Whether something in the view can be asked for."""
-    return any(item.shape.form != Form.FULL for item in items)
 
 
 # Lists
@@ -193,105 +189,6 @@ def _seen_form(place: Place, seen: dict[int, Shown]) -> Form | None:
     if item is None:  # its call stands for it, or is hidden too
         return None if place.is_hidden else Form.COLLAPSED
     return None if item.is_left_out else item.shape.form
-
-
-# Which words
-
-
-def how_to_fetch(place: Place) -> str:
-    """The call that gets a result; every form of it says so, and is known by it."""
-    return f'{GET_TOOL_RESULT}(id="{place.label}")'
-
-
-def reference(place: Place, gist: Gist, shape: Shape = FULL) -> str:
-    """What the model sees in the place of a result."""
-    step = place.shown
-    failed = step.is_error or gist.is_error
-    facts = (
-        f"result of {step.name or 'a tool'}",
-        place.label,
-        "error" if failed else "success",
-        f"{step.byte_size} bytes",
-        f"{step.token_count} tokens",
-    )
-    preview = preview_of(gist, shape)
-    told = "" if preview.strip() == gist.summary else gist.summary
-    rest = f"[not shown whole; {how_to_fetch(place)} has the rest]"
-    return "\n".join(part for part in (f"[{' · '.join(facts)}]", told, preview, rest) if part)
-
-
-def reference_tokens(gist: Gist, shape: Shape) -> int | None:
-    """About how many tokens a reference has, if they were counted when the result was written:
-    counting all of them anew would be most of the work of opening a long history."""
-    if not gist.token_count:
-        return None
-    shown = len(gist.summary) + len(preview_of(gist, shape))
-    return FRAME_TOKENS + gist.token_count * shown // (len(gist.summary) + len(gist.preview))
-
-
-def preview_of(gist: Gist, shape: Shape) -> str:
-    return cut(gist.preview, _characters(shape))
-
-
-def truncated(text: str, place: Place, shape: Shape) -> str | None:
-    """The beginning of a text; None where that would not be shorter."""
-    limit = _characters(shape)
-    tail = f"\n[truncated; {how_to_fetch(place)} has the rest]"
-    return None if len(text) <= limit + len(tail) else cut(text, limit) + tail
-
-
-def _characters(shape: Shape) -> int:
-    return 4 * (DEFAULT_TOKENS if shape.tokens is None else shape.tokens)
-
-
-def summary(place: Place, gist: Gist, shape: Shape) -> str:
-    """What somebody said of a result, and where the whole is."""
-    return summary_words(place, shape.text or gist.summary)
-
-
-def summary_words(place: Place, text: str) -> str:
-    name = place.shown.name or "a tool"
-    return f"[summary of the result of {name}; {how_to_fetch(place)} has the whole]\n{text}"
-
-
-def collapsed(message: Message, call: Place) -> Message:
-    """A call and its results as one line of the assistant each, beside what it said. Thoughts
-    that led to a call are not taken by a provider without it."""
-    left = list(call.results)
-    blocks = [_line(block, left) for block in message.blocks if not _is_thought(block)]
-    return Message(message.role, tuple(blocks), name=message.name)
-
-
-def _line(block: Text | ToolCall | Raw, left: list[Place]) -> Text | Raw:
-    """A call as one line, with the first of the results that are left for its id."""
-    if not isinstance(block, ToolCall):
-        return block
-    result = next((place for place in left if place.origin.tool_call_id == block.id), None)
-    if result is None:  # an edit has changed the calls, or some still wait
-        return Text(f"[Tool: {block.name}]")
-    left.remove(result)
-    state = ERROR if result.shown.is_error else ""
-    return Text(TEMPLATE.format(name=block.name, id=result.label + state))
-
-
-def without_thoughts(message: Message) -> Message:
-    """What was said and called, all thoughts left out; the message itself where there are none."""
-    blocks = tuple(block for block in message.blocks if not _is_thought(block))
-    if len(blocks) == len(message.blocks):
-        return message
-    return msgspec.structs.replace(message, content=tuple(map(without_item_id, blocks)))
-
-
-def _is_thought(block: object) -> bool:
-    return isinstance(block, Raw) and kind_of_raw(block) in THOUGHTS
-
-
-def cut(text: str, limit: int) -> str:
-    """The beginning of a text, up to the end of a line where one is near."""
-    if len(text) <= limit:
-        return text
-    end = text.rfind("\n", limit * 3 // 4, limit)
-    return text[: end if end > 0 else limit]
 
 
 # Settings

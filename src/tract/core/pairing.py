@@ -1,35 +1,150 @@
-"""Which call a result answers: the nearest one with its id that has no answer yet.
+"""Which call a result answers: the first open call with its id in the newest message that has one.
 
-Ids cannot be trusted to be unique. Some agents use the same id in every turn, some use none.
+Ids cannot be trusted to be unique. Some agents use the same id in every turn, some use none. Pure.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
+
+from tract.model import Message, ToolCall
 
 Owner = TypeVar("Owner")
 
 
 class OpenCalls(Generic[Owner]):
-    """Calls that wait for an answer, by id. An owner is whoever made the call."""
+    """Calls that wait for a result, by id. The owner is what the asker knows a call by."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, list[Owner]] = {}
+        self._waiting: dict[str, list[list[Owner]]] = {}  # for each id the messages with such calls
 
-    def ask(self, call_id: str, owner: Owner) -> None:
-        self._waiting.setdefault(call_id, []).append(owner)
+    def ask(self, calls: Iterable[tuple[str, Owner]]) -> None:
+        """Add the calls of one message."""
+        owners: dict[str, list[Owner]] = {}
+        for call_id, owner in calls:
+            owners.setdefault(call_id, []).append(owner)
+        for call_id, asked in owners.items():
+            self._waiting.setdefault(call_id, []).append(asked)
 
     def waiting(self, call_id: str) -> Owner | None:
-        """The newest owner that waits for this id."""
-        waiting = self._waiting.get(call_id)
-        return waiting[-1] if waiting else None
+        """The call that the next result with this id answers."""
+        messages = self._waiting.get(call_id)
+        return messages[-1][0] if messages else None
 
     def answer(self, call_id: str) -> Owner | None:
-        """The newest owner that waits for this id, now answered; None for a stray result."""
-        waiting = self._waiting.get(call_id)
-        if not waiting:
+        """The same call, which waits no longer; None for a stray result."""
+        messages = self._waiting.get(call_id)
+        if not messages:
             return None
-        owner = waiting.pop()
-        if not waiting:
+        owner = messages[-1].pop(0)
+        if not messages[-1]:
+            messages.pop()
+        if not messages:
             del self._waiting[call_id]
         return owner
+
+
+def pair(calls: Sequence[str], results: Iterable[str]) -> list[int | None]:
+    """For each call of one message, by its id, the number of the result that answers it."""
+    open_calls: OpenCalls[int] = OpenCalls()
+    open_calls.ask((call_id, number) for number, call_id in enumerate(calls))
+    answers = {open_calls.answer(call_id): number for number, call_id in enumerate(results)}
+    return [answers.get(number) for number in range(len(calls))]
+
+
+class Slot:
+    """A call, and where its result goes."""
+
+    __slots__ = ("call", "note", "position")
+
+    def __init__(self, call: ToolCall) -> None:
+        self.call = call
+        self.position: int | None = None  # of the stand-in, once something followed the turn
+        self.note = 0
+
+
+class Pairing:
+    """Pairs calls and results, message by message, and notes those that have no partner. It keeps
+    the messages of the last turn only."""
+
+    def __init__(self) -> None:
+        self._open: OpenCalls[Slot] = OpenCalls()
+        self._notes: dict[int, str] = {}
+        self._count = 0
+        self._start_turn(())
+
+    def _start_turn(self, calls: Sequence[ToolCall]) -> None:
+        self._turn = dict.fromkeys(Slot(call) for call in calls)
+        self._open.ask((slot.call.id, slot) for slot in self._turn)
+        self._results: list[Message] = []
+        self.strays: list[Message] = []
+        """The results since the last message that no open call waited for."""
+
+    def next_turn(self, calls: Sequence[ToolCall]) -> tuple[list[Slot], list[Message]]:
+        """Begin a message with these calls. Returns the calls of the turn before that still wait,
+        and its strays. Both are noted, until a late result comes."""
+        waiting, strays = list(self._turn), self.strays
+        for slot in waiting:
+            slot.note = self._note(_note_open(slot.call))
+        for stray in strays:
+            self._note(_note_stray(stray))
+        self._start_turn(calls)
+        return waiting, strays
+
+    def answer(self, result: Message) -> Slot | None:
+        """The call that a result answers; None for a second, equal result and for a stray."""
+        call_id = result.tool_call_id or ""
+        slot = self._open.answer(call_id)
+        if slot is None:
+            if any(_is_same(result, other) for other in self._results):
+                self._note(f"left out a second, equal result of call {call_id!r:.80}")
+            else:
+                self.strays.append(result)
+        elif slot in self._turn:
+            del self._turn[slot]
+            self._results.append(result)
+        else:
+            del self._notes[slot.note]
+        return slot
+
+    def feed(self, message: Message) -> None:
+        """Take a message of either kind, for the sake of the notes."""
+        if message.role == "tool":
+            self.answer(message)
+        else:
+            self.next_turn(message.tool_calls)
+
+    @property
+    def waiting(self) -> list[ToolCall]:
+        """The calls of the last turn that still wait."""
+        return [slot.call for slot in self._turn]
+
+    @property
+    def notes(self) -> list[str]:
+        """What has no partner before the last turn."""
+        return list(self._notes.values())
+
+    @property
+    def last_notes(self) -> list[str]:
+        """What has no partner in the last turn, if nothing else comes."""
+        return [*map(_note_open, self.waiting), *map(_note_stray, self.strays)]
+
+    def _note(self, text: str) -> int:
+        self._count += 1
+        self._notes[self._count] = text
+        return self._count
+
+
+def _note_open(call: ToolCall) -> str:
+    return f"call {call.id!r:.80} of {call.name:.80} has no result"
+
+
+def _note_stray(result: Message) -> str:
+    return f"a result has no open call: {result.tool_call_id!r:.80}"
+
+
+def _is_same(one: Message, other: Message) -> bool:
+    # As texts, because in Python 1 equals True.
+    same_call = one.tool_call_id == other.tool_call_id and one.is_error == other.is_error
+    return same_call and one.text == other.text

@@ -7,24 +7,23 @@ stored: messages are numbered, and a branch can be read like a snapshot of a dat
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from tract.content.preview.verdict import has_failed
-from tract.core import drafts, toolsets
+from tract.core import drafts
 from tract.core.alignment import Alignment, align, with_known_ids
 from tract.core.chain import Chain, Place
-from tract.core.drafts import About
-from tract.core.forms import Sent, Shown, without_thoughts
-from tract.core.ordering import Arrangement
-from tract.core.result_lookup import original_id
+from tract.core.drafts import Details
+from tract.core.forms import Sent, Shown
+from tract.core.pairing import Pairing
+from tract.core.wording import collapsed
 from tract.errors import InputError
 from tract.model import (
     DECIDING,
@@ -38,14 +37,28 @@ from tract.model import (
     Toolset,
     spoken,
 )
-from tract.tokens import TokenCounter, token_counter
+from tract.tokens import TokenCounter
 
 MAIN = "main"
 LONGEST_NAME = 80
-NOTHING = About()
-TOKENS = token_counter("chars/4")  # nobody sees the tokens of tools in a file
+NOTHING = Details()
 
 Count = Callable[[str], int]
+
+
+class ProviderRules(Protocol):
+    """What only providers know about messages."""
+
+    def toolset(self, tools: list[dict[str, Json]]) -> Toolset:
+        """The definitions as a toolset; an error if they are invalid."""
+
+    def without_thoughts(self, message: Message) -> Message: ...
+
+    def original_id(self, places: Sequence[Place], call_id: str) -> str:
+        """The id of a call for which a provider was sent another one."""
+
+    def as_sent(self, message: Message) -> Iterator[list[Message]]:
+        """The message as it comes back from each provider."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +90,7 @@ class FullHistory(NamedTuple):
     """The answer comes last, if there is one."""
     tools: list[dict[str, Json]] | None = None
     is_answered: bool = False
-    about: About = NOTHING
+    details: Details = NOTHING
     """Metadata, settings and usage of the answer."""
     dialog: str | None = None
 
@@ -96,15 +109,15 @@ class Node(NamedTuple):
     parent: int
     """The number of the node before it; 0 at the root."""
     message: Message | None
-    about: About
+    details: Details
     step: Step
     """Its id is the number of the node, from 1 on."""
 
     def draft(self, tokens: TokenCounter) -> Draft:
         """The same as a commit that can be written. Invalid messages raise."""
         if self.message is None:
-            return Draft(CommitOperation.MARK, toolset=self.about.toolset)
-        draft = drafts.appended(self.message, self.about, tokens)
+            return Draft(CommitOperation.MARK, toolset=self.details.toolset)
+        draft = drafts.appended(self.message, self.details, tokens)
         operation = CommitOperation(self.step.operation)
         return replace(draft, operation=operation, links=self.step.links)
 
@@ -112,10 +125,10 @@ class Node(NamedTuple):
 class Transcript:
     """All conversations of one file."""
 
-    def __init__(self, name: str, count: Count | None = None) -> None:
+    def __init__(self, name: str, rules: ProviderRules, count: Count | None = None) -> None:
         """`name` is what the file calls its session. Without `count` no tokens are counted."""
         self._name = dialog_name(name)
-        self._count = count
+        self._rules, self._count = rules, count
         self.threads: dict[str, Thread] = {}
         self.problems: list[Problem] = []
         self._by_dialog: dict[tuple[type, str | None], Thread] = {}
@@ -138,7 +151,8 @@ class Transcript:
         return [note for thread in self.threads.values() for note in thread.repairs()]
 
     def _append(self, entry: Entry) -> None:
-        new = _annotated(entry)
+        toolset = None if entry.tools is None else self._rules.toolset(entry.tools)
+        new = annotate(entry, toolset)
         thread = self._by_dialog.get((Entry, entry.dialog))
         if thread is None:
             thread = next(t for t in self._candidates(entry.dialog) if t.begins_with(new))
@@ -157,7 +171,7 @@ class Transcript:
         """The thread with the name of a dialog; then those with a number behind the name."""
         base = self._name if dialog is None else f"{self._name}/{dialog_name(dialog)}"
         names = (base if number == 1 else f"{base}-{number}" for number in count(1))
-        return (self.threads.get(name) or Thread(name, self._count) for name in names)
+        return (self.threads.get(name) or Thread(name, self._rules, self._count) for name in names)
 
     def _keep(self, kind: type, dialog: str | None, thread: Thread) -> None:
         self._by_dialog[kind, dialog] = self.threads[thread.name] = thread
@@ -166,34 +180,35 @@ class Transcript:
 class Thread:
     """One conversation: a tree of messages whose ends are branches."""
 
-    def __init__(self, name: str, count: Count | None = None) -> None:
+    def __init__(self, name: str, rules: ProviderRules, count: Count | None = None) -> None:
         self.name = name
         self.nodes: list[Node] = []
         self.branches: dict[str, int] = {MAIN: 0}
         """Each branch with the number of its last node; 0 where it is empty."""
         self.branch = MAIN
         """The branch to which the last message belongs."""
-        self._count = count
+        self._rules, self._count = rules, count
         self._same: dict[tuple[object, ...], list[Node]] = {}
         self._by_key = {ROOT: 0}
         self._last = 0
         self._ends = {0: MAIN}
-        self._calls = _Calls()
+        self._pairing = Pairing()
+        self._tool_names: dict[str, str] = {}  # by the ids of calls
         self._chain, self._folded = Chain(), 0
         self._is_recorded = False
 
     def read(self, branch: str) -> Branch:
-        return Branch(self._path(self.branches[branch]), self._count)
+        return Branch(self._path(self.branches[branch]), self._rules, self._count)
 
     def repairs(self) -> list[str]:
         """What has to be changed so that a provider accepts the messages."""
-        if not self._is_recorded:
-            return self._calls.repairs()
-        arrangement = Arrangement()
-        for node in self._path(self.branches[self.branch]):
-            if node.message:
-                arrangement.feed(node.message)
-        return arrangement.notes + arrangement.ending()[1]
+        pairing = self._pairing
+        if self._is_recorded:
+            pairing = Pairing()
+            branch = self.read(self.branch)
+            for sent in filter(None, map(branch.sent, branch.places)):
+                pairing.feed(sent.message)
+        return pairing.notes + pairing.last_notes
 
     def _path(self, number: int) -> list[Node]:
         """The nodes from the root to this one."""
@@ -204,16 +219,16 @@ class Thread:
         return path[::-1]
 
     def _add(
-        self, parent: int, message: Message | None, about: About, links: tuple[Link, ...] = ()
+        self, parent: int, message: Message | None, details: Details, links: tuple[Link, ...] = ()
     ) -> tuple[Node, bool]:
         """The node of a message, and whether it is new: files repeat themselves."""
         same = self._same.setdefault(_key(parent, message), [])
         for node in same:
-            if node.step.links == links and _is_same(node, message, about):
+            if node.step.links == links and _is_same(node, message, details):
                 return node, False
         tokens = self._count(spoken(message)) if self._count and message else 0
-        step = _step(len(self.nodes) + 1, message, about, links, tokens)
-        node = Node(parent, message, about, step)
+        step = _step(len(self.nodes) + 1, message, details, links, tokens)
+        node = Node(parent, message, details, step)
         self.nodes.append(node)
         same.append(node)
         return node, True
@@ -226,25 +241,26 @@ class Thread:
 
     # Entries
 
-    def begins_with(self, new: Sequence[tuple[Message, About]]) -> bool:
+    def begins_with(self, new: Sequence[tuple[Message, Details]]) -> bool:
         """Whether the thread begins with these, or is still empty."""
         if not new or not self.nodes:
             return True
-        message, about = new[0]
+        message, details = new[0]
         message = self._with_tool_name(message)
         same = self._same.get(_key(0, message), ())
-        return any(_is_same(node, message, about) for node in same)
+        return any(_is_same(node, message, details) for node in same)
 
-    def append(self, entry: Entry, new: Sequence[tuple[Message, About]]) -> None:
+    def append(self, entry: Entry, new: Sequence[tuple[Message, Details]]) -> None:
         """Add the messages of an entry behind its parent."""
         parent = self._last if entry.parent is None else self._by_key.get(entry.parent, self._last)
         links = self._summary_links(parent) if entry.compacts and new else ()
-        for message, about in new:
+        for message, details in new:
             message = self._with_tool_name(message)
-            node, is_new = self._add(parent, message, about, links)
+            node, is_new = self._add(parent, message, details, links)
             if is_new:
                 self._move_branch(parent, node.step.id)
-            self._calls.add(message)
+            self._pairing.feed(message)
+            self._tool_names |= {call.id: call.name for call in message.tool_calls}
             parent, links = node.step.id, ()
         self._last = parent
         self.branch = self._ends.get(parent, MAIN)
@@ -264,7 +280,7 @@ class Thread:
         """A result with the name of its tool, which the call has."""
         if message.role != "tool" or message.name is not None:
             return message
-        return replace(message, name=self._calls.names.get(message.tool_call_id or ""))
+        return replace(message, name=self._tool_names.get(message.tool_call_id or ""))
 
     def _summary_links(self, parent: int) -> tuple[Link, ...]:
         """A summary replaces everything in the view except instructions."""
@@ -277,7 +293,7 @@ class Thread:
     def knows(self, messages: Sequence[Message]) -> bool:
         """Whether a branch has the beginning of a history, beyond its system message."""
         for head in self.branches.values():
-            new = align(messages, self._fold(head), self._message).new
+            new = align(messages, self._fold(head), self).new
             known = messages[: len(messages) - len(new)]
             if any(message.role != "system" for message in known):
                 return True
@@ -286,7 +302,7 @@ class Thread:
     def record(self, history: FullHistory) -> None:
         """Add what is new of a full history. Where it differs from what is recorded, it continues
         on a new branch."""
-        toolset = None if history.tools is None else toolsets.make(history.tools, TOKENS)
+        toolset = None if history.tools is None else self._rules.toolset(history.tools)
         self._is_recorded = True
         aligned = self._align(history.messages)
         before = history.messages[: len(history.messages) - len(aligned.new)]
@@ -295,16 +311,16 @@ class Thread:
         answer = history.messages[-1:] if history.is_answered and new else ()
         self._extend(new[: len(new) - len(answer)], toolset)
         for message in answer:
-            self._grow(message, history.about)
+            self._grow(message, history.details)
 
     def _align(self, messages: Sequence[Message]) -> Alignment:
         """What is new, with the branch checked out to which it belongs."""
         chain = self._fold(self.branches[self.branch])
-        aligned = align(messages, chain, self._message)
+        aligned = align(messages, chain, self)
         if aligned.differs_at is None:
             return aligned
         for branch, head in sorted(self.branches.items()):
-            other = align(messages, self._fold(head), self._message)
+            other = align(messages, self._fold(head), self)
             if other.differs_at is None and len(other.new) < len(messages):
                 self.branch = branch
                 return other
@@ -322,30 +338,48 @@ class Thread:
         for message in new[:first]:
             self._grow(message)
         if toolset and self._fold(self.branches[self.branch]).toolset != toolset.hash:
-            self._grow(None, About(toolset=toolset))
+            self._grow(None, Details(toolset=toolset))
         for message in new[first:]:
             self._grow(message)
 
-    def _grow(self, message: Message | None, about: About = NOTHING) -> None:
+    def _grow(self, message: Message | None, details: Details = NOTHING) -> None:
         """Add a node to the current branch."""
         parent = self.branches[self.branch]
         chain = self._fold(parent)
-        node, _ = self._add(parent, _completed(message, chain), about)
+        node, _ = self._add(parent, self._completed(message, chain), details)
         chain.extend([node.step])
         self._folded = self.branches[self.branch] = node.step.id
 
-    def _message(self, step: Step) -> Message:
+    def _completed(self, message: Message | None, chain: Chain) -> Message | None:
+        """A result with the id of its call and the name of its tool, as the chain knows them."""
+        if message is None or message.role != "tool":
+            return message
+        call_id = self._rules.original_id(chain.places, message.tool_call_id or "")
+        name = message.name if message.name is not None else chain.tool_name(call_id)
+        return replace(message, tool_call_id=call_id, name=name)
+
+    # What `align` asks
+
+    def message(self, step: Step) -> Message:
         message = self.nodes[step.id - 1].message
         assert message is not None  # marks have no place
         return message
+
+    def collapsed(self, call: Place) -> Message:
+        return collapsed(self._rules.without_thoughts(self.message(call.shown)), call)
+
+    def as_sent(self, message: Message) -> Iterator[list[Message]]:
+        return self._rules.as_sent(message)
 
 
 class Branch:
     """One branch of a thread, to be read place by place like a snapshot of a database."""
 
-    def __init__(self, nodes: Sequence[Node], count: Count | None = None) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], rules: ProviderRules, count: Count | None = None
+    ) -> None:
         self._nodes = {node.step.id: node for node in nodes}
-        self._count = count
+        self._rules, self._count = rules, count
         self.chain = Chain(node.step for node in nodes)
         self.places = self.chain.places
         self.fetches = self.chain.is_lazy
@@ -371,7 +405,8 @@ class Branch:
         if item is None:
             return None
         whole = self.whole(place)
-        left = without_thoughts(whole) if place.origin.id in self._outdated else whole
+        is_outdated = place.origin.id in self._outdated
+        left = self._rules.without_thoughts(whole) if is_outdated else whole
         tokens = place.shown.token_count
         if left is not whole and self._count:
             tokens = self._count(spoken(left))
@@ -402,34 +437,10 @@ class Branch:
         """The toolsets in their order, each with the step that put it in force."""
         changes: list[tuple[Step, Toolset]] = []
         for node in self._nodes.values():
-            toolset = node.about.toolset if node.step.operation in DECIDING else None
+            toolset = node.details.toolset if node.step.operation in DECIDING else None
             if toolset and (not changes or changes[-1][1].hash != toolset.hash):
                 changes.append((node.step, toolset))
         return changes
-
-
-class _Calls:
-    """Which calls have their results. Only ids are kept, so that a long file needs little room."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, str] = {}
-        self._waiting: Counter[str] = Counter()
-        self._strays: list[str] = []
-
-    def add(self, message: Message) -> None:
-        for call in message.tool_calls:
-            self.names[call.id] = call.name
-            self._waiting[call.id] += 1
-        call_id = message.tool_call_id
-        if call_id is not None and self._waiting[call_id] > 0:
-            self._waiting[call_id] -= 1
-        elif call_id is not None:
-            self._strays.append(f"a result has no open call: {call_id!r:.80}")
-
-    def repairs(self) -> list[str]:
-        waiting = [call_id for call_id, number in self._waiting.items() if number > 0]
-        unanswered = [f"call {i!r:.80} of {self.names[i]:.80} has no result" for i in waiting]
-        return unanswered + self._strays
 
 
 def dialog_name(text: str) -> str:
@@ -443,35 +454,26 @@ def position(item: object) -> str:
     return getattr(item, "key", None) or getattr(item, "dialog", None) or "a message"
 
 
-def _annotated(entry: Entry) -> list[tuple[Message, About]]:
-    """The messages of an entry, each with what the source says about it."""
-    new = [(message, _about(entry, message)) for message in entry.messages]
-    if new and entry.tools is not None:
-        message, about = new[0]
-        new[0] = message, about._replace(toolset=toolsets.make(entry.tools, TOKENS))
+def annotate(entry: Entry, toolset: Toolset | None) -> list[tuple[Message, Details]]:
+    """The messages of an entry, each with what the source says details it."""
+    new = [(message, _details(entry, message)) for message in entry.messages]
+    if new and toolset:
+        message, details = new[0]
+        new[0] = message, details._replace(toolset=toolset)
     return new
 
 
-def _about(entry: Entry, message: Message) -> About:
-    """What the source says about a message. The usage belongs to the answer."""
+def _details(entry: Entry, message: Message) -> Details:
+    """What the source says details a message. The usage belongs to the answer."""
     metadata = dict(entry.metadata or {})
     if entry.time:
         metadata["time"] = entry.time.isoformat()
     if message.role != "assistant":
-        return About(metadata=metadata or None)
+        return Details(metadata=metadata or None)
     config = dict(entry.generation_config or {})
     if entry.model:
         config = {"model": entry.model, **config}
-    return About(None, metadata or None, config or None, entry.usage)
-
-
-def _completed(message: Message | None, chain: Chain) -> Message | None:
-    """A result with the id of its call and the name of its tool, as the chain knows them."""
-    if message is None or message.role != "tool":
-        return message
-    call_id = original_id(chain.places, message.tool_call_id or "")
-    name = message.name if message.name is not None else chain.tool_name(call_id)
-    return replace(message, tool_call_id=call_id, name=name)
+    return Details(None, metadata or None, config or None, entry.usage)
 
 
 def _key(parent: int, message: Message | None) -> tuple[object, ...]:
@@ -482,21 +484,21 @@ def _key(parent: int, message: Message | None) -> tuple[object, ...]:
     return parent, message.role, message.tool_call_id, content
 
 
-def _is_same(node: Node, message: Message | None, about: About) -> bool:
+def _is_same(node: Node, message: Message | None, details: Details) -> bool:
     """Whether a node has this message. Values that differ only in type (1 and true) differ."""
-    ours, theirs = (node.message, _identity(node.about)), (message, _identity(about))
+    ours, theirs = (node.message, _identity(node.details)), (message, _identity(details))
     return ours == theirs and repr(ours) == repr(theirs)
 
 
-def _identity(about: About) -> About:
+def _identity(details: Details) -> Details:
     """What is part of a commit's hash: usage is not."""
-    return about._replace(usage=None)
+    return details._replace(usage=None)
 
 
 def _step(
-    number: int, message: Message | None, about: About, links: tuple[Link, ...], tokens: int
+    number: int, message: Message | None, details: Details, links: tuple[Link, ...], tokens: int
 ) -> Step:
-    toolset = about.toolset.hash if about.toolset else None
+    toolset = details.toolset.hash if details.toolset else None
     if message is None:
         return Step(id=number, hash=b"", operation="mark", toolset=toolset)
     return Step(

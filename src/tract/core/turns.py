@@ -130,13 +130,11 @@ def superseded(
 
 def _made(places: Sequence[Place], load: Callable[[Step], Message]) -> Iterator[_Made]:
     for call in calls_of(places, None):
-        waiting = list(load(call.shown).tool_calls)
+        calls = dict(zip(call.answers, load(call.shown).tool_calls, strict=True))
         for result in call.results:
-            found = [c for c in waiting if c.id == result.origin.tool_call_id]
-            if found and not result.is_hidden:
-                waiting.remove(found[0])
-                path = _path(found[0].arguments)
-                yield _Made(result, found[0].name, _key(found[0].arguments), path)
+            made = calls.get(result)
+            if made and not result.is_hidden:
+                yield _Made(result, made.name, _key(made.arguments), _path(made.arguments))
 
 
 def _key(arguments: Json) -> str:

@@ -1,4 +1,4 @@
-"""Transcripts of other programs: which format a file has, and the messages in it."""
+"""Transcripts of other programs: the format of a file, and its messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
     "detect",
     "importer",
     "importer_of",
-    "opened",
+    "open_source",
     "read",
     "session_of",
 ]
@@ -45,59 +45,58 @@ MODULES = (
     "requests",
     "openai_chat",
 )
-"""The importers, in the order in which they are asked: those whose files have marks that nothing
-else has come first, plain lists of messages last."""
+"""The importers in the order of detection: formats with unmistakable marks first, plain lists of
+messages last."""
 
 
 class Importer(Protocol):
-    """What each module offers. Where a file names its session, `session(source)` tells it."""
+    """The interface of each module, which may also have `session(source)`."""
 
     NAME: str
 
     def detect(self, source: Source) -> bool:
-        """Whether the file is of this format, told by its content."""
+        """Whether the content of the file has this format."""
 
     def read(self, source: Source) -> Iterator[Item]:
-        """What is in it, one after the other."""
+        """The items of the file, in order."""
 
 
 def importer(module: str) -> Importer:
-    """An importer by the name of its module, loaded when it is first asked for."""
+    """An importer by the name of its module, loaded when it is first needed."""
     if module not in MODULES:
-        raise InputError(f"importer {module!r} is none of {', '.join(MODULES)}")
+        raise InputError(f"unknown importer {module!r}; expected one of {', '.join(MODULES)}")
     return cast(Importer, import_module(f"{__name__}.{module}"))
 
 
-def opened(path: Path, on_read: OnRead | None = None) -> Source:
-    """A file to read from. While it is read, `on_read` is told how far that is."""
+def open_source(path: Path, on_read: OnRead | None = None) -> Source:
+    """A file to import from. `on_read` is called with the progress of reading it."""
     return Source(path, on_read)
 
 
 def detect(path: Path) -> Importer | None:
-    """The importer for a file; None where its format is not known."""
-    return _found(opened(path))
+    """The importer for a file; None if its format is unknown."""
+    return _detect(open_source(path))
 
 
 def importer_of(source: Source) -> Importer:
-    """The importer for a file, whose format must be known."""
-    found = _found(source)
-    if found is None:
+    """The importer for a file; InputError if its format is unknown."""
+    importer = _detect(source)
+    if importer is None:
         raise InputError(f"{source.path.name}: no format that can be imported")
-    return found
+    return importer
 
 
 def session_of(importer: Importer, source: Source) -> str | None:
-    """What the file itself calls its session; None where it does not, or where its format has no
-    such name."""
+    """The name of the session in the file; None if the file or its format has none."""
     session = getattr(importer, "session", None)
     return cast("str | None", session(source)) if session else None
 
 
 def read(path: Path) -> Iterator[Item]:
-    """What is in a file of any known format."""
-    source = opened(path)
+    """The items of a file of any known format."""
+    source = open_source(path)
     yield from importer_of(source).read(source)
 
 
-def _found(source: Source) -> Importer | None:
-    return next((found for found in map(importer, MODULES) if found.detect(source)), None)
+def _detect(source: Source) -> Importer | None:
+    return next((module for module in map(importer, MODULES) if module.detect(source)), None)

@@ -1,4 +1,4 @@
-"""Zip archives that nobody vouches for: read piece by piece, within bounds."""
+"""Untrusted zip archives: read file by file, within bounds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BROKEN = (
     zlib.error,
     struct.error,
 )
-"""What the standard library raises for archives that are damaged, locked or too new."""
+"""What the standard library raises for archives that are damaged, encrypted or too new."""
 _LOCAL = struct.Struct("<4s5H3L2H")
 
 
@@ -43,7 +43,7 @@ def first_name(head: bytes) -> str:
 
 
 def names(path: Path) -> list[str]:
-    """The names of the files in an archive; none where it cannot be read."""
+    """The names of the files in an archive; none if it cannot be read."""
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.namelist()[:MAX_PIECES]
@@ -52,30 +52,30 @@ def names(path: Path) -> list[str]:
 
 
 def pieces(path: Path, folder: str) -> Iterator[tuple[str, bytes] | Problem]:
-    """The files of one folder of an archive. One that was cut has lost its table of contents, and
-    is read from its beginning."""
+    """The files of one folder of an archive. An archive that was cut off has lost its table of
+    contents, and is read from its beginning."""
     try:
         archive = zipfile.ZipFile(path)
     except _BROKEN as error:
         yield Problem("archive", f"cut or damaged: {error}")
-        yield from _scanned(path, folder)
+        yield from _scan(path, folder)
         return
     with archive:
         left = MAX_ALL
-        wanted = {info.filename: info for info in archive.infolist()[:MAX_PIECES]}
-        for name, info in wanted.items():
+        infos = {info.filename: info for info in archive.infolist()[:MAX_PIECES]}
+        for name, info in infos.items():
             if not name.startswith(folder):
                 continue
             try:
                 left -= info.file_size
-                data = _unpacked(archive, info, left)
+                data = _unpack(archive, info, left)
             except InputError as error:
                 yield Problem(name, str(error))
             else:
                 yield name, data
 
 
-def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, left: int) -> bytes:
+def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, left: int) -> bytes:
     is_bomb = info.file_size > RATIO_MATTERS and info.file_size > MAX_RATIO * info.compress_size
     if info.file_size > MAX_PIECE or left < 0 or is_bomb:
         raise InputError(f"{info.file_size} bytes of {info.compress_size} are too many")
@@ -83,19 +83,19 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, left: int) -> byt
         raise InputError(f"compressed in a way that cannot be read here: {info.compress_type}")
     try:
         with archive.open(info) as file:
-            return file.read(info.file_size)  # no more than it promised, whatever there is
+            return file.read(info.file_size)  # no more than it announced
     except _BROKEN as error:
         raise InputError(f"damaged: {error}") from None
 
 
-def _scanned(path: Path, folder: str) -> Iterator[tuple[str, bytes] | Problem]:
-    """The files that are whole, one behind the other from the beginning."""
+def _scan(path: Path, folder: str) -> Iterator[tuple[str, bytes] | Problem]:
+    """The complete files, one after the other from the beginning."""
     with path.open("rb") as file:
         left = MAX_ALL
-        while left > 0 and (found := _next(file)):
-            name, method, size = found
+        while left > 0 and (header := _next(file)):
+            name, method, size = header
             try:
-                data = _inflated(file, size) if method == zipfile.ZIP_DEFLATED else file.read(size)
+                data = _inflate(file, size) if method == zipfile.ZIP_DEFLATED else file.read(size)
             except (zlib.error, InputError) as error:
                 yield Problem(name, f"cut or damaged: {error}")
                 return
@@ -105,7 +105,7 @@ def _scanned(path: Path, folder: str) -> Iterator[tuple[str, bytes] | Problem]:
 
 
 def _next(file: BinaryIO) -> tuple[str, int, int] | None:
-    """Name, way of compression and size of the file that begins here, or after a mark or two."""
+    """Name, compression and size of the file that begins here, or after a mark or two."""
     place = file.tell()
     around = file.read(64)
     if (start := around.find(START)) < 0:
@@ -121,9 +121,8 @@ def _next(file: BinaryIO) -> tuple[str, int, int] | None:
     return (name, method, size) if is_known and size <= MAX_PIECE else None
 
 
-def _inflated(file: BinaryIO, size: int) -> bytes:
-    """One compressed file; afterwards the archive stands behind it, whether or not its size was
-    known when it was begun."""
+def _inflate(file: BinaryIO, size: int) -> bytes:
+    """One compressed file; afterwards the position is behind it, also if its header had no size."""
     unpacker, parts, total = zlib.decompressobj(-zlib.MAX_WBITS), [], 0
     start = file.tell()
     read = 0

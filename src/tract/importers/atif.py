@@ -12,11 +12,11 @@ from tract.importers.coerce import (
     as_name,
     as_time,
     definitions,
+    ensure_storable,
     extra,
-    sound,
     text_of,
 )
-from tract.importers.collect import tried
+from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
@@ -24,11 +24,11 @@ from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 NAME = "atif"
 
 ROLES = {"system": "system", "user": "user", "agent": "assistant"}
-TOLD = frozenset(
+FIELDS = frozenset(
     {"source", "message", "reasoning_content", "tool_calls", "observation", "metrics", "timestamp"}
     | {"model_name"}
 )
-"""The keys of a step that have a place of their own in an entry."""
+"""The keys of a step that have a field of their own in an entry."""
 
 
 def detect(source: Source) -> bool:
@@ -46,7 +46,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def _of_subagents(document: dict[str, Json]) -> Iterator[Item]:
-    """The trajectories that are inside of this one, each a dialog of its own."""
+    """The trajectories inside of this one, each a dialog of its own."""
     waiting = [(document, "")]
     while waiting:
         parent, path = waiting.pop(0)
@@ -71,34 +71,32 @@ class _Trajectory:
     def items(self) -> Iterator[Item]:
         for number, step in enumerate(self._steps, 1):
             place = f"step {number}" if self._dialog is None else f"{self._dialog}: step {number}"
-            yield from tried(place, self._entries, step)
+            yield from attempt(place, self._entries, step)
 
     def _entries(self, step: Json) -> Iterator[Item]:
         if not isinstance(step, dict) or step.get("source") not in tuple(ROLES):
             raise InputError(f"not a step: {readable(step)[:200]}")
         role = ROLES[step["source"]]
         calls = [self._call(call) for call in as_list(step.get("tool_calls"))]
-        said = _said(role, step, calls)
+        message = _message(role, step, calls)
         results = list(self._results(step, calls))
         time = as_time(step.get("timestamp"))
-        if said is not None:
+        model = as_name(step.get("model_name")) or self._model
+        if message is not None:
             yield Entry(
-                messages=(said,),
+                messages=(message,),
                 dialog=self._dialog,
                 tools=self._take_tools(),
                 usage=extra(step.get("metrics")),
-                model=self._model_of(step) if role == "assistant" else None,
+                model=model if role == "assistant" else None,
                 time=time,
-                metadata=extra({key: step[key] for key in step if key not in TOLD}),
+                metadata=extra({key: step[key] for key in step if key not in FIELDS}),
             )
         if results:
             yield Entry(messages=tuple(results), dialog=self._dialog, time=time)
 
-    def _model_of(self, step: dict[str, Json]) -> str | None:
-        return as_name(step.get("model_name")) or self._model
-
     def _take_tools(self) -> list[dict[str, Json]] | None:
-        """The definitions, once: they hold for the whole trajectory."""
+        """The definitions, once: they hold for the full trajectory."""
         tools, self._tools = self._tools, None
         return tools
 
@@ -107,15 +105,15 @@ class _Trajectory:
         if not name:
             raise InputError(f"not a tool call: {readable(call)[:200]}")
         call_id = self._ids.call(call.get("tool_call_id"), name)
-        return ToolCall(call_id, name, sound(call.get("arguments", {})))
+        return ToolCall(call_id, name, ensure_storable(call.get("arguments", {})))
 
     def _results(self, step: dict[str, Json], calls: list[ToolCall]) -> Iterator[Message]:
-        """What came back. Where it does not say for which call, it is for the next of the step;
-        what the environment tells without being called is told by the user."""
+        """The results of a step. One that names no call answers the next call of the step; without
+        any call it is a message of the user."""
         names = {call.id: call.name for call in calls}
         results = [as_dict(r) for r in as_list(as_dict(step.get("observation")).get("results"))]
-        asked = {as_name(result.get("source_call_id")) for result in results}
-        waiting = [call.id for call in calls if call.id not in asked]
+        answered = {as_name(result.get("source_call_id")) for result in results}
+        waiting = [call.id for call in calls if call.id not in answered]
         for result in results:
             call_id = as_name(result.get("source_call_id"))
             if call_id is None and waiting:
@@ -124,18 +122,18 @@ class _Trajectory:
             if call_id is not None:
                 yield Message("tool", content, tool_call_id=call_id, name=names.get(call_id))
             elif content:
-                yield Message("user", _spoken(content))
+                yield Message("user", _text_or_blocks(content))
 
 
 def _content(result: dict[str, Json]) -> Json:
-    """What a tool returned; the name of the subagent's trajectory where it returned only that."""
-    content = sound(result.get("content"))
-    reference = sound(result.get("subagent_trajectory_ref"))
+    """What a tool returned; the name of the subagent's trajectory if that is all."""
+    content = ensure_storable(result.get("content"))
+    reference = ensure_storable(result.get("subagent_trajectory_ref"))
     return reference if content is None and reference else "" if content is None else content
 
 
-def _said(role: str, step: dict[str, Json], calls: list[ToolCall]) -> Message | None:
-    content = _spoken(sound(step.get("message")))
+def _message(role: str, step: dict[str, Json], calls: list[ToolCall]) -> Message | None:
+    content = _text_or_blocks(ensure_storable(step.get("message")))
     thought = text_of(step.get("reasoning_content"))
     if not thought and not calls:
         return Message(role, content) if content else None
@@ -147,7 +145,7 @@ def _said(role: str, step: dict[str, Json], calls: list[ToolCall]) -> Message | 
     return Message(role, (*blocks, *calls))
 
 
-def _spoken(content: Json) -> str | tuple[Block, ...]:
+def _text_or_blocks(content: Json) -> str | tuple[Block, ...]:
     if content is None:
         return ""
     if not isinstance(content, list):

@@ -1,4 +1,4 @@
-"""Bedrock's Converse requests and answers in the words of Anthropic Messages, which they mirror."""
+"""Bedrock's Converse requests and answers in the format of Anthropic Messages, their model."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def is_request(body: Json) -> bool:
     return bool(blocks) and all("type" not in block for block in blocks)
 
 
-def request(body: dict[str, Json]) -> dict[str, Json]:
-    """The request as one to Anthropic; what it has besides is kept under its own name."""
+def convert_request(body: dict[str, Json]) -> dict[str, Json]:
+    """The request as one to Anthropic; all other keys stay as they are."""
     rest = {k: v for k, v in body.items() if k not in ("messages", "system", "toolConfig")}
-    told: dict[str, Json] = {"messages": [_message(m) for m in dicts(body.get("messages"))]}
+    request: dict[str, Json] = {"messages": [_message(m) for m in dicts(body.get("messages"))]}
     if body.get("modelId"):
-        told["model"] = rest.pop("modelId")
+        request["model"] = rest.pop("modelId")
     if body.get("system"):
-        told["system"] = _blocks(body["system"])
+        request["system"] = _blocks(body["system"])
     config = as_dict(body.get("toolConfig"))
     tools = [as_dict(tool.get("toolSpec")) for tool in dicts(config.get("tools"))]
     if any(tools):
-        told["tools"] = [_tool(tool) for tool in tools if tool]
+        request["tools"] = [_tool(tool) for tool in tools if tool]
     choice = config.get("toolChoice")
-    return told | rest | ({"toolChoice": choice} if choice else {})
+    return request | rest | ({"toolChoice": choice} if choice else {})
 
 
 def _tool(spec: dict[str, Json]) -> dict[str, Json]:
@@ -58,8 +58,8 @@ def _block(block: dict[str, Json]) -> dict[str, Json]:
         return {"type": "text", "text": block["text"]}
     if isinstance(block.get("toolUse"), dict):
         use = block["toolUse"]
-        said = {"id": use.get("toolUseId"), "name": use.get("name"), "input": use.get("input")}
-        return {"type": "tool_use", **said}
+        call = {"id": use.get("toolUseId"), "name": use.get("name"), "input": use.get("input")}
+        return {"type": "tool_use", **call}
     if isinstance(block.get("toolResult"), dict):
         return _result(block["toolResult"])
     thought = as_dict(as_dict(block.get("reasoningContent")).get("reasoningText"))
@@ -75,11 +75,11 @@ def _result(result: dict[str, Json]) -> dict[str, Json]:
         {"type": "text", "text": readable(part["json"])} if "json" in part else _block(part)
         for part in dicts(result.get("content"))
     ]
-    told = {"type": "tool_result", "tool_use_id": result.get("toolUseId"), "content": content}
-    return {**told, "is_error": True} if result.get("status") == "error" else told
+    block = {"type": "tool_result", "tool_use_id": result.get("toolUseId"), "content": content}
+    return {**block, "is_error": True} if result.get("status") == "error" else block
 
 
-def response(body: Json) -> dict[str, Json] | None:
+def convert_response(body: Json) -> dict[str, Json] | None:
     """An answer that came in one piece."""
     message = as_dict(as_dict(as_dict(body).get("output")).get("message"))
     if not message:
@@ -104,14 +104,14 @@ def _usage(usage: Json) -> dict[str, Json]:
     return {names.get(key, key): value for key, value in as_dict(usage).items()}
 
 
-def streamed(data: bytes) -> Stream:
+def convert_stream(data: bytes) -> Stream:
     """An answer that came as frames of an event stream."""
     frames = list(_frames(data))
     events = [event for frame in frames if isinstance(event := json_or_none(frame), dict)]
     inner = [event for event in map(_inner, events) if event]
     if inner:  # a model's own events, wrapped
         return Stream(from_events(inner), len(frames) - len(inner))
-    return Stream(_assembled(events), len(frames) - len(events))
+    return Stream(_assemble(events), len(frames) - len(events))
 
 
 def _frames(data: bytes) -> Iterator[bytes]:
@@ -132,29 +132,29 @@ def _inner(event: dict[str, Json]) -> dict[str, Json]:
         return {}
 
 
-def _assembled(events: list[dict[str, Json]]) -> dict[str, Json] | None:
-    """The message that the events say. The kinds of events differ by the keys that they have."""
-    told: list[dict[str, Json]] = []
+def _assemble(events: list[dict[str, Json]]) -> dict[str, Json] | None:
+    """The message of the events. The kinds of events differ by their keys."""
+    typed: list[dict[str, Json]] = []
     for event in events:
         index = {"index": event.get("contentBlockIndex")}
         if "role" in event:
             message = {"type": "message", "role": event["role"], "content": []}
-            told.append({"type": "message_start", "message": message})
+            typed.append({"type": "message_start", "message": message})
         elif "start" in event:
             block = _block(as_dict(event["start"])) | {"input": {}}
-            told.append({"type": "content_block_start", **index, "content_block": block})
+            typed.append({"type": "content_block_start", **index, "content_block": block})
         elif "delta" in event:
-            told.append({"type": "content_block_delta", **index, "delta": _delta(event["delta"])})
+            typed.append({"type": "content_block_delta", **index, "delta": _delta(event["delta"])})
         elif "stopReason" in event:
-            told.append({"type": "message_delta", "delta": {"stop_reason": event["stopReason"]}})
+            typed.append({"type": "message_delta", "delta": {"stop_reason": event["stopReason"]}})
         elif "usage" in event:
-            told.append({"type": "message_delta", "usage": _usage(event["usage"])})
-    response = from_events(told)
-    return None if response is None else response | {"content": _typed(response["content"])}
+            typed.append({"type": "message_delta", "usage": _usage(event["usage"])})
+    response = from_events(typed)
+    return None if response is None else response | {"content": _add_types(response["content"])}
 
 
-def _typed(blocks: list[dict[str, Json]]) -> list[Json]:
-    """Only calls begin with an event of their own that says what they are."""
+def _add_types(blocks: list[dict[str, Json]]) -> list[Json]:
+    """Only calls begin with an event that names their type."""
     return [{"type": "thinking" if "thinking" in block else "text", **block} for block in blocks]
 
 

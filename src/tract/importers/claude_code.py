@@ -1,12 +1,13 @@
 """Claude Code: a session as JSON lines, each of which names the one that it follows.
 
-An answer is written block by block: lines with one `message.id` are one message, and the results of
-its first calls may stand between them. Such an answer with its results is a turn here, which is
-given when something else follows. Whatever follows any line of a turn follows the whole turn.
+An answer is written block by block: lines with the same `message.id` are one message, and the
+results of its first calls may stand between them. Such an answer with its results is a turn here,
+which is yielded when something else follows. A line that follows any line of a turn follows the
+full turn.
 
-Left out, because neither a person, nor a model, nor a tool said it: titles (`summary`,
-`custom-title`), snapshots of files, hooks, progress, permission modes, what the terminal told
-(`system`), and what the program itself attaches (reminders, lists of skills and tools).
+Left out, because no person, model or tool wrote it: titles (`summary`, `custom-title`), snapshots
+of files, hooks, progress, permission modes, terminal output (`system`), and attachments of the
+program (reminders, lists of skills and tools).
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from msgspec.structs import replace
 
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds, call_ids
-from tract.importers.coerce import as_dict, as_list, as_text, as_time, load, without_nothing
-from tract.importers.collect import of_lines
+from tract.importers.coerce import as_dict, as_list, as_text, as_time, drop_empty, load
+from tract.importers.collect import read_lines
 from tract.importers.items import Entry, Item
 from tract.importers.source import Source
 from tract.model import ROOT, Json, Message
@@ -41,7 +42,7 @@ def detect(source: Source) -> bool:
 
 
 def session(source: Source) -> str | None:
-    """The session's id. What a sub-agent writes has that of the session that called it."""
+    """The id of the session. A sub-agent's file has the id of the session that called it."""
     lines = [line for line in source.head_records() if "sessionId" in line]
     if any(line.get("isSidechain") is True for line in lines[:1]):
         return None
@@ -50,12 +51,12 @@ def session(source: Source) -> str | None:
 
 def read(source: Source) -> Iterator[Item]:
     session = _Session(source.path)
-    yield from of_lines(source, session.take)
+    yield from read_lines(source, session.take)
     yield from session.finish()
 
 
 class _Turn:
-    """An answer that may still grow, with its results and with what was said meanwhile."""
+    """An answer that may still grow, with its results and the messages between them."""
 
     def __init__(self, answer_id: str | None, answer: Entry) -> None:
         self.answer_id = answer_id
@@ -67,7 +68,7 @@ class _Turn:
 
     def grow(self, more: Entry) -> None:
         new = more.messages[0].blocks
-        if list(new[: len(self._blocks)]) == self._blocks:  # the whole of it, once more
+        if list(new[: len(self._blocks)]) == self._blocks:  # the full answer, once more
             self._blocks.clear()
         self._blocks += new
         self._has_grown = True
@@ -79,11 +80,11 @@ class _Turn:
         self.calls.update(call_ids(more.messages))
 
     def entries(self) -> Iterator[Entry]:
-        """The answer, and each of the others behind the one before it."""
-        said = self.answer.messages[0]
+        """The answer, then each other entry after the previous one."""
+        message = self.answer.messages[0]
         if self._has_grown:
-            said = replace(said, content=tuple(self._blocks))
-        yield replace(self.answer, messages=(said,))
+            message = replace(message, content=tuple(self._blocks))
+        yield replace(self.answer, messages=(message,))
         before = self.answer.key
         for entry in self.rest:
             yield replace(entry, parent=before)
@@ -96,23 +97,25 @@ class _Session:
         self._ids = CallIds()
         self._turns: dict[str | None, _Turn] = {}
         self._stands_for: dict[str, str | None] = {}
-        """Of each line the entry that it is part of, or that it follows where it is none."""
+        """For each line its entry, or the entry that it follows if it has none."""
         self._last: dict[str, str] = {}
         """The last entry of a turn, by the first."""
         self._sidechains: dict[str, str] = {}
-        """Of each line aside from the main one the dialog."""
-        self._begun: set[str | None] = set()
+        """The dialog of each line that is not in the main one."""
+        self._dialogs: set[str | None] = set()
+        """Those with an entry."""
         self._tip: str | None = None
-        """The first entry of what came last in the main dialog."""
-        self._waiting: list[str] = []
-        self._unheard: list[tuple[str, Json]] = []
-        self._told = 0
+        """The first entry of the last turn of the main dialog."""
+        self._queue: list[str] = []
+        self._taken: list[tuple[str, Json]] = []
+        """Prompts that left the queue without a line of their own, with their times."""
+        self._taken_count = 0
 
     def take(self, line: dict[str, Json]) -> Iterator[Item]:
         uuid = as_text(line.get("uuid"))
         if uuid in self._stands_for:
-            return  # a session that was resumed may repeat what it resumes
-        if uuid is not None:  # stays so if the line is no message, or cannot be read
+            return  # a resumed session may repeat lines
+        if uuid is not None:  # stays so if the line has no message, or cannot be read
             self._stands_for[uuid] = self._before(line)
             if line.get("isSidechain") is True:
                 self._sidechains[uuid] = self._sidechain(line, uuid)
@@ -120,20 +123,20 @@ class _Session:
             case "assistant":
                 yield from self._answer(line)
             case "user":
-                yield from self._said(line, _message(line))
+                yield from self._user(line, _message(line))
             case "attachment":
-                yield from self._attached(line)
+                yield from self._attachment(line)
             case "progress":
                 yield from self._progress(as_dict(line.get("data")))
             case "queue-operation":
-                self._queue(line)
+                self._change_queue(line)
 
     def finish(self) -> Iterator[Item]:
         for dialog in (*self._turns, None):
             yield from self._close(dialog)
 
     def _before(self, line: dict[str, Json]) -> str | None:
-        """The entry that a line follows; nothing where that is not in the file."""
+        """The entry that a line follows; None if it is not in the file."""
         before = as_text(line.get("parentUuid")) or as_text(line.get("logicalParentUuid"))
         return ROOT if before is None else self._stands_for.get(before)
 
@@ -144,41 +147,41 @@ class _Session:
     def _entry(self, line: dict[str, Json], messages: list[Message], agent: str | None) -> Entry:
         uuid = as_text(line.get("uuid"))
         return Entry(
-            messages=tuple(map(self._ids.named, messages)),
+            messages=tuple(map(self._ids.assign, messages)),
             dialog=agent or self._sidechains.get(uuid or ""),
             key=uuid,
             time=as_time(line.get("timestamp")),
         )
 
     def _answer(self, line: dict[str, Json], agent: str | None = None) -> Iterator[Item]:
-        given = _message(line)
-        loaded = load(load_answer, {**given, "type": "message"})
+        message = _message(line)
+        loaded = load(load_answer, {**message, "type": "message"})
         entry = replace(
             self._entry(line, [loaded.message], agent),
             usage=as_dict(loaded.usage) or None,
-            model=as_text(given.get("model")),
-            metadata=without_nothing(**{k: v for k, v in (loaded.rest or {}).items() if k in KEPT}),
+            model=as_text(message.get("model")),
+            metadata=drop_empty(**{k: v for k, v in (loaded.rest or {}).items() if k in KEPT}),
         )
-        turn, answer_id = self._turns.get(entry.dialog), as_text(given.get("id"))
+        turn, answer_id = self._turns.get(entry.dialog), as_text(message.get("id"))
         if turn and answer_id and turn.answer_id == answer_id:
             turn.grow(entry)
             self._belongs(entry, turn)
             return
         yield from self._close(entry.dialog)
-        self._turns[entry.dialog] = _Turn(answer_id, self._placed(entry))
+        self._turns[entry.dialog] = _Turn(answer_id, self._place(entry))
 
-    def _said(
-        self, line: dict[str, Json], given: dict[str, Json], agent: str | None = None
+    def _user(
+        self, line: dict[str, Json], message: dict[str, Json], agent: str | None = None
     ) -> Iterator[Item]:
-        messages = load(load_message, given)
-        entry = self._entry(line, [self._whole(message) for message in messages], agent)
+        messages = load(load_message, message)
+        entry = self._entry(line, [self._unspill(message) for message in messages], agent)
         entry = replace(
             entry,
-            metadata=_beyond(line.get("toolUseResult"), messages, entry.messages),
+            metadata=_unsent(line.get("toolUseResult"), messages, entry.messages),
             compacts=line.get("isCompactSummary") is True,
         )
         if entry.dialog is None:
-            self._heard(given.get("content"))
+            self._drop_queued(message.get("content"))
         turn = self._turns.get(entry.dialog)
         answered = {m.tool_call_id for m in entry.messages if m.role == "tool"}
         if turn and answered & turn.calls:
@@ -186,20 +189,20 @@ class _Session:
             self._belongs(entry, turn)
             return
         yield from self._close(entry.dialog)
-        # A result that comes late, or whose call is not here, goes to the end of its dialog.
-        yield self._placed(entry, at_end=bool(answered))
+        # A late result, or one without a call, goes to the end of its dialog.
+        yield self._place(entry, at_end=bool(answered))
 
     def _belongs(self, entry: Entry, turn: _Turn) -> None:
         if entry.key is not None and turn.answer.key is not None:
             self._stands_for[entry.key] = turn.answer.key
 
-    def _placed(self, entry: Entry, *, at_end: bool = False) -> Entry:
-        """The entry behind the one that it follows."""
+    def _place(self, entry: Entry, *, at_end: bool = False) -> Entry:
+        """The entry with its parent."""
         before = None if at_end else self._stands_for.get(entry.key or "")
-        is_first = before == ROOT and entry.dialog not in self._begun
+        is_first = before == ROOT and entry.dialog not in self._dialogs
         if is_first or (before and self._sidechains.get(before) != entry.dialog):
             before = None
-        self._begun.add(entry.dialog)
+        self._dialogs.add(entry.dialog)
         if entry.key is not None:
             self._stands_for[entry.key] = entry.key
         if entry.dialog is None:
@@ -215,10 +218,10 @@ class _Session:
             if turn and turn.answer.key is not None and entry.key is not None:
                 self._last[turn.answer.key] = entry.key
         if dialog is None:
-            yield from self._tell_unheard()
+            yield from self._yield_taken()
 
     def _progress(self, data: dict[str, Json]) -> Iterator[Item]:
-        """What a sub-agent says is told as progress of the call that started it."""
+        """Messages of a sub-agent are progress of the call that started it."""
         agent, line = as_text(data.get("agentId")), as_dict(data.get("message"))
         if agent is None or line.get("type") not in ("user", "assistant"):
             return
@@ -228,62 +231,62 @@ class _Session:
         if line["type"] == "assistant":
             yield from self._answer(line, agent)
         else:
-            yield from self._said(line, _message(line), agent)
+            yield from self._user(line, _message(line), agent)
 
-    def _attached(self, line: dict[str, Json]) -> Iterator[Item]:
-        """What a person gave along with a prompt, or said while the model was at work."""
+    def _attachment(self, line: dict[str, Json]) -> Iterator[Item]:
+        """A file that a person attached, or a prompt typed while the model was working."""
         attachment = as_dict(line.get("attachment"))
-        given: Json = None
+        content: Json = None
         if attachment.get("type") == "queued_command":
-            given = attachment.get("prompt")
+            content = attachment.get("prompt")
         elif attachment.get("type") == "file":
             file = as_dict(as_dict(attachment.get("content")).get("file"))
             name, text = as_text(attachment.get("filename")), as_text(file.get("content"))
-            given = text and f"{name or 'file'}:\n{text}"
-        if given:
-            yield from self._said(line, {"role": "user", "content": given})
+            content = text and f"{name or 'file'}:\n{text}"
+        if content:
+            yield from self._user(line, {"role": "user", "content": content})
 
-    def _queue(self, line: dict[str, Json]) -> None:
-        """A prompt that was typed while the model was at work. Taken from the queue it is a line of
-        its own, but older versions told it to the model without writing one."""
+    def _change_queue(self, line: dict[str, Json]) -> None:
+        """Prompts typed while the model was working. One that is taken from the queue has a line of
+        its own, but older versions sent it to the model without writing one."""
         text = as_text(line.get("content"))
         match line.get("operation"):
             case "enqueue" if text:
-                self._waiting = [*self._waiting[-MAX_WAITING:], text]
-            case "remove" if self._waiting:
-                self._unheard.append((self._waiting.pop(0), line.get("timestamp")))
-            case "dequeue" if self._waiting:
-                self._waiting.pop(0)  # a line of its own follows
+                self._queue = [*self._queue[-MAX_WAITING:], text]
+            case "remove" if self._queue:
+                self._taken.append((self._queue.pop(0), line.get("timestamp")))
+            case "dequeue" if self._queue:
+                self._queue.pop(0)  # a line of its own follows
             case "popAll":
-                self._waiting.clear()  # it went back to where it was typed
+                self._queue.clear()  # back into the input field
 
-    def _heard(self, content: Json) -> None:
-        said = [content, *(as_dict(part).get("text") for part in as_list(content))]
-        self._unheard = [waiting for waiting in self._unheard if waiting[0] not in said]
-        self._waiting = [text for text in self._waiting if text not in said]
+    def _drop_queued(self, content: Json) -> None:
+        texts = [content, *(as_dict(part).get("text") for part in as_list(content))]
+        self._taken = [prompt for prompt in self._taken if prompt[0] not in texts]
+        self._queue = [text for text in self._queue if text not in texts]
 
-    def _tell_unheard(self) -> Iterator[Item]:
-        for text, time in self._unheard:
-            self._told += 1
-            key, tip = f"queued-{self._told}", self._tip
+    def _yield_taken(self) -> Iterator[Item]:
+        for text, time in self._taken:
+            self._taken_count += 1
+            key, tip = f"queued-{self._taken_count}", self._tip
             before = None if tip is None else self._last.get(tip, tip)
-            said = (Message("user", text),)
-            yield Entry(messages=said, key=key, parent=before, time=as_time(time))
+            messages = (Message("user", text),)
+            yield Entry(messages=messages, key=key, parent=before, time=as_time(time))
             if tip is not None:
                 self._last[tip] = key
-        self._unheard.clear()
+        self._taken.clear()
 
-    def _whole(self, message: Message) -> Message:
-        """A result whose text says that it was saved to a file, from that file if it is here."""
+    def _unspill(self, message: Message) -> Message:
+        """A result that was saved to a file, read from that file if it is there."""
         if message.role != "tool" or not isinstance(message.content, str):
             return message
-        found = _SPILLED.search(message.content)
-        text = found and _spilled(self._path, found[1])
+        match = _SPILLED.search(message.content)
+        text = match and _read_spilled(self._path, match[1])
         return replace(message, content=text) if text else message
 
 
 KEPT = frozenset({"id", "stop_reason", "stop_sequence"})
-"""What of a response is kept as metadata."""
+"""The keys of a response that are kept as metadata."""
 
 
 def _message(line: dict[str, Json]) -> dict[str, Json]:
@@ -292,11 +295,11 @@ def _message(line: dict[str, Json]) -> dict[str, Json]:
     return as_dict(line["message"])
 
 
-def _spilled(transcript: Path, name: str) -> str | None:
-    """The text of a file next to the transcript. A transcript is no reason to read any other."""
-    folder = transcript.parent
-    given = Path(name)
-    path = folder / transcript.stem / "tool-results" / given.name if given.is_absolute() else given
+def _read_spilled(transcript: Path, name: str) -> str | None:
+    """The text of a file next to the transcript. A transcript must not name any other file."""
+    folder, path = transcript.parent, Path(name)
+    if path.is_absolute():
+        path = folder / transcript.stem / "tool-results" / path.name
     try:
         path = (folder / path).resolve()
         if not path.is_relative_to(folder.resolve()) or path.stat().st_size > MAX_SPILLED:
@@ -306,20 +309,15 @@ def _spilled(transcript: Path, name: str) -> str | None:
         return None
 
 
-def _beyond(
-    result: Json, given: list[Message], kept: tuple[Message, ...]
-) -> dict[str, Json] | None:
-    """What the terminal knows of a result beyond what the model was told: what it printed, if that
-    is more, and the sub-agent. The rest repeats the call or the files."""
-    said = as_dict(result)
-    told = "\n".join(message.text for message in given)
-    shown = [m.content for m, k in zip(given, kept, strict=True) if m.content != k.content]
-    return without_nothing(
-        agent=as_text(said.get("agentId")),
+def _unsent(result: Json, sent: list[Message], kept: tuple[Message, ...]) -> dict[str, Json] | None:
+    """What the terminal knows of a result and the model does not: more output, and the sub-agent.
+    The rest repeats the call or the files."""
+    fields = as_dict(result)
+    text = "\n".join(message.text for message in sent)
+    shown = [s.content for s, k in zip(sent, kept, strict=True) if s.content != k.content]
+    streams = {stream: as_text(fields.get(stream)) for stream in ("stdout", "stderr")}
+    return drop_empty(
+        agent=as_text(fields.get("agentId")),
         shown=shown[0] if shown else None,
-        **{
-            stream: text
-            for stream in ("stdout", "stderr")
-            if (text := as_text(said.get(stream))) and text.strip() not in told
-        },
+        **{stream: out for stream, out in streams.items() if out and out.strip() not in text},
     )

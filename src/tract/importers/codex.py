@@ -1,8 +1,8 @@
-"""Codex: a rollout as JSON lines. What the model was sent and answered are Responses items; the
-events beside them tell the same to the terminal, and are left out but for usage and undone turns.
-What a command printed is in the events, too, but cut in another place: the model's is kept.
+"""Codex: a rollout as JSON lines. What the model was sent and answered are Responses items; events
+repeat them for the terminal, and are left out except for usage and undone turns. The output of a
+command is in the events too, but cut differently: the model's version is kept.
 
-Old rollouts have the items themselves as lines, without anything around them.
+Old rollouts have the bare items as lines.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tract.importers.coerce import (
     as_text,
     as_time,
     definitions,
+    drop_empty,
     extra,
     load,
-    without_nothing,
 )
-from tract.importers.collect import of_lines
+from tract.importers.collect import read_lines
 from tract.importers.items import Entry, Item
 from tract.importers.source import Source
 from tract.model import ROOT, Json, Message
@@ -53,17 +53,17 @@ def session(source: Source) -> str | None:
 
 def read(source: Source) -> Iterator[Item]:
     rollout = _Rollout()
-    yield from of_lines(source, rollout.take)
+    yield from read_lines(source, rollout.take)
     yield from rollout.flush()
 
 
 class _Rollout:
-    """An answer is kept until its usage is known, which is told behind its results."""
+    """An answer is held until its usage is known, which comes after its results."""
 
     def __init__(self) -> None:
         self._ids = CallIds()
         self._answer: list[Json] = []
-        self._answered: Json = None
+        self._answer_time: Json = None
         self._results: list[Entry] = []
         self._usage: dict[str, Json] | None = None
         self._instructions: str | None = None
@@ -79,7 +79,7 @@ class _Rollout:
     def take(self, line: dict[str, Json]) -> Iterator[Item]:
         kind, time = line.get("type"), line.get("timestamp")
         if kind is None and "role" not in line:
-            yield from self._meta(line, time)  # that of an old rollout, or its state
+            yield from self._meta(line, time)  # the header of an old rollout, or its state
         elif kind not in _LINES:
             yield from self._item(line, time)
         elif not isinstance(line.get("payload"), dict):
@@ -94,35 +94,35 @@ class _Rollout:
             case "response_item":
                 yield from self._item(payload, time)
             case "compacted":
-                yield from self._compacted(payload, time)
+                yield from self._compaction(payload, time)
             case "turn_context":
                 self._context(payload)
             case "event_msg":
                 yield from self._event(payload)
 
     def flush(self) -> Iterator[Item]:
-        """The answer that was kept, and its results."""
+        """The answer that was held, and its results."""
         answer, self._answer = self._answer, []
         results, self._results = self._results, []
         usage, self._usage = self._usage, None
         if answer:
-            entry = self._entry([load_output(answer)], self._answered)
+            entry = self._entry([load_output(answer)], self._answer_time)
             yield replace(entry, usage=usage, model=self._model, generation_config=self._config)
         for result in results:
-            yield self._numbered(result)
+            yield self._finish(result)
 
     def _entry(self, messages: list[Message], time: Json) -> Entry:
-        return self._numbered(Entry(messages=tuple(messages), time=as_time(time)))
+        return self._finish(Entry(messages=tuple(messages), time=as_time(time)))
 
-    def _numbered(self, entry: Entry) -> Entry:
+    def _finish(self, entry: Entry) -> Entry:
         self._count += 1
         tools, self._tools = self._tools, None
         parent, self._undone_to = self._undone_to, None
-        named = tuple(map(self._ids.named, entry.messages))
-        return replace(entry, messages=named, key=str(self._count), parent=parent, tools=tools)
+        messages = tuple(map(self._ids.assign, entry.messages))
+        return replace(entry, messages=messages, key=str(self._count), parent=parent, tools=tools)
 
     def _meta(self, meta: dict[str, Json], time: Json) -> Iterator[Item]:
-        """What a session begins with. A fork repeats that of what it was forked from."""
+        """The header of a session. A fork repeats the header of its origin."""
         base = as_dict(meta.get("base_instructions")).get("text")
         instructions = as_text(base) or as_text(meta.get("instructions"))
         self._tools = definitions(meta.get("dynamic_tools")) or self._tools
@@ -130,11 +130,10 @@ class _Rollout:
             return
         self._instructions = instructions
         yield from self.flush()
-        said = Message("system", instructions, origin={INSTRUCTIONS: {}})
-        yield self._entry([said], time)
+        yield self._entry([Message("system", instructions, origin={INSTRUCTIONS: {}})], time)
 
     def _context(self, context: dict[str, Json]) -> None:
-        reasoning = without_nothing(effort=context.get("effort"), summary=context.get("summary"))
+        reasoning = drop_empty(effort=context.get("effort"), summary=context.get("summary"))
         self._model = as_text(context.get("model"))
         self._config = extra({"reasoning": reasoning}) if reasoning else None
 
@@ -147,15 +146,15 @@ class _Rollout:
         elif message.role == "assistant":
             if self._results or self._usage:
                 yield from self.flush()
-            self._answered = self._answered if self._answer else time
+            self._answer_time = self._answer_time if self._answer else time
             self._answer.append(item)
         else:
             yield from self.flush()
             self._user_is_at = self._count
             yield self._entry([message], time)
 
-    def _compacted(self, payload: dict[str, Json], time: Json) -> Iterator[Item]:
-        """A summary in the place of what came before; newer versions tell all that is left."""
+    def _compaction(self, payload: dict[str, Json], time: Json) -> Iterator[Item]:
+        """A summary that replaces everything before it; newer versions list what stays."""
         yield from self.flush()
         left = [load(_message, item) for item in as_list(payload.get("replacement_history"))]
         messages = [message for message in left if message]
@@ -177,7 +176,7 @@ class _Rollout:
                 self._undo(event.get("num_turns"))
 
     def _undo(self, turns: Json) -> None:
-        """The last turns were taken back: what follows stands where they began."""
+        """The last turns were undone: the next entry follows the one before them."""
         if not isinstance(turns, int) or not 0 < turns <= len(self._turns):
             return
         before = self._turns[-turns]
@@ -186,7 +185,7 @@ class _Rollout:
 
 
 def _message(item: Json) -> Message | None:
-    """An item as a message; nothing where it is none, such as the state of an old rollout."""
+    """An item as a message; None if it is none, such as the state of an old rollout."""
     if not isinstance(item, dict) or not isinstance(item.get("type", "message"), str):
         raise InputError("an item is an object with a type")
     return None if item.get("type") == "ghost_snapshot" else next(load_items([item]), None)

@@ -1,4 +1,4 @@
-"""Values that may have any shape, as the type that is needed."""
+"""Values of unknown shape, as the type that is needed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ from tract.model import Json
 Loaded = TypeVar("Loaded")
 
 MILLISECONDS = 100_000_000_000
-"""A time that is larger than this counts them, and not seconds."""
+"""A larger number is a time in milliseconds, not in seconds."""
 
 
 def as_dict(value: Json) -> dict[str, Json]:
-    """The dict; an empty one where it is something else."""
+    """The dict; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def require_dict(value: Json, rule: str) -> dict[str, Json]:
+    """The dict; InputError with the rule ("a message is a dict") for anything else."""
+    if not isinstance(value, dict):
+        raise InputError(f"{rule}, not {type(value).__name__}")
+    return value
 
 
 def as_list(value: Json) -> list[Json]:
@@ -32,29 +39,29 @@ def dicts(value: Json) -> list[dict[str, Json]]:
 
 
 def as_text(value: Json) -> str | None:
-    """The text; None where there is none or an empty one."""
+    """The text; None for an empty one and for anything else."""
     return value if isinstance(value, str) and value else None
 
 
 def text_of(value: Json) -> str:
-    """The text; an empty one where there is none."""
+    """The text; an empty one for anything else."""
     return value if isinstance(value, str) else ""
 
 
 def as_name(value: Json) -> str | None:
-    """An id or a name; numbers are taken as their text."""
+    """An id or a name; a number becomes its text."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return as_text(value)
 
 
 def as_time(value: Json) -> datetime | None:
-    """A moment, said as ISO text, or as seconds or milliseconds since 1970; None where it says
-    none. Where no zone is said, it is UTC."""
+    """The time of an ISO text, or of seconds or milliseconds since 1970; None for anything else.
+    A time without a zone is in UTC."""
     try:
         if isinstance(value, str):
-            found = datetime.fromisoformat(value)
-            return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+            time = datetime.fromisoformat(value)
+            return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value / 1000 if value > MILLISECONDS else value, UTC)
     except (ValueError, OverflowError, OSError):
@@ -69,14 +76,13 @@ def json_or_none(text: str | bytes) -> Json:
         return None
 
 
-def without_nothing(**said: Json) -> dict[str, Json] | None:
-    """What is said, without what is not; None where nothing is."""
-    left = {key: value for key, value in said.items() if value not in (None, "", [], {})}
-    return left or None
+def drop_empty(**fields: Json) -> dict[str, Json] | None:
+    """The fields that have a value; None if none has."""
+    return {key: value for key, value in fields.items() if value not in (None, "", [], {})} or None
 
 
-def sound(value: Any) -> Any:
-    """The value itself; a typed error where it cannot be stored."""
+def ensure_storable(value: Any) -> Any:
+    """The value itself; InputError if it cannot be stored."""
     try:
         to_json(value)
     except RecursionError:
@@ -85,9 +91,9 @@ def sound(value: Any) -> Any:
 
 
 def extra(value: Json) -> dict[str, Json] | None:
-    """A dict to be kept beside a message; None where it is empty or cannot be stored."""
+    """A dict to be kept with a message; None if it is empty or cannot be stored."""
     try:
-        return dict(sound(as_dict(value))) or None
+        return dict(ensure_storable(as_dict(value))) or None
     except InputError:
         return None
 
@@ -97,10 +103,10 @@ def definitions(value: Json) -> list[dict[str, Json]] | None:
     return [tool for tool in as_list(value) if extra(tool)] or None
 
 
-def load(load_one: Callable[[Json], Loaded], given: Json) -> Loaded:
-    """What a format's loader makes of a value that can be stored. What is nested so deep that not
-    even its error can be told is an error of the input, too."""
+def load(load_one: Callable[[Json], Loaded], value: Json) -> Loaded:
+    """What a loader returns for a value that can be stored. A value nested so deep that the loader
+    cannot even format its error is an InputError too."""
     try:
-        return load_one(sound(given))
+        return load_one(ensure_storable(value))
     except RecursionError:
         raise InputError("nested too deep to be read") from None

@@ -1,4 +1,4 @@
-"""What importers do with each part of a source: its items, or the problem that it has."""
+"""The items of each part of a source, or the problem with that part."""
 
 from __future__ import annotations
 
@@ -11,33 +11,32 @@ from tract.importers.source import Source
 from tract.model import Json
 
 
-def tried(place: str, make: Callable[..., Iterable[Item]], *given: Any) -> Iterator[Item]:
-    """The items that a part of the source gives, and the problem that it has."""
+def attempt(place: str, make: Callable[..., Iterable[Item]], *arguments: Any) -> Iterator[Item]:
+    """The items of one part of the source; a Problem if it cannot be read."""
     try:
-        yield from make(*given)
+        yield from make(*arguments)
     except InputError as error:
         yield Problem(place, str(error))
     except RecursionError:
         yield Problem(place, "nested too deep to be read")
 
 
-def of_lines(source: Source, take: Callable[[dict[str, Json]], Iterable[Item]]) -> Iterator[Item]:
-    """What a file of lines gives, each of which is an object."""
+def read_lines(source: Source, take: Callable[[dict[str, Json]], Iterable[Item]]) -> Iterator[Item]:
+    """The items of a file of lines, each of which is an object."""
     for record in source.records():
         if isinstance(record, Problem):
             yield record
         elif isinstance(record[1], dict):
-            yield from tried(f"line {record[0]}", take, record[1])
+            yield from attempt(f"line {record[0]}", take, record[1])
         else:
-            yield Problem(
-                f"line {record[0]}", f"a line is an object, not {type(record[1]).__name__}"
-            )
+            kind = type(record[1]).__name__
+            yield Problem(f"line {record[0]}", f"a line is an object, not {kind}")
 
 
-def of_values(source: Source, take: Callable[[str, Json], Iterable[Item]]) -> Iterator[Item]:
-    """What the values of a file give: its lines, or the one document that it is."""
+def read_values(source: Source, take: Callable[[str, Json], Iterable[Item]]) -> Iterator[Item]:
+    """The items of each value of a file: of its lines, or of its one document."""
     for value in source.values():
         if isinstance(value, Problem):
             yield value
         else:
-            yield from tried(value[0], take, *value)
+            yield from attempt(value[0], take, *value)

@@ -1,8 +1,8 @@
 """Copilot Chat: a replay as one JSON document, with every request and its answer.
 
-The messages of a request are written with numbers for roles and for kinds of parts. The calls of an
-answer are not said with it, but by what was called next. Left out: the parts of which a prompt was
-made (`element`), because the prompt itself is there.
+The messages of a request have numbers for roles and for kinds of parts. The calls of an answer are
+not part of it: they are the tool logs that follow. Left out: the elements of a prompt (`element`),
+because the prompt itself is in the file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from msgspec.structs import replace
 
 from tract.errors import InputError
 from tract.hashing import to_json
-from tract.importers.coerce import as_dict, as_list, as_text, as_time, load, text_of
+from tract.importers.coerce import (
+    as_dict,
+    as_list,
+    as_text,
+    as_time,
+    dicts,
+    load,
+    require_dict,
+    text_of,
+)
 from tract.importers.items import Entry, Exchange, Item, Problem
 from tract.importers.source import Source
 from tract.model import Json, Message, readable
@@ -48,7 +57,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def _logs(document: Json) -> Iterator[tuple[str, Json]]:
-    """What happened, prompt after prompt. An export of one prompt is that prompt alone."""
+    """The logs, prompt after prompt. An export of one prompt has no list of prompts."""
     prompts = as_dict(document).get("prompts", [document])
     if not isinstance(prompts, list):
         raise InputError("a replay needs a list of prompts")
@@ -58,36 +67,35 @@ def _logs(document: Json) -> Iterator[tuple[str, Json]]:
 
 
 class _Replay:
-    """A request is kept until the next, because its answer goes on in the calls between them."""
+    """A request is held until the next one, because the calls of its answer stand between them."""
 
     def __init__(self) -> None:
         self._main: str | None = None
         self._open: Exchange | None = None
-        self._said: Json = None
+        self._log: Json = None
         self._calls: list[dict[str, Json]] = []
-        self._untold: dict[str, Message] = {}
-        """Results that no request has told yet, by the ids of their calls."""
+        self._unsent: dict[str, Message] = {}
+        """Results that no request contains yet, by the ids of their calls."""
 
     def take(self, log: Json) -> list[Item]:
-        if not isinstance(log, dict):
-            raise InputError(f"a log is an object, not {type(log).__name__}")
+        log = require_dict(log, "a log is an object")
         if log.get("kind") == "toolCall":
             call = _call(log)
             self._calls.append(call)
-            self._untold[call["id"]] = _result(call, log.get("response"))
+            self._unsent[call["id"]] = _result(call, log.get("response"))
         elif log.get("kind") == "request" and "requestMessages" in log:
             exchange = self._exchange(log, as_dict(log.get("metadata")))
-            before = self._closed()
-            self._open, self._said = exchange, log
+            previous = self._close()
+            self._open, self._log = exchange, log
             for message in exchange.request["messages"]:
-                self._untold.pop(message.get("tool_call_id", ""), None)
-            return before
+                self._unsent.pop(message.get("tool_call_id", ""), None)
+            return previous
         return []
 
     def finish(self) -> Iterator[Item]:
-        yield from self._closed()
-        if self._untold:
-            yield Entry(messages=tuple(self._untold.values()))
+        yield from self._close()
+        if self._unsent:
+            yield Entry(messages=tuple(self._unsent.values()))
 
     def _exchange(self, log: dict[str, Json], about: dict[str, Json]) -> Exchange:
         name = as_text(log.get("name"))
@@ -99,30 +107,30 @@ class _Replay:
             time=as_time(about.get("startTime")),
         )
 
-    def _closed(self) -> list[Item]:
+    def _close(self) -> list[Item]:
         calls, self._calls = self._calls, []
         if self._open is None:
             return []
-        return [replace(self._open, response=_response(self._said, calls))]
+        return [replace(self._open, response=_response(self._log, calls))]
 
 
 def _request(log: dict[str, Json], about: dict[str, Json]) -> dict[str, Json]:
-    given = as_dict(log["requestMessages"]).get("messages")
-    if not isinstance(given, list):
+    messages = as_dict(log["requestMessages"]).get("messages")
+    if not isinstance(messages, list):
         raise InputError("a request needs a list of messages")
     model, tools = as_text(about.get("model")), as_list(about.get("tools"))
     return {
         **({"model": model} if model else {}),
         **as_dict(about.get("postOptions")),
-        "messages": [_message(message) for message in given],
+        "messages": [_message(message) for message in messages],
         **({"tools": tools} if tools else {}),
     }
 
 
 def _response(log: dict[str, Json], calls: list[dict[str, Json]]) -> dict[str, Json] | None:
-    said = as_dict(log.get("response")).get("message")
-    given = said if isinstance(said, list) else [said]
-    texts = [text for text in map(as_text, given) if text]
+    message = as_dict(log.get("response")).get("message")
+    parts = message if isinstance(message, list) else [message]
+    texts = [text for text in map(as_text, parts) if text]
     if not texts and not calls:
         return None
     about = as_dict(log.get("metadata"))
@@ -134,31 +142,31 @@ def _response(log: dict[str, Json], calls: list[dict[str, Json]]) -> dict[str, J
     return response | ({"model": model} if model else {}) | ({"usage": usage} if usage else {})
 
 
-def _message(given: Json) -> dict[str, Json]:
-    said = as_dict(given)
-    role = said.get("role")
+def _message(message: Json) -> dict[str, Json]:
+    fields = as_dict(message)
+    role = fields.get("role")
     if isinstance(role, bool) or not isinstance(role, int) or not 0 <= role < len(_ROLES):
         raise InputError(f"a message needs a role from 0 to {len(_ROLES) - 1}")
-    content = _content(said.get("content"))
+    content = _content(fields.get("content"))
     if _ROLES[role] == "tool":
-        call_id = text_of(said.get("toolCallId"))
+        call_id = text_of(fields.get("toolCallId"))
         return {"role": "tool", "tool_call_id": call_id, "content": content}
-    calls = [call for call in as_list(said.get("toolCalls")) if isinstance(call, dict)]
+    calls = dicts(fields.get("toolCalls"))
     if _ROLES[role] == "assistant":
         return _answer(content, calls)
-    name = as_text(said.get("name"))
+    name = as_text(fields.get("name"))
     return {"role": _ROLES[role], "content": content} | ({"name": name} if name else {})
 
 
 def _answer(content: Json, calls: list[dict[str, Json]]) -> dict[str, Json]:
-    """An answer, written alike where it was given and where a later request repeats it."""
+    """An answer, written the same way here and where a later request repeats it."""
     if not calls:
         return {"role": "assistant", "content": content}
     return {"role": "assistant", "content": content or None, "tool_calls": calls}
 
 
 def _content(content: Json) -> Json:
-    """The parts; a text where they are nothing else. Marks for the cache are none: they move from
+    """The parts, or one text if all are text. Cache breakpoints are left out: they move from
     request to request."""
     if not isinstance(content, list):
         return text_of(content)
@@ -169,20 +177,20 @@ def _content(content: Json) -> Json:
 
 
 def _part(part: Json) -> dict[str, Json]:
-    said = as_dict(part)
-    if said.get("type") == _TEXT and isinstance(said.get("text"), str):
-        return {"type": "text", "text": said["text"]}
-    if said.get("type") == _IMAGE and isinstance(said.get("imageUrl"), dict):
-        return {"type": "image_url", "image_url": said["imageUrl"]}
-    if said.get("type") == _OPAQUE and isinstance(said.get("value"), dict):
-        return {"type": "opaque", "value": said["value"]}
-    raise InputError(f"a part of kind {str(said.get('type'))[:80]}, which nobody knows")
+    fields = as_dict(part)
+    if fields.get("type") == _TEXT and isinstance(fields.get("text"), str):
+        return {"type": "text", "text": fields["text"]}
+    if fields.get("type") == _IMAGE and isinstance(fields.get("imageUrl"), dict):
+        return {"type": "image_url", "image_url": fields["imageUrl"]}
+    if fields.get("type") == _OPAQUE and isinstance(fields.get("value"), dict):
+        return {"type": "opaque", "value": fields["value"]}
+    raise InputError(f"a part of kind {str(fields.get('type'))[:80]}, which nobody knows")
 
 
 def _call(log: dict[str, Json]) -> dict[str, Json]:
-    """A call as the model made it: the program has put a mark of its own behind the id."""
+    """A call as the model made it: the program appends a mark of its own to the id."""
     name = as_text(log.get("tool"))
-    call_id, _, _ = (text_of(log.get("id"))).partition(_OWN_ID)
+    call_id, _, _ = text_of(log.get("id")).partition(_OWN_ID)
     if name is None or not call_id:
         raise InputError("a call needs a tool and an id")
     arguments = log.get("args", "{}")

@@ -1,8 +1,8 @@
 """Copilot CLI: a session as JSON lines, one event each.
 
-A call and its result are told several times; a call is taken from the answer that it is part of,
-a result from the end of its execution. Left out, because it is no message: beginnings and ends of
-turns, hooks, permissions, and changes of the mode.
+Calls and results occur several times; a call is taken from its answer, a result from the end of its
+execution. Left out, because they are no messages: starts and ends of turns, hooks, permissions, and
+changes of the mode.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from tract.importers.coerce import (
     as_list,
     as_text,
     as_time,
+    dicts,
+    drop_empty,
     load,
     text_of,
-    without_nothing,
 )
-from tract.importers.collect import of_lines
+from tract.importers.collect import read_lines
 from tract.importers.items import Entry, Item
 from tract.importers.source import Source
 from tract.model import Block, Json, Message, Raw, Text, ToolCall
@@ -50,14 +51,14 @@ def session(source: Source) -> str | None:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return of_lines(source, _Session().take)
+    return read_lines(source, _Session().take)
 
 
 class _Session:
     def __init__(self) -> None:
         self._ids = CallIds()
         self._names: dict[str, str] = {}
-        """Of each call that has no result yet the tool."""
+        """The tool of each call that has no result yet."""
         self._model: str | None = None
         self._effort: str | None = None
 
@@ -67,29 +68,29 @@ class _Session:
 
     def _entry(self, event: dict[str, Json]) -> Entry | None:
         kind, data = event.get("type"), event.get("data")
-        if not isinstance(kind, str) or kind not in _TOLD:
+        if not isinstance(kind, str) or kind not in _KINDS:
             return None
         if not isinstance(data, dict):
             raise InputError(f"{kind} needs data")
         if kind in ("session.start", "session.model_change"):
             self._set_model(data)
-        told = load(self._told, event)
-        if told is None:
+        entry = load(self._read, event)
+        if entry is None:
             return None
         return replace(
-            told,
-            messages=tuple(map(self._ids.named, told.messages)),
-            dialog=as_text(data.get("parentToolCallId")),  # who was called works on its own
+            entry,
+            messages=tuple(map(self._ids.assign, entry.messages)),
+            dialog=as_text(data.get("parentToolCallId")),  # of the sub-agent
             time=as_time(event.get("timestamp")),
         )
 
-    def _told(self, event: dict[str, Json]) -> Entry | None:
+    def _read(self, event: dict[str, Json]) -> Entry | None:
         data = event["data"]
         match event["type"]:
             case "system.message":
-                return _spoken("system", data.get("content"))
+                return _entry("system", data.get("content"))
             case "system.notification":  # the program speaks to the model, in the user's place
-                return _spoken("user", data.get("content"))
+                return _entry("user", data.get("content"))
             case "user.message":
                 return _prompt(data)
             case "assistant.message":
@@ -99,9 +100,8 @@ class _Session:
             case "tool.execution_complete":
                 return self._result(data)
             case "session.compaction_complete":
-                summary = as_text(data.get("summaryContent"))
-                told = _spoken("user", summary)
-                return told and replace(told, compacts=True)
+                summary = _entry("user", data.get("summaryContent"))
+                return summary and replace(summary, compacts=True)
         return None
 
     def _set_model(self, data: dict[str, Json]) -> None:
@@ -110,23 +110,22 @@ class _Session:
         self._effort = as_text(data.get("reasoningEffort")) or self._effort
 
     def _answer(self, data: dict[str, Json]) -> Entry:
-        requests = [call for call in as_list(data.get("toolRequests")) if isinstance(call, dict)]
         text = as_text(data.get("content"))
         blocks: tuple[Block, ...] = (
             *_thought(data),
             *([Text(text)] if text else []),
-            *(self._call(call, "name") for call in requests),
+            *(self._call(call, "name") for call in dicts(data.get("toolRequests"))),
         )
         return Entry(
             messages=(Message("assistant", blocks),),
-            usage=without_nothing(outputTokens=data.get("outputTokens")),
+            usage=drop_empty(outputTokens=data.get("outputTokens")),
             model=as_text(data.get("model")) or self._model,
-            generation_config=without_nothing(reasoningEffort=self._effort),
-            metadata=without_nothing(apiCallId=data.get("apiCallId")),
+            generation_config=drop_empty(reasoningEffort=self._effort),
+            metadata=drop_empty(apiCallId=data.get("apiCallId")),
         )
 
-    def _call(self, call: dict[str, Json], named: str) -> ToolCall:
-        name, call_id = as_text(call.get(named)), text_of(call.get("toolCallId"))
+    def _call(self, call: dict[str, Json], name_key: str) -> ToolCall:
+        name, call_id = as_text(call.get(name_key)), text_of(call.get("toolCallId"))
         if name is None:
             raise InputError("a call needs a name")
         if call_id:
@@ -137,15 +136,15 @@ class _Session:
         call_id = text_of(data.get("toolCallId"))
         message = Message(
             "tool",
-            _returned(data),
+            _output(data),
             tool_call_id=call_id,
             name=self._names.pop(call_id, None),
             is_error=data.get("success") is False,
         )
-        return Entry(messages=(message,), metadata=_beyond(data, message.text))
+        return Entry(messages=(message,), metadata=_unsent(data, message.text))
 
 
-_TOLD = frozenset(
+_KINDS = frozenset(
     {
         *("session.start", "session.model_change", "session.compaction_complete"),
         *("system.message", "system.notification", "user.message", "assistant.message"),
@@ -154,32 +153,32 @@ _TOLD = frozenset(
 )
 
 
-def _spoken(role: str, content: Json) -> Entry | None:
+def _entry(role: str, content: Json) -> Entry | None:
     text = as_text(content)
     return Entry(messages=(Message(role, text),)) if text else None
 
 
 def _prompt(data: dict[str, Json]) -> Entry | None:
-    """What a person said, as the model was told it: with the time, reminders and files."""
-    said, told = as_text(data.get("content")), as_text(data.get("transformedContent"))
-    texts = [told or said, said if told and said and said not in told else None]
+    """What a person wrote, as the model read it: with the time, reminders and files."""
+    prompt, sent = as_text(data.get("content")), as_text(data.get("transformedContent"))
+    texts = [sent or prompt, prompt if sent and prompt and prompt not in sent else None]
     blocks = [Text(text) for text in texts if text]
     files = [Raw(NAME, file) for file in as_list(data.get("attachments")) if file]
     if not blocks and not files:
         return None
     content = blocks[0].text if len(blocks) == 1 and not files else (*blocks, *files)
-    return Entry(messages=(Message("user", content),), metadata=without_nothing(prompt=said))
+    return Entry(messages=(Message("user", content),), metadata=drop_empty(prompt=prompt))
 
 
 def _thought(data: dict[str, Json]) -> Iterator[Block]:
-    """What the model thought, and the sealed form that only its provider can read."""
-    text, sealed = as_text(data.get("reasoningText")), as_text(data.get("reasoningOpaque"))
-    thought = without_nothing(text=text, opaque=sealed)
+    """What the model thought, and the encrypted form that only its provider can read."""
+    text, opaque = as_text(data.get("reasoningText")), as_text(data.get("reasoningOpaque"))
+    thought = drop_empty(text=text, opaque=opaque)
     if thought:
         yield Raw(NAME, {"type": "thinking", **thought})
 
 
-def _returned(data: dict[str, Json]) -> Json:
+def _output(data: dict[str, Json]) -> Json:
     result, error = data.get("result"), data.get("error")
     content = as_dict(result).get("content", result)
     if content in (None, "") and error:
@@ -187,15 +186,15 @@ def _returned(data: dict[str, Json]) -> Json:
     return "" if content is None else content
 
 
-def _beyond(data: dict[str, Json], told: str) -> dict[str, Json] | None:
-    """What of a result is displayed, but not told to the model."""
+def _unsent(data: dict[str, Json], sent: str) -> dict[str, Json] | None:
+    """The parts of a result that are displayed, but not sent to the model."""
     result = as_dict(data.get("result"))
     detailed = as_text(result.get("detailedContent"))
-    blocks = [block for block in as_list(result.get("contents")) if _is_shown_only(block, told)]
-    shown = detailed if detailed and detailed.strip() not in told else None
-    return without_nothing(detailedContent=shown, contents=blocks)
+    blocks = [block for block in as_list(result.get("contents")) if _is_unsent(block, sent)]
+    details = detailed if detailed and detailed.strip() not in sent else None
+    return drop_empty(detailedContent=details, contents=blocks)
 
 
-def _is_shown_only(block: Json, told: str) -> bool:
+def _is_unsent(block: Json, sent: str) -> bool:
     text = as_dict(block).get("text")
-    return not isinstance(text, str) or text.strip() not in told
+    return not isinstance(text, str) or text.strip() not in sent

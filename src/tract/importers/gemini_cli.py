@@ -1,7 +1,7 @@
 """Gemini CLI: a session as one JSON document, newer ones as JSON lines.
 
-Left out, because neither a person, nor a model, nor a tool said it to the other: what the program
-tells (`info`, `warning`, `error`), and how a result is displayed where the result itself is there.
+Left out, because the model never sees it: messages of the program (`info`, `warning`, `error`), and
+how a result is displayed if the result itself is in the file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ from msgspec.structs import replace
 
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
-from tract.importers.coerce import as_dict, as_list, as_text, as_time, load, text_of
+from tract.importers.coerce import (
+    as_dict,
+    as_list,
+    as_text,
+    as_time,
+    dicts,
+    load,
+    require_dict,
+    text_of,
+)
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source
 from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall
@@ -36,33 +45,33 @@ def session(source: Source) -> str | None:
 def read(source: Source) -> Iterator[Item]:
     ids = CallIds()
     keys: set[str] = set()
-    for place, said, after in _messages(source):
-        if isinstance(said, Problem):
-            yield said
+    for place, message, after in _messages(source):
+        if isinstance(message, Problem):
+            yield message
             continue
         try:
-            told = load(_entries, said)
+            entries = load(_entries, message)
         except InputError as error:
             yield Problem(place, str(error))
             continue
-        key = as_text(as_dict(said).get("id"))
-        for number, entry in enumerate(told, 1):
-            is_last = number == len(told) and key not in keys
+        key = as_text(as_dict(message).get("id"))
+        for number, entry in enumerate(entries, 1):
+            is_last = number == len(entries) and key not in keys
             yield replace(
                 entry,
-                messages=tuple(map(ids.named, entry.messages)),
+                messages=tuple(map(ids.assign, entry.messages)),
                 key=key if is_last else None,
                 parent=after if number == 1 and (after == ROOT or after in keys) else None,
             )
-        if told and key is not None:
+        if entries and key is not None:
             keys.add(key)
 
 
-_Told = tuple[str, Json | Problem, str | None]
-"""Where a message stands, what it says, and after which it stands if not after the one before."""
+_Placed = tuple[str, Json | Problem, str | None]
+"""The position of a message, the message, and the one it follows if not the previous one."""
 
 
-def _messages(source: Source) -> Iterator[_Told]:
+def _messages(source: Source) -> Iterator[_Placed]:
     first = next(source.head_records(), {})
     if first.keys() >= _SESSION and "messages" not in first:
         yield from _lines(source)
@@ -71,66 +80,65 @@ def _messages(source: Source) -> Iterator[_Told]:
     messages = as_dict(document).get("messages")
     if not isinstance(messages, list):
         raise InputError("a session needs a list of messages")
-    yield from ((f"message {number}", said, None) for number, said in enumerate(messages, 1))
+    yield from ((f"message {number}", one, None) for number, one in enumerate(messages, 1))
     yield from ((problem.place, problem, None) for problem in problems)
 
 
-def _lines(source: Source) -> Iterator[_Told]:
-    """The messages of a file of lines. One that is told again, because it grew, replaces what it
-    was; so all have to be read before the first can be given."""
+def _lines(source: Source) -> Iterator[_Placed]:
+    """The messages of a file of lines. A message that grew is written again and replaces the first
+    version, so all lines have to be read before a message is yielded."""
     log = _Log()
     for record in source.records():
         if isinstance(record, Problem):
             yield record.place, record, None
         else:
             log.take(f"line {record[0]}", as_dict(record[1]))
-    yield from log.found.values()
+    yield from log.messages.values()
 
 
 class _Log:
     def __init__(self) -> None:
-        self.found: dict[str, _Told] = {}
+        self.messages: dict[str, _Placed] = {}
         self._path: dict[str, None] = {}
-        """The ids that are not taken back, in their order."""
+        """The ids that are not undone, in order."""
         self._was_undone = False
 
     def take(self, place: str, line: dict[str, Json]) -> None:
-        undone = as_text(line.get("$rewindTo"))
-        if undone is not None:
-            # It and all after it are taken back; all, where it is not there.
+        target = as_text(line.get("$rewindTo"))
+        if target is not None:
+            # The target and all messages after it are undone; all of them, if it is unknown.
             self._was_undone = True
-            while self._path and self._path.popitem()[0] != undone:
+            while self._path and self._path.popitem()[0] != target:
                 pass
-        for said in as_list(as_dict(line.get("$set")).get("messages")):
-            if (text_of(as_dict(said).get("id"))) not in self.found:
-                self._add(place, as_dict(said))
+        for message in map(as_dict, as_list(as_dict(line.get("$set")).get("messages"))):
+            if text_of(message.get("id")) not in self.messages:
+                self._add(place, message)
         self._add(place, line)
 
-    def _add(self, place: str, said: dict[str, Json]) -> None:
-        if said.get("type") not in ("user", "gemini"):
+    def _add(self, place: str, message: dict[str, Json]) -> None:
+        if message.get("type") not in ("user", "gemini"):
             return
-        key = as_text(said.get("id")) or place
-        after = self.found[key][2] if key in self.found else None
-        if key not in self.found and self._was_undone:
+        key = as_text(message.get("id")) or place
+        after = self.messages[key][2] if key in self.messages else None
+        if key not in self.messages and self._was_undone:
             after, self._was_undone = next(reversed(self._path), ROOT), False
         self._path.setdefault(key)
-        self.found[key] = (place, said, after)
+        self.messages[key] = (place, message, after)
 
 
-def _entries(said: Json) -> list[Entry]:
-    if not isinstance(said, dict):
-        raise InputError(f"a message is an object, not {type(said).__name__}")
-    time = as_time(said.get("timestamp"))
-    if said.get("type") == "user":
-        return [Entry(messages=(Message("user", _content(said.get("content"))),), time=time)]
-    if said.get("type") != "gemini":
+def _entries(message: Json) -> list[Entry]:
+    message = require_dict(message, "a message is an object")
+    time = as_time(message.get("timestamp"))
+    if message.get("type") == "user":
+        return [Entry(messages=(Message("user", _content(message.get("content"))),), time=time)]
+    if message.get("type") != "gemini":
         return []
-    calls = [call for call in as_list(said.get("toolCalls")) if isinstance(call, dict)]
-    blocks = (*_thoughts(said), *_blocks(said.get("content")), *map(_call, calls))
+    calls = dicts(message.get("toolCalls"))
+    blocks = (*_thoughts(message), *_blocks(message.get("content")), *map(_call, calls))
     answer = Entry(
         messages=(Message("assistant", blocks),),
-        usage=as_dict(said.get("tokens")) or None,
-        model=as_text(said.get("model")),
+        usage=as_dict(message.get("tokens")) or None,
+        model=as_text(message.get("model")),
         time=time,
     )
     return [answer, *(_result(call) for call in calls if _has_result(call))]
@@ -152,11 +160,10 @@ def _blocks(content: Json) -> Iterator[Block]:
             raise InputError(f"a part is a text or an object, not {type(part).__name__}")
 
 
-def _thoughts(said: dict[str, Json]) -> Iterator[Block]:
-    """Summaries of thoughts: for reading, no provider wants them back."""
-    for thought in as_list(said.get("thoughts")):
-        if isinstance(thought, dict):
-            yield Raw(NAME, {**thought, "type": "thinking"})
+def _thoughts(message: dict[str, Json]) -> Iterator[Block]:
+    """Summaries of thoughts: for reading only, no provider accepts them."""
+    for thought in dicts(message.get("thoughts")):
+        yield Raw(NAME, {**thought, "type": "thinking"})
 
 
 def _call(call: dict[str, Json]) -> ToolCall:
@@ -171,12 +178,11 @@ def _has_result(call: dict[str, Json]) -> bool:
 
 
 def _result(call: dict[str, Json]) -> Entry:
-    """What a tool returned; the output alone where there is nothing else."""
-    given = call.get("result")
-    parts = given if isinstance(given, list) else [given]
-    response = as_dict(as_dict(as_dict(parts[0] if parts else None)).get("functionResponse"))
-    said = response.get("response")
-    content: Json = said if len(parts) == 1 and said is not None else given
+    """What a tool returned; the output alone if there is nothing else."""
+    result = call.get("result")
+    parts = result if isinstance(result, list) else [result]
+    response = as_dict(as_dict(parts[0] if parts else None).get("functionResponse")).get("response")
+    content: Json = response if len(parts) == 1 and response is not None else result
     if not content:
         content = call.get("resultDisplay") or ""
     elif isinstance(content, dict) and list(content) in (["output"], ["error"]):
@@ -186,6 +192,6 @@ def _result(call: dict[str, Json]) -> Entry:
         content,
         tool_call_id=text_of(call.get("id")),
         name=as_text(call.get("name")),
-        is_error=call.get("status") in ("error", "cancelled") or "error" in as_dict(said),
+        is_error=call.get("status") in ("error", "cancelled") or "error" in as_dict(response),
     )
     return Entry(messages=(message,), time=as_time(call.get("timestamp")))

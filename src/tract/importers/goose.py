@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from tract.importers.coerce import as_dict, as_text, as_time, dicts, load
-from tract.importers.collect import of_values
-from tract.importers.exchanges import Conversations, checked
+from tract.importers.collect import read_values
+from tract.importers.conversations import Conversations, check_exchange
 from tract.importers.items import Entry, Exchange, Item, Problem
 from tract.importers.provider import ANTHROPIC
 from tract.importers.source import Source
@@ -16,10 +16,10 @@ from tract.providers import load_message
 
 NAME = "goose"
 
-NOT_SAID = frozenset(
+UNSENT = frozenset(
     {"toolConfirmationRequest", "summarizationRequested", "systemNotification", "actionRequired"}
 )
-"""What the program shows to the person alone, and no model is told."""
+"""What the program shows to the person and never sends to a model."""
 
 
 def detect(source: Source) -> bool:
@@ -32,7 +32,7 @@ def _is_recording(value: Json) -> bool:
 
 
 def _is_session(value: dict[str, Json]) -> bool:
-    """Whether it is the first line of a session, which tells of it, or a message."""
+    """Whether it is the first line of a session, its header, or a message."""
     if "working_dir" in value and "description" in value:
         return True
     return _is_message(value) and isinstance(value.get("created"), int)
@@ -43,7 +43,7 @@ def _is_message(value: dict[str, Json]) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return of_values(source, partial(_items, Conversations()))
+    return read_values(source, partial(_items, Conversations()))
 
 
 def _items(conversations: Conversations, place: str, value: Json) -> Iterator[Item]:
@@ -59,43 +59,43 @@ def _recordings(
     body: dict[str, Json], place: str, conversations: Conversations
 ) -> Iterator[Exchange | Problem]:
     """The exchanges, which are kept by hash, in the order of their answers."""
-    recorded = [one for one in body.values() if _is_recording(one)]
-    if len(recorded) < len(body) or not recorded:
-        yield Problem(place, f"{len(body) - len(recorded)} of {len(body)} are no recordings")
-    for one in sorted(recorded, key=_order):
-        yield checked(conversations.placed(_exchange(one)), place)
+    recordings = [value for value in body.values() if _is_recording(value)]
+    if len(recordings) < len(body) or not recordings:
+        yield Problem(place, f"{len(body) - len(recordings)} of {len(body)} are no recordings")
+    for recording in sorted(recordings, key=_order):
+        yield check_exchange(conversations.place(_exchange(recording)), place)
 
 
-def _order(recorded: dict[str, Json]) -> tuple[bool, float]:
-    """The agent is the main conversation. Who finds a title for it, without tools, comes last."""
-    created = as_dict(as_dict(recorded.get("output")).get("message")).get("created")
-    is_aside = not recorded["input"].get("tools")
+def _order(recording: dict[str, Json]) -> tuple[bool, float]:
+    """The agent is the main conversation. Calls without tools, such as for a title, come last."""
+    created = as_dict(as_dict(recording.get("output")).get("message")).get("created")
+    is_aside = not recording["input"].get("tools")
     return is_aside, created if isinstance(created, int | float) else 0
 
 
-def _exchange(recorded: dict[str, Json]) -> Exchange:
-    """goose speaks of all providers in words of its own; Anthropic's are the nearest."""
-    asked, answered = recorded["input"], as_dict(recorded.get("output"))
+def _exchange(recording: dict[str, Json]) -> Exchange:
+    """goose has one format for all providers; Anthropic's is the nearest to it."""
+    prompt, output = recording["input"], as_dict(recording.get("output"))
     request: dict[str, Json] = {}
-    if asked.get("system"):
-        request["system"] = asked["system"]
-    request["messages"] = [_message(message) for message in dicts(asked["messages"])]
-    if dicts(asked.get("tools")):
-        request["tools"] = [_tool(tool) for tool in dicts(asked["tools"])]
-    message = as_dict(answered.get("message"))
+    if prompt.get("system"):
+        request["system"] = prompt["system"]
+    request["messages"] = [_message(message) for message in dicts(prompt["messages"])]
+    if dicts(prompt.get("tools")):
+        request["tools"] = [_tool(tool) for tool in dicts(prompt["tools"])]
+    message = as_dict(output.get("message"))
     return Exchange(
         provider=ANTHROPIC,
         request=request,
-        response=_response(message, as_dict(answered.get("usage"))) if message else None,
+        response=_response(message, as_dict(output.get("usage"))) if message else None,
         time=as_time(message.get("created")),
     )
 
 
 def _response(message: dict[str, Json], usage: dict[str, Json]) -> dict[str, Json]:
-    said: dict[str, Json] = {"type": "message", **_message(message)}
+    response: dict[str, Json] = {"type": "message", **_message(message)}
     if as_text(usage.get("model")):
-        said["model"] = usage["model"]
-    return {**said, "usage": as_dict(usage.get("usage"))}
+        response["model"] = usage["model"]
+    return {**response, "usage": as_dict(usage.get("usage"))}
 
 
 def _tool(tool: dict[str, Json]) -> dict[str, Json]:
@@ -111,7 +111,7 @@ def _message(message: dict[str, Json]) -> dict[str, Json]:
 
 
 def _blocks(block: Json) -> list[Json]:
-    if not isinstance(block, dict) or block.get("type") in tuple(NOT_SAID):
+    if not isinstance(block, dict) or block.get("type") in tuple(UNSENT):
         return []
     match block.get("type"):
         case "toolRequest" | "frontendToolRequest":
@@ -126,25 +126,25 @@ def _blocks(block: Json) -> list[Json]:
 
 
 def _call(block: dict[str, Json]) -> dict[str, Json]:
-    asked = as_dict(block.get("toolCall"))
-    # A call that could not be understood has an error in the place of its value.
-    value = as_dict(asked.get("value"))
-    name, said = as_text(value.get("name")), value.get("arguments")
+    call = as_dict(block.get("toolCall"))
+    # A call that could not be parsed has an error instead of a value.
+    value = as_dict(call.get("value"))
+    name, arguments = as_text(value.get("name")), value.get("arguments")
     if name is None:
-        name, said = "unknown", {"error": asked.get("error")}
-    return {"type": "tool_use", "id": block.get("id"), "name": name, "input": said or {}}
+        name, arguments = "unknown", {"error": call.get("error")}
+    return {"type": "tool_use", "id": block.get("id"), "name": name, "input": arguments or {}}
 
 
 def _result(block: dict[str, Json]) -> dict[str, Json]:
-    got = as_dict(block.get("toolResult"))
-    value = got.get("value")
+    result = as_dict(block.get("toolResult"))
+    value = result.get("value")
     parts = value.get("content") if isinstance(value, dict) else value
     content: Json = [_part(part) for part in dicts(parts)]
     if not content:
-        content = readable(got.get("error") or as_dict(value).get("structuredContent") or "")
-    told = {"type": "tool_result", "tool_use_id": block.get("id"), "content": content}
-    is_error = got.get("status") == "error" or as_dict(value).get("isError") is True
-    return {**told, "is_error": True} if is_error else told
+        content = readable(result.get("error") or as_dict(value).get("structuredContent") or "")
+    fields = {"type": "tool_result", "tool_use_id": block.get("id"), "content": content}
+    is_error = result.get("status") == "error" or as_dict(value).get("isError") is True
+    return {**fields, "is_error": True} if is_error else fields
 
 
 def _part(part: dict[str, Json]) -> dict[str, Json]:

@@ -13,13 +13,15 @@ from tract.importers.coerce import (
     as_name,
     as_time,
     definitions,
+    dicts,
+    ensure_storable,
     extra,
-    sound,
+    require_dict,
     text_of,
 )
-from tract.importers.collect import tried
+from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item, Problem
-from tract.importers.partial_json import parsed
+from tract.importers.partial_json import parse
 from tract.importers.source import Source
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall, readable
 
@@ -27,8 +29,8 @@ NAME = "inspect"
 
 ATTACHMENT = "attachment://"
 SAMPLES = "samples/"
-TOLD = frozenset({"role", "content", "tool_calls", "tool_call_id", "function"})
-"""The keys of a message that have a place of their own in an entry."""
+FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "function"})
+"""The keys of a message that have a field of their own in an entry."""
 
 
 def detect(source: Source) -> bool:
@@ -59,7 +61,7 @@ def read(source: Source) -> Iterator[Item]:
     if not isinstance(samples, list):
         raise InputError(f"{source.path.name}: a log without samples")
     for number, sample in enumerate(samples, 1):
-        yield from _of_sample(f"sample {number}", sample)
+        yield from attempt(f"sample {number}", _of_sample, f"sample {number}", sample)
     yield from problems
 
 
@@ -69,24 +71,17 @@ def _from_archive(source: Source) -> Iterator[Item]:
             yield piece
             continue
         name, data = piece
-        try:
-            sample = parsed(data)
-        except InputError as error:
-            yield Problem(name, str(error))
-            continue
-        yield from _of_sample(name, sample)
+        yield from attempt(name, lambda name, data: _of_sample(name, parse(data)), name, data)
 
 
 def _of_sample(place: str, sample: Json) -> Iterator[Item]:
-    if not isinstance(sample, dict):
-        yield Problem(place, f"a sample is a dict, not {type(sample).__name__}")
-        return
-    yield from _Sample(place, sample).items()
+    sample = require_dict(sample, "a sample is a dict")
+    return _Sample(place, sample).items()
 
 
 class _Sample:
-    """One run of the agent. Its messages are the main dialog; what models said besides, in events
-    alone, are branches of it, or dialogs of their own where they begin with other messages."""
+    """One run of the agent. Its messages are the main dialog; answers that only events contain are
+    branches of it, or dialogs of their own if they begin with other messages."""
 
     def __init__(self, place: str, sample: dict[str, Json]) -> None:
         self._place, self._sample = place, sample
@@ -95,17 +90,18 @@ class _Sample:
         self._attachments = as_dict(sample.get("attachments"))
         pool = as_dict(sample.get("events_data")).get("messages", sample.get("message_pool"))
         self._pool = as_list(pool)
-        events = [event for event in as_list(sample.get("events")) if isinstance(event, dict)]
+        events = dicts(sample.get("events"))
         self._calls = [event for event in events if event.get("event") == "model"]
         self._answers = {as_name(_answer(call).get("id")): call for call in self._calls}
-        self._returned = {
+        self._completed = {
             as_name(event.get("id")): as_time(event.get("completed"))
             for event in events
             if event.get("event") == "tool"
         }
         self._dialogs: dict[str, str] = {}
-        """The first dialog of each message that was given, by the message's id."""
-        self._given: set[str] = set()
+        """The first dialog of each message that was yielded, by the id of the message."""
+        self._keys: set[str] = set()
+        """Of the entries that were yielded."""
         self._ids: dict[str, CallIds] = {}
         self._tools: dict[str, list[dict[str, Json]]] = {}
 
@@ -120,47 +116,47 @@ class _Sample:
         messages = as_list(self._sample.get("messages"))
         if messages:
             return messages
-        asked = self._sample.get("input")  # all there is of a sample that never began
-        return [{"role": "user", "content": asked}] if isinstance(asked, str) else as_list(asked)
+        prompt = self._sample.get("input")  # all that a sample has that never started
+        return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else as_list(prompt)
 
     def _aside(self, number: int, chain: list[Json]) -> Iterator[Item]:
         root = as_name(as_dict(chain[0]).get("id"))
         is_known = all(as_name(as_dict(message).get("id")) for message in chain)
         if not is_known:
-            if not as_list(self._sample.get("messages")):  # without ids nothing can be told apart
+            if not as_list(self._sample.get("messages")):  # without ids no two are known to differ
                 yield from self._chain(f"{self._name} call {number}", chain)
             return
         yield from self._chain(self._dialogs.get(root or "", f"{self._name} call {number}"), chain)
 
     def _chain(self, dialog: str, chain: list[Json]) -> Iterator[Item]:
-        """The messages of a history that were not given yet, each behind the one before it."""
+        """The messages of a history that were not yielded yet, each after the previous one."""
         parent: str | None = None
         for number, message in enumerate(chain, 1):
             key = as_name(as_dict(message).get("id"))
             own = f"{dialog} {key}" if key else None
-            if own is None or own not in self._given:
+            if own is None or own not in self._keys:
                 place = f"{self._place}: message {number}"
-                made = list(tried(place, self._entry, dialog, parent, message))
-                yield from made
-                if isinstance(made[0], Problem):
+                items = list(attempt(place, self._entry, dialog, parent, message))
+                yield from items
+                if isinstance(items[0], Problem):
                     continue  # the next one follows the last that could be read
             if key and own:
-                self._given.add(own)
+                self._keys.add(own)
                 self._dialogs.setdefault(key, dialog)
             parent = own
 
-    def _entry(self, dialog: str, parent: str | None, given: Json) -> Iterator[Item]:
-        if not isinstance(given, dict) or given.get("role") not in ROLES:
-            raise InputError(f"not a message: {readable(sound(given))[:200]}")
-        message = self._resolved(sound(given))
+    def _entry(self, dialog: str, parent: str | None, message: Json) -> Iterator[Item]:
+        if not isinstance(message, dict) or message.get("role") not in ROLES:
+            raise InputError(f"not a message: {readable(ensure_storable(message))[:200]}")
+        message = self._resolve(ensure_storable(message))
         key = as_name(message.get("id"))
         call = self._answers.get(key, {}) if key and message["role"] == "assistant" else {}
         output = as_dict(call.get("output"))
         model = as_name(output.get("model")) or as_name(message.get("model"))
-        returned = self._returned.get(as_name(message.get("tool_call_id")))
+        completed = self._completed.get(as_name(message.get("tool_call_id")))
         ids = self._ids.setdefault(dialog, CallIds())
         yield Entry(
-            messages=(ids.named(self._message(message, model or "")),),
+            messages=(ids.assign(_message(message, model or "")),),
             dialog=dialog,
             key=f"{dialog} {key}" if key else None,
             parent=parent,
@@ -168,54 +164,53 @@ class _Sample:
             usage=extra(output.get("usage")),
             model=model,
             generation_config=extra(call.get("config")),
-            time=as_time(call.get("completed") or call.get("timestamp")) or returned,
-            metadata=extra({name: value for name, value in message.items() if name not in TOLD}),
+            time=as_time(call.get("completed") or call.get("timestamp")) or completed,
+            metadata=extra({name: value for name, value in message.items() if name not in FIELDS}),
         )
 
     def _new_tools(self, dialog: str, call: dict[str, Json]) -> list[dict[str, Json]] | None:
-        """The definitions that a model was given, where they are not those of the call before."""
-        given = [
+        """The definitions that a model had, unless they are those of the previous call."""
+        tools = [
             {"type": "function", "function": self._definition(tool)}
             for tool in as_list(call.get("tools"))
             if extra(tool)
         ]
-        if not given or self._tools.get(dialog) == given:
+        if not tools or self._tools.get(dialog) == tools:
             return None
-        self._tools[dialog] = given
-        return definitions(given)
+        self._tools[dialog] = tools
+        return definitions(tools)
 
     def _definition(self, tool: dict[str, Json]) -> dict[str, Json]:
-        known = {key: tool[key] for key in ("name", "description", "parameters") if key in tool}
-        return dict(self._resolved(known))
+        fields = {key: tool[key] for key in ("name", "description", "parameters") if key in tool}
+        return dict(self._resolve(fields))
 
     def _input(self, call: dict[str, Json]) -> list[Json]:
-        """The messages that a model was given: written out, or named by their places in a pool."""
-        said = as_list(call.get("input"))
+        """The messages that a model was sent: in full, or by their positions in a pool."""
+        messages = as_list(call.get("input"))
         for span in as_list(call.get("input_refs")):
             if isinstance(span, list) and len(span) == 2 and all(type(at) is int for at in span):
-                said = said + self._pool[max(span[0], 0) : max(span[1], 0)]
-        return said
+                messages = messages + self._pool[max(span[0], 0) : max(span[1], 0)]
+        return messages
 
-    def _resolved(self, value: Json) -> Json:
-        """The value with long texts in their places."""
+    def _resolve(self, value: Json) -> Json:
+        """The value with the long texts that it refers to."""
         if isinstance(value, str) and value.startswith(ATTACHMENT):
-            found = self._attachments.get(value.removeprefix(ATTACHMENT))
-            return found if isinstance(found, str) else value
+            text = self._attachments.get(value.removeprefix(ATTACHMENT))
+            return text if isinstance(text, str) else value
         if isinstance(value, dict):
-            return {key: self._resolved(item) for key, item in value.items()}
-        return [self._resolved(item) for item in value] if isinstance(value, list) else value
+            return {key: self._resolve(item) for key, item in value.items()}
+        return [self._resolve(item) for item in value] if isinstance(value, list) else value
 
-    def _message(self, given: dict[str, Json], model: str) -> Message:
-        if given["role"] == "tool":
-            return _result(given)
-        calls = [_call(call) for call in as_list(given.get("tool_calls"))]
-        content = given.get("content")
-        if not isinstance(content, list):
-            text = "" if content is None else readable(content)
-            if not calls:
-                return Message(given["role"], text)
-            return Message(given["role"], (*([Text(text)] if text else []), *calls))
-        return Message(given["role"], (*(_block(part, model) for part in content), *calls))
+
+def _message(message: dict[str, Json], model: str) -> Message:
+    role, content = message["role"], message.get("content")
+    if role == "tool":
+        return _result(message)
+    calls = [_call(call) for call in as_list(message.get("tool_calls"))]
+    if isinstance(content, list):
+        return Message(role, (*(_block(part, model) for part in content), *calls))
+    text = "" if content is None else readable(content)
+    return Message(role, (*([Text(text)] if text else []), *calls) if calls else text)
 
 
 def _answer(call: dict[str, Json]) -> dict[str, Json]:
@@ -230,16 +225,16 @@ def _call(call: Json) -> ToolCall:
     return ToolCall(as_name(call.get("id")) or "", name, call.get("arguments", {}))
 
 
-def _result(given: dict[str, Json]) -> Message:
-    """A result. Of a call that failed the model is told the error, where nothing else came."""
-    name, content = text_of(given.get("function")), given.get("content")
-    error = as_dict(given.get("error"))
+def _result(message: dict[str, Json]) -> Message:
+    """A result. Of a call that failed without any output the model sees the error."""
+    name, content = text_of(message.get("function")), message.get("content")
+    error = as_dict(message.get("error"))
     if isinstance(content, list):
         content = [_result_block(part) for part in content]
     return Message(
         "tool",
         content or text_of(error.get("message")),
-        tool_call_id=as_name(given.get("tool_call_id")) or "",
+        tool_call_id=as_name(message.get("tool_call_id")) or "",
         name=name or None,
         is_error=bool(error),
     )
@@ -271,8 +266,8 @@ def _block(part: Json, model: str) -> Block:
 
 
 def _thought(part: dict[str, Json]) -> dict[str, Json]:
-    """A thought as its provider wrote it, who takes it back in no other form."""
-    said = text_of(part.get("reasoning"))
+    """A thought as its provider wrote it, the only form that the provider accepts."""
+    text = text_of(part.get("reasoning"))
     if part.get("redacted"):
-        return {"type": "redacted_thinking", "data": said}
-    return {"type": "thinking", "thinking": said, "signature": part["signature"]}
+        return {"type": "redacted_thinking", "data": text}
+    return {"type": "thinking", "thinking": text, "signature": part["signature"]}

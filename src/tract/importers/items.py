@@ -1,4 +1,4 @@
-"""What importers yield: messages one after the other, whatever file they stand in."""
+"""What importers yield: the messages of any file, one after the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Entry", "Exchange", "Item", "Problem"]
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to a provider with the full history, and its answer if there is one."""
+    """A request to a provider with the full history, and the response if there is one."""
 
     provider: str
     """`anthropic`, `openai`, `responses` or `gemini`."""

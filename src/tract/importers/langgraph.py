@@ -1,4 +1,4 @@
-"""LangGraph's threads: the state of one, its history of states, or a list of threads."""
+"""LangGraph threads: one state, the history of states, or a list of threads."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hashlib import sha256
 from tract.errors import InputError
 from tract.hashing import to_json
 from tract.importers.coerce import as_dict, as_text, as_time, dicts
-from tract.importers.collect import of_values
+from tract.importers.collect import read_values
 from tract.importers.items import Item, Problem
-from tract.importers.langchain import Dumped, is_dumped
+from tract.importers.langchain_messages import DumpedMessages, is_dumped
 from tract.importers.source import Source
 from tract.model import Json
 
@@ -26,7 +26,7 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return of_values(source, partial(_states, Threads()))
+    return read_values(source, partial(_states, Threads()))
 
 
 def _states(threads: Threads, place: str, value: Json) -> Iterator[Item]:
@@ -39,12 +39,12 @@ def _states(threads: Threads, place: str, value: Json) -> Iterator[Item]:
 
 
 def _in_order(states: list[Json]) -> list[Json]:
-    """The oldest first. A history comes with the newest first; times decide where all have one."""
+    """The oldest first. A history has the newest first; times decide if all states have one."""
     times = [as_time(as_dict(state).get("created_at")) for state in states]
-    dated = [(time, -place) for place, time in enumerate(times) if time is not None]
-    if len(dated) < len(states):
+    pairs = [(time, -place) for place, time in enumerate(times) if time is not None]
+    if len(pairs) < len(states):
         return states[::-1]
-    return [states[-place] for _, place in sorted(dated)]
+    return [states[-place] for _, place in sorted(pairs)]
 
 
 def _thread(state: dict[str, Json]) -> str:
@@ -54,27 +54,27 @@ def _thread(state: dict[str, Json]) -> str:
 
 
 class Threads:
-    """Which messages of each thread are known. Each state has all messages up to its time."""
+    """The known messages of each thread. Each state has all messages up to its time."""
 
     def __init__(self) -> None:
-        self._threads: dict[str, tuple[Dumped, set[bytes]]] = {}
+        self._threads: dict[str, tuple[DumpedMessages, set[bytes]]] = {}
 
     def read(self, thread: str, messages: list[Json]) -> Iterator[Item]:
         if thread not in self._threads:
             dialog = (thread or "thread") if self._threads else None
-            self._threads[thread] = Dumped(dialog), set()
-        dumped, seen = self._threads[thread]
-        new = [message for message in messages if _mark(message) not in seen]
-        seen |= {mark for message in new if (mark := _mark(message))}
-        yield from dumped.read(new)
+            self._threads[thread] = DumpedMessages(dialog), set()
+        dump, known = self._threads[thread]
+        new = [message for message in messages if _mark(message) not in known]
+        known |= {mark for message in new if (mark := _mark(message))}
+        yield from dump.read(new)
 
 
 def _mark(message: Json) -> bytes | None:
-    """What a message is known by; None where it cannot be told from another that says the same."""
+    """What identifies a message; None if it has no id and may equal another one."""
     if as_text(as_dict(message).get("id")) is None:
         return None
     try:
-        said = {key: message.get(key) for key in ("id", "type", "content", "tool_calls")}
-        return sha256(to_json(said).encode()).digest()
+        fields = {key: message.get(key) for key in ("id", "type", "content", "tool_calls")}
+        return sha256(to_json(fields).encode()).digest()
     except InputError:
         return None

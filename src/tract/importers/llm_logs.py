@@ -1,4 +1,4 @@
-"""The database of the `llm` tool: `logs.db`, as all of its versions wrote it."""
+"""The database of the `llm` tool: `logs.db`, in the schemas of all versions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tract.importers.coerce import (
     as_name,
     as_time,
     definitions,
+    ensure_storable,
     extra,
-    sound,
     text_of,
 )
-from tract.importers.collect import tried
+from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source
-from tract.importers.sqlite_files import Database, Row, is_sqlite
+from tract.importers.sqlite_files import Database, Record, is_sqlite
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall
 from tract.providers import parsed
 
@@ -72,7 +72,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def _kinds(database: _Database) -> list[str]:
-    """The ways of writing that have a part in this database."""
+    """The schemas that this database has tables of."""
     old = [
         table
         for table in ("logs", "log")
@@ -87,51 +87,51 @@ def _kinds(database: _Database) -> list[str]:
 
 
 class _Database(Database):
-    """The tables that belong together."""
+    """Rows by their owner."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._owners: dict[str, dict[Any, list[int]]] = {}
 
-    def owned(self, table: str, column: str, owner: Any) -> list[Row]:
-        """The rows of one owner. These tables have no index, and are long where there are many
-        owners, so that the rows of each are looked up once for all."""
+    def owned(self, table: str, column: str, owner: Any) -> list[Record]:
+        """The rows of one owner. These tables have no index and may be long, so the rows of all
+        owners are looked up at once."""
         if table not in self.tables:
             return []
         if table not in self._owners:
-            found = self._owners[table] = defaultdict(list)
+            places = self._owners[table] = defaultdict(list)
             for row in self.rows(f"SELECT rowid AS place, {column} AS owner FROM {table}"):
-                found[row["owner"]].append(row["place"])
-        places = sorted(self._owners[table].get(owner, ()))
+                places[row["owner"]].append(row["place"])
         query = f"SELECT * FROM {table} WHERE rowid = ?"
-        return [row for place in places for row in self.rows(query, place)]
+        owned = sorted(self._owners[table].get(owner, ()))
+        return [row for place in owned for row in self.rows(query, place)]
 
-    def attachment(self, attachment_id: Json) -> Row:
+    def attachment(self, attachment_id: Json) -> Record:
         query = "SELECT * FROM attachments WHERE id = ?"
         return next(self.of("attachments", query, str(attachment_id)), {})
 
     def tools(self, link: str, owner: str, owner_id: str) -> list[dict[str, Json]] | None:
-        """The definitions that a model was given."""
+        """The tool definitions that a model had."""
         if "tools" not in self.tables:
             return None
         query = "SELECT * FROM tools WHERE id = ?"
         links = self.owned(link, owner, owner_id)
-        tools = [row for given in links for row in self.rows(query, given["tool_id"])]
+        tools = [row for used in links for row in self.rows(query, used["tool_id"])]
         return definitions([_definition(row) for row in tools])
 
 
-def _definition(row: Row) -> dict[str, Json]:
+def _definition(row: Record) -> dict[str, Json]:
     function = {"name": text_of(row.get("name"))}
     if row.get("description"):
         function["description"] = row["description"]
     return {"type": "function", "function": {**function, "parameters": _json(row, "input_schema")}}
 
 
-def _json(row: Row, column: str) -> dict[str, Json]:
+def _json(row: Record, column: str) -> dict[str, Json]:
     return as_dict(parsed(text_of(row.get(column))))
 
 
-def _usage(row: Row) -> dict[str, Json] | None:
+def _usage(row: Record) -> dict[str, Json] | None:
     counts = {
         key: row[key] for key in ("input_tokens", "output_tokens") if type(row.get(key)) is int
     }
@@ -139,8 +139,8 @@ def _usage(row: Row) -> dict[str, Json] | None:
     return extra({**counts, **({"details": details} if details else {})})
 
 
-def _about(row: Row) -> dict[str, Any]:
-    """What an entry tells of the call that it was written by."""
+def _about(row: Record) -> dict[str, Any]:
+    """The fields of an entry that describe the model call."""
     return {
         "usage": _usage(row),
         "model": as_name(row.get("resolved_model")) or as_name(row.get("model")),
@@ -150,12 +150,13 @@ def _about(row: Row) -> dict[str, Any]:
 
 
 class _Tree:
-    """The messages of the newer versions: each knows the one before it, and threads share them."""
+    """The messages of newer versions: each names the previous one, and threads share them."""
 
     def __init__(self, database: _Database) -> None:
         self._database = database
         self._ids = CallIds()
-        self._given: set[str] = set()
+        self._hashes: set[str] = set()
+        """Of the messages that were yielded."""
 
     def items(self) -> Iterator[Item]:
         for thread in list(self._database.rows("SELECT * FROM threads ORDER BY rowid")):
@@ -163,45 +164,43 @@ class _Tree:
         for turn in list(self._database.rows(UNOWNED_TURNS)):
             yield from self._of_turns(f"turn {as_name(turn['id'])}", [turn], None)
         for row in list(self._database.rows(LAST_MESSAGES)):
-            if row["hash"] not in self._given:
+            if row["hash"] not in self._hashes:
                 tip = {"id": row["hash"], "tip_message_hash": row["hash"]}
                 yield from self._of_turns(f"message {row['hash']}", [], tip)
 
-    def _of_thread(self, thread: Row) -> Iterator[Item]:
+    def _of_thread(self, thread: Record) -> Iterator[Item]:
         query = "SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, rowid"
         turns = list(self._database.rows(query, thread["id"]))
         yield from self._of_turns(as_name(thread["id"]) or "thread", turns, thread)
 
-    def _of_turns(self, name: str, turns: list[Row], thread: Row | None) -> Iterator[Item]:
-        """The messages up to the end of each turn, and up to where the thread stands."""
+    def _of_turns(self, name: str, turns: list[Record], thread: Record | None) -> Iterator[Item]:
+        """The messages up to the end of each turn, and up to the tip of the thread."""
         dialogs: dict[str, str] = {}
         follows: dict[str | None, str | None] = {None: None}
         for turn in [*turns, *([thread] if thread else [])]:
             chain, known = self._chain(turn.get("tip_message_hash"), dialogs)
-            # A history that begins anew is another dialog: nothing of it follows the first one.
+            # A history with another beginning is another dialog.
             dialog = dialogs.get(known or "") or (f"{name} {turn['id']}" if dialogs else name)
-            tools = None if turn is thread else self._tools(turn)
+            tools = None
+            if turn is not thread:
+                tools = self._database.tools("turn_tools", "turn_id", turn["id"])
             for number, message in enumerate(chain):
                 about: dict[str, Any] = {"tools": tools if number == 0 else None}
                 if message is chain[-1] and turn is not thread:
                     about |= _about(turn)
                 key = message["hash"]
-                made = list(
-                    tried(f"message {key}", self._entry, dialog, follows[known], message, about)
-                )
-                yield from made
-                self._given.add(key)
+                arguments = (dialog, follows[known], message, about)
+                items = list(attempt(f"message {key}", self._entry, *arguments))
+                yield from items
+                self._hashes.add(key)
                 dialogs[key] = dialog
-                # What follows a message that cannot be read follows the one before it.
-                follows[key] = follows[known] if isinstance(made[0], Problem) else key
+                # The message after one that cannot be read follows the one before that.
+                follows[key] = follows[known] if isinstance(items[0], Problem) else key
                 known = key
 
-    def _tools(self, turn: Row) -> list[dict[str, Json]] | None:
-        return self._database.tools("turn_tools", "turn_id", turn["id"])
-
-    def _chain(self, tip: Any, known: dict[str, str]) -> tuple[list[Row], str | None]:
-        """The messages up to this one that are not known yet, and the known one before them."""
-        chain: list[Row] = []
+    def _chain(self, tip: Any, known: dict[str, str]) -> tuple[list[Record], str | None]:
+        """The new messages up to this one, and the known message before them."""
+        chain: list[Record] = []
         seen: set[str] = set()
         while isinstance(tip, str) and tip not in known and tip not in seen:
             seen.add(tip)
@@ -214,14 +213,14 @@ class _Tree:
         return chain[::-1], tip if isinstance(tip, str) and tip in known else None
 
     def _entry(
-        self, dialog: str, parent: str | None, row: Row, about: dict[str, Any]
+        self, dialog: str, parent: str | None, row: Record, about: dict[str, Any]
     ) -> Iterator[Item]:
         if row["role"] not in ROLES:
             raise InputError(f"role {row['role']!r} is none of {', '.join(ROLES)}")
         query = "SELECT * FROM parts WHERE message_hash = ? ORDER BY position"
         parts = [self._part(part) for part in self._database.rows(query, row["hash"])]
         yield Entry(
-            messages=tuple(map(self._ids.named, _messages(row["role"], parts, self._database))),
+            messages=tuple(map(self._ids.assign, _messages(row["role"], parts, self._database))),
             dialog=dialog,
             key=f"{dialog} {row['hash']}",
             parent=f"{dialog} {parent}" if parent else None,
@@ -229,25 +228,25 @@ class _Tree:
             **about,
         )
 
-    def _part(self, row: Row) -> dict[str, Json]:
-        """A part with its text, which may be made of fragments that are stored elsewhere."""
+    def _part(self, row: Record) -> dict[str, Json]:
+        """A part with its text, which may consist of fragments that are stored elsewhere."""
         part = {**_json(row, "payload"), "type": text_of(row.get("type"))}
         if isinstance(row.get("text"), str):
             part["text"] = row["text"]
         if pieces := as_list(part.pop("text_ref", None)):
             part["text"] = "".join(self._piece(as_dict(piece)) for piece in pieces)
-        return dict(sound(part))
+        return dict(ensure_storable(part))
 
     def _piece(self, piece: dict[str, Json]) -> str:
         if "literal" in piece:
             return text_of(piece["literal"])
         query = "SELECT content FROM fragments WHERE id = ?"
-        found = next(self._database.of("fragments", query, str(piece.get("fragment"))), {})
-        return text_of(found.get("content"))
+        fragment = next(self._database.of("fragments", query, str(piece.get("fragment"))), {})
+        return text_of(fragment.get("content"))
 
 
 def _messages(role: str, parts: list[dict[str, Json]], database: _Database) -> Iterator[Message]:
-    """The results among the parts are messages of their own, before what else is said."""
+    """Each result among the parts is a message of its own, before the rest."""
     blocks: list[Block] = []
     results = 0
     for part in parts:
@@ -288,17 +287,17 @@ def _block(part: dict[str, Json], database: _Database) -> Block:
         call_id = as_name(part.get("tool_call_id")) or ""
         return ToolCall(call_id, name, part.get("arguments", {}))
     if kind == "attachment":
-        return _shown(database.attachment(as_dict(part.get("attachment")).get("id")))
-    return Raw("llm", part)  # thoughts, and what the provider did on its own side
+        return _file_block(database.attachment(as_dict(part.get("attachment")).get("id")))
+    return Raw("llm", part)  # thoughts, and server tools of the provider
 
 
-def _shown(row: Row) -> Block:
+def _file_block(row: Record) -> Block:
     file = _file(row)
     return Raw("openai" if file["type"] == "image_url" else "llm", file)
 
 
-def _file(row: Row) -> dict[str, Json]:
-    """An attachment, with its bytes where they were kept and else with its place."""
+def _file(row: Record) -> dict[str, Json]:
+    """An attachment with its bytes if they were kept, otherwise with its address."""
     media, data = text_of(row.get("type")), row.get("content")
     url = text_of(row.get("url"))
     if isinstance(data, bytes):
@@ -310,7 +309,7 @@ def _file(row: Row) -> dict[str, Json]:
 
 
 def _of_table(database: _Database, table: str, threads: set[str | None]) -> Iterator[Item]:
-    """The answers of the older versions, conversation by conversation."""
+    """The answers of older versions, conversation by conversation."""
     columns = database.columns(table)
     conversation = "conversation_id" if table == "responses" else "chat_id"
     own = "id" if "id" in columns else "rowid"
@@ -321,13 +320,13 @@ def _of_table(database: _Database, table: str, threads: set[str | None]) -> Iter
     for row in database.rows(query):
         name = as_name(row["dialog"]) or "unnamed"
         if history is None or history.name != name:
-            # The same conversation, continued by a newer version, is there with all its messages.
+            # A newer version that continued the conversation stored all messages again.
             history = _Answers(database, name, f"{name} before" if name in threads else name)
-        yield from tried(f"{table} {as_name(row.get('id'))}", history.entries, row)
+        yield from attempt(f"{table} {as_name(row.get('id'))}", history.entries, row)
 
 
 class _Answers:
-    """A conversation as a list of answers, each with what was asked."""
+    """A conversation as a list of answers, each with its prompt."""
 
     def __init__(self, database: _Database, name: str, dialog: str) -> None:
         self.name = name
@@ -335,30 +334,30 @@ class _Answers:
         self._ids = CallIds()
         self._system = ""
 
-    def entries(self, row: Row) -> Iterator[Item]:
+    def entries(self, row: Record) -> Iterator[Item]:
         about, answer_id = _about(row), as_name(row.get("id")) or ""
-        asked = tuple(map(self._ids.named, self._asked(row, answer_id)))
+        prompt = tuple(map(self._ids.assign, self._prompt(row, answer_id)))
         tools = self._database.tools("tool_responses", "response_id", answer_id)
-        if asked:
-            yield Entry(messages=asked, dialog=self._dialog, tools=tools, time=about["time"])
+        if prompt:
+            yield Entry(messages=prompt, dialog=self._dialog, tools=tools, time=about["time"])
         yield Entry(
-            messages=(self._ids.named(self._answer(row, answer_id)),),
+            messages=(self._ids.assign(self._answer(row, answer_id)),),
             dialog=self._dialog,
-            tools=None if asked else tools,
+            tools=None if prompt else tools,
             **about,
         )
 
-    def _asked(self, row: Row, answer_id: str) -> Iterator[Message]:
+    def _prompt(self, row: Record, answer_id: str) -> Iterator[Message]:
         system = self._with_fragments("system_fragments", answer_id, row.get("system"))
-        if system and system != self._system:  # every row tells it, also where it is the same
+        if system and system != self._system:  # every row repeats it
             self._system = system
             yield Message("system", system)
         for result in self._database.owned("tool_results", "response_id", answer_id):
             yield _result({**result, "attachments": self._of_result(result)}, self._database)
         prompt = self._with_fragments("prompt_fragments", answer_id, row.get("prompt"))
-        shown = [_shown(file) for file in self._attachments(answer_id)]
-        if shown:
-            yield Message("user", (*([Text(prompt)] if prompt else []), *shown))
+        files = [_file_block(file) for file in self._attachments(answer_id)]
+        if files:
+            yield Message("user", (*([Text(prompt)] if prompt else []), *files))
         elif prompt:
             yield Message("user", prompt)
 
@@ -367,10 +366,10 @@ class _Answers:
             f"SELECT content FROM {table} JOIN fragments ON fragments.id = {table}.fragment_id"
             f' WHERE {table}.response_id = ? ORDER BY {table}."order"'
         )
-        found = [text_of(row["content"]) for row in self._database.of(table, query, answer_id)]
-        return "\n".join([*found, *([text_of(text)] if text_of(text) else [])])
+        fragments = [text_of(row["content"]) for row in self._database.of(table, query, answer_id)]
+        return "\n".join([*fragments, *([text_of(text)] if text_of(text) else [])])
 
-    def _attachments(self, answer_id: str) -> Iterator[Row]:
+    def _attachments(self, answer_id: str) -> Iterator[Record]:
         query = (
             "SELECT attachments.* FROM prompt_attachments JOIN attachments"
             " ON attachments.id = prompt_attachments.attachment_id"
@@ -378,23 +377,21 @@ class _Answers:
         )
         return self._database.of("prompt_attachments", query, answer_id)
 
-    def _of_result(self, result: Row) -> list[Json]:
+    def _of_result(self, result: Record) -> list[Json]:
         table, column = "tool_results_attachments", "tool_result_id"
         files = self._database.owned(table, column, result.get("id"))
         return [{"id": file.get("attachment_id")} for file in files]
 
-    def _answer(self, row: Row, answer_id: str) -> Message:
+    def _answer(self, row: Record, answer_id: str) -> Message:
         text, thought = text_of(row.get("response")), text_of(row.get("reasoning"))
-        made = self._database.owned("tool_calls", "response_id", answer_id)
-        calls = [self._call(call) for call in made]
-        if not calls and not thought:
-            return Message("assistant", text)
-        before: list[Block] = (
-            [Raw("llm", {"type": "reasoning", "text": thought})] if thought else []
-        )
-        return Message("assistant", (*before, *([Text(text)] if text else []), *calls))
+        calls = map(_call, self._database.owned("tool_calls", "response_id", answer_id))
+        thoughts = [Raw("llm", {"type": "reasoning", "text": thought})] if thought else []
+        blocks = (*thoughts, *([Text(text)] if text else []), *calls)
+        is_text = all(isinstance(block, Text) for block in blocks)
+        return Message("assistant", text if is_text else blocks)
 
-    def _call(self, row: Row) -> ToolCall:
-        name = text_of(row.get("name")) or "unnamed"
-        arguments = parsed(text_of(row.get("arguments")))
-        return ToolCall(as_name(row.get("tool_call_id")) or "", name, arguments)
+
+def _call(row: Record) -> ToolCall:
+    name = text_of(row.get("name")) or "unnamed"
+    arguments = parsed(text_of(row.get("arguments")))
+    return ToolCall(as_name(row.get("tool_call_id")) or "", name, arguments)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from tract.importers.coerce import as_dict, dicts
-from tract.importers.collect import of_values
-from tract.importers.exchanges import Conversations, exchange
+from tract.importers.collect import read_values
+from tract.importers.conversations import Conversations
 from tract.importers.items import Item, Problem
+from tract.importers.recordings import read_recording
 from tract.importers.source import Source
 from tract.model import Json
 
@@ -21,7 +22,7 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return of_values(source, partial(_recordings, Conversations()))
+    return read_values(source, partial(_recordings, Conversations()))
 
 
 def _recordings(conversations: Conversations, place: str, value: Json) -> Iterator[Item]:
@@ -30,4 +31,4 @@ def _recordings(conversations: Conversations, place: str, value: Json) -> Iterat
         yield Problem(place, "no recordings")
         return
     for number, recording in enumerate(recordings, 1):
-        yield from exchange(recording, f"recording {number}", conversations)
+        yield from read_recording(recording, f"recording {number}", conversations)

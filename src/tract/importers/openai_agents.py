@@ -7,11 +7,11 @@ from itertools import groupby
 
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
-from tract.importers.coerce import as_dict, as_time, dicts, json_or_none, sound
-from tract.importers.collect import of_values
+from tract.importers.coerce import as_dict, as_time, dicts, ensure_storable, json_or_none
+from tract.importers.collect import read_values
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source
-from tract.importers.sqlite_files import Database, Row, is_sqlite
+from tract.importers.sqlite_files import Database, Record, is_sqlite
 from tract.model import Json
 from tract.providers.openai_responses import load_items
 
@@ -58,7 +58,7 @@ def read(source: Source) -> Iterator[Item]:
         with Database(source.path) as database:
             yield from _read_sessions(database)
         return
-    yield from of_values(source, _items)
+    yield from read_values(source, _items)
 
 
 def _items(place: str, value: Json) -> Iterator[Item]:
@@ -71,7 +71,7 @@ def _items(place: str, value: Json) -> Iterator[Item]:
 
 
 Placed = tuple[str, Json, Json]
-"""Where an item stands, the item, and its time."""
+"""The position of an item, the item, and its time."""
 
 _ROWS = f"SELECT session_id, id, message_data, created_at FROM {TABLE} ORDER BY session_id, id"
 _SESSIONS = f"SELECT count(DISTINCT session_id) AS count FROM {TABLE}"
@@ -81,23 +81,23 @@ def _read_sessions(database: Database) -> Iterator[Item]:
     is_alone = next(database.rows(_SESSIONS))["count"] == 1
     for session, rows in groupby(database.rows(_ROWS), key=lambda row: row["session_id"]):
         dialog = None if is_alone else str(session)
-        yield from _read_items(map(_placed, rows), dialog)
+        yield from _read_items(map(_place, rows), dialog)
 
 
-def _placed(row: Row) -> Placed:
+def _place(row: Record) -> Placed:
     data = row["message_data"]
     item = json_or_none(data) if isinstance(data, str | bytes) else None
     return f"row {row['id']}", item, row["created_at"]
 
 
 def _read_items(rows: Iterator[Placed], dialog: str | None) -> Iterator[Item]:
-    """What the assistant said in a row is one entry, with the time of its first item."""
+    """Consecutive items of the assistant are one entry, with the time of the first."""
     items: list[Json] = []
     times: list[Json] = []
     is_going_on = False
     for place, item, created in rows:
         try:
-            (message,) = load_items([sound(item)])
+            (message,) = load_items([ensure_storable(item)])
         except InputError as error:
             yield Problem(place, str(error))
             continue
@@ -108,4 +108,4 @@ def _read_items(rows: Iterator[Placed], dialog: str | None) -> Iterator[Item]:
         items.append(item)
     ids = CallIds()
     for message, time in zip(load_items(items), times, strict=True):
-        yield Entry(messages=(ids.named(message),), dialog=dialog, time=as_time(time))
+        yield Entry(messages=(ids.assign(message),), dialog=dialog, time=as_time(time))

@@ -1,5 +1,5 @@
-"""Chats in the words of OpenAI: a list of messages, a saved conversation that has one, tau-bench's
-trajectories; as a document or one per line."""
+"""Chats in OpenAI's format: a list of messages, a saved conversation with one, or a trajectory of
+tau-bench; as a document or one per line."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from tract.errors import InputError
 from tract.importers.call_ids import CallIds
-from tract.importers.coerce import as_dict, as_text, as_time, dicts, load
-from tract.importers.collect import of_values, tried
+from tract.importers.coerce import as_dict, as_text, as_time, dicts, load, require_dict
+from tract.importers.collect import attempt, read_values
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.provider import CHAT_ROLES, has_anthropic_blocks, is_chat
 from tract.importers.source import Source
@@ -21,21 +20,19 @@ NAME = "openai-chat"
 
 HISTORIES = ("messages", "traj", "conversation")
 FOREIGN = ("model", "response", "kwargs", "input", "choices", "reward_info", "termination_reason")
-"""What tells that a dict with messages is something else: a request, a log, a simulation."""
+"""Keys of other dicts with messages: a request, a log, a simulation."""
 
 
 def detect(source: Source) -> bool:
     value = source.peek
     first = value[0] if isinstance(value, list) and value else value
-    if _is_line(value):
-        return True
-    return _is_list(value) or _is_conversation(first)
+    return _is_line(value) or _is_list(value) or _is_conversation(first)
 
 
 def _is_list(value: Json) -> bool:
     if not is_chat(value) or has_anthropic_blocks(value):
         return False
-    # Items of the Responses API have types, which are told apart elsewhere.
+    # Items of the Responses API have types.
     return all("type" not in message for message in dicts(value))
 
 
@@ -57,12 +54,12 @@ def _is_line(value: Json) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return of_values(source, _File().take)
+    return read_values(source, _File().take)
 
 
 class _File:
     def __init__(self) -> None:
-        self._lines = Conversation(None)
+        self._lines = _Chat(None)
         self._count = 0
 
     def take(self, place: str, value: Json) -> Iterator[Item]:
@@ -91,13 +88,13 @@ def _read_conversation(value: Json, place: str, number: int) -> Iterator[Item]:
     if messages is None:
         yield Problem(place, "no messages")
         return
-    conversation = Conversation(_dialog(body, number), _tools(body))
+    conversation = _Chat(_dialog(body, number), _tools(body))
     prefix = "" if place == "document" else f"{place}, "
     yield from conversation.read(messages, f"{prefix}message {{}}")
 
 
 def _dialog(body: dict[str, Json], number: int) -> str | None:
-    """The main one is the first; others are named as the source does, or numbered."""
+    """None for the first conversation; others have their own name or a number."""
     if number == 1:
         return None
     return as_text(body.get("id")) or str(number)
@@ -109,7 +106,7 @@ def _tools(body: dict[str, Json]) -> list[dict[str, Json]] | None:
     return tools or [{"type": "function", "function": f} for f in functions] or None
 
 
-class Conversation:
+class _Chat:
     """Messages of one chat, in their order."""
 
     def __init__(self, dialog: str | None, tools: list[dict[str, Json]] | None = None) -> None:
@@ -118,29 +115,25 @@ class Conversation:
         self._ids = CallIds()
 
     def read(self, messages: list[Json], place: str) -> Iterator[Item]:
-        for number, given in enumerate(messages, 1):
-            yield from tried(place.format(number), self._entry, given)
+        for number, message in enumerate(messages, 1):
+            yield from attempt(place.format(number), self._entry, message)
 
-    def _entry(self, given: Json) -> Iterator[Item]:
-        if not isinstance(given, dict):
-            raise InputError(f"a message is a dict, not {type(given).__name__}")
-        loaded = load(load_message, given)
-        messages = tuple(self._ids.named(_without_stand_in(message, given)) for message in loaded)
+    def _entry(self, value: Json) -> Iterator[Item]:
+        record = require_dict(value, "a message is a dict")
+        loaded = load(load_message, record)
+        messages = tuple(self._ids.assign(_without_stand_in(message, record)) for message in loaded)
         tools, self._tools = self._tools, None
-        time = as_time(given.get("timestamp"))
+        time = as_time(record.get("timestamp"))
         yield Entry(messages=messages, dialog=self._dialog, tools=tools, time=time)
 
 
-def _without_stand_in(message: Message, given: dict[str, Json]) -> Message:
-    """The old way of calling had no ids, and two calls of one function are not one."""
-    if message.role == "tool" and given.get("role") in ("tool", "function"):
-        is_named = bool(given.get("tool_call_id"))
-        return message if is_named else replace(message, tool_call_id="")
-    if not given.get("function_call") or not isinstance(message.content, tuple):
+def _without_stand_in(message: Message, record: dict[str, Json]) -> Message:
+    """Old function calls had no ids, and two calls of one function must stay two."""
+    if message.role == "tool" and record.get("role") in ("tool", "function"):
+        return message if record.get("tool_call_id") else replace(message, tool_call_id="")
+    if not record.get("function_call") or not isinstance(message.content, tuple):
         return message
     *before, last = message.content
-    return replace(message, content=(*before, replace(last, id="")) if _is_call(last) else ())
-
-
-def _is_call(block: object) -> bool:
-    return isinstance(block, ToolCall)
+    return replace(
+        message, content=(*before, replace(last, id="")) if isinstance(last, ToolCall) else ()
+    )

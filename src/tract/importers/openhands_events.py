@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
@@ -12,12 +13,13 @@ from tract.importers.coerce import (
     as_name,
     as_time,
     definitions,
+    ensure_storable,
     extra,
     load,
-    sound,
+    require_dict,
     text_of,
 )
-from tract.importers.collect import tried
+from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
@@ -29,17 +31,14 @@ SILENT = frozenset(
     {"null", "recall", "change_agent_state", "agent_state_changed", "condensation_request"}
     | {"start", "pause", "resume", "stop", "push", "send_pr", "success"}
 )
-"""Events of the program around the agent: they say nothing to anybody."""
+"""Events of the program around the agent, which no model sees."""
 
 KNOWLEDGE = ("repo_instructions", "additional_agent_instructions", "conversation_instructions")
 
 
 def detect(source: Source) -> bool:
-    begun = source.peek
-    if isinstance(begun, list):
-        return bool(begun) and _is_event(begun[0])
-    run = as_dict(begun)
-    history = as_list(run.get("history"))
+    value = source.peek
+    history = value if isinstance(value, list) else as_list(as_dict(value).get("history"))
     return bool(history) and _is_event(history[0])
 
 
@@ -47,9 +46,9 @@ def _is_event(event: Json) -> bool:
     if isinstance(event, list):  # in old outputs an action and its observation are a pair
         return bool(event) and _is_event(event[0])
     keys = as_dict(event).keys()
-    told = isinstance(as_dict(event).get("action"), str) and "args" in keys
-    seen = isinstance(as_dict(event).get("observation"), str) and "content" in keys
-    return (told or seen) and bool(keys & {"source", "message", "timestamp", "id"})
+    is_action = isinstance(as_dict(event).get("action"), str) and "args" in keys
+    is_observation = isinstance(as_dict(event).get("observation"), str) and "content" in keys
+    return (is_action or is_observation) and bool(keys & {"source", "message", "timestamp", "id"})
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -69,16 +68,12 @@ def read(source: Source) -> Iterator[Item]:
 def _of_run(run: Json, place: str, *, is_one_of_many: bool) -> Iterator[Item]:
     history = run if isinstance(run, list) else as_dict(run).get("history")
     if not isinstance(history, list):
-        yield Problem(f"{place}history", f"not a list of events: {readable_type(history)}")
+        yield Problem(f"{place}history", f"not a list of events: {type(history).__name__}")
         return
-    # The first run of a file is its main dialog, also once the file has grown by others.
+    # The first run of a file is its main dialog, also after the file has grown.
     instance = as_name(as_dict(run).get("instance_id")) if is_one_of_many else None
     dialog = (instance or place.rstrip(": ")) if is_one_of_many else None
     yield from _Run(dialog, place).items(history)
-
-
-def readable_type(value: Json) -> str:
-    return type(value).__name__
 
 
 class _Run:
@@ -91,11 +86,10 @@ class _Run:
 
     def items(self, history: list[Json]) -> Iterator[Item]:
         for number, event in enumerate(_flat(history)):
-            yield from tried(f"{self._place}event {number}", self._entries, event)
+            yield from attempt(f"{self._place}event {number}", self._entries, event)
 
     def _entries(self, event: Json) -> Iterator[Item]:
-        if not isinstance(event, dict):
-            raise InputError(f"an event is a dict, not {readable_type(event)}")
+        event = require_dict(event, "an event is a dict")
         if "observation" in event:
             yield from self._observation(event)
         elif "action" in event:
@@ -113,24 +107,24 @@ class _Run:
             yield self._entry(event, (system,), tools=definitions(args.get("tools")))
         elif kind == "message":
             role = "assistant" if event.get("source") == "agent" else "user"
-            yield self._entry(event, (Message(role, _spoken(args)),))
+            yield self._entry(event, (Message(role, _content(args)),))
         elif kind == "condensation":
             if summary := text_of(args.get("summary")):  # of some events, and not of all
                 yield self._entry(event, (Message("user", summary),))
         elif not kind:
             raise InputError("an action without a name")
         elif kind not in SILENT:
-            yield self._entry(event, (self._done(event, kind, args),))
+            yield self._entry(event, (self._call(event, kind, args),))
 
     def _response(self, event: dict[str, Json], response: dict[str, Json]) -> Iterator[Item]:
-        """What the model answered, once: each of its calls is an event that tells all of it."""
+        """The answer of the model, once: the event of each call repeats it."""
         about = as_dict(event.get("tool_call_metadata"))
         answer = _message_of(response) or {}
-        seen = as_name(response.get("id")) or readable(sound(answer))
-        if seen in self._responses:
+        response_id = as_name(response.get("id")) or readable(ensure_storable(answer))
+        if response_id in self._responses:
             return
         messages = tuple(load(load_message, _with_ids(answer, about, self._ids)))
-        self._responses.add(seen)
+        self._responses.add(response_id)
         yield self._entry(
             event,
             messages,
@@ -138,23 +132,23 @@ class _Run:
             model=as_name(response.get("model")),
         )
 
-    def _done(self, event: dict[str, Json], kind: str, args: dict[str, Json]) -> Message:
-        """An action without the model's words for it, as a call of that name. What the user did
-        is told by the user."""
+    def _call(self, event: dict[str, Json], kind: str, args: dict[str, Json]) -> Message:
+        """An action without the model's answer, as a call of that name. An action of the user is a
+        message of the user."""
         thought, key = text_of(args.get("thought")), as_name(event.get("id"))
         if event.get("source") == "user":
-            return Message("user", text_of(event.get("message")) or readable(sound(args)))
+            return Message("user", text_of(event.get("message")) or readable(ensure_storable(args)))
         arguments = {name: value for name, value in args.items() if name != "thought"}
-        call = ToolCall(self._ids.call(_asked(event), kind), kind, sound(arguments))
+        call = ToolCall(self._ids.call(_call_id(event), kind), kind, ensure_storable(arguments))
         if key:
             self._calls[key] = (call.id, kind)
         return Message("assistant", (Text(thought), call) if thought else (call,))
 
     def _observation(self, event: dict[str, Json]) -> Iterator[Item]:
-        kind, content = text_of(event.get("observation")), sound(event.get("content"))
-        cause, asked = as_name(event.get("cause")), _asked(event)
+        kind, content = text_of(event.get("observation")), ensure_storable(event.get("content"))
+        cause, call_id = as_name(event.get("cause")), _call_id(event)
         about = as_dict(event.get("tool_call_metadata"))
-        call = (asked, text_of(about.get("function_name"))) if asked else None
+        call = (call_id, text_of(about.get("function_name"))) if call_id else None
         call = call or self._calls.get(cause or "")
         metadata = extra(as_dict(event.get("extras")).get("metadata"))
         if call:
@@ -167,7 +161,7 @@ class _Run:
             )
             yield self._entry(event, (result,), metadata=metadata)
         elif kind == "recall":
-            yield self._entry(event, (Message("user", _recalled(event)),))
+            yield self._entry(event, (Message("user", _memory(event)),))
         elif kind not in SILENT and content:
             yield self._entry(event, (Message("user", readable(content)),), metadata=metadata)
 
@@ -175,21 +169,10 @@ class _Run:
         self,
         event: dict[str, Json],
         messages: tuple[Message, ...],
-        *,
-        tools: list[dict[str, Json]] | None = None,
-        usage: dict[str, Json] | None = None,
-        model: str | None = None,
-        metadata: dict[str, Json] | None = None,
+        **fields: Any,
     ) -> Entry:
-        return Entry(
-            messages=messages,
-            dialog=self._dialog,
-            tools=tools,
-            usage=usage,
-            model=model,
-            time=as_time(event.get("timestamp")),
-            metadata=metadata,
-        )
+        time = as_time(event.get("timestamp"))
+        return Entry(messages=messages, dialog=self._dialog, time=time, **fields)
 
 
 def _flat(history: list[Json]) -> Iterator[Json]:
@@ -197,7 +180,7 @@ def _flat(history: list[Json]) -> Iterator[Json]:
         yield from event if isinstance(event, list) else (event,)
 
 
-def _asked(event: dict[str, Json]) -> str | None:
+def _call_id(event: dict[str, Json]) -> str | None:
     return as_name(as_dict(event.get("tool_call_metadata")).get("tool_call_id"))
 
 
@@ -208,15 +191,15 @@ def _message_of(response: dict[str, Json]) -> dict[str, Json] | None:
 
 
 def _with_ids(answer: dict[str, Json], about: dict[str, Json], ids: CallIds) -> dict[str, Json]:
-    """The answer, with an id for each call: the only one's is also told by the event."""
+    """The answer with an id for each call. The event has the id of an only call."""
     calls = answer.get("tool_calls")
     if not isinstance(calls, list):
         return answer
-    told = about.get("tool_call_id") if len(calls) == 1 else None
+    call_id = about.get("tool_call_id") if len(calls) == 1 else None
     return {
         **answer,
         "tool_calls": [
-            {**call, "id": ids.call(told)}
+            {**call, "id": ids.call(call_id)}
             if isinstance(call, dict) and not text_of(call.get("id"))
             else call
             for call in calls
@@ -224,17 +207,17 @@ def _with_ids(answer: dict[str, Json], about: dict[str, Json], ids: CallIds) -> 
     }
 
 
-def _spoken(args: dict[str, Json]) -> str | tuple[Block, ...]:
+def _content(args: dict[str, Json]) -> str | tuple[Block, ...]:
     text = text_of(args.get("content"))
     images = [url for url in as_list(args.get("image_urls")) if isinstance(url, str)]
     if not images:
         return text
-    shown = [Raw("openai", {"type": "image_url", "image_url": {"url": url}}) for url in images]
-    return (Text(text), *shown) if text else tuple(shown)
+    blocks = [Raw("openai", {"type": "image_url", "image_url": {"url": url}}) for url in images]
+    return (Text(text), *blocks) if text else tuple(blocks)
 
 
-def _recalled(event: dict[str, Json]) -> str:
-    """What was put before the model from its memory, next to what the user asked."""
+def _memory(event: dict[str, Json]) -> str:
+    """What the model was shown from its memory, next to the prompt of the user."""
     extras = as_dict(event.get("extras"))
     pieces = [text_of(event.get("content"))]
     pieces += [text_of(extras.get(key)) for key in KNOWLEDGE]

@@ -1,4 +1,4 @@
-"""What OpenHands logs of each call of a model: the request and the response."""
+"""OpenHands' log of one model call: the request and the response."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def read(source: Source) -> Iterator[Item]:
     response = as_dict(log.get("response")) or None
     if problems and response_provider(response) is None:
         response = None  # it was cut
-    # The request and the answer as they were in the provider's words, where they were turned into
-    # plain text for a model that takes no tools.
+    # The messages in the provider's format, if they were sent as plain text to a model without
+    # tools.
     if isinstance(log.get("fncall_messages"), list):
         log = {**log, "messages": log["fncall_messages"]}
         response = as_dict(log.get("fncall_response")) or response
@@ -49,13 +49,9 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def _request(log: dict[str, Json], response: dict[str, Json] | None) -> dict[str, Json]:
-    settings = {
-        key: value for key, value in as_dict(log.get("kwargs")).items() if key not in SECRETS
-    }
-    request = {
-        key: log[key]
-        for key in ("instructions", "input", "messages", "tools")
-        if log.get(key) is not None
-    }
+    kwargs = as_dict(log.get("kwargs"))
+    settings = {key: value for key, value in kwargs.items() if key not in SECRETS}
+    keys = ("instructions", "input", "messages", "tools")
+    request = {key: log[key] for key in keys if log.get(key) is not None}
     model = as_name(settings.get("model")) or as_name((response or {}).get("model"))
     return {**({"model": model} if model else {}), **settings, **request}

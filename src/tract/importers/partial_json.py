@@ -1,4 +1,4 @@
-"""JSON that nobody vouches for: read within bounds, also where it is cut or glued together."""
+"""Untrusted JSON: read within bounds, also if it is cut off or several values stand in a row."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from tract.errors import InputError
 from tract.model import Json
 
 MAX_WEIGHT = 1_000_000
-"""Of what is in one text: a comma weighs one, a bracket three, about as the memory that their
-values take."""
-MAX_GLUED = 1000
+"""Of one text: a comma weighs one, a bracket three, in proportion to the memory of their values."""
+MAX_OBJECTS = 1000
 
 _BRACKET = re.compile(
     r'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+(?:(["\[{])|([\]}])|\Z)', re.DOTALL
 )
-"""Texts and numbers up to the next bracket, or up to a text that does not end."""
+"""Strings and numbers up to the next bracket, or up to a string that does not end."""
 _COMMA = re.compile(r'(?:[^",]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+(?:(,)|"|\Z)', re.DOTALL)
 _CLOSERS = {"{": "}", "[": "]"}
 _decode = json.JSONDecoder().raw_decode
@@ -31,8 +30,8 @@ def check_weight(data: bytes) -> None:
         raise InputError("too many values in one text")
 
 
-def parsed(data: bytes) -> Json:
-    """The one value that the text is."""
+def parse(data: bytes) -> Json:
+    """The value of a JSON text."""
     check_weight(data)
     try:
         return json.loads(data.decode("utf-8-sig", "surrogatepass"))
@@ -42,17 +41,17 @@ def parsed(data: bytes) -> Json:
         raise InputError(f"not JSON: {error}") from None
 
 
-def parsed_or_none(data: bytes) -> Json:
+def parse_or_none(data: bytes) -> Json:
     try:
-        return parsed(data)
+        return parse(data)
     except InputError:
         return None
 
 
-def glued(data: bytes) -> list[Json]:
-    """The whole objects with which a line begins that is no JSON: somebody else's may be behind
-    them, and bytes in them may be none of a text."""
-    return list(islice(_objects(data.decode("utf-8-sig", "replace")), MAX_GLUED))
+def split_objects(data: bytes) -> list[Json]:
+    """The complete objects at the beginning of a line that is not JSON: something else may follow
+    them, and bytes that are not UTF-8 are replaced."""
+    return list(islice(_objects(data.decode("utf-8-sig", "replace")), MAX_OBJECTS))
 
 
 def _objects(text: str) -> Iterator[Json]:
@@ -66,32 +65,32 @@ def _objects(text: str) -> Iterator[Json]:
         yield value
 
 
-def begun(cut: bytes, depth: int | None = None) -> Json:
-    """What the beginning of a document says; None where that is nothing."""
+def parse_beginning(cut: bytes, depth: int | None = None) -> Json:
+    """The value of the beginning of a document; None if it has none."""
     try:
-        return parsed(mended(cut, depth))
+        return parse(repair(cut, depth))
     except InputError:
         return None
 
 
-def mended(cut: bytes, depth: int | None = None) -> bytes:
-    """The beginning of a document as a document: without the value in which it was cut, and with
-    everything closed that it left open. What is deeper than `depth` is kept only if it is whole."""
+def repair(cut: bytes, depth: int | None = None) -> bytes:
+    """The beginning of a document as a document: without the value that was cut, and with every
+    bracket closed. A value deeper than `depth` is kept only if it is complete."""
     check_weight(cut)
     text = cut.decode("utf-8-sig", "ignore")
     stack: list[str] = []
     closers: list[str] = []
-    begin = end = 0  # of the last stretch in which nothing is open that is too deep
+    begin = end = 0  # of the last stretch that is not too deep
     is_shallow = True
     for token in _BRACKET.finditer(text):
-        opened, closed = token.groups()
+        opener, closer = token.groups()
         if is_shallow:
-            end = token.end() - bool(opened or closed)
-        if opened in ('"', None) and closed is None:
+            end = token.end() - bool(opener or closer)
+        if opener in ('"', None) and closer is None:
             break
-        if opened:
-            stack.append(_CLOSERS[opened])
-        elif not stack or stack.pop() != closed:
+        if opener:
+            stack.append(_CLOSERS[opener])
+        elif not stack or stack.pop() != closer:
             return b""
         is_shallow = depth is None or len(stack) <= depth
         if is_shallow:
@@ -102,9 +101,9 @@ def mended(cut: bytes, depth: int | None = None) -> bytes:
 
 
 def _last_comma(text: str, begin: int, end: int) -> int:
-    """Where the last whole value of a stretch without brackets ends."""
-    found = begin
+    """Where the last complete value of a stretch without brackets ends."""
+    last = begin
     for token in _COMMA.finditer(text, begin, end):
         if token[1]:
-            found = token.start(1)
-    return found
+            last = token.start(1)
+    return last

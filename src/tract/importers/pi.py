@@ -1,8 +1,8 @@
-"""pi: a session as JSON lines. The first says what it is; in newer versions each of the others
-names the one that it follows, so that a history may be a tree.
+"""pi: a session as JSON lines. The first line is a header; in newer versions each other line names
+the one that it follows, so that a history may be a tree.
 
-Left out, because it is no message: changes of the model and of how much it thinks (said with the
-next answer), labels, titles, and what extensions keep for themselves (`custom`).
+Left out, because it is no message: changes of the model and of the thinking level (kept with the
+next answer), labels, titles, and private data of extensions (`custom`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,16 @@ from msgspec.structs import replace
 
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
-from tract.importers.coerce import as_dict, as_text, as_time, load, text_of, without_nothing
-from tract.importers.collect import of_lines
+from tract.importers.coerce import (
+    as_dict,
+    as_text,
+    as_time,
+    drop_empty,
+    load,
+    require_dict,
+    text_of,
+)
+from tract.importers.collect import read_lines
 from tract.importers.items import Entry, Item
 from tract.importers.source import Source
 from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall
@@ -35,14 +43,14 @@ def session(source: Source) -> str | None:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return of_lines(source, _Session().take)
+    return read_lines(source, _Session().take)
 
 
 class _Session:
     def __init__(self) -> None:
         self._ids = CallIds()
         self._stands_for: dict[str, str | None] = {}
-        """Of each line the entry that it is, or that it follows where it is none."""
+        """For each line its entry, or the entry that it follows if it has none."""
         self._thinking: str | None = None
         self._has_begun = False
 
@@ -53,23 +61,23 @@ class _Session:
     def _entry(self, line: dict[str, Json]) -> Entry | None:
         key, before = self._place(line)
         if key is not None and key in self._stands_for:
-            return None  # it was told already
+            return None  # a repeated line
         if key is not None:
             self._stands_for[key] = before  # stays so if it is no message
         if line.get("type") in ("session", "thinking_level_change"):
             self._thinking = as_text(line.get("thinkingLevel"))
-        entry = load(self._said, line)
+        entry = load(self._read, line)
         if entry is None:
             return None
         if key is not None:
             self._stands_for[key] = key
         if not self._has_begun:
             self._has_begun, before = True, None
-        named = tuple(map(self._ids.named, entry.messages))
+        named = tuple(map(self._ids.assign, entry.messages))
         return replace(entry, messages=named, key=key, parent=before)
 
     def _place(self, line: dict[str, Json]) -> tuple[str | None, str | None]:
-        """The name of a line, and the entry that it follows. The first line has the session's."""
+        """The id of a line, and the entry that it follows. The first line has the session's id."""
         if line.get("type") == "session":
             return None, None
         before = as_text(line.get("parentId"))
@@ -77,7 +85,7 @@ class _Session:
             return as_text(line.get("id")), self._stands_for.get(before)
         return as_text(line.get("id")), ROOT if "parentId" in line else None
 
-    def _said(self, line: dict[str, Json]) -> Entry | None:
+    def _read(self, line: dict[str, Json]) -> Entry | None:
         time = as_time(line.get("timestamp"))
         match line.get("type"):
             case "message":
@@ -86,45 +94,45 @@ class _Session:
                 return self._message(line["message"], time=time)
             case "compaction" | "branch_summary":
                 summary = as_text(line.get("summary"))
-                said = (Message("user", summary),) if summary else ()
                 compacts = line["type"] == "compaction"
-                return Entry(messages=said, compacts=compacts, time=time) if said else None
-            case "custom_message":  # from an extension, but told to the model
+                messages = (Message("user", summary or ""),)
+                return Entry(messages=messages, compacts=compacts, time=time) if summary else None
+            case "custom_message":  # from an extension, but sent to the model
                 return Entry(messages=(Message("user", _content(line)),), time=time)
         return None
 
-    def _message(self, said: dict[str, Json], **when: Json) -> Entry | None:
-        match said.get("role"):
+    def _message(self, message: dict[str, Json], **when: Json) -> Entry | None:
+        match message.get("role"):
             case "assistant":
-                return Entry(messages=(_answer(said),), **self._about(said), **when)
+                return Entry(messages=(_answer(message),), **self._about(message), **when)
             case "toolResult":
-                details = without_nothing(details=said.get("details"))
-                return Entry(messages=(_result(said),), metadata=details, **when)
+                details = drop_empty(details=message.get("details"))
+                return Entry(messages=(_result(message),), metadata=details, **when)
             case "bashExecution":
-                return Entry(messages=(_executed(said),), **when)
+                return Entry(messages=(_command(message),), **when)
             case "user" | "hookMessage" | "custom":
-                return Entry(messages=(Message("user", _content(said)),), **when)
+                return Entry(messages=(Message("user", _content(message)),), **when)
             case "compactionSummary" | "branchSummary":
-                summary = text_of(said.get("summary"))
+                summary = text_of(message.get("summary"))
                 return Entry(messages=(Message("user", summary),), **when)
-        raise InputError(f"a message of {str(said.get('role'))[:80]!r}, whom nobody knows")
+        raise InputError(f"a message of {str(message.get('role'))[:80]!r}, whom nobody knows")
 
-    def _about(self, said: dict[str, Json]) -> dict[str, Json]:
+    def _about(self, message: dict[str, Json]) -> dict[str, Json]:
         return {
-            "usage": as_dict(said.get("usage")) or None,
-            "model": as_text(said.get("model")),
-            "generation_config": without_nothing(thinkingLevel=self._thinking),
-            "metadata": without_nothing(
-                provider=said.get("provider"),
-                api=said.get("api"),
-                stopReason=said.get("stopReason"),
-                errorMessage=said.get("errorMessage"),
+            "usage": as_dict(message.get("usage")) or None,
+            "model": as_text(message.get("model")),
+            "generation_config": drop_empty(thinkingLevel=self._thinking),
+            "metadata": drop_empty(
+                provider=message.get("provider"),
+                api=message.get("api"),
+                stopReason=message.get("stopReason"),
+                errorMessage=message.get("errorMessage"),
             ),
         }
 
 
-def _content(said: dict[str, Json]) -> str | tuple[Block, ...]:
-    content = said.get("content")
+def _content(message: dict[str, Json]) -> str | tuple[Block, ...]:
+    content = message.get("content")
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -132,35 +140,33 @@ def _content(said: dict[str, Json]) -> str | tuple[Block, ...]:
     return tuple(map(_block, content))
 
 
-def _answer(said: dict[str, Json]) -> Message:
-    content = _content(said)
-    if said.get("provider") == "anthropic" and isinstance(content, tuple):
+def _answer(message: dict[str, Json]) -> Message:
+    content = _content(message)
+    if message.get("provider") == "anthropic" and isinstance(content, tuple):
         content = tuple(map(_own_thought, content))
     return Message("assistant", content)
 
 
-def _result(said: dict[str, Json]) -> Message:
-    content = said.get("content")
+def _result(message: dict[str, Json]) -> Message:
+    content = message.get("content")
     parts = [_wire_image(part) for part in content] if isinstance(content, list) else content
     return Message(
         "tool",
         parts if parts is not None else "",
-        tool_call_id=text_of(said.get("toolCallId")),
-        name=as_text(said.get("toolName")),
-        is_error=said.get("isError") is True,
+        tool_call_id=text_of(message.get("toolCallId")),
+        name=as_text(message.get("toolName")),
+        is_error=message.get("isError") is True,
     )
 
 
-def _executed(said: dict[str, Json]) -> Message:
-    """A command that a person ran: the model is told of it as if the person had."""
-    command, output = text_of(said.get("command")), text_of(said.get("output"))
+def _command(message: dict[str, Json]) -> Message:
+    """A command that a person ran; the model reads it as a message of the person."""
+    command, output = text_of(message.get("command")), text_of(message.get("output"))
     return Message("user", f"Ran `{command}`\n```\n{output}\n```")
 
 
 def _block(block: Json) -> Block:
-    if not isinstance(block, dict):
-        raise InputError(f"a block is an object, not {type(block).__name__}")
-    kind = block.get("type")
+    kind = require_dict(block, "a block is an object").get("type")
     if kind == "text" and isinstance(block.get("text"), str):
         return Text(block["text"], _origin(block, _TEXT_KEYS))
     if kind == "toolCall" and isinstance(block.get("name"), str):
@@ -176,21 +182,21 @@ def _origin(block: dict[str, Json], usual: set[str]) -> dict[str, dict[str, Json
 
 
 def _wire_image(block: Json) -> Json:
-    """An image in words that can be sent; anything else as it is."""
-    said = as_dict(block)
-    data, kind = as_text(said.get("data")), as_text(said.get("mimeType"))
-    if said.get("type") != "image" or data is None or kind is None:
+    """An image in a format that can be sent; anything else as it is."""
+    fields = as_dict(block)
+    data, kind = as_text(fields.get("data")), as_text(fields.get("mimeType"))
+    if fields.get("type") != "image" or data is None or kind is None:
         return block
     return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
 
 
 def _own_thought(block: Block) -> Block:
-    """A thought as its provider wants it back."""
+    """A thought in the form that its provider accepts."""
     data = block.data if isinstance(block, Raw) else {}
     thought, signature = as_text(data.get("thinking")), as_text(data.get("thinkingSignature"))
     if data.get("type") != "thinking" or signature is None:
         return block
     if data.get("redacted") is True:
         return Raw("anthropic", {"type": "redacted_thinking", "data": signature})
-    said = {"type": "thinking", "thinking": thought or "", "signature": signature}
-    return Raw("anthropic", said)
+    fields = {"type": "thinking", "thinking": thought or "", "signature": signature}
+    return Raw("anthropic", fields)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tract.importers import bedrock
 from tract.importers.coerce import as_dict, as_time
-from tract.importers.exchanges import checked
+from tract.importers.conversations import check_exchange
 from tract.importers.items import Exchange, Item, Problem
 from tract.importers.provider import (
     ANTHROPIC,
@@ -27,13 +27,13 @@ from tract.model import Json
 
 NAME = "provider-requests"
 
-ECHOED = ("instructions", "tools", "model")
-"""What a response of the Responses API says of its request."""
+REPEATED = ("instructions", "tools", "model")
+"""What a response of the Responses API repeats of its request."""
 
 
 def detect(source: Source) -> bool:
     if is_stream(source.head[:100].decode("utf-8", "replace")):
-        return _streamed(source) is not None
+        return _peek_stream(source) is not None
     value = source.peek
     return is_event(value) or _provider(value) is not None
 
@@ -55,7 +55,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def _provider(value: Json) -> str | None:
-    """Whose it is. A chat that names no model is a saved conversation, not a request."""
+    """The provider of a request or response. A chat that names no model is a saved conversation."""
     if isinstance(value, list):
         if is_gemini_history(value):
             return GEMINI
@@ -63,13 +63,13 @@ def _provider(value: Json) -> str | None:
     body = as_dict(value)
     if "request" in body or "response" in body or "traj" in body:
         return None
-    answered = response_provider(body)
-    if answered:
-        return answered
-    asked = request_provider(body)
-    if asked in (OPENAI, RESPONSES):
-        return asked if isinstance(body.get("model"), str) else None
-    return asked
+    provider = response_provider(body)
+    if provider:
+        return provider
+    provider = request_provider(body)
+    if provider in (OPENAI, RESPONSES) and not isinstance(body.get("model"), str):
+        return None
+    return provider
 
 
 def _exchange(value: Json, place: str) -> Item:
@@ -78,32 +78,34 @@ def _exchange(value: Json, place: str) -> Item:
         return Problem(place, "neither a request nor a response")
     if isinstance(value, list):
         history = without_cut(value) if provider == ANTHROPIC else value
-        return checked(Exchange(provider=provider, request={HISTORY[provider]: history}), place)
+        return check_exchange(
+            Exchange(provider=provider, request={HISTORY[provider]: history}), place
+        )
     if response_provider(value):
         return _answer(value, place)
-    request = bedrock.request(value) if bedrock.is_request(value) else value
+    request = bedrock.convert_request(value) if bedrock.is_request(value) else value
     if is_chat(request.get("messages")):
         request = {**request, "messages": without_cut(request["messages"])}
-    return checked(Exchange(provider=provider, request=request), place)
+    return check_exchange(Exchange(provider=provider, request=request), place)
 
 
 def _answer(response: dict[str, Json] | None, place: str) -> Item:
-    """An answer to a history that nobody kept."""
+    """An answer whose request is not in the file."""
     provider = response_provider(response)
     if response is None or provider is None:
         return Problem(place, "no response of a model")
     request: dict[str, Json] = {HISTORY[provider]: []}
     if provider == RESPONSES:
-        request |= {key: response[key] for key in ECHOED if response.get(key)}
+        request |= {key: response[key] for key in REPEATED if response.get(key)}
     time = response.get("created", response.get("created_at", response.get("createTime")))
-    found = Exchange(provider=provider, request=request, response=response, time=as_time(time))
-    return checked(found, place)
+    exchange = Exchange(provider=provider, request=request, response=response, time=as_time(time))
+    return check_exchange(exchange, place)
 
 
-def _streamed(source: Source) -> dict[str, Json] | None:
+def _peek_stream(source: Source) -> dict[str, Json] | None:
     """The beginning of a streamed response."""
-    found = assembled(source.head.decode("utf-8", "ignore")).response
-    return found if response_provider(found) else None
+    response = assembled(source.head.decode("utf-8", "ignore")).response
+    return response if response_provider(response) else None
 
 
 def _read_stream(source: Source) -> Iterator[Item]:

@@ -12,7 +12,13 @@ from typing import Any, BinaryIO
 
 from tract.errors import InputError
 from tract.importers.items import Problem
-from tract.importers.partial_json import begun, check_weight, glued, parsed, parsed_or_none
+from tract.importers.partial_json import (
+    check_weight,
+    parse,
+    parse_beginning,
+    parse_or_none,
+    split_objects,
+)
 from tract.model import Json
 
 SAMPLE = 65_536
@@ -22,17 +28,17 @@ MAX_LINE = 64 * 1024 * 1024
 MAX_DOCUMENT = 64 * 1024 * 1024
 MAX_UNPACKED = 1024 * 1024 * 1024
 MAX_BROKEN = 10_000
-"""Lines that are no JSON, before the file is refused."""
+"""Lines that are not JSON before the file is refused."""
 STEP = 1024 * 1024
 BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b\x08"
 
 OnRead = Callable[[int, int], None]
-"""Told how many bytes of how many were read."""
+"""Called with the number of bytes read, and of all bytes."""
 
 
 class Source:
-    """A file, and what it begins with. One that is compressed (gzip) is read as what is in it."""
+    """A file and its beginning. A gzip file is read unpacked."""
 
     def __init__(self, path: Path, on_read: OnRead | None = None) -> None:
         self.path = path
@@ -44,31 +50,33 @@ class Source:
             raise InputError(f"{path.name}: {error.strerror or error}") from None
 
     def open(self, on_read: OnRead | None = None) -> BinaryIO:
-        file = io.BufferedReader(_Told(self.path, on_read), SAMPLE)
-        return io.BufferedReader(_Unpacked(file), SAMPLE) if file.peek().startswith(GZIP) else file
+        file = io.BufferedReader(_ReportingFile(self.path, on_read), SAMPLE)
+        return (
+            io.BufferedReader(_GzipReader(file), SAMPLE) if file.peek().startswith(GZIP) else file
+        )
 
     @cached_property
     def peek(self) -> Json:
-        """The first value of the file, or as much of it as its beginning tells; None where that is
-        nothing. For finding out what the file is."""
+        """The first value of the file, or the part of it that the beginning contains; None if there
+        is none. For detecting the format."""
         if not self.head.lstrip().startswith((b"{", b"[")):
             return None
-        begins = self._beginning()
-        found = _line_value(begins)
-        if found is None:
-            found = parsed_or_none(begins)
-        return begun(begins) if found is None else found
+        beginning = self._beginning()
+        value = _line_value(beginning)
+        if value is None:
+            value = parse_or_none(beginning)
+        return parse_beginning(beginning) if value is None else value
 
     def head_records(self) -> Iterator[dict[str, Json]]:
-        """The dicts among the first lines: enough to tell what the file is."""
+        """The dicts among the first lines, for detecting the format."""
         for line in self.head.split(b"\n"):
-            if isinstance(value := parsed_or_none(line), dict):
+            if isinstance(value := parse_or_none(line), dict):
                 yield value
 
     def records(self) -> Iterator[tuple[int, Json] | Problem]:
-        """The JSON values of a file of lines, each with the number of its line. A line that is no
-        JSON is a problem, and so is one with several values, which are given; blank ones are
-        nothing."""
+        """The JSON values of a file of lines, each with the number of its line. A line that is not
+        JSON is a problem; if it has several values in a row, they are yielded too. Blank lines are
+        skipped."""
         broken = 0
         self._forget()
         with self.open(self._on_read) as file:
@@ -77,32 +85,31 @@ class Source:
                     if line is None:
                         raise InputError(f"more than {MAX_LINE} bytes")
                     if line.strip():
-                        yield number, parsed(line)
+                        yield number, parse(line)
                 except InputError as error:
                     broken += 1
                     if broken > MAX_BROKEN:
                         raise InputError(f"{self.path.name}: too many lines are broken") from None
-                    yield from ((number, value) for value in glued(line or b""))
+                    yield from ((number, value) for value in split_objects(line or b""))
                     yield Problem(f"line {number}", str(error))
             if problem := _problem(file):
                 yield Problem("end of file", problem)
 
     def document(self, depth: int | None = None) -> tuple[Json, list[Problem]]:
-        """The one value that the file is. Of one that was cut there is what stands before the cut,
-        and the problem; what is deeper than `depth` is there only if it is whole."""
+        """The value of the file. Of a file that was cut off: the part before the cut, and the
+        problem; a value deeper than `depth` is kept only if it is complete."""
         data = self.data()
         check_weight(data)
         try:
-            return parsed(data), []
+            return parse(data), []
         except InputError as error:
-            found = begun(data, depth)
-            if not found:
+            value = parse_beginning(data, depth)
+            if not value:
                 raise
-            return found, [Problem("end of file", f"cut: {error}")]
+            return value, [Problem("end of file", f"cut: {error}")]
 
     def values(self) -> Iterator[tuple[str, Json] | Problem]:
-        """The values of the file with their places: one per line, or the one document that it
-        is."""
+        """The values of the file with their positions: one per line, or the document."""
         if self.is_of_lines():
             for record in self.records():
                 yield record if isinstance(record, Problem) else (f"line {record[0]}", record[1])
@@ -113,13 +120,13 @@ class Source:
 
     def is_of_lines(self) -> bool:
         """Whether the file has one value per line."""
-        begins = self._beginning()
-        if _line_value(begins) is not None:
+        beginning = self._beginning()
+        if _line_value(beginning) is not None:
             return True
-        return len(begins) == PEEK and b"\n" not in begins and self._has_second_line()
+        return len(beginning) == PEEK and b"\n" not in beginning and self._has_second_line()
 
     def data(self) -> bytes:
-        """All of a file that is not too large for that."""
+        """The full content; InputError if it is too large."""
         self._forget()
         parts: list[bytes] = []
         left = MAX_DOCUMENT
@@ -132,7 +139,7 @@ class Source:
         return b"".join(parts)
 
     def _forget(self) -> None:
-        """What was seen of the file, before all of it takes its memory."""
+        """Frees the beginning of the file before the full content is read."""
         self.__dict__.pop("peek", None)
 
     def _beginning(self) -> bytes:
@@ -145,20 +152,20 @@ class Source:
             return bool(file.read(1))
 
 
-def _line_value(begins: bytes) -> Json:
-    """The value of the first whole line. A broken one may stand before it, unless it opens a
-    document that goes on over many lines."""
-    for line in begins.split(b"\n", FIRST_LINES)[:FIRST_LINES]:
-        found = parsed_or_none(line)
-        if isinstance(found, dict | list) and found:
-            return found
+def _line_value(beginning: bytes) -> Json:
+    """The value of the first line that has one. A broken line may precede it, unless that opens a
+    document of many lines."""
+    for line in beginning.split(b"\n", FIRST_LINES)[:FIRST_LINES]:
+        value = parse_or_none(line)
+        if isinstance(value, dict | list) and value:
+            return value
         if len(line.strip()) < 3 and line.strip():
             return None
     return None
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes | None]:
-    """The lines; None in the place of one that is too long."""
+    """The lines; None for a line that is too long."""
     while line := file.readline(MAX_LINE + 1):
         if len(line) <= MAX_LINE:
             yield line
@@ -168,8 +175,8 @@ def _lines(file: BinaryIO) -> Iterator[bytes | None]:
         yield None
 
 
-class _Told(io.FileIO):
-    """A file that tells how far it was read."""
+class _ReportingFile(io.FileIO):
+    """A file that reports how far it was read."""
 
     def __init__(self, path: Path, on_read: OnRead | None) -> None:
         super().__init__(path)
@@ -186,8 +193,8 @@ class _Told(io.FileIO):
         return count
 
 
-class _Unpacked(io.RawIOBase):
-    """What is in a compressed file: as far as it can be read, and no more than there may be."""
+class _GzipReader(io.RawIOBase):
+    """The content of a gzip file, as far as it can be read and up to a limit."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -205,7 +212,7 @@ class _Unpacked(io.RawIOBase):
 
     def _piece(self, most: int) -> bytes:
         while True:
-            if self._unpacker.eof:  # there may be another part behind it
+            if self._unpacker.eof:  # another part may follow
                 packed = self._unpacker.unused_data or self._file.read(SAMPLE)
                 if not packed:
                     return b""
@@ -215,16 +222,16 @@ class _Unpacked(io.RawIOBase):
             try:
                 data = self._unpacker.decompress(packed, min(most, self._left + 1))
             except zlib.error as error:
-                return self._ended(f"damaged: {error}")
+                return self._fail(f"damaged: {error}")
             self._left -= len(data)
             if self._left < 0:
-                return self._ended(f"more than {MAX_UNPACKED} bytes")
+                return self._fail(f"more than {MAX_UNPACKED} bytes")
             if data:
                 return data
             if not packed:
-                return self._ended("cut: its compressed data has no end")
+                return self._fail("cut: its compressed data has no end")
 
-    def _ended(self, problem: str) -> bytes:
+    def _fail(self, problem: str) -> bytes:
         self.problem = problem
         return b""
 
@@ -235,4 +242,4 @@ class _Unpacked(io.RawIOBase):
 
 def _problem(file: BinaryIO) -> str:
     raw = getattr(file, "raw", None)
-    return raw.problem if isinstance(raw, _Unpacked) else ""
+    return raw.problem if isinstance(raw, _GzipReader) else ""

@@ -1,5 +1,5 @@
-"""SQLite files of other programs. Their SQL stands in the importers of those programs, and not in
-`storage`, which is about tract's own file."""
+"""SQLite files of other programs. Their SQL is in the importers of those programs; `storage` has
+only that of tract's own file."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tract.storage.sqlite import binding
 
 MAGIC = b"SQLite format 3\0"
 FAILURES = (binding.Error, UnicodeDecodeError)
-"""Of a damaged file not even the message of an error, or the name of a column, may be text."""
+"""In a damaged file even an error message or the name of a column may not be UTF-8."""
 
-Row = dict[str, Any]
+Record = dict[str, Any]
 
 
 def is_sqlite(source: Source) -> bool:
@@ -24,8 +24,7 @@ def is_sqlite(source: Source) -> bool:
 
 
 class Database:
-    """Opened for reading only, and without trust in what it says about itself. What goes wrong
-    within it is an error of the input."""
+    """A read-only database whose schema is not trusted. Its errors are InputErrors."""
 
     def __init__(self, path: Path) -> None:
         self._name = path.name
@@ -44,7 +43,7 @@ class Database:
     ) -> None:
         self._connection.close()
 
-    def rows(self, query: str, *values: Any) -> Iterator[Row]:
+    def rows(self, query: str, *values: Any) -> Iterator[Record]:
         try:
             cursor = self._connection.execute(query, values)
             names = [column[0] for column in cursor.description]
@@ -53,8 +52,8 @@ class Database:
         except FAILURES as error:
             raise self._error(error) from None
 
-    def of(self, table: str, query: str, *values: Any) -> Iterator[Row]:
-        """The rows of a query, none where the file is older than the table."""
+    def of(self, table: str, query: str, *values: Any) -> Iterator[Record]:
+        """The rows of a query; none if the file is older than the table."""
         return self.rows(query, *values) if table in self.tables else iter(())
 
     def columns(self, table: str) -> frozenset[str]:
@@ -65,7 +64,7 @@ class Database:
 
 
 def _connect(path: Path) -> Any:
-    """A file whose folder cannot be written to may only be opened as one that never changes."""
+    """A file in a folder that cannot be written to can only be opened as immutable."""
     address = path.resolve().as_uri()
     try:
         connection = binding.connect(f"{address}?mode=ro", uri=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
-from tract.importers.coerce import as_dict, as_list, as_name, extra, load, text_of
-from tract.importers.collect import tried
+from tract.importers.coerce import as_dict, as_list, as_name, extra, load, require_dict, text_of
+from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item
 from tract.importers.source import Source
 from tract.model import Json
@@ -16,9 +16,9 @@ from tract.providers import load_message, parsed
 NAME = "swe-agent"
 
 SENT = ("role", "content", "tool_calls", "thinking_blocks", "reasoning_content", "name")
-"""What goes to the provider; the rest is the agent's own bookkeeping."""
+"""What the provider receives; the rest is the agent's bookkeeping."""
 DERIVED = ("thought", "action", "tool_call_ids", "tool_call_id")
-"""Parts of the content, or what was made of the call: no words of their own."""
+"""Copies of parts of the content or of the calls."""
 
 
 def detect(source: Source) -> bool:
@@ -31,8 +31,8 @@ def detect(source: Source) -> bool:
 
 
 def _is_mini(run: dict[str, Json]) -> bool:
-    told = text_of(run.get("trajectory_format")).startswith("mini-swe-agent")
-    return told or "mini_version" in as_dict(run.get("info"))
+    is_named = text_of(run.get("trajectory_format")).startswith("mini-swe-agent")
+    return is_named or "mini_version" in as_dict(run.get("info"))
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -48,12 +48,12 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def _from_steps(steps: list[Json]) -> Iterator[dict[str, Json]]:
-    """The messages of a run that wrote down only its steps."""
+    """The messages of a run that recorded only its steps."""
     for step in map(as_dict, steps):
-        if said := text_of(step.get("response")) or text_of(step.get("thought")):
-            yield {"role": "assistant", "content": said}
-        if seen := text_of(step.get("observation")):
-            yield {"role": "user", "content": seen}
+        if answer := text_of(step.get("response")) or text_of(step.get("thought")):
+            yield {"role": "assistant", "content": answer}
+        if observation := text_of(step.get("observation")):
+            yield {"role": "user", "content": observation}
 
 
 class _Run:
@@ -66,34 +66,33 @@ class _Run:
 
     def items(self) -> Iterator[Item]:
         for number, message in enumerate(self._history):
-            yield from tried(f"history {number}", self._entry, number, message)
-        yield from tried("trajectory", self._last)
+            yield from attempt(f"history {number}", self._entry, number, message)
+        yield from attempt("trajectory", self._last)
 
-    def _entry(self, number: int, given: Json) -> Iterator[Item]:
-        if not isinstance(given, dict):
-            raise InputError(f"a message is a dict, not {type(given).__name__}")
-        message = self._sent(given)
-        notes = {key: value for key, value in given.items() if key not in (*SENT, *DERIVED)}
+    def _entry(self, number: int, record: Json) -> Iterator[Item]:
+        record = require_dict(record, "a message is a dict")
+        message = self._message(record)
+        notes = {key: value for key, value in record.items() if key not in (*SENT, *DERIVED)}
         full = self._full.get(number, "")
         if full and full not in text_of(message.get("content")):
-            notes["observation"] = full  # the model was shown a part of what the tool returned
-        agent = given.get("agent")
+            notes["observation"] = full  # the model saw a part of the result
+        agent = record.get("agent")
         yield Entry(
             messages=tuple(load(load_message, message)),
             dialog=None if agent == self._main else as_name(agent),
-            model=self._model if given.get("role") == "assistant" else None,
+            model=self._model if record.get("role") == "assistant" else None,
             metadata=extra(notes),
         )
 
-    def _sent(self, given: dict[str, Json]) -> dict[str, Json]:
+    def _message(self, record: dict[str, Json]) -> dict[str, Json]:
         """The message as the agent sends it to its provider."""
-        message = {key: given[key] for key in SENT if given.get(key) is not None}
-        message.setdefault("content", given.get("thought") or "")
+        message = {key: record[key] for key in SENT if record.get(key) is not None}
+        message.setdefault("content", record.get("thought") or "")
         if "tool_calls" in message:
             message["tool_calls"] = [self._call(call) for call in as_list(message["tool_calls"])]
-        if given.get("role") == "tool":
-            asked = as_list(given.get("tool_call_ids")) or [given.get("tool_call_id")]
-            message["tool_call_id"] = self._ids.result(asked[0])
+        if record.get("role") == "tool":
+            call_ids = as_list(record.get("tool_call_ids")) or [record.get("tool_call_id")]
+            message["tool_call_id"] = self._ids.result(call_ids[0])
         return message
 
     def _call(self, call: Json) -> Json:
@@ -103,18 +102,18 @@ class _Run:
         return {**call, "id": self._ids.call(call.get("id"), name)}
 
     def _last(self) -> Iterator[Item]:
-        """What the last action returned, where the run ended before it was told to the model.
-        The rest of the run's `info` are sums, and views of files that the calls changed."""
+        """The result of the last action, if the run ended before the model saw it. The rest of the
+        run's `info` is sums, and views of files that the calls changed."""
         last = as_dict(self._history[-1])
         steps = as_list(self._run.get("trajectory"))
-        seen = text_of(as_dict(steps[-1]).get("observation")) if steps else ""
-        if last.get("role") != "assistant" or not seen or "history" not in self._run:
+        observation = text_of(as_dict(steps[-1]).get("observation")) if steps else ""
+        if last.get("role") != "assistant" or not observation or "history" not in self._run:
             return
         calls = as_list(last.get("tool_calls"))
-        message: dict[str, Json] = {"role": "user", "content": seen}
+        message: dict[str, Json] = {"role": "user", "content": observation}
         if calls:
-            asked = self._ids.result(as_dict(calls[0]).get("id"))
-            message = {"role": "tool", "tool_call_id": asked, "content": seen}
+            call_id = self._ids.result(as_dict(calls[0]).get("id"))
+            message = {"role": "tool", "tool_call_id": call_id, "content": observation}
         yield Entry(messages=tuple(load(load_message, message)))
 
 
@@ -127,16 +126,16 @@ def _model(run: dict[str, Json]) -> str | None:
 
 
 def _observations(run: dict[str, Json], history: list[Json]) -> dict[int, str]:
-    """What each action returned, by the place of the message that tells it to the model."""
+    """The result of each action, by the position of the message that shows it to the model."""
     steps = as_list(run.get("trajectory"))
-    said = [
+    answers = [
         number
         for number, message in enumerate(map(as_dict, history))
         if message.get("role") == "assistant" and not message.get("is_demo")
     ]
-    if len(said) != len(steps):
+    if len(answers) != len(steps):
         return {}
     return {
         number + 1: text_of(as_dict(step).get("observation"))
-        for number, step in zip(said, steps, strict=True)
+        for number, step in zip(answers, steps, strict=True)
     }

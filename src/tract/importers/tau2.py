@@ -12,8 +12,16 @@ from msgspec.structs import replace
 
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
-from tract.importers.coerce import as_dict, as_text, as_time, dicts, sound, text_of
-from tract.importers.collect import of_values
+from tract.importers.coerce import (
+    as_dict,
+    as_text,
+    as_time,
+    dicts,
+    ensure_storable,
+    require_dict,
+    text_of,
+)
+from tract.importers.collect import read_values
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source
 from tract.model import Block, Json, Message, Text
@@ -21,9 +29,9 @@ from tract.providers import load_call
 
 NAME = "tau2"
 
-SAID = ("requestor", "reasoning", "errors", "cost", "is_audio", "audio_script_gold")
-"""What is kept of a message besides what a model is shown. Left out: `turn_idx`, which is its
-place, and `raw_data`, the provider's own words for the same message."""
+KEPT = ("requestor", "reasoning", "errors", "cost", "is_audio", "audio_script_gold")
+"""Kept as metadata of a message. Left out: `turn_idx`, its position, and `raw_data`, the message in
+the provider's format."""
 
 
 def detect(source: Source) -> bool:
@@ -37,7 +45,7 @@ def _is_simulation(value: dict[str, Json]) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return of_values(source, _simulations)
+    return read_values(source, _simulations)
 
 
 def _simulations(place: str, value: Json) -> Iterator[Item]:
@@ -57,49 +65,49 @@ def _read_messages(
     messages: list[Json], dialog: str | None, tools: list[dict[str, Json]] | None
 ) -> Iterator[Item]:
     ids = CallIds()
-    given = list(_flat(messages))
-    is_calling = any(as_dict(m).get("role") == "user" and m.get("tool_calls") for m in given)
+    records = list(_flat(messages))
+    is_calling = any(as_dict(m).get("role") == "user" and m.get("tool_calls") for m in records)
     user = f"{dialog}/user" if dialog else "user"
-    for number, one in enumerate(given, 1):
+    for number, record in enumerate(records, 1):
         try:
-            message = ids.named(_load(sound(one)))
+            message = ids.assign(_load(ensure_storable(record)))
         except InputError as error:
             yield Problem(f"message {number}", str(error))
             continue
-        if not _is_users_own(message, one):
-            yield _entry(message, one, dialog, tools)
+        if not _is_users_own(message, record):
+            yield _entry(message, record, dialog, tools)
             tools = None
-        if is_calling and not _is_agents_own(message, one):
-            yield _entry(_seen_by_user(message), one, user, None)
+        if is_calling and not _is_agents_own(message, record):
+            yield _entry(_swap_roles(message), record, user, None)
 
 
-def _is_users_own(message: Message, given: dict[str, Json]) -> bool:
+def _is_users_own(message: Message, record: dict[str, Json]) -> bool:
     """Calls of the user and their results, which the agent never sees."""
     if message.role == "tool":
-        return given.get("requestor") == "user"
+        return record.get("requestor") == "user"
     return message.role == "user" and bool(message.tool_calls)
 
 
-def _is_agents_own(message: Message, given: dict[str, Json]) -> bool:
+def _is_agents_own(message: Message, record: dict[str, Json]) -> bool:
     if message.role == "tool":
-        return given.get("requestor") != "user"
+        return record.get("requestor") != "user"
     return message.role == "system" or (message.role == "assistant" and bool(message.tool_calls))
 
 
-def _seen_by_user(message: Message) -> Message:
-    """The user is a model too, for whom the agent is the one that asks."""
+def _swap_roles(message: Message) -> Message:
+    """The user is a model too, and to it the agent is the user."""
     roles = {"user": "assistant", "assistant": "user"}
     return replace(message, role=roles.get(message.role, message.role))
 
 
 def _entry(
     message: Message,
-    given: dict[str, Json],
+    record: dict[str, Json],
     dialog: str | None,
     tools: list[dict[str, Json]] | None,
 ) -> Entry:
-    usage = given.get("usage") if isinstance(given.get("usage"), dict) else None
-    metadata = {key: given[key] for key in SAID if given.get(key)}
+    usage = record.get("usage") if isinstance(record.get("usage"), dict) else None
+    metadata = {key: record[key] for key in KEPT if record.get(key)}
     if usage and message.role != "assistant":
         metadata["usage"] = usage  # what the simulated user cost, not the agent
         usage = None
@@ -108,32 +116,31 @@ def _entry(
         dialog=dialog,
         tools=tools,
         usage=usage,
-        time=as_time(given.get("timestamp")),
+        time=as_time(record.get("timestamp")),
         metadata=metadata or None,
     )
 
 
 def _flat(messages: list[Json]) -> Iterator[Json]:
-    """Several results may come in one message."""
-    for given in messages:
-        inner = as_dict(given).get("tool_messages")
-        yield from inner if isinstance(inner, list) else [given]
+    """One message may contain several results."""
+    for message in messages:
+        inner = as_dict(message).get("tool_messages")
+        yield from inner if isinstance(inner, list) else [message]
 
 
-def _load(given: Json) -> Message:
-    if not isinstance(given, dict):
-        raise InputError(f"a message is a dict, not {type(given).__name__}")
-    role, content = given.get("role"), given.get("content")
+def _load(value: Json) -> Message:
+    record = require_dict(value, "a message is a dict")
+    role, content = record.get("role"), record.get("content")
     if role == "tool":
-        return Message("tool", content, text_of(given.get("id")), None, bool(given.get("error")))
+        return Message("tool", content, text_of(record.get("id")), None, bool(record.get("error")))
     if role not in ("system", "user", "assistant"):
         raise InputError(f"role {role!r} is none of a simulation")
     if not (content is None or isinstance(content, str)):
         raise InputError(f"content is a text, not {type(content).__name__}")
-    calls = given.get("tool_calls")
+    calls = record.get("tool_calls")
     if not calls:
         return Message(role, content or "")
     if not isinstance(calls, list):
         raise InputError(f"tool_calls is a list, not {type(calls).__name__}")
-    said: list[Block] = [Text(content)] if content else []
-    return Message(role, (*said, *map(load_call, calls)))
+    blocks: list[Block] = [Text(content)] if content else []
+    return Message(role, (*blocks, *map(load_call, calls)))

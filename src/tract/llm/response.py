@@ -1,4 +1,4 @@
-"""What a model answered: parsing it, and what its usage says about the counting of tokens. Pure."""
+"""A model's response: parsing it, and calibrating token counts by its usage. Pure."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from tract.model import CommitInfo, Json, Message, ToolCall
 from tract.providers import Answer, input_tokens, is_cut, load_answer
 
 COUNTED = "context_tokens"
-"""Where the commit of an answer says how many tokens were counted in what the model was sent."""
+"""The metadata key for the number of tokens we counted in the request."""
 RECENT = 20
 POSSIBLE = 10**9
-"""No model reads so many tokens: whoever says so has not counted."""
+"""No model reads this many tokens, so such a number was not counted."""
 
 
 class ChatResponse(msgspec.Struct, frozen=True):
-    """An answer of the model, and the commit that keeps it."""
+    """A model's answer, and the commit that stores it."""
 
     text: str
     tool_calls: list[ToolCall]
     usage: dict[str, Json] | None
     commit: CommitInfo
     is_cut: bool = False
-    """Whether the answer ended at a limit, or by a filter."""
+    """Whether a limit or a filter ended the answer early."""
 
 
-def parse(given: Any) -> Answer:
-    """What a client returned, as an answer."""
-    if isinstance(given, str):
-        return Answer(Message("assistant", given))
-    if isinstance(given, Message) and given.role == "assistant":
-        return Answer(given)
+def parse(response: Any) -> Answer:
+    """Parse what a client returned: a text, a message, or a provider's response."""
+    if isinstance(response, str):
+        return Answer(Message("assistant", response))
+    if isinstance(response, Message) and response.role == "assistant":
+        return Answer(response)
     try:
-        answer = load_answer(given)
+        answer = load_answer(response)
     except InputError as error:
-        raise LLMAnswerError(f"the model's answer cannot be understood: {error}") from error
+        raise LLMAnswerError(f"cannot parse the model's answer: {error}") from error
     if not (answer.usage is None or isinstance(answer.usage, dict)):
         return answer._replace(usage=None)
     return answer
@@ -51,26 +51,26 @@ def response(answer: Answer, commit: CommitInfo) -> ChatResponse:
     return ChatResponse(message.text, calls, answer.usage, commit, is_cut(answer))
 
 
-def metadata(answer: Answer, counted: int, given: dict[str, Json] | None) -> dict[str, Json]:
-    """What the commit of an answer says beside the answer."""
+def metadata(answer: Answer, counted: int, extra: dict[str, Json] | None) -> dict[str, Json]:
+    """The metadata of an answer's commit: the rest of the response, our count, the caller's own."""
     rest = {"response": answer.rest} if answer.rest else {}
-    return {**rest, COUNTED: counted, **(given or {})}
+    return {**rest, COUNTED: counted, **(extra or {})}
 
 
 def token_factor(commits: Iterable[CommitInfo], model: str) -> float:
-    """How many tokens a model really reads for each one that was counted, by its newest answers;
-    1.0 where none tells."""
-    told = (pair for commit in commits if model in _models(commit) for pair in _counts(commit))
-    pairs = list(islice(told, RECENT))
+    """How many tokens a model really reads for each token counted here, by the usage of its newest
+    answers; 1.0 if none reports usage."""
+    counts = (pair for commit in commits if model in _models(commit) for pair in _counts(commit))
+    pairs = list(islice(counts, RECENT))
     counted = sum(count for count, _ in pairs)
     return sum(read for _, read in pairs) / counted if counted else 1.0
 
 
 def _models(commit: CommitInfo) -> tuple[Json, Json]:
-    """The model that was asked, and the one that says to have answered."""
+    """The model that was asked, and the model named in the response."""
     response = commit.metadata.get("response")
-    told = response.get("model") if isinstance(response, dict) else None
-    return (commit.generation_config or {}).get("model"), told
+    answered_by = response.get("model") if isinstance(response, dict) else None
+    return (commit.generation_config or {}).get("model"), answered_by
 
 
 def _counts(commit: CommitInfo) -> Iterable[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Summaries: what a model is told to write one, and those that need no model."""
+"""Writing summaries: with a model that is prompted for one, or without a model, by structure."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from itertools import accumulate
 from textwrap import indent
 from typing import NamedTuple
 
+from tract.content.blocks import whole_text
 from tract.content.preview import gist
 from tract.context import context_of
-from tract.core.result_lookup import whole_text
 from tract.errors import InputError, LLMAnswerError, LLMError
 from tract.llm import LLMClient
 from tract.llm.response import parse
@@ -45,28 +45,29 @@ Say what was looked for and not found. Leave out boilerplate, progress output an
 Invent nothing. Answer with the summary alone."""
 
 STRUCTURE = "structure"
-"""Who made a summary without a model: it tells what the material looks like."""
+"""The author of a summary that needed no model: it describes what the material looks like."""
 
 SLACK_TOKENS = 256
-"""A summary may be so long, however short its source is."""
+"""A summary may have this many tokens even if its source is shorter."""
 MIN_ROOM = 200
 LEAST_FACTOR, MOST_FACTOR = 0.5, 4.0
-"""A server may report only what it had not cached, and a short request is mostly what the provider
-adds to it: neither may make the parts of a text huge or tiny."""
+"""Limits for the token factor. A server may report only uncached tokens, and a short request is
+mostly the provider's own overhead: neither may make the parts of a text huge or tiny."""
 CHARACTERS_PER_TOKEN = 4
 DEFAULT_OUTLINE_TOKENS = 150
 MIN_GLIMPSE = 80  # characters
 GAP_TOKENS = 8
-QUOTED = "What was called, and what came back; lines with │ are quoted:"
+CORRECTIONS = 5
+QUOTED = "Calls and their results; lines with │ are quoted:"
 
 OnRead = Callable[[int], None]
-"""Told how many tokens were read just now."""
+"""Receives the number of tokens read since the last call."""
 Progress = Callable[[int, int], None]
-"""Told how many tokens of how many were read."""
+"""Receives the number of tokens read so far, and the total."""
 
 
 class Task(NamedTuple):
-    """What a summary is to be like. Without a prompt, the material decides."""
+    """What kind of summary to write. Without a prompt, the material decides."""
 
     system_prompt: str | None = None
     instructions: str | None = None
@@ -75,22 +76,22 @@ class Task(NamedTuple):
     def checked(self) -> Task:
         for text in (self.system_prompt, self.instructions):
             if not (text is None or isinstance(text, str)):
-                raise InputError(f"prompts and instructions are texts, not {type(text).__name__}")
+                raise InputError(f"prompts and instructions must be str, not {type(text).__name__}")
         size = self.target_tokens
         if size is not None and not (type(size) is int and size > 0):
-            raise InputError(f"target_tokens is a number above 0, not {size!r:.80}")
+            raise InputError(f"target_tokens must be a positive integer, not {size!r:.80}")
         return self
 
 
 def default_prompt(messages: Sequence[Message]) -> str:
-    """The prompt for what is to be summarized: tools, a conversation, or both."""
+    """Choose the prompt by what the messages are: tool calls, a conversation, or both."""
     is_tools = [message.role == "tool" or bool(message.tool_calls) for message in messages]
     if all(is_tools):
         return TOOL_SUMMARIZE_SYSTEM
     return DEFAULT_SUMMARIZE_SYSTEM if any(is_tools) else CONVERSATION_SUMMARIZE_SYSTEM
 
 
-class Reading:
+class ProgressMeter:
     """How much of the material was read so far."""
 
     def __init__(self, total: int, on_progress: Progress) -> None:
@@ -103,8 +104,8 @@ class Reading:
 
 
 class Summarizer:
-    """A model at work on one summary. What is too long for its window is read in parts, and the
-    summaries of the parts are joined."""
+    """Has a model write one summary. Material too long for the model's window is read in parts, and
+    the summaries of the parts are joined."""
 
     def __init__(
         self,
@@ -113,8 +114,8 @@ class Summarizer:
         factor: float = 1.0,
         on_read: OnRead | None = None,
     ) -> None:
-        """`factor`: how many tokens the model reads for each one that is counted here. `on_read`
-        is told how many tokens of the material were read."""
+        """`factor` is the number of tokens the model reads for each token counted here. `on_read`
+        receives the tokens of each part that was read."""
         self._client = client
         self._count = tokens.count
         self._factor = min(max(factor, LEAST_FACTOR), MOST_FACTOR)
@@ -122,7 +123,7 @@ class Summarizer:
         self._usage: Counter[str] = Counter()
 
     def summarize(self, sections: Sequence[str], task: Task) -> Summary:
-        """One summary of sections that follow each other."""
+        """Summarize consecutive sections."""
         self._usage = Counter()
         room = self._room(task)
         parts = list(in_parts(sections, room, self._count)) or [""]
@@ -132,7 +133,7 @@ class Summarizer:
             joined = list(in_parts(numbered, room, self._count))
             if len(joined) >= len(texts):
                 name = self._client.model
-                raise LLMAnswerError(f"{name} does not make {len(texts)} parts any shorter")
+                raise LLMAnswerError(f"{name} does not shorten the {len(texts)} parts any further")
             texts = [self._ask(part, task) for part in joined]
         return Summary(texts[0], self._client.model, dict(self._usage) or None)
 
@@ -143,14 +144,14 @@ class Summarizer:
         return text
 
     def _room(self, task: Task) -> int:
-        """How many tokens of material fit into one request, counted as we count."""
+        """How many tokens of material, by our count, fit into one request."""
         window = self._client.window / self._factor
         answer = min(window / 4, max(1024, 4 * (task.target_tokens or 0)))
         prompt = self._count((task.system_prompt or "") + _request("", task))
         room = int(0.9 * (window - answer)) - prompt
         if room < MIN_ROOM:
             raise LLMError(
-                f"the window of {self._client.model}, {self._client.window} tokens, is too small"
+                f"the window of {self._client.model} is too small: {self._client.window} tokens"
             )
         return room
 
@@ -166,7 +167,7 @@ class Summarizer:
         limit = max(SLACK_TOKENS, 4 * task.target_tokens if task.target_tokens else source)
         problem = _problem(text, bool(answer.message.tool_calls), is_cut(answer))
         if not problem and self._count(text) > limit:
-            problem = f"more than the {limit} tokens that it may have"
+            problem = f"it is longer than the limit of {limit} tokens"
         if problem:
             raise LLMAnswerError(f"no summary from {self._client.model}: {problem}")
         return text
@@ -181,8 +182,8 @@ def _problem(text: str, has_calls: bool, was_cut: bool) -> str | None:
 
 
 def _request(material: str, task: Task) -> str:
-    """The material is quoted between lines that it cannot contain, so that nothing in it can pass
-    for words of ours."""
+    """Quote the material between lines that it cannot contain, so that nothing in it can pass as
+    an instruction of ours."""
     size = f" in at most {task.target_tokens} tokens" if task.target_tokens else ""
     data = material.encode("utf-8", "replace")  # half a surrogate pair cannot be sent
     fence = f"----- {sha256(data).hexdigest()[:16]} -----"
@@ -199,7 +200,7 @@ def _request(material: str, task: Task) -> str:
 
 
 def in_parts(sections: Sequence[str], room: int, count: Callable[[str], int]) -> Iterator[str]:
-    """The sections joined to as few texts as fit into the room, in their order."""
+    """Join the sections, in order, into as few texts as possible that each fit the room."""
     part: list[str] = []
     filled = 0
     for piece in (piece for section in sections for piece in _pieces(section, room, count)):
@@ -214,8 +215,7 @@ def in_parts(sections: Sequence[str], room: int, count: Callable[[str], int]) ->
 
 
 def _pieces(section: str, room: int, count: Callable[[str], int]) -> Iterator[str]:
-    """A section that is too long for the room, cut as seldom as can be, at a line if one is
-    near."""
+    """Cut a section that is too long into as few pieces as possible, at line ends where it can."""
     while len(section) > 1 and (size := count(section)) >= room:
         end = max(1, int(0.9 * len(section) * room / size))
         while end > 1 and count(section[:end]) >= room:  # denser than the rest
@@ -227,57 +227,55 @@ def _pieces(section: str, room: int, count: Callable[[str], int]) -> Iterator[st
 
 
 def section(message: Message) -> str:
-    """A message as a model reads it in a transcript."""
+    """Render a message as a model reads it in a transcript."""
     if message.role == "tool":
         failed = ", which failed" if message.is_error else ""
         head = f"[result of {message.name or 'a tool'}, call {message.tool_call_id}{failed}]"
         return f"{head}\n{whole_text(message)}"
     calls = [f"[calls {c.name}, call {c.id}] {readable(c.arguments)}" for c in message.tool_calls]
-    said = [message.text] if message.text else []
-    return "\n".join([f"[{message.role}]", *said, *calls])
+    text = [message.text] if message.text else []
+    return "\n".join([f"[{message.role}]", *text, *calls])
 
 
 # Without a model
 
 
 def glimpse(content: Json, target_tokens: int | None, count: Callable[[str], int]) -> str:
-    """What a result looks like: its gist, and the lines of it that are worth seeing."""
-    return _fitted(lambda characters: _glimpse(content, characters), target_tokens, count)
+    """Describe what a result looks like: one line, then the lines most worth seeing."""
+    return _fit(lambda characters: _glimpse(content, characters), target_tokens, count)
 
 
 def outline(
     messages: Sequence[Message], target_tokens: int | None, count: Callable[[str], int]
 ) -> str:
-    """What was called, and what each result looks like."""
+    """List the calls, and describe what each result looks like."""
     results = max(1, sum(message.role == "tool" for message in messages))
     target = target_tokens or results * DEFAULT_OUTLINE_TOKENS
 
     def make(characters: int) -> str:
-        told = [_outlined(message, characters // results) for message in messages]
-        return "\n".join([QUOTED, *told])
+        lines = [_outline_of(message, characters // results) for message in messages]
+        return "\n".join([QUOTED, *lines])
 
-    return _fitted(make, target, count)
+    return _fit(make, target, count)
 
 
-def _fitted(
-    make: Callable[[int], str], target_tokens: int | None, count: Callable[[str], int]
-) -> str:
-    """What is made with as many characters as the tokens allow. How many that are depends on the
-    text."""
+def _fit(make: Callable[[int], str], target_tokens: int | None, count: Callable[[str], int]) -> str:
+    """Make a text of at most `target_tokens`. How many characters that allows depends on the
+    text, so the first attempts are corrected by their counts."""
     target = target_tokens or DEFAULT_OUTLINE_TOKENS
     characters = CHARACTERS_PER_TOKEN * target
     text = make(characters)
-    for _ in range(2):
+    for _ in range(CORRECTIONS):
         tokens = count(text)
         if tokens <= target:
             break
         characters = characters * target // tokens
         text = make(characters)
-    return text if count(text) <= target else _shortened(text.split("\n"), target, count)
+    return text if count(text) <= target else _shorten(text.split("\n"), target, count)
 
 
-def _shortened(lines: Sequence[str], target: int, count: Callable[[str], int]) -> str:
-    """The first and the last lines, those more, and how many are left out between."""
+def _shorten(lines: Sequence[str], target: int, count: Callable[[str], int]) -> str:
+    """Keep the first lines and more of the last ones, and say how many are left out between."""
     sizes = [count(line) + 1 for line in lines]
     first = bisect_right(list(accumulate(sizes)), target // 3)
     last = bisect_right(list(accumulate(reversed(sizes))), target - target // 3 - GAP_TOKENS)
@@ -289,18 +287,18 @@ def _shortened(lines: Sequence[str], target: int, count: Callable[[str], int]) -
 
 def _glimpse(content: Json, characters: int) -> str:
     line = gist(content, budget=MIN_GLIMPSE).summary
-    found = gist(content, budget=max(MIN_GLIMPSE, characters - len(line)))
-    return found.summary if found.summary in found.preview else f"{found.summary}\n{found.preview}"
+    full = gist(content, budget=max(MIN_GLIMPSE, characters - len(line)))
+    return full.summary if full.summary in full.preview else f"{full.summary}\n{full.preview}"
 
 
-def _outlined(message: Message, characters: int) -> str:
+def _outline_of(message: Message, characters: int) -> str:
     if message.role == "tool":
         failed = " failed" if message.is_error else ""
         quoted = indent(_glimpse(message.content, characters), "│ ", lambda _: True)
         return f"→ {message.name or 'a tool'}{failed}\n{quoted}"
     calls = [f"{call.name}({_brief(readable(call.arguments))})" for call in message.tool_calls]
-    said = [_brief(message.text)] if message.text else []
-    return "\n".join([*said, *calls])
+    text = [_brief(message.text)] if message.text else []
+    return "\n".join([*text, *calls])
 
 
 def _brief(text: str) -> str:

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from tract.errors import InputError, RoleError
+from tract.hashing import json_or_text as parsed
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall, readable
 from tract.providers import anthropic, gemini, openai_chat, openai_responses
-from tract.providers.common import ANY, START, parsed, text_or
+from tract.providers.common import ANY, text_or
 from tract.providers.tool_names import with_legal_names
 
 __all__ = [
-    "START",
     "WIRE_IDS",
     "Answer",
     "as_dict",

@@ -7,21 +7,19 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
+from tract.content.blocks import block_text, is_blocks, result_text
+from tract.core.wording import START
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 from tract.providers.common import (
     ANY,
-    START,
     STARTED,
     WireIds,
     as_object,
-    block_text,
     filled,
     foreign_text,
     hollow,
-    is_blocks,
     kind_of,
-    result_text,
     text_block,
     text_or,
     unseen,

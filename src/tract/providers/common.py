@@ -7,8 +7,9 @@ import re
 from copy import copy
 from hashlib import sha256
 
+from tract.content.blocks import is_blocks, whole_text
 from tract.errors import InputError
-from tract.hashing import to_json
+from tract.hashing import json_or_text
 from tract.model import Json, Message, Origin, Raw, Text, ToolCall, readable
 
 REPLACED = re.compile(r"call_[0-9a-f]{24}")
@@ -120,7 +121,6 @@ def json_text(value: Json) -> str:
 ANY = "any"
 """The provider of a block whose type nobody knows yet: it goes out as it came, to whomever."""
 
-START = "[The beginning of this conversation is not shown.]"
 STARTED = "the user must speak first: a text was put before the first answer"
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "thought"})
@@ -159,76 +159,19 @@ def unseen(message: Message, provider: str, result_types: tuple[str, ...]) -> li
     return [f"{kind} is not shown to {provider}" for kind in kinds]
 
 
-def block_text(block: Json) -> str:
-    """A block of a tool's result, where only text can be sent."""
-    if isinstance(block, dict) and isinstance(block.get("text"), str):
-        return str(block["text"])
-    kind = block.get("type") if isinstance(block, dict) else None
-    return f"[{kind} not shown]" if kind else readable(block)
-
-
-def result_text(content: Json) -> str:
-    """What a tool returned, as a text: a text is itself, nothing is empty, JSON is JSON."""
-    if isinstance(content, str):
-        return content
-    return "" if content is None else json_text(content)
-
-
 ERROR = "Error: "
 
 
 def result_words(message: Message) -> str:
     """A result where it must be text: the error flag has to be said in words."""
-    content: Json = message.content
-    blocks = is_blocks(content)
-    text = "\n".join(map(block_text, content)) if blocks else result_text(content)
+    text = whole_text(message)
     told = text[: len(ERROR)].lower() == ERROR.lower()
     return ERROR + text if message.is_error and not told else text
-
-
-def is_blocks(content: Json) -> bool:
-    """Whether a tool's result is a list of content blocks and not just some list."""
-    return isinstance(content, list) and bool(content) and all(map(_is_block, content))
-
-
-def _is_block(block: Json) -> bool:
-    """A block has what its type needs: a tool may return things that happen to have a type."""
-    kind = block.get("type") if isinstance(block, dict) else None
-    if kind not in tuple(RESULT_BLOCKS):
-        return False
-    needed, kind_of_value = RESULT_BLOCKS[kind]
-    return isinstance(block.get(needed), kind_of_value)
 
 
 def as_object(arguments: Json) -> dict[str, Json]:
     """Arguments where they must be an object. What is none is kept under a name of its own."""
     if arguments is None:
         return {}
-    found = parsed(arguments) if isinstance(arguments, str) else arguments
+    found = json_or_text(arguments) if isinstance(arguments, str) else arguments
     return found if isinstance(found, dict) else {"raw_arguments": found}
-
-
-def parsed(text: str) -> Json:
-    """Arguments that came as a text, as the value that it says; the text where it says none."""
-    try:
-        value = json.loads(text or "{}", parse_constant=_refuse)
-        to_json(value)  # refuses what is too large or too deep to be sent on
-    except (ValueError, RecursionError):
-        return text
-    return value
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
-
-
-RESULT_BLOCKS: dict[str, tuple[str, type | tuple[type, ...]]] = {
-    "text": ("text", str),
-    "image": ("source", dict),
-    "document": ("source", dict),
-    "search_result": ("content", list),
-    "tool_reference": ("tool_name", str),
-    "image_url": ("image_url", dict),
-    "input_text": ("text", str),
-    "input_image": ("image_url", str),
-}

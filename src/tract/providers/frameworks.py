@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tract.hashing import json_or_text
 from tract.model import Json, Message, Text, ToolCall
 from tract.providers import load_call, load_message
-from tract.providers.common import parsed
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 STORAGE_TYPE = "tool_results"
@@ -83,7 +83,7 @@ def is_reference(content: Json) -> bool:
     if isinstance(content, str):
         if STORAGE_TYPE not in content:
             return False
-        content = parsed(content)
+        content = json_or_text(content)
     if not isinstance(content, dict):
         return False
     kept = content.get("result_ref")

@@ -7,20 +7,19 @@ from copy import copy
 
 from msgspec.structs import replace
 
+from tract.content.blocks import block_text, is_blocks
+from tract.core.wording import START
 from tract.errors import InputError, RoleError
 from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, readable
 from tract.providers.common import (
     ANY,
     GEMINI_FUNCTION,
-    START,
     STARTED,
     WireIds,
     as_object,
-    block_text,
     filled,
     foreign_text,
     hollow,
-    is_blocks,
     result_words,
     text_or,
     unseen,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tract.content.blocks import is_blocks
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, readable
 from tract.providers.common import (
@@ -12,7 +13,6 @@ from tract.providers.common import (
     filled,
     foreign_text,
     hollow,
-    is_blocks,
     is_custom,
     json_text,
     kind_of,

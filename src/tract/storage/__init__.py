@@ -8,11 +8,10 @@ from pathlib import Path
 from tract.errors import InputError, NotFoundError
 from tract.storage.driver import Driver, Durability
 from tract.storage.migrations import known_migrations, migrate, schema_version
-from tract.storage.rows import draft_hash
 from tract.storage.sqlite import Sqlite
-from tract.storage.store import Store
+from tract.storage.store import Store, draft_hashes
 
-__all__ = ["Store", "draft_hash", "open_store"]
+__all__ = ["Store", "draft_hashes", "open_store"]
 
 DURABILITIES = ("full", "relaxed")
 

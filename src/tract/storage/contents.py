@@ -20,33 +20,36 @@ from tract.storage.codec import (
     text_chunks,
     unpack,
 )
-from tract.storage.driver import Driver, Row
+from tract.storage.driver import PAGE, Driver, Row
 from tract.storage.rows import BlobRow, gist_of, stored_gist, tombstone, verify_blob
 
-PAGE = 500
 _COLUMNS = ", ".join(BlobRow._fields)
 
 
-def put_content(driver: Driver, blob: BlobRow, draft: Draft) -> int:
-    """The key of the content. What is known already is not written again, unless it was
-    forgotten."""
-    gist = stored_gist(draft.gist)
-    blob_id = driver.insert(_INSERT, (*blob, gist))
-    if blob_id is None:
-        blob_id, codec = driver.run("SELECT id, codec FROM blobs WHERE hash = ?", blob[:1])[0]
-        if codec != FORGOTTEN:
-            return int(blob_id)
+def put_content(driver: Driver, blob: BlobRow, draft: Draft) -> tuple[int, BlobRow]:
+    """The key of the content, and its row as it is stored. What is known already is not written
+    again, unless it was forgotten: the counts of the first writer stay."""
+    gist = stored_gist(draft.gist) if draft.gist else None
+    keys = driver.run(_INSERT, (*blob, gist))
+    if keys:
+        blob_id = keys[0][0]
+    else:
+        [(blob_id, *columns)] = driver.run(_KNOWN, blob[:1])
+        known = BlobRow._make(columns)
+        if known.codec != FORGOTTEN:
+            verify_blob(known)
+            return blob_id, known
         driver.run(_REWRITE, (*blob[1:], gist, blob_id))
-    for position, (piece, line) in enumerate(_pieces(blob, draft)):
-        driver.run(_INSERT_CHUNK, (blob_id, position, *piece, line))
-    return int(blob_id)
+    if blob.codec in (CHUNKED, TEXT_CHUNKED):
+        for position, (piece, line) in enumerate(_pieces(blob, draft)):
+            driver.run(_INSERT_CHUNK, (blob_id, position, *piece, line))
+    return blob_id, blob
 
 
 def _pieces(blob: BlobRow, draft: Draft) -> Iterator[tuple[Piece, int | None]]:
     if blob.codec == CHUNKED:
-        yield from ((piece, None) for piece in chunks(draft.payload or b""))
-    elif blob.codec == TEXT_CHUNKED:
-        yield from text_chunks(from_json(draft.payload or b""))
+        return ((piece, None) for piece in chunks(draft.payload or b""))
+    return text_chunks(from_json(draft.payload or b""))
 
 
 def erase_content(driver: Driver, blob_id: int) -> None:
@@ -182,6 +185,8 @@ _INSERT_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)"
 
 _INSERT = f"""
 INSERT INTO blobs ({_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)
-ON CONFLICT (hash) DO NOTHING"""
+ON CONFLICT (hash) DO NOTHING RETURNING id"""
+
+_KNOWN = f"SELECT id, {_COLUMNS.replace('payload', 'NULL')} FROM blobs WHERE hash = ?"
 
 _REWRITE = f"UPDATE blobs SET {' = ?, '.join(BlobRow._fields[1:])} = ?, gist = ? WHERE id = ?"

@@ -6,13 +6,14 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 from weakref import WeakSet
 
 from tract.errors import ConflictError, StorageError
 
 Row = tuple[Any, ...]
-Result = TypeVar("Result")
+PAGE = 500
+"""So many rows are read or written by one statement."""
 Durability = str
 """`"full"`: what was acknowledged survives a power cut. `"relaxed"`: it survives the process."""
 
@@ -34,41 +35,26 @@ class Driver(ABC):
         self._guarded(self._connect)
         _drivers.add(self)
 
+    @abstractmethod
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        """All rows of one statement; no cursor stays open."""
-        return self._safely(self._fetch, sql, values)
+        """All rows of one statement, also those that it is `RETURNING`; no cursor stays open."""
 
+    @abstractmethod
     def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        self._safely(self._fetch_many, sql, rows)
+        """One statement for each row of values."""
 
-    def insert(self, sql: str, values: Sequence[object]) -> int | None:
-        """Insert one row. Its key, or None where the statement did nothing."""
-        return self._safely(self._insert, sql, values)
-
-    def change(self, sql: str, values: Sequence[object]) -> int:
-        """How many rows the statement changed."""
-        return self._safely(self._change, sql, values)
-
-    def _safely(
-        self, action: Callable[[str, Sequence[Any]], Result], sql: str, values: Sequence[Any]
-    ) -> Result:
-        if self._is_inherited or self._is_closed:
-            self._reopen()
-        with self.lock:
-            try:
-                return action(sql, values)
-            except self.failure as error:
-                raise self._typed(error) from error
+    def insert_rows(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+        """Insert full rows, a page of them in each statement."""
+        for start in range(0, len(rows), PAGE):
+            page = rows[start : start + PAGE]
+            marks = f"({', '.join('?' * len(page[0]))})"
+            sql = f"INSERT INTO {table} VALUES {', '.join([marks] * len(page))}"
+            self.run(sql, [value for row in page for value in row])
 
     def translate(self, sql: str) -> str:
         for word, meaning in self.words.items():
             sql = sql.replace(word, meaning)
         return sql
-
-    def transaction(self, *, alone: bool = False) -> Transaction:
-        """All or nothing. Inside another one it is a part that can fail by itself; `alone`, it
-        cannot be inside another one, and nobody else writes meanwhile."""
-        return Transaction(self, alone)
 
     def commit(self) -> None:
         self.run("COMMIT")
@@ -138,18 +124,6 @@ class Driver(ABC):
     def _connect(self) -> None: ...
 
     @abstractmethod
-    def _fetch(self, sql: str, values: Sequence[object]) -> list[Row]: ...
-
-    @abstractmethod
-    def _fetch_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None: ...
-
-    @abstractmethod
-    def _insert(self, sql: str, values: Sequence[object]) -> int | None: ...
-
-    @abstractmethod
-    def _change(self, sql: str, values: Sequence[object]) -> int: ...
-
-    @abstractmethod
     def _abandon(self) -> None: ...
 
     @abstractmethod
@@ -160,54 +134,58 @@ class Driver(ABC):
 
 
 class Transaction:
-    """A `with` block around what belongs together. It holds the connection's lock."""
+    """A `with` block around what belongs together: all or nothing. Inside another one it is a part
+    that can fail by itself; `alone`, it cannot be inside another one, and nobody else writes
+    meanwhile. It holds the connection's lock."""
 
-    def __init__(self, driver: Driver, alone: bool) -> None:
+    def __init__(self, driver: Driver, alone: bool = False) -> None:
         self._driver = driver
         self._alone = alone
         self._lock = driver.lock
         self._depth = 0
 
     def __enter__(self) -> None:
+        driver = self._driver
         self._lock.acquire()
         try:
-            self._begin()
+            self._depth = driver.depth
+            if self._depth:
+                self._begin_part()
+            elif self._alone:
+                driver.begin_alone()
+            else:
+                driver.begin()
+            driver.depth = self._depth + 1
         except BaseException:
             self._lock.release()
             raise
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._driver.depth = self._depth
+        driver = self._driver
+        driver.depth = self._depth
         try:
-            if kind is None:
-                self._commit()
-            else:
+            if kind is not None:
                 self._rollback()
+                return
+            try:
+                if not driver.in_transaction:
+                    raise self._lost()
+                if self._depth:
+                    driver.run(f"RELEASE part_{self._depth}")
+                else:
+                    driver.commit()
+            except BaseException:
+                self._rollback()
+                raise
         finally:
             self._lock.release()
 
-    def _begin(self) -> None:
-        driver = self._driver
-        self._depth = driver.depth
-        if self._depth and self._alone:
+    def _begin_part(self) -> None:
+        if self._alone:
             raise ConflictError("this cannot be done inside a batch")
-        if not self._depth:
-            driver.begin_alone() if self._alone else driver.begin()
-        else:
-            self._check_alive()
-            driver.run(f"SAVEPOINT part_{self._depth}")
-        driver.depth = self._depth + 1
-
-    def _commit(self) -> None:
-        try:
-            self._check_alive()
-            if self._depth:
-                self._driver.run(f"RELEASE part_{self._depth}")
-            else:
-                self._driver.commit()
-        except BaseException:
-            self._rollback()
-            raise
+        if not self._driver.in_transaction:
+            raise self._lost()
+        self._driver.run(f"SAVEPOINT part_{self._depth}")
 
     def _rollback(self) -> None:
         if not self._depth:
@@ -216,9 +194,8 @@ class Transaction:
             self._driver.run(f"ROLLBACK TO part_{self._depth}")
             self._driver.run(f"RELEASE part_{self._depth}")
 
-    def _check_alive(self) -> None:
-        if not self._driver.in_transaction:
-            raise StorageError("an earlier failure has rolled the batch back")
+    def _lost(self) -> StorageError:
+        return StorageError("an earlier failure has rolled the batch back")
 
 
 _drivers: WeakSet[Driver] = WeakSet()

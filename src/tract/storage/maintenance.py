@@ -17,12 +17,12 @@ from tract.errors import (
     InputError,
     StorageError,
 )
-from tract.hashing import from_json
+from tract.hashing import escape, from_json
 from tract.model import CommitInfo, Head, Json
 from tract.storage.contents import erase_content
 from tract.storage.driver import Driver
 from tract.storage.migrations import known_migrations, migrate
-from tract.storage.rows import DAMAGE, escape, now, unescape
+from tract.storage.rows import DAMAGE, now, unescape
 from tract.storage.sqlite import Sqlite
 from tract.storage.store import Store
 from tract.storage.tools import bad_tools, delete_unused_tools

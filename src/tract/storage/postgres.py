@@ -52,20 +52,21 @@ class Postgres(Driver):
             self.place, autocommit=True, options=f"-c synchronous_commit={wait}"
         )
 
-    def _fetch(self, sql: str, values: Sequence[object]) -> list[Row]:
-        cursor = self._alive().execute(_placeholders(sql), values or None)
-        return cursor.fetchall() if cursor.description else []
+    def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        if self._is_inherited or self._is_closed:
+            self._reopen()
+        with self.lock:
+            try:
+                cursor = self._alive().execute(_placeholders(sql), values or None)
+                return cursor.fetchall() if cursor.description else []
+            except self.failure as error:
+                raise self._typed(error) from error
 
-    def _fetch_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        with self._alive().cursor() as cursor:
-            cursor.executemany(_placeholders(sql), rows)
-
-    def _insert(self, sql: str, values: Sequence[object]) -> int | None:
-        rows = self._fetch(f"{sql} RETURNING id", values)
-        return rows[0][0] if rows else None
-
-    def _change(self, sql: str, values: Sequence[object]) -> int:
-        return self._alive().execute(_placeholders(sql), values).rowcount
+    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        if self._is_inherited or self._is_closed:
+            self._reopen()
+        with self.lock:
+            self._guarded(lambda: self._alive().cursor().executemany(_placeholders(sql), rows))
 
     def _alive(self) -> psycopg.Connection[Row]:
         """The connection; a new one when the server went away between two transactions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -18,8 +18,8 @@ from tract.hashing import (
     checked_json,
     commit_hash,
     content_hash,
+    escape,
     from_json,
-    result_hash,
     to_json,
 )
 from tract.model import (
@@ -104,25 +104,34 @@ def commit_row(
     digest: bytes,
     toolset_id: int | None,
 ) -> CommitRow:
-    message = draft.message
-    calls = [[call.id, call.name] for call in message.tool_calls] if message else None
-    unhashed = (_stored_json(draft.usage), _stored_json(calls or None), now())
+    message, usage, created_at = draft.message, draft.usage, now()
+    role = call_id = name = origin = calls = None
+    if message:
+        role, call_id, name, origin = (
+            message.role, message.tool_call_id, message.name, message.origin,
+        )  # fmt: skip
+        if isinstance(message.content, tuple) and role != "tool":
+            calls = [[call.id, call.name] for call in message.tool_calls]
+    stored_usage = None if usage is None else checked_json(usage)
+    stored_calls = checked_json(calls) if calls else None
     return CommitRow(
         dialog_id,
         parent_id,
         digest,
         blob_id,
         draft.operation.value,
-        message.role if message else None,
-        _stored_text(message.tool_call_id) if message else None,
-        _stored_text(message.name) if message else None,
+        role,
+        None if call_id is None else stored_name(call_id),
+        None if name is None else stored_name(name),
         int(message.is_error) if message else 0,
-        _stored_json(message.origin) if message else None,
-        _stored_text(draft.note),
-        _stored_json(draft.metadata),
-        _stored_json(draft.generation_config),
-        *unhashed,
-        commit_checksum(*unhashed),
+        None if origin is None else checked_json(origin),
+        None if draft.note is None else escape(draft.note),
+        None if draft.metadata is None else checked_json(draft.metadata),
+        None if draft.generation_config is None else checked_json(draft.generation_config),
+        stored_usage,
+        stored_calls,
+        created_at,
+        commit_checksum(stored_usage, stored_calls, created_at),
         toolset_id,
         pack_shape(draft.shape) if draft.shape else None,
     )
@@ -133,8 +142,11 @@ def blob_row(draft: Draft) -> BlobRow:
     assert data is not None
     assert message is not None
     large = TEXT_CHUNKED if data[0] == QUOTE else CHUNKED
-    piece = pack(data) if len(data) <= CHUNK_SIZE else Piece(content_hash(data), large, b"")
-    preview = escape(glance(message)) if len(data) > COMPRESS_ABOVE else None
+    if len(data) <= COMPRESS_ABOVE:
+        piece, preview = Piece(content_hash(data), PLAIN, data), None
+    else:
+        piece = pack(data) if len(data) <= CHUNK_SIZE else Piece(content_hash(data), large, b"")
+        preview = escape(glance(message))
     facts = (len(data), draft.token_count, draft.token_source, preview)
     return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts)))
 
@@ -148,7 +160,21 @@ def tombstone(row: BlobRow) -> BlobRow:
 def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> bytes:
     """The name that the draft gets on this parent."""
     message = draft.message
-    said: dict[str, Json] = {
+    rest = (draft.note, draft.metadata, draft.generation_config)
+    is_plain = draft.operation == CommitOperation.APPEND and rest == (None, None, None)
+    is_plain = is_plain and message is not None and message.origin is None and not message.is_error
+    if is_plain and message and parent and content:
+        call_id, name = message.tool_call_id, message.name
+        return append_hash(
+            parent,
+            content,
+            message.role,
+            draft.toolset.hash if draft.toolset else None,
+            None if call_id is None else stored_name(call_id),
+            None if name is None else stored_name(name),
+            pack_shape(draft.shape) if draft.shape else None,
+        )
+    fields: dict[str, Json] = {
         "links": _links_json(draft.links),
         "message": draft.note,
         "metadata": draft.metadata,
@@ -157,10 +183,10 @@ def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> byt
         "form": pack_shape(draft.shape) if draft.shape else None,
     }
     if message is None:
-        return commit_hash(draft.operation.value, parent, **said)
-    said["tool_call_id"], said["name"] = message.tool_call_id, message.name
-    said["is_error"], said["origin"] = message.is_error, message.origin
-    return commit_hash(draft.operation.value, parent, content, message.role, **said)
+        return commit_hash(draft.operation.value, parent, **fields)
+    fields["tool_call_id"], fields["name"] = message.tool_call_id, message.name
+    fields["is_error"], fields["origin"] = message.is_error, message.origin
+    return commit_hash(draft.operation.value, parent, content, message.role, **fields)
 
 
 # Reading commits for people
@@ -199,22 +225,28 @@ def verify(row: ReadRow, parent: bytes | None, links: Links) -> None:
 def _verify(
     row: CommitRow, toolset: bytes | None, blob: BlobRow | None, parent: bytes | None, links: Links
 ) -> None:
-    digest = commit_hash(
-        row.operation,
-        parent,
-        blob.hash if blob else None,
-        row.role,
-        tool_call_id=_text(row.tool_call_id),
-        name=_text(row.name),
-        is_error=bool(row.is_error),
-        origin=stored_json(row.origin),
-        links=_links_json(links),
-        message=_text(row.message),
-        metadata=stored_json(row.metadata),
-        generation_config=stored_json(row.generation_config),
-        toolset=toolset.hex() if toolset else None,
-        form=row.form,
-    )
+    is_plain = row.origin is row.message is row.metadata is row.generation_config is None
+    if is_plain and row.operation == "append" and parent and blob and not row.is_error:
+        digest = append_hash(
+            parent, blob.hash, row.role, toolset, row.tool_call_id, row.name, row.form
+        )
+    else:
+        digest = commit_hash(
+            row.operation,
+            parent,
+            blob.hash if blob else None,
+            row.role,
+            tool_call_id=_text(row.tool_call_id),
+            name=_text(row.name),
+            is_error=bool(row.is_error),
+            origin=stored_json(row.origin),
+            links=_links_json(links),
+            message=_text(row.message),
+            metadata=stored_json(row.metadata),
+            generation_config=stored_json(row.generation_config),
+            toolset=toolset.hex() if toolset else None,
+            form=row.form,
+        )
     if digest != row.hash:
         raise CorruptError(f"commit {row.hash.hex()} does not match its hash")
     if row.checksum != commit_checksum(row.usage, row.calls, row.created_at):
@@ -233,9 +265,17 @@ def verify_blob(blob: BlobRow) -> None:
 def info_of(
     read: ReadRow, parent: bytes | None, links: Links, message: Message | None = None
 ) -> CommitInfo:
-    """A commit for people. Its message is given only where it is at hand."""
+    """A commit for people. With its message, nothing of its content is parsed. Metadata is parsed
+    in any case: what is returned must not change with what the caller passed in."""
     row, toolset, blob = read
-    call_id, name = _text(row.tool_call_id), _text(row.name)
+    call_id, name, config = row.tool_call_id, row.name, row.generation_config
+    if call_id is not None and "\\" in call_id:
+        call_id = unescape(call_id)
+    if name is not None and "\\" in name:
+        name = unescape(name)
+    metadata = _derived(call_id, name, row.calls)
+    if row.metadata is not None:
+        metadata |= stored_json(row.metadata)
     return CommitInfo(
         commit_hash=row.hash.hex(),
         parent_hash=parent.hex() if parent else None,
@@ -249,14 +289,13 @@ def info_of(
         marks=_marks(links) if links else (),
         toolset_hash=toolset.hex() if toolset else None,
         form=unpack_shape(row.form).form if row.form else None,
-        message=_text(row.message),
-        metadata=_derived(call_id, name, stored_json(row.calls))
-        | (stored_json(row.metadata) or {}),
-        generation_config=stored_json(row.generation_config),
-        usage=stored_json(row.usage),
+        message=None if row.message is None else unescape(row.message),
+        metadata=metadata,
+        generation_config=config if config is None else stored_json(config),
+        usage=row.usage if row.usage is None else stored_json(row.usage),
         token_count=blob.token_count if blob else 0,
         byte_size=blob.byte_size if blob else 0,
-        preview=glance(message) if message else _preview(row, blob) if blob else "",
+        preview=_preview(row, blob, message) if blob else "",
         created_at=as_datetime(row.created_at),
     )
 
@@ -273,20 +312,22 @@ def _marks(links: Links) -> tuple[Mark, ...]:
     )
 
 
-def _derived(call_id: str | None, name: str | None, calls: Json) -> dict[str, Json]:
+def _derived(call_id: str | None, name: str | None, calls: str | None) -> dict[str, Json]:
     """What a caller's metadata is shown with, so that there is one source of it."""
     if call_id is not None:
         return {"tool_call_id": call_id, "name": name}
     if calls:
-        return {"tool_calls": [{"id": call, "name": tool} for call, tool in calls]}
+        return {"tool_calls": [{"id": call, "name": tool} for call, tool in stored_json(calls)]}
     return {}
 
 
-def _preview(row: CommitRow, blob: BlobRow) -> str:
+def _preview(row: CommitRow, blob: BlobRow, message: Message | None) -> str:
     if blob.codec == FORGOTTEN:
         return "[forgotten]"
     if blob.preview is not None:
-        return _text(blob.preview) or ""
+        return unescape(blob.preview)
+    if message is not None:
+        return glance(message)
     data = unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
     return glance(Message(row.role or "", unpack_content(row.role or "", from_json(data))))
 
@@ -304,57 +345,45 @@ STEP_COLUMNS = """
 
 def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]) -> list[Step]:
     """The commits of a chain in rows of STEP_COLUMNS, verified."""
+    steps: list[Step] = []
     try:
-        return list(_steps_of(rows, parent, links))
+        # Every cold start comes through here once per message: the usual row is dealt with on the
+        # spot. Whether a backslash is there tells whether a text has to be parsed.
+        for row in rows:
+            (
+                commit_id, digest, operation, role, blob_id, content, codec, payload,
+                byte_size, token_count, token_source, preview, checksum,
+                calls, call_id, name, is_error, origin, note, metadata, config, form, toolset,
+            ) = row  # fmt: skip
+            data = None
+            if checksum is not None:
+                if checksum != blob_checksum(codec, byte_size, token_count, token_source, preview):
+                    raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
+                if payload is not None:
+                    data = payload if codec == PLAIN else inflate(payload, byte_size)
+                    content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
+            is_plain = origin is note is metadata is config is None and not is_error
+            if is_plain and parent and operation == "append":
+                actual = append_hash(parent, content, role, toolset, call_id, name, form)
+                step = Step(
+                    commit_id, digest, operation, role, blob_id, data, token_count, token_source,
+                    toolset,
+                    unescape(call_id) if call_id is not None and "\\" in call_id else call_id,
+                    unescape(name) if name is not None and "\\" in name else name,
+                    calls=_calls(calls) if calls else (),
+                    shape=_shape(form) if form else None,
+                    byte_size=byte_size,
+                )  # fmt: skip
+            else:
+                own = links.get(commit_id, ())
+                step, actual = _unusual_step(row, data, parent, content, own, toolset)
+            if actual != digest:
+                raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
+            steps.append(step)
+            parent = digest
     except DAMAGE as error:
         raise CorruptError(f"a row of the history is damaged: {error}") from error
-
-
-def _steps_of(
-    rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]
-) -> Iterator[Step]:
-    # Every cold start comes through here once per message: the usual row is dealt with on the spot.
-    for row in rows:
-        (
-            commit_id, digest, operation, role, blob_id, content, codec, payload,
-            byte_size, token_count, token_source, preview, checksum,
-            calls, call_id, name, is_error, origin, note, metadata, config, form, toolset,
-        ) = row  # fmt: skip
-        data = None
-        if checksum is not None:
-            if checksum != blob_checksum(codec, byte_size, token_count, token_source, preview):
-                raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
-            if payload is not None:
-                data = payload if codec == PLAIN else inflate(payload, byte_size)
-                content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
-        is_plain = origin is note is metadata is config is None and not is_error
-        is_usual = is_plain and operation == "append"
-        if is_usual and parent and call_id is calls is name is form is None:
-            actual = append_hash(parent, content, role, toolset)
-            step = Step(
-                commit_id, digest, operation, role, blob_id, data, token_count, token_source,
-                toolset,
-            )  # fmt: skip
-        elif is_usual and parent and call_id is name is form is None:
-            actual = append_hash(parent, content, role, toolset)
-            step = Step(
-                commit_id, digest, operation, role, blob_id, data, token_count, token_source,
-                toolset, calls=_calls(calls),
-            )  # fmt: skip
-        elif is_usual and parent and call_id is not None and calls is None:
-            actual = result_hash(parent, content, role, call_id, name, form, toolset)
-            step = Step(
-                commit_id, digest, operation, role, blob_id, data, token_count, token_source,
-                toolset, _text(call_id), _text(name), shape=_shape(form) if form else None,
-                byte_size=byte_size,
-            )  # fmt: skip
-        else:
-            found = links.get(commit_id, ())
-            step, actual = _unusual_step(row, data, parent, content, found, toolset)
-        if actual != digest:
-            raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
-        yield step
-        parent = digest
+    return steps
 
 
 def _unusual_step(
@@ -368,7 +397,7 @@ def _unusual_step(
     """A step with more to it than a role and a content, and the hash that it must have."""
     commit_id, digest, operation, role, blob_id = row[:5]
     calls, call_id, name, is_error, origin, note, metadata, config, form = row[13:22]
-    said = {
+    fields = {
         "tool_call_id": _text(call_id),
         "name": _text(name),
         "is_error": bool(is_error),
@@ -378,13 +407,13 @@ def _unusual_step(
     tokens, source = row[9] or 0, row[10] or ""
     step = Step(
         commit_id, digest, operation, role, blob_id, data, tokens, source, toolset,
-        calls=_calls(calls), links=links, shape=_shape(form) if form else None,
-        byte_size=row[8] or 0, **said,
+        calls=_calls(calls) if calls else (), links=links, shape=_shape(form) if form else None,
+        byte_size=row[8] or 0, **fields,
     )  # fmt: skip
     actual = commit_hash(
         operation, parent, content, role,
         links=_links_json(links), message=_text(note), metadata=stored_json(metadata),
-        toolset=toolset.hex() if toolset else None, form=form, **said,
+        toolset=toolset.hex() if toolset else None, form=form, **fields,
     )  # fmt: skip
     return step, actual
 
@@ -392,9 +421,9 @@ def _unusual_step(
 _shape = lru_cache(64)(unpack_shape)
 
 
-def _calls(stored: str | None) -> Sequence[Sequence[str]]:
+def _calls(stored: str) -> Sequence[Sequence[str]]:
     """Id and name of each call. Whether they are the right ones is seen in the content."""
-    calls = stored_json(stored) or []
+    calls: list[list[str]] = from_json(stored.encode("ascii"))
     if not all(isinstance(part, str) for call_id, name in calls for part in (call_id, name)):
         raise CorruptError(f"not stored calls: {stored!r:.80}")
     return calls
@@ -415,7 +444,7 @@ def _link_json(link: Link) -> dict[str, str]:
 def commit_checksum(usage: str | None, calls: str | None, created_at: int) -> int:
     """For what the hash does not cover, so that a flipped bit is never returned."""
     try:
-        return created_at ^ _text_sum(usage, calls)
+        return created_at ^ (_NOTHING if usage is calls is None else _text_sum(usage, calls))
     except TypeError:  # a damaged column may have another type
         return -1
 
@@ -441,40 +470,40 @@ def _text_sum(*facts: object) -> int:
     return zlib.crc32("|".join(map(str, facts)).encode("utf-8", "surrogatepass"))
 
 
+_NOTHING = _text_sum(None, None)
+
 # What is read by itself has a sum of its own
 
 
 def sealed(value: Json) -> str:
-    said = to_json(value)
-    return f"{zlib.crc32(said.encode('ascii')):08x}{said}"
+    text = to_json(value)
+    return f"{zlib.crc32(text.encode('ascii')):08x}{text}"
 
 
 def unsealed(stored: str) -> Json:
     try:
-        said = stored[8:].encode("ascii")
-        if int(stored[:8], 16) != zlib.crc32(said):
+        data = stored[8:].encode("ascii")
+        if int(stored[:8], 16) != zlib.crc32(data):
             raise CorruptError(f"stored JSON was altered: {stored[8:]!r:.80}")
-        return from_json(said)
+        return from_json(data)
     except DAMAGE as error:
         raise CorruptError(f"stored JSON is damaged: {error}") from error
 
 
-def stored_gist(gist: Gist | None) -> bytes | None:
+def stored_gist(gist: Gist) -> bytes:
     """Compressed by zlib, which has a sum of its own and starts faster than zstd: thousands of
     gists are read at once."""
-    if gist is None:
-        return None
-    said = to_json([gist.kind, gist.summary, gist.preview, gist.is_error, gist.token_count])
-    return zlib.compress(said.encode("ascii"))
+    text = to_json([gist.kind, gist.summary, gist.preview, gist.is_error, gist.token_count])
+    return zlib.compress(text.encode("ascii"))
 
 
 def gist_of(stored: bytes) -> Gist:
     try:
         reader = zlib.decompressobj()
-        said = reader.decompress(stored, MAX_GIST)
+        data = reader.decompress(stored, MAX_GIST)
         if not reader.eof:
             raise CorruptError("a stored preview is cut off, or too large")
-        return Gist(*from_json(said))
+        return Gist(*from_json(data))
     except (zlib.error, *DAMAGE) as error:
         raise CorruptError(f"a stored preview is damaged: {error}") from error
 
@@ -482,32 +511,22 @@ def gist_of(stored: bytes) -> Gist:
 # Columns
 
 
-def escape(text: str) -> str:
-    """Whatever a caller names is stored as the inside of an ASCII JSON string."""
-    return to_json(text)[1:-1]
-
-
 stored_name = lru_cache(256)(escape)
-"""The same for names of dialogs and branches, which are short and few."""
+"""Whatever a caller names is stored as the inside of an ASCII JSON string. Names of dialogs,
+branches and tools are short and few; an id is stored and hashed in a row."""
 
 
 def unescape(stored: str) -> str:
+    if "\\" not in stored and stored.isascii():
+        return stored  # the usual case needs no parser
     text = stored_json(f'"{stored}"')
     if not isinstance(text, str):
         raise CorruptError(f"not a stored text: {stored!r:.80}")
     return text
 
 
-def _stored_text(text: str | None) -> str | None:
-    return None if text is None else escape(text)
-
-
 def _text(stored: str | None) -> str | None:
     return None if stored is None else unescape(stored)
-
-
-def _stored_json(value: Json) -> str | None:
-    return None if value is None else checked_json(value)
 
 
 def stored_json(stored: str | None) -> Json:

@@ -87,20 +87,21 @@ class Sqlite(Driver):
                     raise
                 time.sleep(0.01)
 
-    def _fetch(self, sql: str, values: Sequence[object]) -> list[Row]:
-        rows: list[Row] = self.connection.execute(sql, values).fetchall()
-        return rows
+    def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        if self._is_inherited or self._is_closed:
+            self._reopen()
+        with self.lock:
+            try:
+                rows: list[Row] = self.connection.execute(sql, values).fetchall()
+                return rows
+            except self.failure as error:
+                raise self._typed(error) from error
 
-    def _fetch_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        self.connection.executemany(sql, rows)
-
-    def _insert(self, sql: str, values: Sequence[object]) -> int | None:
-        cursor = self.connection.execute(sql, values)
-        return cursor.lastrowid if cursor.rowcount == 1 else None
-
-    def _change(self, sql: str, values: Sequence[object]) -> int:
-        changed: int = self.connection.execute(sql, values).rowcount
-        return changed
+    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        if self._is_inherited or self._is_closed:
+            self._reopen()
+        with self.lock:
+            self._guarded(lambda: self.connection.executemany(sql, rows))
 
     def begin(self) -> None:
         self.run("BEGIN IMMEDIATE")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from threading import RLock
+
+from msgspec.structs import replace
 
 from tract.errors import (
     AmbiguousPrefixError,
@@ -12,7 +14,7 @@ from tract.errors import (
     ConflictError,
     CorruptError,
 )
-from tract.hashing import Json
+from tract.hashing import Json, content_hash
 from tract.model import (
     DECIDING,
     EMPTY,
@@ -22,8 +24,10 @@ from tract.model import (
     Gist,
     Head,
     Link,
+    Shape,
     Step,
     Toolset,
+    unpack_shape,
 )
 from tract.storage.contents import (
     StoredText,
@@ -34,7 +38,7 @@ from tract.storage.contents import (
     read_gists,
     text_of,
 )
-from tract.storage.driver import Driver, Row, Transaction
+from tract.storage.driver import PAGE, Driver, Row, Transaction
 from tract.storage.rows import (
     READ_COLUMNS,
     STEP_COLUMNS,
@@ -58,7 +62,6 @@ from tract.storage.rows import (
 )
 from tract.storage.tools import put_toolset, read_toolset
 
-LOG_PAGE = 500
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
 _HEAD = """r.head_id, r.head_hash, c.hash FROM branches r
     LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id"""
@@ -88,7 +91,7 @@ class Store:
         return self.driver.depth
 
     def writing(self, *, alone: bool = False) -> Transaction:
-        return self.driver.transaction(alone=alone)
+        return Transaction(self.driver, alone)
 
     def close(self) -> None:
         self.driver.close()
@@ -170,103 +173,143 @@ class Store:
         return None
 
     def create_branch(self, dialog: str, name: str, head: Head) -> None:
-        sql = f"INSERT INTO branches VALUES ({_DIALOG}, ?, ?, ?) ON CONFLICT DO NOTHING"
-        if not self.driver.change(sql, (stored_name(dialog), stored_name(name), *head)):
+        sql = f"INSERT INTO branches VALUES ({_DIALOG}, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
+        if not self._run(sql, (stored_name(dialog), stored_name(name), *head)):
             raise ConflictError(f"branch {name!r} exists already")
 
     def delete_branch(self, dialog: str, name: str) -> None:
         sql = f"DELETE FROM branches WHERE dialog_id = {_DIALOG} AND name = ?"
         self._run(sql, (stored_name(dialog), stored_name(name)))
 
+    # Writing commits
+
+    def find(self, dialog_id: int, digests: Sequence[bytes]) -> Head | None:
+        """The commit of a dialog that has one of these hashes, if there is one."""
+        sql = f"""SELECT id, hash FROM commits
+            WHERE dialog_id = ? AND hash IN ({", ".join("?" * len(digests))})"""
+        return next((Head(*row) for row in self._run(sql, (dialog_id, *digests))), None)
+
+    def append(self, dialog_id: int, branch: str, head: Head, draft: Draft) -> CommitInfo:
+        """Write content, commit and links, and move the branch. Runs inside `writing`."""
+        blob = None if draft.payload is None else blob_row(draft)
+        digest = draft_hash(draft, head.hash, blob.hash if blob else None)
+        new, row = self._insert(dialog_id, head, draft, blob, digest)
+        self._move_branch(dialog_id, branch, head, new)
+        return info_of(row, head.hash, draft.links, draft.message) if row else self.info(new)
+
+    def append_once(
+        self,
+        dialog_id: int,
+        branch: Callable[[], str],
+        head: Head,
+        draft: Draft,
+        shapes: Sequence[Shape | None] = (),
+    ) -> tuple[Head, bool]:
+        """The same, unless the dialog has an equal commit, perhaps born in one of these other
+        shapes: where it is, and whether it is new. Only then a branch is asked for."""
+        digests = draft_hashes(draft, head, shapes)
+        known = self.find(dialog_id, digests)
+        if known:
+            return known, False
+        blob = None if draft.payload is None else blob_row(draft)
+        new, _ = self._insert(dialog_id, head, draft, blob, digests[0])
+        self._move_branch(dialog_id, branch(), head, new)
+        return new, True
+
+    def _insert(
+        self, dialog_id: int, head: Head, draft: Draft, blob: BlobRow | None, digest: bytes
+    ) -> tuple[Head, ReadRow | None]:
+        """Where the commit is, and its row; None where an equal commit was there already, made on
+        another branch."""
+        blob_id = toolset_id = toolset = None
+        if blob:
+            blob_id, blob = put_content(self.driver, blob, draft)
+        if draft.toolset:
+            toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
+        row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
+        active = toolset_id if draft.operation in DECIDING else None
+        for (commit_id,) in self._run(_INSERT_COMMIT, (*row, active, head.id)):
+            if draft.links:
+                links = enumerate(draft.links)
+                rows = [(commit_id, n, link.kind, link.target_id, link.value) for n, link in links]
+                self.driver.insert_rows("commit_links", rows)
+            return Head(commit_id, digest), ReadRow(row, toolset, blob)
+        return self.find(dialog_id, [digest]) or EMPTY, None
+
     def _move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
         """Compare and swap: whoever read the head outside the transaction cannot overwrite it,
         and nothing is put on a head that is not what the branch says."""
         values = (*new, dialog_id, stored_name(name), old.id or 0)
-        if self.driver.change(_MOVE_BRANCH, values) != 1:
+        if not self._run(_MOVE_BRANCH, values):
             raise CorruptError(f"branch {name!r} has moved, or points to a wrong commit")
-
-    # Writing commits
-
-    def find(self, dialog_id: int, digest: bytes) -> int | None:
-        """The key of a commit of a dialog."""
-        sql = "SELECT id FROM commits WHERE dialog_id = ? AND hash = ?"
-        return next((commit_id for (commit_id,) in self._run(sql, (dialog_id, digest))), None)
-
-    def append(self, dialog_id: int, branch: str, head: Head, draft: Draft) -> CommitInfo:
-        """Write content, commit and links, and move the branch. Runs inside `writing`."""
-        blob, digest = _named(draft, head)
-        row, commit_id = self._insert(dialog_id, head, draft, blob, digest)
-        toolset = draft.toolset.hash if draft.toolset else None
-        if commit_id is not None:
-            info = info_of(ReadRow(row, toolset, blob), head.hash, draft.links, draft.message)
-        else:  # an equal commit is there already, made on another branch
-            commit_id = self.find(dialog_id, digest)
-            info = self.info(Head(commit_id, digest))
-        self._move_branch(dialog_id, branch, head, Head(commit_id, digest))
-        return info
-
-    def put(
-        self, dialog_id: int, head: Head, draft: Draft, branch: Callable[[], str]
-    ) -> tuple[Head, bool]:
-        """The same for many in a row, unless the dialog has an equal commit: where it is, and
-        whether it is new. Only then a branch is asked for."""
-        blob, digest = _named(draft, head)
-        known = self.find(dialog_id, digest)
-        if known is not None:
-            return Head(known, digest), False
-        _, commit_id = self._insert(dialog_id, head, draft, blob, digest)
-        self._move_branch(dialog_id, branch(), head, Head(commit_id, digest))
-        return Head(commit_id, digest), True
-
-    def _insert(
-        self, dialog_id: int, head: Head, draft: Draft, blob: BlobRow | None, digest: bytes
-    ) -> tuple[CommitRow, int | None]:
-        """The row, and its key; None where an equal commit is there already."""
-        blob_id = put_content(self.driver, blob, draft) if blob else None
-        toolset_id = put_toolset(self.driver, draft.toolset) if draft.toolset else None
-        row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
-        active = toolset_id if draft.operation in DECIDING else None
-        commit_id = self.driver.insert(_INSERT_COMMIT, (*row, active, head.id))
-        if commit_id is not None:
-            self._put_links(commit_id, draft.links)
-        return row, commit_id
 
     def dialog_key(self, name: str) -> int | None:
         rows = self._run("SELECT id FROM dialogs WHERE name = ?", (stored_name(name),))
         return rows[0][0] if rows else None
 
-    def _put_links(self, commit_id: int, links: Sequence[Link]) -> None:
-        for position, link in enumerate(links):
-            values = (commit_id, position, link.kind, link.target_id, link.value)
-            self._run("INSERT INTO commit_links VALUES (?, ?, ?, ?, ?)", values)
+    def result_shapes(self, dialog_id: int) -> list[Shape | None]:
+        """The forms in which results of a dialog were born."""
+        sql = "SELECT DISTINCT form FROM commits WHERE dialog_id = ? AND role = 'tool'"
+        return [form and unpack_shape(form) for (form,) in self._run(sql, (dialog_id,))]
 
     # Reading commits
 
-    def resolve(self, dialog: str, name: str) -> Head:
-        """The commit of this dialog that a hash, or an unambiguous prefix of one, names."""
-        prefix = name.strip().lower()
-        if not prefix or len(prefix) > 64 or set(prefix) - set("0123456789abcdef"):
-            raise CommitNotFoundError(f"{name[:80]!r} is not a commit hash")
-        low, high = bytes.fromhex(prefix.ljust(64, "0")), bytes.fromhex(prefix.ljust(64, "f"))
-        sql = f"""SELECT id, hash FROM commits WHERE dialog_id = {_DIALOG}
-                  AND hash BETWEEN ? AND ? LIMIT 3"""
-        rows = self._run(sql, (stored_name(dialog), low, high))
-        if not rows:
-            raise CommitNotFoundError(f"no commit {name} in this dialog")
-        if not all(isinstance(d, bytes) and d.hex().startswith(prefix) for _, d in rows):
-            raise CorruptError(f"the index of commits is damaged: {name} finds another one")
-        if len(rows) > 1:
-            some = ", ".join(row[1].hex()[: len(prefix) + 4] for row in rows)
-            raise AmbiguousPrefixError(f"{name} names several commits: {some}")
-        return Head(*rows[0])
+    def resolve(self, dialog: str, names: Sequence[str]) -> list[Head]:
+        """The commits of this dialog that hashes, or unambiguous prefixes of them, name."""
+        prefixes = [name.strip().lower() for name in names]
+        for name, prefix in zip(names, prefixes, strict=True):
+            if not prefix or len(prefix) > 64 or set(prefix) - set("0123456789abcdef"):
+                raise CommitNotFoundError(f"{name[:80]!r} is not a commit hash")
+        heads: list[Head] = []
+        for start in range(0, len(names), PAGE):
+            heads += self._resolve(dialog, prefixes[start : start + PAGE])
+        return heads
+
+    def _resolve(self, dialog: str, prefixes: Sequence[str]) -> Iterator[Head]:
+        ranges = [(n, p.ljust(64, "0"), p.ljust(64, "f")) for n, p in enumerate(prefixes)]
+        values = [(n, bytes.fromhex(low), bytes.fromhex(high)) for n, low, high in ranges]
+        sql = f"""WITH wanted (n, low, high) AS (VALUES {", ".join(["(?, ?, ?)"] * len(values))})
+            SELECT n, c.id, c.hash FROM wanted CROSS JOIN commits c
+            WHERE c.dialog_id = {_DIALOG} AND c.hash BETWEEN low AND high LIMIT ?"""
+        # With three rows for a prefix, or two, its name is ambiguous: no more are needed.
+        limit = 2 * len(values) + 1
+        rows = self._run(sql, [*(v for row in values for v in row), stored_name(dialog), limit])
+        matches: dict[int, list[Row]] = {}
+        for number, *commit in rows:
+            matches.setdefault(number, []).append(tuple(commit))
+        for number, prefix in enumerate(prefixes):
+            commits = matches.get(number, [])
+            if not all(isinstance(d, bytes) and d.hex().startswith(prefix) for _, d in commits):
+                raise CorruptError(f"the index of commits is damaged: {prefix} finds another one")
+            if len(commits) > 1:
+                some = ", ".join(digest.hex()[: len(prefix) + 4] for _, digest in commits[:3])
+                raise AmbiguousPrefixError(f"{prefix} names several commits: {some}")
+        for number, prefix in enumerate(prefixes):
+            if number not in matches:
+                raise CommitNotFoundError(f"no commit {prefix} in this dialog")
+            yield Head(*matches[number][0])
 
     def info(self, commit: Head) -> CommitInfo:
-        info = next(self.log(commit.id, page=1))
-        if commit.hash is None or info.commit_hash != commit.hash.hex():
-            raise CorruptError(f"the index of commits is damaged at {info.commit_hash}")
-        return info
+        return self.infos([commit])[0]
 
-    def log(self, head_id: int | None, page: int = LOG_PAGE) -> Iterator[CommitInfo]:
+    def infos(self, commits: Sequence[Head]) -> list[CommitInfo]:
+        """Some commits, in the order in which they are asked for."""
+        infos: dict[int, CommitInfo] = {}
+        wanted = {commit.id or 0: commit.hash for commit in commits}
+        keys = list(wanted)
+        for page in (keys[start : start + PAGE] for start in range(0, len(keys), PAGE)):
+            rows = self._run(_SOME.format(ids=", ".join("?" * len(page))), page)
+            links = self._links_of([row[0] for row in rows if row[3] != "append"])
+            for *row, parent in rows:
+                if row[1] != wanted[row[0]]:
+                    raise CorruptError(f"the index of commits is damaged at key {row[0]}")
+                infos[row[0]] = _info(tuple(row), parent, links.get(row[0], ()))
+        missing = wanted.keys() - infos.keys()
+        if missing:
+            raise CorruptError(f"a commit is missing: key {min(missing)}")
+        return [infos[commit.id or 0] for commit in commits]
+
+    def log(self, head_id: int | None, page: int = PAGE) -> Iterator[CommitInfo]:
         """Newest first, a page at a time; what is appended meanwhile does not matter."""
         while head_id is not None:
             rows = sorted(self._run(_PAGE, (head_id, page)), reverse=True)
@@ -284,8 +327,8 @@ class Store:
         rows = sorted(self._run(_CHAIN, (head.id, known.id or 0)))
         if known.id and (not rows or rows.pop(0)[:2] != known):
             return None
-        links = self._links([row[0] for row in rows if row[2] != "append"])
-        steps = steps_of(rows, known.hash, links)
+        changes = [row[0] for row in rows if row[2] != "append"]
+        steps = steps_of(rows, known.hash, self._links(changes) if changes else {})
         if not steps or steps[-1].hash != head.hash:
             raise CorruptError(f"a commit is missing: key {head.id}")
         return steps
@@ -304,17 +347,24 @@ class Store:
         return stored_json(stored)
 
     def _links(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
-        """The links of these commits, and perhaps of others."""
-        found: dict[int, tuple[Link, ...]] = {}
-        if changes:
-            for commit_id, *link in self._run(_LINKS, (min(changes), max(changes))):
-                found[commit_id] = (*found.get(commit_id, ()), Link(*link))
-        return found
+        """The links of these commits, and perhaps of others that were written between them."""
+        if not changes:
+            return {}
+        return _by_commit(
+            self._run(f"{_LINKS} BETWEEN ? AND ?{_IN_ORDER}", (min(changes), max(changes)))
+        )
+
+    def _links_of(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
+        """The links of these commits, which may be far apart."""
+        if not changes:
+            return {}
+        marks = ", ".join("?" * len(changes))
+        return _by_commit(self._run(f"{_LINKS} IN ({marks}){_IN_ORDER}", changes))
 
     def verify_commits(self) -> tuple[int, list[str]]:
         """Check all commits of all dialogs. How many there are, and what is wrong."""
         last, count, problems = 0, 0, []
-        while rows := self._run(_ALL, (last, LOG_PAGE)):
+        while rows := self._run(_ALL, (last, PAGE)):
             links = self._links([row[0] for row in rows if row[3] != "append"])
             for row in rows:
                 try:
@@ -351,10 +401,21 @@ class Store:
         return found
 
 
-def _named(draft: Draft, head: Head) -> tuple[BlobRow | None, bytes]:
-    """The content as a row, and the hash of the commit."""
-    blob = None if draft.payload is None else blob_row(draft)
-    return blob, draft_hash(draft, head.hash, blob.hash if blob else None)
+def draft_hashes(draft: Draft, head: Head, shapes: Sequence[Shape | None] = ()) -> list[bytes]:
+    """The name that the draft gets on this head, and those of a result in other shapes."""
+    content = None if draft.payload is None else content_hash(draft.payload)
+    digests = [draft_hash(draft, head.hash, content)]
+    if draft.message and draft.message.role == "tool":
+        others = [replace(draft, shape=shape) for shape in shapes if shape != draft.shape]
+        digests += [draft_hash(other, head.hash, content) for other in others]
+    return digests
+
+
+def _by_commit(rows: Iterable[Row]) -> dict[int, tuple[Link, ...]]:
+    links: dict[int, list[Link]] = {}
+    for commit_id, *link in rows:
+        links.setdefault(commit_id, []).append(Link(*link))
+    return {commit_id: tuple(some) for commit_id, some in links.items()}
 
 
 def _column(kind: str) -> str:
@@ -399,13 +460,14 @@ _MOVE_BRANCH = """
 UPDATE branches SET head_id = ?, head_hash = ?
 WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
     head_id IS NULL OR head_hash = (
-        SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))"""
+        SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))
+RETURNING 1"""
 
 _INSERT_COMMIT = f"""
 INSERT INTO commits ({", ".join(CommitRow._fields)}, active_toolset_id)
 VALUES ({", ".join("?" * len(CommitRow._fields))},
     coalesce(?, (SELECT active_toolset_id FROM commits WHERE id = ?)))
-ON CONFLICT (dialog_id, hash) DO NOTHING"""
+ON CONFLICT (dialog_id, hash) DO NOTHING RETURNING id"""
 
 _PARTS = """
 LEFT JOIN blobs b ON b.id = c.blob_id LEFT JOIN toolsets s ON s.id = c.toolset_id"""
@@ -438,15 +500,17 @@ WITH RECURSIVE chain (id, parent_id, place) AS (
 )
 SELECT {_ROW} FROM chain JOIN commits c ON c.id = chain.id {_PARTS}"""
 
-_ALL = f"""
+_WITH_PARENT = f"""
 SELECT {_ROW}, p.hash FROM commits c {_PARTS}
-LEFT JOIN commits p ON p.id = c.parent_id AND p.dialog_id = c.dialog_id
-WHERE c.id > ? ORDER BY c.id LIMIT ?"""
+LEFT JOIN commits p ON p.id = c.parent_id AND p.dialog_id = c.dialog_id"""
+_ALL = f"{_WITH_PARENT} WHERE c.id > ? ORDER BY c.id LIMIT ?"
+_SOME = f"{_WITH_PARENT} WHERE c.id IN ({{ids}})"
 
 _LINKS = """
 SELECT l.commit_id, l.kind, l.target_id, t.hash, l.value
 FROM commit_links l JOIN commits t ON t.id = l.target_id
-WHERE l.commit_id BETWEEN ? AND ? ORDER BY l.commit_id, l.position"""
+WHERE l.commit_id"""
+_IN_ORDER = " ORDER BY l.commit_id, l.position"
 
 _DIALOGS = """
 SELECT d.name, d.branch, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),

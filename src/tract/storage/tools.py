@@ -6,10 +6,10 @@ from typing import NamedTuple
 from zlib import crc32
 
 from tract.errors import CorruptError
-from tract.hashing import hash_stored_schema, toolset_hash
+from tract.hashing import escape, hash_stored_schema, toolset_hash
 from tract.model import ToolDefinition, Toolset
 from tract.storage.driver import Driver
-from tract.storage.rows import DAMAGE, escape, now, unescape
+from tract.storage.rows import DAMAGE, now, unescape
 
 
 class ToolRow(NamedTuple):
@@ -34,23 +34,21 @@ def put_toolset(driver: Driver, toolset: Toolset) -> int:
         tool.hash: _put_definition(driver, tool)
         for tool in sorted(toolset.tools, key=lambda tool: tool.hash)
     }
-    sql = "INSERT INTO toolsets (hash) VALUES (?) ON CONFLICT (hash) DO NOTHING"
-    toolset_id = driver.insert(sql, (toolset.hash,))
-    if toolset_id is None:  # another was faster
-        return put_toolset(driver, toolset)
-    members = [(toolset_id, place, keys[tool.hash]) for place, tool in enumerate(toolset.tools)]
-    driver.run_many("INSERT INTO toolset_members VALUES (?, ?, ?)", members)
-    return toolset_id
+    sql = "INSERT INTO toolsets (hash) VALUES (?) ON CONFLICT (hash) DO NOTHING RETURNING id"
+    for (toolset_id,) in driver.run(sql, (toolset.hash,)):
+        members = [(toolset_id, place, keys[tool.hash]) for place, tool in enumerate(toolset.tools)]
+        driver.insert_rows("toolset_members", members)
+        return int(toolset_id)
+    return put_toolset(driver, toolset)  # another writer was faster
 
 
 def _put_definition(driver: Driver, tool: ToolDefinition) -> int:
     schema = tool.data.decode("ascii")
     facts = (escape(tool.name), schema, tool.token_count, tool.token_source, now())
     row = ToolRow(tool.hash, *facts, _checksum(*facts))
-    key = driver.insert(_INSERT_DEFINITION, row)
-    if key is None:
-        key = driver.run("SELECT id FROM tool_definitions WHERE hash = ?", (tool.hash,))[0][0]
-    return key
+    keys = driver.run(_INSERT_DEFINITION, row)
+    keys = keys or driver.run("SELECT id FROM tool_definitions WHERE hash = ?", (tool.hash,))
+    return int(keys[0][0])
 
 
 def read_toolset(driver: Driver, digest: bytes) -> Toolset:
@@ -108,7 +106,7 @@ _COLUMNS = ", ".join(f"d.{column}" for column in ToolRow._fields)
 
 _INSERT_DEFINITION = f"""
 INSERT INTO tool_definitions ({", ".join(ToolRow._fields)})
-VALUES ({", ".join("?" * len(ToolRow._fields))}) ON CONFLICT (hash) DO NOTHING"""
+VALUES ({", ".join("?" * len(ToolRow._fields))}) ON CONFLICT (hash) DO NOTHING RETURNING id"""
 
 _MEMBERS = f"""
 SELECT {_COLUMNS} FROM toolsets s JOIN toolset_members m ON m.toolset_id = s.id

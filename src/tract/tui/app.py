@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from textual.app import App
 
-from tract.dialog import Dialog
+from tract.tract import Tract
 from tract.tui.dialogs import Dialogs
 from tract.tui.layout import Settings
 from tract.tui.reader import Reader
@@ -21,7 +21,7 @@ class TractApp(App[None]):
 
     def __init__(
         self,
-        database: Dialog,
+        database: Tract,
         *,
         title: str = "",
         dialog: str | None = None,

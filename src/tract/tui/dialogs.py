@@ -12,9 +12,9 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import DataTable, Static
 
-from tract.dialog import Dialog
 from tract.errors import TractError
 from tract.model import DialogInfo
+from tract.tract import Tract
 from tract.tui.help import HELP
 from tract.tui.modals import Page
 from tract.view.cost import Prices, bill, bill_text, short
@@ -57,7 +57,7 @@ class Dialogs(Screen[None]):
             super().__init__()
             self.name = name
 
-    def __init__(self, database: Dialog, title: str, prices: Prices) -> None:
+    def __init__(self, database: Tract, title: str, prices: Prices) -> None:
         super().__init__()
         self._database, self._title, self._prices = database, title, prices
         self._known: dict[str, DialogInfo] = {}

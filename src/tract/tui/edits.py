@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from tract.core.result_lookup import whole_text
+from tract.content.blocks import is_blocks, whole_text
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Text, ToolCall
 from tract.providers import parsed
-from tract.providers.common import is_blocks
 from tract.view.blocks import TextBlock, ToolResultBlock, ToolUseBlock, ViewBlock
 
 

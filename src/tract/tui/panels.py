@@ -11,7 +11,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from tract.core.chain import Place
-from tract.core.toolsets import diff
+from tract.providers.toolsets import diff
 from tract.snapshot import Snapshot
 from tract.tui.segments import to_text
 from tract.view.context_usage import Share, growth, shares

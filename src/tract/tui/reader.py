@@ -15,9 +15,9 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from tract.core.chain import Place, voided
-from tract.dialog import Dialog
 from tract.errors import ConflictError, InputError, NotFoundError, TractError
 from tract.model import EMPTY, CommitInfo, Form, Priority
+from tract.tract import Tract
 from tract.tui.edits import text_to_edit, with_new_text
 from tract.tui.help import HELP
 from tract.tui.layout import Settings
@@ -76,7 +76,7 @@ class Reader(Screen[None]):
         Binding("q,escape", "leave", "back"),
     ]
 
-    def __init__(self, dialog: Dialog, settings: Settings) -> None:
+    def __init__(self, dialog: Tract, settings: Settings) -> None:
         super().__init__()
         self.dialog = dialog
         self._snapshot = dialog.read()

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from tract.content.blocks import has_pictures, whole_text
 from tract.context import CompiledContext
 from tract.core.chain import Place
-from tract.core.result_lookup import has_pictures, whole_text
 from tract.core.toolsets import ToolDiff
 from tract.errors import ToolSchemaError
 from tract.model import Form, Json, Message, Raw, ToolCall, readable

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.core.chain import Place
-from tract.core.forms import GET_TOOL_RESULT
-from tract.core.toolsets import diff
+from tract.core.wording import GET_TOOL_RESULT
 from tract.model import Form, Message, Priority, Toolset
+from tract.providers.toolsets import diff
 from tract.view.blocks import (
     MessageFacts,
     RuleBlock,

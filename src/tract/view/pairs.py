@@ -77,17 +77,13 @@ class Pairs:
 
 
 def _answered(call: Place) -> dict[int, int]:
-    """By each result of a turn the number of its call. Calls with one id are answered in their
-    order; an edit may have taken a call away."""
-    asked: dict[str, list[int]] = {}
-    for index, (call_id, _) in enumerate(call.shown.calls):
-        asked.setdefault(call_id, []).append(index)
-    found = {}
-    for result in call.results:
-        same = asked.get(result.origin.tool_call_id or "", [])
-        if same:
-            found[result.origin.id] = same.pop(0) if len(same) > 1 else same[0]
-    return found
+    """By each result of a turn the number of its call. Where an edit took the call away, that is
+    the last one with its id."""
+    last = {call_id: index for index, (call_id, _) in enumerate(call.shown.calls)}
+    ids = ((result.origin.id, result.origin.tool_call_id or "") for result in call.results)
+    numbers = {result: last[call_id] for result, call_id in ids if call_id in last}
+    answers = enumerate(call.answers)
+    return numbers | {result.origin.id: index for index, result in answers if result}
 
 
 def numbers(places: Sequence[Place]) -> dict[int, int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tract.core.toolsets import ToolDiff, declared
+from tract.core.toolsets import ToolDiff
 from tract.model import Json, Toolset, readable
+from tract.providers.toolsets import declared
 from tract.view.lines import BODY, Line, Styled
 from tract.view.sanitize import one_line
 

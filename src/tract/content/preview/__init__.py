@@ -1,8 +1,8 @@
-"""A tool result at a glance: its kind, one line about it, and the lines of it worth seeing. Pure.
+"""A tool result at a glance: its kind, a one-line summary, and its most useful lines. Pure.
 
-A preview keeps lines as they are. `…` at the end of a line says that it goes on, at the front that
-it began earlier, and a line such as `[… 120 lines …]` stands for what was left out. Nothing is
-rephrased, and nothing depends on anything but the content and the budget.
+A preview keeps lines as they are. `…` at the end of a line means that it continues, at the front
+that it began earlier, and a line such as `[… 120 lines …]` stands for lines that were left out.
+Nothing is rephrased, and the result depends only on the content and the budget.
 """
 
 from __future__ import annotations
@@ -11,61 +11,50 @@ import msgspec
 
 from tract.content.preview import documents, printed, structure
 from tract.content.preview.body import Body, body_of
-from tract.content.preview.lines import Finding, edges_and_errors, excerpt, telling_line, view_of
+from tract.content.preview.lines import Finding, edges_and_errors, excerpt, key_line, scan_of
 from tract.content.preview.verdict import has_failed
 from tract.content.preview.words import fit, one_line
 from tract.model import Gist, Json
 
-__all__ = ["gist", "gist_of", "status", "text_of"]
+__all__ = ["gist", "gist_of"]
 
 
 def gist(content: Json, *, budget: int = 1600) -> Gist:
-    """The gist of what a tool returned, with a preview of at most `budget` characters."""
+    """The gist of a result, with a preview of at most `budget` characters."""
     body = body_of(content)
     inner = body.text[body.start : body.stop].rstrip("\n")
     if body.form == "binary" or not inner.strip():
         return _gist_without_text(body, budget)
     finding = _find(inner, body.form)
     kind = "shell" if _is_shell(body, finding.kind) else finding.kind
-    whole = kind != "binary" and len(body.text) <= budget
-    preview = body.text if whole else _preview(body, inner, finding, budget)
-    said = one_line(_summary(body.code, kind, finding.summary, inner))
-    return Gist(kind, said or kind, preview)
+    fits = kind != "binary" and len(body.text) <= budget
+    preview = body.text if fits else _preview(body, inner, finding, budget)
+    summary = one_line(_summary(body.code, kind, finding.summary, inner))
+    return Gist(kind, summary or kind, preview)
 
 
 def gist_of(content: Json) -> Gist:
-    """The same with whether the content tells of a failure, as it is kept with a result."""
+    """The gist as it is stored with a result: also whether the content reports a failure."""
     return msgspec.structs.replace(gist(content), is_error=has_failed(content))
 
 
-def status(content: Json, is_error: bool) -> str:
-    """`error` for what was flagged so, for a value shaped like an error, for a non-zero exit."""
-    return "error" if is_error or has_failed(content) else "success"
-
-
-def text_of(content: Json) -> str:
-    """The text whose lines a preview keeps: of blocks their texts, of an object that is mostly one
-    text or the output of a command that text, of any other JSON what a person would read."""
-    return body_of(content).text
-
-
 def _gist_without_text(body: Body, budget: int) -> Gist:
-    said = body.text.replace("[… ", "").replace(" …]", "").strip()
+    summary = one_line(body.text.replace("[… ", "").replace(" …]", "").strip())
     preview = fit([body.text.rstrip()], budget)
     if body.form == "binary":
-        return Gist("binary", one_line(said) or "binary", preview)
+        return Gist("binary", summary or "binary", preview)
     if body.code is not None:
         return Gist("shell", f"exit code {body.code}, no output", preview)
-    return Gist("text", one_line(said) or "empty", preview)
+    return Gist("text", summary or "empty", preview)
 
 
 def _find(text: str, form: str) -> Finding:
-    found = structure.find(text, form) or documents.find_binary(text)
-    if found is not None:
-        return found
-    view = view_of(text)
-    found = next(filter(None, (finder(view) for finder in _FINDERS)), None)
-    return found or documents.find_text(view)
+    finding = structure.find(text, form) or documents.find_binary(text)
+    if finding is not None:
+        return finding
+    scan = scan_of(text)
+    finding = next(filter(None, (finder(scan) for finder in _FINDERS)), None)
+    return finding or documents.find_text(scan)
 
 
 # A diff and a test run may hold anything else, and so may a numbered file.
@@ -88,10 +77,10 @@ def _is_shell(body: Body, kind: str) -> bool:
     return body.form == "shell" or (body.code is not None and kind == "text")
 
 
-def _summary(code: int | None, kind: str, said: str, inner: str) -> str:
+def _summary(code: int | None, kind: str, summary: str, inner: str) -> str:
     if kind == "shell" and code:
-        said = telling_line(inner)
-    return f"exit code {code}: {said}" if code or (code == 0 and kind == "shell") else said
+        summary = key_line(inner)
+    return f"exit code {code}: {summary}" if code or (code == 0 and kind == "shell") else summary
 
 
 def _preview(body: Body, inner: str, finding: Finding, budget: int) -> str:
@@ -104,4 +93,4 @@ def _preview(body: Body, inner: str, finding: Finding, budget: int) -> str:
 
 def _brief(text: str, room: int) -> str:
     text = text.strip("\n")
-    return text if len(text) <= room else excerpt(text, edges_and_errors(view_of(text)), room)
+    return text if len(text) <= room else excerpt(text, edges_and_errors(scan_of(text)), room)

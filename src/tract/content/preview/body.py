@@ -1,4 +1,4 @@
-"""The text of what a tool returned, with what is only said about it set apart."""
+"""The text of a result, apart from what is only about the command."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tract.content.preview.words import mark, one_line, sized
 from tract.model import Json, readable
 
 PARSED = 4_000_000
-"""A longer text is not parsed: what its head and its tail tell has to do."""
+"""A longer text is not parsed; only its head and tail are read."""
 
 
 class Body(NamedTuple):
-    """The text of a result. What lies before `start` and from `stop` on is about the command."""
+    """The text of a result. The parts before `start` and from `stop` on are about the command."""
 
     text: str
     form: str = "text"
-    """`text`, `json`, `shell` or `binary`, as far as the value itself tells."""
+    """`text`, `json`, `shell` or `binary`, as far as the value shows it."""
     start: int = 0
     stop: int | None = None
     code: int | None = None
@@ -29,16 +29,16 @@ class Body(NamedTuple):
 def body_of(content: Json) -> Body:
     if isinstance(content, str):
         fields = object_in(content)
-        return (_opened(fields) if fields is not None else None) or _unwrapped(content)
+        return (_open_envelope(fields) if fields is not None else None) or _unwrap(content)
     if content is None:
         return Body("")
     if isinstance(content, list | tuple) and are_blocks(content):
         return _body_of_blocks(content)
-    opened = _opened(content) if isinstance(content, dict) else None
-    return opened or Body(_spelled(content), "json")
+    body = _open_envelope(content) if isinstance(content, dict) else None
+    return body or Body(_as_json(content), "json")
 
 
-def _spelled(value: Json) -> str:
+def _as_json(value: Json) -> str:
     try:
         return readable(value)
     except (RecursionError, ValueError):
@@ -46,7 +46,7 @@ def _spelled(value: Json) -> str:
 
 
 def object_in(text: str) -> dict[str, Json] | None:
-    """The object that a text spells out, if it does."""
+    """The object that a text is the JSON of."""
     if not text[:100].lstrip().startswith("{") or len(text) > PARSED:
         return None
     try:
@@ -62,7 +62,7 @@ _OUTPUTS = ("stderr", "stdout", "output")
 _EXITS = ("exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code")
 
 
-def _opened(fields: dict[str, Json], depth: int = 3) -> Body | None:
+def _open_envelope(fields: dict[str, Json], depth: int = 3) -> Body | None:
     """The text inside an object that is little more than an envelope for it."""
     code = exit_field(fields)
     outputs = {key: fields[key] for key in _OUTPUTS if isinstance(fields.get(key), str)}
@@ -71,7 +71,7 @@ def _opened(fields: dict[str, Json], depth: int = 3) -> Body | None:
     if len(fields) == 1 and depth:
         (only,) = fields.values()
         if isinstance(only, dict):
-            return _opened(only, depth - 1)
+            return _open_envelope(only, depth - 1)
     return _dominant(fields) if len(fields) <= 12 else None
 
 
@@ -92,29 +92,29 @@ def _as_code(value: Json) -> int | None:
 
 
 def _body_of_command(code: int, outputs: dict[str, str]) -> Body:
-    said = {key: text.rstrip("\n") for key, text in outputs.items() if text.strip()}
-    *labelled, (name, output) = said.items() or [("", "")]
+    texts = {key: text.rstrip("\n") for key, text in outputs.items() if text.strip()}
+    *others, (name, output) = texts.items() or [("", "")]
     lines = [mark(f"exit code {code}")]
-    for key, text in labelled:
+    for key, text in others:
         lines += [mark(key), text]
-    if labelled or name == "stderr":
+    if others or name == "stderr":
         lines.append(mark(name))
     before = "\n".join(lines) + "\n"
     return Body(before + output, "shell", len(before), None, code)
 
 
 def _dominant(fields: dict[str, Json]) -> Body | None:
-    """The one field that holds nearly everything, if it has lines; the others become a label."""
-    held = {key: value for key, value in fields.items() if _has_lines(value)}
-    if not held:
+    """The one field that has nearly all of the text, if it has lines; the others become a label."""
+    candidates = {key: value for key, value in fields.items() if _has_lines(value)}
+    if not candidates:
         return None
-    sizes = {key: len(_spelled(value)) for key, value in fields.items()}
-    key = max(held, key=sizes.__getitem__)
+    sizes = {key: len(_as_json(value)) for key, value in fields.items()}
+    key = max(candidates, key=sizes.__getitem__)
     rest = {name: value for name, value in fields.items() if name != key and value != fields[key]}
     if sum(sizes[name] for name in rest) > 400 + sizes[key] // 10:
         return None
     text = fields[key]
-    return _labelled(_unwrapped(text) if isinstance(text, str) else _body_of_blocks(text), rest)
+    return _add_label(_unwrap(text) if isinstance(text, str) else _body_of_blocks(text), rest)
 
 
 def _has_lines(value: Json) -> bool:
@@ -123,10 +123,10 @@ def _has_lines(value: Json) -> bool:
     return isinstance(value, list) and are_blocks(value)
 
 
-def _labelled(body: Body, rest: dict[str, Json]) -> Body:
+def _add_label(body: Body, rest: dict[str, Json]) -> Body:
     if not rest:
         return body
-    label = mark(one_line(_spelled(rest)[1:-1])) + "\n"
+    label = mark(one_line(_as_json(rest)[1:-1])) + "\n"
     stop = None if body.stop is None else body.stop + len(label)
     return Body(label + body.text, body.form, body.start + len(label), stop, body.code)
 
@@ -140,7 +140,7 @@ _TYPE_KEYS = ("media_type", "mimeType", "mime_type", "mediaType", "content_type"
 
 
 def are_blocks(values: Sequence[Json]) -> bool:
-    """Whether a list is what providers make of texts and images."""
+    """Whether a list is made of providers' text and image blocks."""
     return bool(values) and all(
         isinstance(value, dict)
         and isinstance(value.get("type"), str)
@@ -156,7 +156,7 @@ def _body_of_blocks(blocks: Sequence[dict[str, Json]]) -> Body:
         return body_of(texts[0])
     pairs = zip(blocks, texts, strict=True)
     joined = "\n".join(mark(_media(block)) if text is None else text for block, text in pairs)
-    return _unwrapped(joined) if any(text is not None for text in texts) else Body(joined, "binary")
+    return _unwrap(joined) if any(text is not None for text in texts) else Body(joined, "binary")
 
 
 def block_text(block: dict[str, Json]) -> str | None:
@@ -197,7 +197,7 @@ _DATA_URL = re.compile(r"data:([\w.+-]{1,60}/[\w.+-]{1,60})?(?:;[\w=.-]{1,80}){0
 
 
 def is_base64(text: str) -> bool:
-    """Letters, digits and few marks only, and mixed as words are not."""
+    """Letters, digits and few marks only, mixed unlike words."""
     start = text[:400]
     mixed = any(map(str.isdigit, start)) and sum(map(str.isupper, start)) * 12 > len(start)
     return mixed and _BASE64.fullmatch(text[:PARSED]) is not None
@@ -219,7 +219,7 @@ def data_url(url: str) -> str:
     return f"{kind or 'data'}, {sized(size)}"
 
 
-# --- words around an output ------------------------------------------------------------------
+# --- text around an output -------------------------------------------------------------------
 
 _EXIT = re.compile(
     r"\n[ \t]{0,4}[<\[(]?"
@@ -234,8 +234,8 @@ _FIELD = re.compile(r"\n[A-Z][\w ]{1,30}: ?\S")
 _AROUND = 400  # characters at most, and six lines
 
 
-def _unwrapped(text: str) -> Body:
-    """A text with the words about the command, which mostly tell the exit code, set apart."""
+def _unwrap(text: str) -> Body:
+    """A text apart from the lines about the command, mostly its exit code."""
     head = "\n" + text[:_AROUND]
     output = _OUTPUT.search(head)
     if output and head.count("\n", 0, output.start()) < 6 and _FIELD.match(head):
@@ -244,10 +244,10 @@ def _unwrapped(text: str) -> Body:
     first = _EXIT.search(head)
     if first and not head[: first.start()].strip():
         return Body(text, start=min(first.end(), len(text)), code=int(first[1]))
-    return _unwrapped_at_end(text)
+    return _unwrap_at_end(text)
 
 
-def _unwrapped_at_end(text: str) -> Body:
+def _unwrap_at_end(text: str) -> Body:
     stop = len(text.rstrip())
     matches = list(_EXIT.finditer(text, max(0, stop - _AROUND), stop))
     if not matches or text.count("\n", matches[-1].end(), stop) >= 6:

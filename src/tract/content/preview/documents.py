@@ -1,4 +1,4 @@
-"""What is read rather than run: files, tables, pages, plain text, and data that is no text."""
+"""Files, tables, pages, plain text, and data that is not text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tract.content.preview.body import data_url, data_url_head, decoded_size, is
 from tract.content.preview.lines import (
     SEARCHED,
     Finding,
-    View,
+    Scan,
     edges,
     edges_and_errors,
     head,
@@ -25,10 +25,10 @@ _LISTED = 1000  # definitions and headings are counted so far
 _END = r"[ \t\r]*+(?=\n|\Z)"
 
 
-def find_text(view: View) -> Finding:
-    first = next((line for line in view.text[:2000].split("\n") if line.strip()), "")
-    said = first if view.lines == 1 else f"{counted(view.lines, 'line')}: {first}"
-    return Finding("text", said, edges_and_errors(view))
+def find_text(scan: Scan) -> Finding:
+    first = next((line for line in scan.text[:2000].split("\n") if line.strip()), "")
+    summary = first if scan.lines == 1 else f"{counted(scan.lines, 'line')}: {first}"
+    return Finding("text", summary, edges_and_errors(scan))
 
 
 # --- data ------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ _MAGIC = {
 
 
 def find_binary(text: str) -> Finding | None:
-    """Type and size of what is no text, never the data."""
+    """Type and size of what is not text, never the data."""
     if data_url_head(text):
         return _opaque(data_url(text))
     if len(text) >= 200 and is_base64(text):
@@ -67,8 +67,8 @@ def find_binary(text: str) -> Finding | None:
     return None
 
 
-def _opaque(said: str) -> Finding:
-    return Finding("binary", said, preview=lambda room: fit([mark(said)], room))
+def _opaque(summary: str) -> Finding:
+    return Finding("binary", summary, preview=lambda room: fit([mark(summary)], room))
 
 
 def _magic(text: str) -> str | None:
@@ -98,7 +98,7 @@ _C_FUNCTION = re.compile(
     r"\([^;\n]{0,300}(?:\)[ \w]{0,20}\{?|,)[ \t\r]*(?=\n)"
 )
 _CODE_ENDS = ("{\n", "}\n", ";\n", ",\n", "=>\n")
-_LIKELY_ENDS = (")\n", ":\n")  # where something else tells that it is code
+_LIKELY_ENDS = (")\n", ":\n")  # if something else shows that it is code
 _IMPORT = re.compile(
     r"\n(?:import |from \S{1,100} import |package \w|#include |using \w|use \w+::|#!/|require "
     r"|const \w{1,60} = require|<\?php)"
@@ -106,17 +106,17 @@ _IMPORT = re.compile(
 _HEADING = re.compile(rf"\n(?:{_NUMBER})?+(#{{1,6}}) ([^\n]{{1,200}})")
 
 
-def find_numbered(view: View) -> Finding | None:
+def find_numbered(scan: Scan) -> Finding | None:
     """A file whose lines came with their numbers."""
-    pattern, least = (_NUMBERED, 0.6) if share(_NUMBERED, view) >= 0.6 else (_DOTTED, 0.95)
-    numbers = pattern.findall(view.sample[:4000])
-    if len(numbers) < 2 or share(pattern, view) < least or not _are_consecutive(numbers):
+    pattern, least = (_NUMBERED, 0.6) if share(_NUMBERED, scan) >= 0.6 else (_DOTTED, 0.95)
+    numbers = pattern.findall(scan.sample[:4000])
+    if len(numbers) < 2 or share(pattern, scan) < least or not _are_consecutive(numbers):
         return None
-    first = view.text[slice(*line_at(view.text, 0))]
-    if ("\t" in first or "|" in first) and not pattern.match(view.hay):
+    first = scan.text[slice(*line_at(scan.text, 0))]
+    if ("\t" in first or "|" in first) and not pattern.match(scan.hay):
         return None  # a table with numbered rows
-    last = pattern.findall(view.hay, max(0, len(view.hay) - 4000)) or numbers
-    return _file(view, f"lines {numbers[0]}–{last[-1]}")
+    last = pattern.findall(scan.hay, max(0, len(scan.hay) - 4000)) or numbers
+    return _file(scan, f"lines {numbers[0]}–{last[-1]}")
 
 
 def _are_consecutive(numbers: Iterable[str]) -> bool:
@@ -124,46 +124,44 @@ def _are_consecutive(numbers: Iterable[str]) -> bool:
     return sum(steps) >= 0.8 * len(steps)
 
 
-def find_source(view: View) -> Finding | None:
-    known = len(_DEFINITION.findall(view.sample)) + len(_IMPORT.findall(view.sample))
+def find_source(scan: Scan) -> Finding | None:
+    known = len(_DEFINITION.findall(scan.sample)) + len(_IMPORT.findall(scan.sample))
     ends = (*_CODE_ENDS, *_LIKELY_ENDS) if known else _CODE_ENDS
-    looks = _ending_share(view, ends) + min(known, 3) * 0.1 + known / view.sampled
-    return _file(view, counted(view.lines, "line")) if view.lines > 2 and looks >= 0.45 else None
+    looks = _ending_share(scan, ends) + min(known, 3) * 0.1 + known / scan.sample_size
+    return _file(scan, counted(scan.lines, "line")) if scan.lines > 2 and looks >= 0.45 else None
 
 
-def _ending_share(view: View, ends: Iterable[str]) -> float:
-    sample = view.sample.replace("\r", "") + "\n"
-    return sum(map(sample.count, ends)) / view.sampled
+def _ending_share(scan: Scan, ends: Iterable[str]) -> float:
+    sample = scan.sample.replace("\r", "") + "\n"
+    return sum(map(sample.count, ends)) / scan.sample_size
 
 
-def _file(view: View, said: str) -> Finding:
-    noun, found = _outline(view)
-    lines = lines_at(view, (place for place, _, _ in found))
-    outer = [span for span, (_, depth, _) in zip(lines, found, strict=True) if depth == 0]
-    names = [name for _, depth, name in found if depth == 0] or [name for _, _, name in found]
-    about = (
-        f", {counted(len(found), noun, _LISTED)}: {listed(names)}"
-        if found
-        else f": {_opening(view)}"
-    )
-    first, last = head(view.text, 60), tail(view.text, 1)
+def _file(scan: Scan, summary: str) -> Finding:
+    noun, outline = _outline(scan)
+    lines = lines_at(scan, (place for place, _, _ in outline))
+    outer = [span for span, (_, depth, _) in zip(lines, outline, strict=True) if depth == 0]
+    names = [name for _, depth, name in outline if depth == 0] or [name for _, _, name in outline]
+    about = f": {_opening(scan)}"
+    if outline:
+        about = f", {counted(len(outline), noun, _LISTED)}: {listed(names)}"
+    first, last = head(scan.text, 60), tail(scan.text, 1)
     spans = chain(first[:4], outer[:40], lines[:80], last, first)
-    return Finding("file", f"file, {said}{about}", spans)
+    return Finding("file", f"file, {summary}{about}", spans)
 
 
-def _outline(view: View) -> tuple[str, list[tuple[int, int, str]]]:
-    """Place, depth and name of each definition; of a text without any, of its headings."""
+def _outline(scan: Scan) -> tuple[str, list[tuple[int, int, str]]]:
+    """Position, depth and name of each definition, or if there are none of each heading."""
     for pattern in (_DEFINITION, _C_FUNCTION):
-        matches = list(islice(pattern.finditer(view.hay), _LISTED))
+        matches = list(islice(pattern.finditer(scan.hay), _LISTED))
         if matches:
             return "definition", [(m.start(), len(m[1]), m[m.lastindex or 0]) for m in matches]
-    headings = list(islice(_HEADING.finditer(view.hay), _LISTED))
+    headings = list(islice(_HEADING.finditer(scan.hay), _LISTED))
     return "heading", [(match.start(), len(match[1]) - 1, match[2]) for match in headings]
 
 
-def _opening(view: View) -> str:
+def _opening(scan: Scan) -> str:
     """The first line that is not blank, without its number."""
-    lines = (_NUMBERED.sub("", "\n" + line).strip() for line in view.text[:2000].split("\n"))
+    lines = (_NUMBERED.sub("", "\n" + line).strip() for line in scan.text[:2000].split("\n"))
     return next(filter(None, lines), "")
 
 
@@ -178,16 +176,16 @@ _QUOTED = re.compile(r'"[^"\n]*"')
 _DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "table"}
 
 
-def find_table(view: View) -> Finding | None:
-    if _MARKDOWN_TABLE.match(view.sample) and share(_ROW, view) > 0.6:
-        return _table(view, "Markdown table", "|", view.lines - 2)
-    if _COLUMNS.match(view.sample):
-        return _table(view, "table", "  ", view.lines - 1)
-    rows = [_QUOTED.sub("x", row.lstrip()) for row in view.sample.split("\n")[:40] if row.strip()]
+def find_table(scan: Scan) -> Finding | None:
+    if _MARKDOWN_TABLE.match(scan.sample) and share(_ROW, scan) > 0.6:
+        return _table(scan, "Markdown table", "|", scan.lines - 2)
+    if _COLUMNS.match(scan.sample):
+        return _table(scan, "table", "  ", scan.lines - 1)
+    rows = [_QUOTED.sub("x", row.lstrip()) for row in scan.sample.split("\n")[:40] if row.strip()]
     for delimiter, name in _DELIMITERS.items():
         if _is_regular(rows, delimiter):
-            rules = len(_RULE.findall(view.sample[:2000])) if delimiter == "|" else 0
-            return _table(view, name, delimiter, view.lines - 1 - rules)
+            rules = len(_RULE.findall(scan.sample[:2000])) if delimiter == "|" else 0
+            return _table(scan, name, delimiter, scan.lines - 1 - rules)
     return None
 
 
@@ -206,12 +204,12 @@ def _reads_like_prose(rows: list[str]) -> bool:
     return max(spaced, ended) * 2 > len(rows)
 
 
-def _table(view: View, name: str, delimiter: str, rows: int) -> Finding:
-    header = view.text[: min(line_at(view.text, 0)[1], 2000)].strip().strip(delimiter)
+def _table(scan: Scan, name: str, delimiter: str, rows: int) -> Finding:
+    header = scan.text[: min(line_at(scan.text, 0)[1], 2000)].strip().strip(delimiter)
     cells = _QUOTED.sub(lambda match: match[0].replace(delimiter, " "), header).split(delimiter)
     columns = [cell.strip(' "\r') for cell in cells if cell.strip() or delimiter != "  "]
-    said = f"{name}, {counted(rows, 'row')} × {counted(len(columns), 'column')}: {listed(columns)}"
-    return Finding("table", said, edges(view))
+    size = f"{counted(rows, 'row')} × {counted(len(columns), 'column')}"
+    return Finding("table", f"{name}, {size}: {listed(columns)}", edges(scan))
 
 
 # --- pages -----------------------------------------------------------------------------------
@@ -227,42 +225,43 @@ _HTML_HEADING = re.compile(
 _TAG = re.compile(r"<[^<>]{0,400}>")
 
 
-def find_html(view: View) -> Finding | None:
-    text = view.text
+def find_html(scan: Scan) -> Finding | None:
+    text = scan.text
     if not _MARKED_UP.match(text):
         return None
     title = _TITLE.search(text, 0, SEARCHED)
     matches = list(islice(_HTML_HEADING.finditer(text, 0, SEARCHED), _LISTED))
     headings = (" ".join(_TAG.sub(" ", match[0]).split()) for match in matches[:12])
-    said = "XML" if text.lstrip()[:5] == "<?xml" and "<html" not in text[:1000] else "HTML"
-    said += f", title: {title[1].strip()}" if title else f", {counted(view.lines, 'line')}"
-    said += f"; {counted(len(matches), 'heading', _LISTED)}: {listed(headings)}" if matches else ""
+    summary = "XML" if text.lstrip()[:5] == "<?xml" and "<html" not in text[:1000] else "HTML"
+    summary += f", title: {title[1].strip()}" if title else f", {counted(scan.lines, 'line')}"
+    if matches:
+        summary += f"; {counted(len(matches), 'heading', _LISTED)}: {listed(headings)}"
     spans = [match.span() for match in (title, *matches[:80]) if match and "\n" not in match[0]]
-    return Finding("html", said, chain(spans[:20], head(text, 6), spans[20:], head(text, 60)))
+    return Finding("html", summary, chain(spans[:20], head(text, 6), spans[20:], head(text, 60)))
 
 
 _TOP_HEADING = re.compile(r"\n(#{1,6}) ([^\n]{1,200})")
 _PROSE = re.compile(r"\*\*\S|\]\(|`\S|\n```|\n> |\n[-*] [A-Z`*\[]")
 
 
-def find_markdown(view: View) -> Finding | None:
-    matches = list(islice(_TOP_HEADING.finditer(view.hay), _LISTED))
-    if not matches or view.lines < 3 or _is_code(view):
+def find_markdown(scan: Scan) -> Finding | None:
+    matches = list(islice(_TOP_HEADING.finditer(scan.hay), _LISTED))
+    if not matches or scan.lines < 3 or _is_code(scan):
         return None
     deep = sum(len(match[1]) > 1 for match in matches)
-    if deep < 2 and not _PROSE.search(view.sample):
+    if deep < 2 and not _PROSE.search(scan.sample):
         return None
     names = [match[2].strip() for match in sorted(matches, key=lambda match: len(match[1]))]
     count = counted(len(matches), "heading", _LISTED)
-    said = f"{counted(view.lines, 'line')}, {count}: {listed(names)}"
-    spans = lines_at(view, (match.start() for match in matches[:80]))
-    return Finding("markdown", f"Markdown, {said}", chain(head(view.text, 3), spans, edges(view)))
+    summary = f"Markdown, {counted(scan.lines, 'line')}, {count}: {listed(names)}"
+    spans = lines_at(scan, (match.start() for match in matches[:80]))
+    return Finding("markdown", summary, chain(head(scan.text, 3), spans, edges(scan)))
 
 
-def _is_code(view: View) -> bool:
-    """Code with comments that look like headings. What stands between fences does not count."""
-    known = _DEFINITION.search(view.sample) or _IMPORT.search(view.sample)
-    fenced = "\n```" in view.sample
-    return view.text[:2] == "#!" or (
-        bool(known) and not fenced and _ending_share(view, _CODE_ENDS) > 0.2
+def _is_code(scan: Scan) -> bool:
+    """Code with comments that look like headings. Code between fences does not count."""
+    known = _DEFINITION.search(scan.sample) or _IMPORT.search(scan.sample)
+    fenced = "\n```" in scan.sample
+    return scan.text[:2] == "#!" or (
+        bool(known) and not fenced and _ending_share(scan, _CODE_ENDS) > 0.2
     )

@@ -1,4 +1,4 @@
-"""Lines of a text: where they are, which stand out, and an excerpt of them."""
+"""Lines of a text: their positions, which of them stand out, and an excerpt of them."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ from typing import NamedTuple
 
 from tract.content.preview.words import counted, fit, mark
 
-Span = tuple[int, int]
-Spans = list[Span]
+LineSpan = tuple[int, int]
+Spans = list[LineSpan]
 
 SEARCHED = 4_000_000
-"""So far into a text lines are looked for that merely may be of interest."""
+"""The part of a text that is searched for lines that may be of interest."""
 
 
 class Finding(NamedTuple):
-    """What was recognised. The spans worth seeing come in the order of their worth."""
+    """A kind of text that was recognised. The most useful spans come first."""
 
     kind: str
     summary: str
-    spans: Iterable[Span] = ()
+    spans: Iterable[LineSpan] = ()
     preview: Callable[[int], str] | None = None
-    """Makes the preview for a budget, where spans do not do."""
+    """Makes the preview for a budget, if spans are not enough."""
 
 
-class View(NamedTuple):
-    """A text made ready for searching. Patterns start with a newline, because a search for that is
-    many times as fast as one for a line's start; so a newline goes in front of the text, and the
-    place of a match is the place of its line."""
+class Scan(NamedTuple):
+    """A text prepared for searching. Patterns start with a newline, because that is many times as
+    fast to search for as the start of a line; so a newline precedes the text in `hay`, and the
+    position of a match in it is the position of its line in the text."""
 
     text: str
     hay: str
     sample: str
-    """Lines of the beginning and of the middle, each after its newline."""
-    sampled: int
-    """How many of them are not blank."""
+    """Lines of the beginning and of the middle, each preceded by its newline."""
+    sample_size: int
+    """How many lines of the sample are not blank."""
     lines: int
 
 
-def view_of(text: str) -> View:
+def scan_of(text: str) -> Scan:
     hay = "\n" + text
     sample = hay if len(hay) <= 6000 else whole_lines(hay[:4000]) + _middle(hay)
-    sampled = sum(1 for line in sample.split("\n") if line.strip())
-    return View(text, hay, sample, max(sampled, 1), text.count("\n") + 1)
+    sample_size = sum(1 for line in sample.split("\n") if line.strip())
+    return Scan(text, hay, sample, max(sample_size, 1), text.count("\n") + 1)
 
 
 def whole_lines(text: str) -> str:
-    """Without the last line, which may be cut, unless it is the only one."""
+    """The text without its last line, which may be cut, unless it is the only one."""
     end = text.rfind("\n")
     return text[:end] if end > 0 else text
 
@@ -58,25 +58,25 @@ def _middle(hay: str) -> str:
     return whole_lines(hay[start : start + 2000]) if start >= 0 else ""
 
 
-def share(pattern: re.Pattern[str], view: View) -> float:
-    """How much of the sample a pattern for lines covers."""
-    return len(pattern.findall(view.sample)) / view.sampled
+def share(pattern: re.Pattern[str], scan: Scan) -> float:
+    """The share of the sample's lines that a pattern matches."""
+    return len(pattern.findall(scan.sample)) / scan.sample_size
 
 
 # --- places ----------------------------------------------------------------------------------
 
 
-def line_at(text: str, start: int) -> Span:
+def line_at(text: str, start: int) -> LineSpan:
     end = text.find("\n", start)
     return start, len(text) if end < 0 else end
 
 
-def lines_at(view: View, starts: Iterable[int]) -> Spans:
-    return [line_at(view.text, start) for start in starts]
+def lines_at(scan: Scan, starts: Iterable[int]) -> Spans:
+    return [line_at(scan.text, start) for start in starts]
 
 
-def lines_of(pattern: re.Pattern[str], view: View, limit: int = 200) -> Spans:
-    return lines_at(view, (match.start() for match in islice(pattern.finditer(view.hay), limit)))
+def lines_of(pattern: re.Pattern[str], scan: Scan, limit: int = 200) -> Spans:
+    return lines_at(scan, (match.start() for match in islice(pattern.finditer(scan.hay), limit)))
 
 
 def head(text: str, count: int) -> Spans:
@@ -88,7 +88,7 @@ def tail(text: str, count: int) -> Spans:
     return list(islice(_up(text, len(text) + 1), count))
 
 
-def following(text: str, span: Span, count: int) -> Spans:
+def following(text: str, span: LineSpan, count: int) -> Spans:
     return list(islice(_down(text, span[1] + 1), count))
 
 
@@ -97,28 +97,28 @@ def preceding(text: str, start: int, count: int) -> Spans:
     return list(islice(_up(text, start), count))
 
 
-def both_ends(text: str) -> Iterator[Span]:
+def both_ends(text: str) -> Iterator[LineSpan]:
     """A line of the beginning, one of the end, and so on inwards."""
     ends = zip(_down(text, 0), _up(text, len(text) + 1), strict=False)
     return islice(chain.from_iterable(ends), 120)
 
 
-def _down(text: str, start: int) -> Iterator[Span]:
+def _down(text: str, start: int) -> Iterator[LineSpan]:
     while start <= len(text):
         span = line_at(text, start)
         yield span
         start = span[1] + 1
 
 
-def _up(text: str, start: int) -> Iterator[Span]:
+def _up(text: str, start: int) -> Iterator[LineSpan]:
     while start > 0:
         end, start = start - 1, text.rfind("\n", 0, start - 1) + 1
         yield start, end
 
 
-def edges(view: View) -> Iterator[Span]:
+def edges(scan: Scan) -> Iterator[LineSpan]:
     """Mostly the beginning."""
-    return chain(head(view.text, 10), tail(view.text, 2), islice(_down(view.text, 0), 80))
+    return chain(head(scan.text, 10), tail(scan.text, 2), islice(_down(scan.text, 0), 80))
 
 
 # --- what stands out -------------------------------------------------------------------------
@@ -140,21 +140,21 @@ def lines_with(pattern: re.Pattern[str], text: str, limit: int = _COLLECTED) -> 
 
 
 def count_with(pattern: re.Pattern[str], text: str, spans: Spans) -> int:
-    """In how many lines it occurs, the first of which are known."""
-    whole = len(spans) < _COLLECTED and len(text) <= SEARCHED
-    return len(spans) if whole else len(pattern.findall(text))
+    """In how many lines a pattern occurs; `spans` are the first of them."""
+    are_all = len(spans) < _COLLECTED and len(text) <= SEARCHED
+    return len(spans) if are_all else len(pattern.findall(text))
 
 
-def distinct(text: str, spans: Iterable[Span]) -> Spans:
+def distinct(text: str, spans: Iterable[LineSpan]) -> Spans:
     """Lines that differ in more than numbers."""
-    first: dict[str, Span] = {}
+    first: dict[str, LineSpan] = {}
     for start, end in spans:
         first.setdefault(_DIGITS.sub("", text[start : min(end, start + 200)]), (start, end))
     return list(first.values())
 
 
-def edges_and_errors(view: View) -> Iterator[Span]:
-    text = view.text
+def edges_and_errors(scan: Scan) -> Iterator[LineSpan]:
+    text = scan.text
     errors = lines_with(ERROR, text)
     yield from head(text, 3)
     yield from tail(text, 4)
@@ -163,7 +163,7 @@ def edges_and_errors(view: View) -> Iterator[Span]:
     yield from both_ends(text)
 
 
-def telling_line(text: str) -> str:
+def key_line(text: str) -> str:
     """The first line with an error, else the last one."""
     ((start, end),) = lines_with(ERROR, text, 1) or tail(text, 1)
     return text[start : min(end, start + 400)]
@@ -172,11 +172,11 @@ def telling_line(text: str) -> str:
 # --- an excerpt ------------------------------------------------------------------------------
 
 _MARK = 26  # as long as the mark for a gap becomes, with its newline
-_MISSES = 12  # after so many spans that did not fit, others are not tried
+_MISSES = 12  # spans that did not fit, before the rest is skipped
 
 
-def excerpt(text: str, spans: Iterable[Span], budget: int) -> str:
-    """Those spans that fit, the first ones before others, in the order of the text."""
+def excerpt(text: str, spans: Iterable[LineSpan], budget: int) -> str:
+    """The first spans that fit, in the order of the text."""
     longest = budget - _MARK - 3
     width = max(min(160, longest), longest // (text.count("\n", 0, max(budget, 0)) + 1))
     kept: dict[int, int] = {}
@@ -186,7 +186,7 @@ def excerpt(text: str, spans: Iterable[Span], budget: int) -> str:
     for start, end in spans:
         joined = (start - 1 in ends) + (end + 1 in kept or end == len(text))
         cost = min(end - start, width) + 3 + (1 - joined) * _MARK
-        alone = start == end and not joined  # a blank line between two gaps tells nothing
+        alone = start == end and not joined  # a blank line between two gaps is useless
         if cost <= room and start not in kept and not alone:
             kept[start] = end
             ends.add(end)
@@ -198,10 +198,10 @@ def excerpt(text: str, spans: Iterable[Span], budget: int) -> str:
     return fit(_pieces(text, sorted(kept.items()), width), budget)
 
 
-def _pieces(text: str, spans: Iterable[Span], width: int) -> Iterator[str]:
+def _pieces(text: str, spans: Iterable[LineSpan], width: int) -> Iterator[str]:
     place = 0
     for start, end in spans:
-        if start >= place:  # else it is a part of a line that is out already
+        if start >= place:  # otherwise it is part of a line that was yielded
             yield from _gap(text, place, start)
             yield _piece(text, start, end, width)
             place = end + 1 if text[end : end + 1] == "\n" else end
@@ -216,15 +216,15 @@ def _piece(text: str, start: int, end: int, width: int) -> str:
 
 
 def _gap(text: str, start: int, end: int) -> Iterator[str]:
-    """A mark for the whole lines between two places, or the only one if it is no longer."""
+    """A mark for the lines between two positions, or the only line if it is no longer than that."""
     if not _starts_line(text, start):
         start = line_at(text, start)[1] + 1
     if not _starts_line(text, end):
         end = text.rfind("\n", 0, end) + 1
     missing = text.count("\n", start, end) + (start < end == len(text) + 1)
     if missing:
-        said = mark(counted(missing, "line"))
-        yield text[start : end - 1] if missing == 1 and end - start <= len(said) else said
+        label = mark(counted(missing, "line"))
+        yield text[start : end - 1] if missing == 1 and end - start <= len(label) else label
 
 
 def _starts_line(text: str, place: int) -> bool:

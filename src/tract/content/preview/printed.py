@@ -1,4 +1,4 @@
-"""What commands print: diffs, test runs, logs, crashes, hits of a search, listings."""
+"""Output of commands: diffs, test runs, logs, crashes, hits of a search, listings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tract.content.preview.lines import (
     ERROR,
     WARNING,
     Finding,
-    Span,
+    LineSpan,
+    Scan,
     Spans,
-    View,
     both_ends,
     count_with,
     distinct,
@@ -46,28 +46,28 @@ _FILE_HEAD = re.compile(r"\n(?:diff --git |\+\+\+ )")
 _STAT = re.compile(rf"\n [^\n|]{{1,200}}\| +(?:\d+ [+-]*|Bin [^\n]{{0,100}}){_END}")
 
 
-def find_diff(view: View) -> Finding | None:
-    if share(_STAT, view) >= 0.6:
-        return Finding("diff", view.text[tail(view.text, 1)[0][0] :], edges(view))
-    first = _DIFFED.search(view.sample)
-    if first is None or "```" in view.sample[: first.start()]:
+def find_diff(scan: Scan) -> Finding | None:
+    if share(_STAT, scan) >= 0.6:
+        return Finding("diff", scan.text[tail(scan.text, 1)[0][0] :], edges(scan))
+    first = _DIFFED.search(scan.sample)
+    if first is None or "```" in scan.sample[: first.start()]:
         return None
-    hay = view.hay
+    hay = scan.hay
     files = [old if new == "/dev/null" else new for old, new in _CHANGED.findall(hay)]
     files = files or _RENAMED.findall(hay)
     added = hay.count("\n+") - hay.count("\n+++ ")
     removed = hay.count("\n-") - hay.count("\n--- ")
-    said = f"diff, {counted(len(files), 'file')}, +{added} −{removed}: {listed(files)}"
-    return Finding("diff", said, _diff_lines(view))
+    summary = f"diff, {counted(len(files), 'file')}, +{added} −{removed}: {listed(files)}"
+    return Finding("diff", summary, _diff_lines(scan))
 
 
-def _diff_lines(view: View) -> Iterator[Span]:
-    text = view.text
-    heads = lines_of(_FILE_HEAD, view, 80)
+def _diff_lines(scan: Scan) -> Iterator[LineSpan]:
+    text = scan.text
+    heads = lines_of(_FILE_HEAD, scan, 80)
     named = [span for span in heads if text.startswith("+++", span[0])] or heads
     yield from head(text, 2)
     yield from named[:12]
-    for hunk in islice(_HUNK.finditer(view.hay), 60):
+    for hunk in islice(_HUNK.finditer(scan.hay), 60):
         yield line_at(text, hunk.start())
         yield from following(text, (0, hunk.end() - 1), 3)
     yield from named[12:]
@@ -99,33 +99,33 @@ _TESTING = re.compile(
 )
 
 
-def find_test(view: View) -> Finding | None:
-    ends = list(_TOTALS.finditer(view.hay, max(0, len(view.hay) - 4000)))
-    if not ends and not _TESTING.search(view.sample):
+def find_test(scan: Scan) -> Finding | None:
+    ends = list(_TOTALS.finditer(scan.hay, max(0, len(scan.hay) - 4000)))
+    if not ends and not _TESTING.search(scan.sample):
         return None
-    totals = lines_at(view, (match.start() for match in ends[-4:]))
-    said = _totals_of(view, [match[0] for match in ends[-3:]])
-    lines = chain(totals, _test_lines(view, lines_of(_FAILURE, view)))
-    return Finding("test", f"tests: {said}", lines)
+    totals = lines_at(scan, (match.start() for match in ends[-4:]))
+    summary = _totals_of(scan, [match[0] for match in ends[-3:]])
+    lines = chain(totals, _test_lines(scan, lines_of(_FAILURE, scan)))
+    return Finding("test", f"tests: {summary}", lines)
 
 
-def _totals_of(view: View, ends: list[str]) -> str:
-    failed = view.hay.count("\n--- FAIL: ")
-    passed = view.hay.count("\n--- PASS: ")
-    good, bad = view.hay.count("\nok  \t"), view.hay.count("\nFAIL\t")
+def _totals_of(scan: Scan, ends: list[str]) -> str:
+    failed = scan.hay.count("\n--- FAIL: ")
+    passed = scan.hay.count("\n--- PASS: ")
+    good, bad = scan.hay.count("\nok  \t"), scan.hay.count("\nFAIL\t")
     if failed or passed or good or bad:  # Go has no line with totals
         tests = f"{failed} failed, {passed} passed; " if failed or passed else ""
         return f"{tests}{counted(good, 'package')} ok, {bad} failed"
     return "; ".join(dict.fromkeys(end.strip("= \n\r\t") for end in ends)) or "no totals"
 
 
-def _test_lines(view: View, failures: Spans) -> Iterator[Span]:
-    yield from tail(view.text, 3)
+def _test_lines(scan: Scan, failures: Spans) -> Iterator[LineSpan]:
+    yield from tail(scan.text, 3)
     yield from failures[:12]
     for span in failures[:6]:
-        yield from following(view.text, span, 1)
+        yield from following(scan.text, span, 1)
     yield from failures[12:40]
-    yield from both_ends(view.text)
+    yield from both_ends(scan.text)
 
 
 # --- logs ------------------------------------------------------------------------------------
@@ -144,27 +144,28 @@ _LOGGED = re.compile(rf"\n{_ENTRY}")
 _LOGGED_BY = re.compile(rf"\n(?:(?:[^\n\t]{{1,80}}\t){{1,2}}|[\w.-]{{1,40}} {{1,20}}\| ){_ENTRY}")
 
 
-def find_log(view: View) -> Finding | None:
-    if view.lines < 2 or (share(_LOGGED, view) < 0.4 and not _is_log_of_many(view)):
+def find_log(scan: Scan) -> Finding | None:
+    if scan.lines < 2 or (share(_LOGGED, scan) < 0.4 and not _is_log_of_many(scan)):
         return None
-    text = view.text
+    text = scan.text
     errors, warnings = lines_with(ERROR, text), lines_with(WARNING, text)
     failed = counted(count_with(ERROR, text, errors), "error")
     warned = counted(count_with(WARNING, text, warnings), "warning")
-    said = f"log, {counted(view.lines, 'line')}, {failed}, {warned}"
+    summary = f"log, {counted(scan.lines, 'line')}, {failed}, {warned}"
     if errors:
         start, end = errors[0]
-        said += f"; first error: {text[start : min(end, start + 200)]}"
-    return Finding("log", said, _log_lines(text, distinct(text, errors), distinct(text, warnings)))
+        summary += f"; first error: {text[start : min(end, start + 200)]}"
+    lines = _log_lines(text, distinct(text, errors), distinct(text, warnings))
+    return Finding("log", summary, lines)
 
 
-def _is_log_of_many(view: View) -> bool:
-    """Whether each line begins with the name of what wrote it."""
-    named = "\t" in view.sample or " | " in view.sample
-    return named and share(_LOGGED_BY, view) >= 0.4
+def _is_log_of_many(scan: Scan) -> bool:
+    """Whether each line begins with the name of its program."""
+    named = "\t" in scan.sample or " | " in scan.sample
+    return named and share(_LOGGED_BY, scan) >= 0.4
 
 
-def _log_lines(text: str, errors: Spans, warnings: Spans) -> Iterator[Span]:
+def _log_lines(text: str, errors: Spans, warnings: Spans) -> Iterator[LineSpan]:
     yield from head(text, 2)
     yield from tail(text, 2)
     yield from errors[:6]
@@ -188,35 +189,35 @@ _RAISED = re.compile(r"\n[A-Za-z_][\w.]{0,120}(?:: |(?=\n|\Z))")
 _NEAR = 6000
 
 
-def find_crash(view: View) -> Finding | None:
-    """A trace at the end, or at the beginning, of what was printed."""
-    length = len(view.hay)
+def find_crash(scan: Scan) -> Finding | None:
+    """A trace at the end or at the beginning of the output."""
+    length = len(scan.hay)
     for start, end in ((max(0, length - _NEAR), length), (0, _NEAR)):
-        matches = list(islice(_CRASH.finditer(view.hay, start, end), 50))
+        matches = list(islice(_CRASH.finditer(scan.hay, start, end), 50))
         if matches:
-            return _crash(view, matches)
+            return _crash(scan, matches)
     return None
 
 
-def _crash(view: View, matches: list[re.Match[str]]) -> Finding | None:
+def _crash(scan: Scan, matches: list[re.Match[str]]) -> Finding | None:
     first, last = matches[0], matches[-1]
     if last[0].startswith("\nTraceback"):
-        return _python_crash(view, last)
-    frames = _FRAME.findall(view.hay, first.start(), first.start() + _NEAR)
+        return _python_crash(scan, last)
+    frames = _FRAME.findall(scan.hay, first.start(), first.start() + _NEAR)
     if len(frames) < 2 and not first[0].startswith(("\npanic", "\nfatal", "\nthread")):
         return None
-    span = line_at(view.text, first.start())
-    lines = chain([span], following(view.text, span, 12), edges_and_errors(view))
-    return Finding("traceback", view.text[slice(*span)], lines)
+    span = line_at(scan.text, first.start())
+    lines = chain([span], following(scan.text, span, 12), edges_and_errors(scan))
+    return Finding("traceback", scan.text[slice(*span)], lines)
 
 
-def _python_crash(view: View, last: re.Match[str]) -> Finding:
-    raised = _RAISED.search(view.hay, last.end())
-    span = line_at(view.text, raised.start() if raised else last.start())
-    frames = preceding(view.text, span[0], 7)
-    opening = line_at(view.text, last.start())
-    lines = chain([span], frames[:4], [opening], frames[4:], edges_and_errors(view))
-    return Finding("traceback", view.text[slice(*span)], lines)
+def _python_crash(scan: Scan, last: re.Match[str]) -> Finding:
+    raised = _RAISED.search(scan.hay, last.end())
+    span = line_at(scan.text, raised.start() if raised else last.start())
+    frames = preceding(scan.text, span[0], 7)
+    opening = line_at(scan.text, last.start())
+    lines = chain([span], frames[:4], [opening], frames[4:], edges_and_errors(scan))
+    return Finding("traceback", scan.text[slice(*span)], lines)
 
 
 # --- hits of a search ------------------------------------------------------------------------
@@ -230,32 +231,32 @@ _NUMBERED_HIT = re.compile(r"\n(\d{1,7})(?::(?!\d\d\b)|-(?!\d\d-\d))")
 _NUMBER = re.compile(r"\n\d{1,7}:")
 
 
-def find_grep(view: View) -> Finding | None:
-    hits = share(_HIT, view)
-    if hits and hits + share(_CONTEXT, view) >= 0.6:
-        return _grep(view, _HIT)
-    if share(_BARE_HIT, view) >= 0.9:
-        return _grep(view, _BARE_HIT)
-    if share(_NUMBERED_HIT, view) < 0.6 or not _are_rising(_NUMBERED_HIT.findall(view.sample)):
+def find_grep(scan: Scan) -> Finding | None:
+    hits = share(_HIT, scan)
+    if hits and hits + share(_CONTEXT, scan) >= 0.6:
+        return _grep(scan, _HIT)
+    if share(_BARE_HIT, scan) >= 0.9:
+        return _grep(scan, _BARE_HIT)
+    if share(_NUMBERED_HIT, scan) < 0.6 or not _are_rising(_NUMBERED_HIT.findall(scan.sample)):
         return None
-    count = len(_NUMBER.findall(view.hay))
-    return Finding("grep", f"{counted(count, 'hit')}: {view.text[:200]}", edges(view))
+    count = len(_NUMBER.findall(scan.hay))
+    return Finding("grep", f"{counted(count, 'hit')}: {scan.text[:200]}", edges(scan))
 
 
-def _grep(view: View, pattern: re.Pattern[str]) -> Finding:
-    files = Counter(pattern.findall(view.hay))
+def _grep(scan: Scan, pattern: re.Pattern[str]) -> Finding:
+    files = Counter(pattern.findall(scan.hay))
     first: dict[str, int] = {}
-    for match in islice(pattern.finditer(view.hay), 2000):
+    for match in islice(pattern.finditer(scan.hay), 2000):
         first.setdefault(match[1], match.start())
     folder, names = _in_folder(files)
     hits = (f"{name} ({count})" for name, count in zip(names, files.values(), strict=True))
-    said = f"{counted(files.total(), 'hit')} in {counted(len(files), 'file')}{folder}: "
-    lines = chain(lines_at(view, islice(first.values(), 12)), head(view.text, 60))
-    return Finding("grep", said + listed(hits), lines)
+    summary = f"{counted(files.total(), 'hit')} in {counted(len(files), 'file')}{folder}: "
+    lines = chain(lines_at(scan, islice(first.values(), 12)), head(scan.text, 60))
+    return Finding("grep", summary + listed(hits), lines)
 
 
 def _in_folder(paths: Iterable[str]) -> tuple[str, list[str]]:
-    """The folder that all paths are in, as words, and the paths from there on."""
+    """The common folder of all paths as a text, and the paths relative to it."""
     paths = list(paths)
     first, last = min(paths, default=""), max(paths, default="")
     same = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
@@ -281,26 +282,26 @@ _PATH = re.compile(
 _WITH_DOTS = re.compile(r"\n[^\n./\\]*+[./\\]")
 
 
-def find_listing(view: View) -> Finding | None:
-    long = share(_LS, view) >= 0.6
-    if not long and not _lists_paths(view):
+def find_listing(scan: Scan) -> Finding | None:
+    long = share(_LS, scan) >= 0.6
+    if not long and not _lists_paths(scan):
         return None
-    folder, names = _in_folder(_entries(view))
-    folders = f", {counted(view.hay.count(chr(10) + 'd'), 'folder')}" if long else ""
-    said = f"listing, {counted(view.lines, 'entry')}{folders}{folder}: {listed(names)}"
-    return Finding("listing", said, edges(view))
+    folder, names = _in_folder(_entries(scan))
+    folders = f", {counted(scan.hay.count(chr(10) + 'd'), 'folder')}" if long else ""
+    summary = f"listing, {counted(scan.lines, 'entry')}{folders}{folder}: {listed(names)}"
+    return Finding("listing", summary, edges(scan))
 
 
-def _lists_paths(view: View) -> bool:
-    if share(_TREE, view) >= 0.6 or share(_SHORT_STATUS, view) >= 0.6:
+def _lists_paths(scan: Scan) -> bool:
+    if share(_TREE, scan) >= 0.6 or share(_SHORT_STATUS, scan) >= 0.6:
         return True
-    if view.lines == 1 and "/" not in view.text:
+    if scan.lines == 1 and "/" not in scan.text:
         return False
-    return share(_PATH, view) >= 0.95 and share(_WITH_DOTS, view) >= (0.4 if view.lines > 1 else 1)
+    return share(_PATH, scan) >= 0.95 and share(_WITH_DOTS, scan) >= (0.4 if scan.lines > 1 else 1)
 
 
-def _entries(view: View) -> list[str]:
-    lines = whole_lines(view.text[:3000]) if len(view.text) > 3000 else view.text
+def _entries(scan: Scan) -> list[str]:
+    lines = whole_lines(scan.text[:3000]) if len(scan.text) > 3000 else scan.text
     named = (line for line in lines.split("\n") if not line.startswith(("total ", "## ")))
     names = (line.strip().rpartition(" ")[2] for line in named)
     return [name for name in names if name not in ("", ".", "..")]

@@ -1,4 +1,4 @@
-"""JSON, and lines of JSON. A preview leaves out the rest of long arrays, objects and strings."""
+"""JSON, and lines of JSON. A preview leaves out the ends of long arrays, objects and strings."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from tract.content.preview.body import PARSED, data_url_head, is_base64
 from tract.content.preview.lines import (
     ERROR,
     Finding,
-    Span,
+    LineSpan,
     Spans,
     both_ends,
     distinct,
     head,
     line_at,
     lines_with,
+    scan_of,
     share,
     tail,
-    view_of,
 )
 from tract.content.preview.words import counted, fit, listed, mark
 
 Raws = list[msgspec.Raw] | dict[str, msgspec.Raw]
-_Part = Span | str
-"""A span that stays, or words for what is left out."""
+_Part = LineSpan | str
+"""A span that stays, or a label for what is left out."""
 
 _AS_ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 _AS_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -45,19 +45,19 @@ _DEPTH = 6
 def find(text: str, form: str) -> Finding | None:
     start = _after_space(text, 0)
     if not text.startswith(("{", "["), start):
-        return _unparsed(text) if form == "json" else None
+        return _raw_json(text) if form == "json" else None
     raws = _raws(text[start:] if start else text)
     if raws is not None:
-        return Finding("json", _shape(raws), preview=lambda room: _pruned_text(text, room))
-    return _unparsed(text) if form == "json" or _is_long_json(text) else _find_records(text, start)
+        return Finding("json", _shape(raws), preview=lambda room: _prune_text(text, room))
+    return _raw_json(text) if form == "json" or _is_long_json(text) else _find_records(text, start)
 
 
-def _unparsed(text: str) -> Finding:
+def _raw_json(text: str) -> Finding:
     return Finding("json", f"JSON: {text[:200]}", both_ends(text))
 
 
 def _is_long_json(text: str) -> bool:
-    """What is too long to be parsed is taken for JSON by its ends."""
+    """A text that is too long to parse counts as JSON by its ends."""
     closed = text.rstrip().endswith(("}", "]")) if len(text) > PARSED else False
     return closed and "\n{" not in text[:PARSED]
 
@@ -67,10 +67,10 @@ def _find_records(text: str, start: int) -> Finding | None:
     first = _raws(text[start:end]) if end < min(len(text), PARSED) else None
     if first is None:
         return None
-    view = view_of(text)
-    if share(_RECORD, view) < 0.9:
+    scan = scan_of(text)
+    if share(_RECORD, scan) < 0.9:
         return None
-    count = len(_RECORD.findall(view.hay))
+    count = len(_RECORD.findall(scan.hay))
     keys = listed(first) if isinstance(first, dict) else f"arrays of {len(first)}"
     errors = distinct(text, lines_with(ERROR, text))[:3]
     lines = chain(head(text, 2), tail(text, 1), errors, head(text, 40))
@@ -81,7 +81,7 @@ def _find_records(text: str, start: int) -> Finding | None:
 
 
 def _raws(text: str) -> Raws | None:
-    """The values of an array or an object as they are spelled, not parsed any further."""
+    """The values of an array or an object as JSON texts, not parsed any further."""
     if text.count(",") > _COMMAS or len(text) > PARSED * 4:
         return None
     try:
@@ -95,9 +95,9 @@ def _raws(text: str) -> Raws | None:
 
 
 def _stand_in(match: re.Match[str]) -> str:
-    """Something as long that the strict parser takes."""
-    found = match[0]
-    return "\\u00" if found[0] == "\\" else "?" if len(found) == 1 else "1" * len(found)
+    """A text of the same length that the strict parser accepts."""
+    text = match[0]
+    return "\\u00" if text[0] == "\\" else "?" if len(text) == 1 else "1" * len(text)
 
 
 def _shape(raws: Raws) -> str:
@@ -110,46 +110,52 @@ def _shape(raws: Raws) -> str:
 
 
 def _glimpse(raw: msgspec.Raw) -> str:
-    text = _decoded(raw)
+    text = _decode(raw)
     members = _raws(text) if text[0] == "{" else None
     return f"{{{listed(members)}}}" if isinstance(members, dict) else text[:200]
 
 
 def _inner_count(raw: msgspec.Raw) -> str:
-    text = _decoded(raw)
-    held = _raws(text) if text[0] in "{[" else None
-    return "" if held is None else f"{text[0]}{len(held)}{text[-1]}"
+    text = _decode(raw)
+    raws = _raws(text) if text[0] in "{[" else None
+    return "" if raws is None else f"{text[0]}{len(raws)}{text[-1]}"
 
 
-def _decoded(raw: msgspec.Raw) -> str:
+def _decode(raw: msgspec.Raw) -> str:
     return bytes(raw).decode()
 
 
 # --- pruning ---------------------------------------------------------------------------------
 
 
-def _pruned_text(text: str, budget: int) -> str:
+def _prune_text(text: str, budget: int) -> str:
     start, end = _after_space(text, 0), len(text.rstrip())
     preview = ""
-    for part in (1.0, 0.8, 0.6, 0.4, 0.2):  # marks take room too, how much shows in the end
-        preview = "\n".join(_lines(text, _pruned(text, start, end, int(budget * part))))
+    for part in (
+        1.0,
+        0.8,
+        0.6,
+        0.4,
+        0.2,
+    ):  # marks take room too
+        preview = "\n".join(_lines(text, _prune(text, start, end, int(budget * part))))
         if len(preview) <= budget:
             break
     return fit([preview], budget)
 
 
-def _pruned(text: str, start: int, end: int, room: int, depth: int = _DEPTH) -> list[_Part]:
+def _prune(text: str, start: int, end: int, room: int, depth: int = _DEPTH) -> list[_Part]:
     if end - start <= room:
         return [(start, end)]
     raws = _raws(text[start:end]) if depth and text[start] in "{[" else None
     if not raws:
-        return _pruned_string(text, start, end, room)
+        return _prune_string(text, start, end, room)
     places = list(islice(_places(text, start, raws), _MEMBERS))
-    prune = _pruned_object if isinstance(raws, dict) else _pruned_array
+    prune = _prune_object if isinstance(raws, dict) else _prune_array
     return prune(text, (start, end), places, len(raws), room, depth)
 
 
-def _pruned_string(text: str, start: int, end: int, room: int) -> list[_Part]:
+def _prune_string(text: str, start: int, end: int, room: int) -> list[_Part]:
     url = data_url_head(text, start + 1)
     if url or is_base64(text[start + 1 : start + 400].rstrip('"')):
         keep = url.end() - start if url else 1
@@ -158,39 +164,39 @@ def _pruned_string(text: str, start: int, end: int, room: int) -> list[_Part]:
     return [(start, start + keep), counted(end - start - keep, "character")]
 
 
-def _places(text: str, start: int, raws: Raws) -> Iterator[Span]:
+def _places(text: str, start: int, raws: Raws) -> Iterator[LineSpan]:
     """Where each value begins and ends."""
     before, values = (_KEY, raws.values()) if isinstance(raws, dict) else (_SPACE, raws)
     place = start + 1
     for raw in values:
-        found = before.match(text, place)
-        if found is None:  # a key that occurs twice is in the way
+        match = before.match(text, place)
+        if match is None:  # a key that occurs twice
             return
-        stop = found.end() + len(_decoded(raw))
-        yield found.end(), stop
+        stop = match.end() + len(_decode(raw))
+        yield match.end(), stop
         place = _after_space(text, stop) + 1
 
 
 def _after_space(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return found.end() if found else place
+    match = _SPACE.match(text, place)
+    return match.end() if match else place
 
 
-def _pruned_array(
-    text: str, span: Span, places: Spans, count: int, room: int, depth: int
+def _prune_array(
+    text: str, span: LineSpan, places: Spans, count: int, room: int, depth: int
 ) -> list[_Part]:
     start, end = span
     shown = sum(stop - start <= room - 30 for _, stop in places)
     if shown:
         stop = places[shown - 1][1]
-        return _closed([(start, stop)], stop, end, count - shown, "item")
+        return _close([(start, stop)], stop, end, count - shown, "item")
     begin, stop = places[0]
-    parts = [(start, begin), *_pruned(text, begin, stop, room - 40, depth - 1)]
-    return _closed(parts, stop, end, count - 1, "item")
+    parts = [(start, begin), *_prune(text, begin, stop, room - 40, depth - 1)]
+    return _close(parts, stop, end, count - 1, "item")
 
 
-def _pruned_object(
-    text: str, span: Span, places: Spans, count: int, room: int, depth: int
+def _prune_object(
+    text: str, span: LineSpan, places: Spans, count: int, room: int, depth: int
 ) -> list[_Part]:
     start, end = span
     ends = [start + 1, *(stop for _, stop in places)]
@@ -200,18 +206,18 @@ def _pruned_object(
     limit = _fair_limit(sizes, room - sum(keys[:shown]) - 40)
     parts: list[_Part] = [(start, start + 1)]
     for place, (begin, stop) in zip(ends, places[:shown], strict=False):
-        parts += [(place, begin), *_pruned(text, begin, stop, limit, depth - 1)]
-    return _closed(parts, ends[len(sizes)], end, count - len(sizes), "key")
+        parts += [(place, begin), *_prune(text, begin, stop, limit, depth - 1)]
+    return _close(parts, ends[len(sizes)], end, count - len(sizes), "key")
 
 
-def _closed(parts: list[_Part], place: int, end: int, missing: int, noun: str) -> list[_Part]:
+def _close(parts: list[_Part], place: int, end: int, missing: int, noun: str) -> list[_Part]:
     if missing <= 0:
         return [*parts, (place, end)]
     return [*parts, counted(missing, noun), (end - 1, end)]
 
 
 def _fair_limit(sizes: list[int], room: int) -> int:
-    """The length that each may have at most, so that all together fit."""
+    """The maximum length of each, so that all together fit."""
     left = max(room, 0)
     for done, size in enumerate(sorted(sizes)):
         fair = left // (len(sizes) - done)
@@ -227,17 +233,17 @@ def _lines(text: str, parts: Iterable[_Part]) -> Iterator[str]:
         if not isinstance(part, str) and part[0] == end:
             end = part[1]
             continue
-        yield from _kept(text, start, end)
+        yield from _keep(text, start, end)
         if isinstance(part, str):
             yield mark(part)
             start = end = -1
         else:
             start, end = part
-    yield from _kept(text, start, end)
+    yield from _keep(text, start, end)
 
 
-def _kept(text: str, start: int, end: int) -> Iterator[str]:
-    """A span of the text, with what is blank around it up to the ends of its lines."""
+def _keep(text: str, start: int, end: int) -> Iterator[str]:
+    """A span of the text, with the blanks around it up to the ends of its lines."""
     kept = text[start:end] if start >= 0 else ""
     if not kept.strip():
         return

@@ -1,4 +1,4 @@
-"""Whether a tool's result tells of a failure."""
+"""Whether a result reports a failure."""
 
 from __future__ import annotations
 
@@ -19,35 +19,33 @@ def has_failed(content: Json) -> bool:
         if len(texts) == 1:
             return has_failed(texts[0])
     fields = object_in(content) if isinstance(content, str) else content
-    return (isinstance(fields, dict) and _says_failed(fields)) or bool(body_of(content).code)
+    return (isinstance(fields, dict) and _reports_failure(fields)) or bool(body_of(content).code)
 
 
-def _says_failed(fields: dict[str, Json], depth: int = 3) -> bool:
-    """An explicit verdict counts first, an error message only where there is none."""
+def _reports_failure(fields: dict[str, Json], depth: int = 3) -> bool:
+    """An explicit verdict counts first, an error message only without one."""
     verdict = _verdict(fields)
     if verdict is not None:
         return verdict
     if _is_message(fields.get("error")) or _are_errors_alone(fields):
         return True
     (only,) = fields.values() if len(fields) == 1 else (None,)
-    return isinstance(only, dict) and depth > 0 and _says_failed(only, depth - 1)
+    return isinstance(only, dict) and depth > 0 and _reports_failure(only, depth - 1)
 
 
 def _verdict(fields: dict[str, Json]) -> bool | None:
-    """Failed, not failed, or nothing said."""
-    said = [fields[key] is bad for key, bad in _FLAGS.items() if isinstance(fields.get(key), bool)]
+    """Failed, not failed, or None."""
+    flags = {key: bad for key, bad in _FLAGS.items() if isinstance(fields.get(key), bool)}
+    verdicts = [fields[key] is bad for key, bad in flags.items()]
     code = exit_field(fields)
-    fates = (None if code is None else code != 0, _fate(fields), _typed(fields))
-    said += [fate for fate in fates if fate is not None]
-    return any(said) if said else None
-
-
-def _typed(fields: dict[str, Json]) -> bool | None:
-    return True if fields.get("type") == "error" else None
+    by_code = None if code is None else code != 0
+    by_type = True if fields.get("type") == "error" else None
+    verdicts += [fate for fate in (by_code, _fate(fields), by_type) if fate is not None]
+    return any(verdicts) if verdicts else None
 
 
 def _fate(fields: dict[str, Json]) -> bool | None:
-    """What `status` says: a word, or the number of an HTTP answer."""
+    """What `status` means: a word, or the number of an HTTP response."""
     value = fields.get("status")
     if isinstance(value, int) and not isinstance(value, bool):
         return True if 400 <= value < 600 else None
@@ -63,20 +61,20 @@ def _explains(fields: dict[str, Json]) -> bool:
 
 
 def _is_message(value: Json) -> bool:
-    """Words or facts about an error. A number is none: it may count errors, or measure one."""
+    """A text or facts about an error. A number is none: it may count errors, or measure one."""
     if isinstance(value, dict):
-        return any(_is_said(child) for child in value.values())
+        return any(_is_filled(child) for child in value.values())
     if isinstance(value, list):
-        return any(map(_is_said, value))
-    return value is True or (isinstance(value, str) and _is_said(value))
+        return any(map(_is_filled, value))
+    return value is True or (isinstance(value, str) and _is_filled(value))
 
 
-def _is_said(value: Json) -> bool:
+def _is_filled(value: Json) -> bool:
     return value.strip().lower() not in _NO_ERROR if isinstance(value, str) else bool(value)
 
 
 def _are_errors_alone(fields: dict[str, Json]) -> bool:
-    """Errors instead of a result. Beside one they are what a checker has found."""
+    """Errors instead of a result. Next to a result they are what a checker reports."""
     errors = fields.get("errors")
     alone = fields.keys() <= _BESIDE_ERRORS and not fields.get("data")
     return alone and isinstance(errors, list | dict) and bool(errors)

@@ -1,4 +1,4 @@
-"""How summaries and previews word things."""
+"""Short texts for summaries and previews."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def one_line(text: str) -> str:
 
 
 def counted(number: int, noun: str, limit: int | None = None) -> str:
-    """A number of things; from the limit on it was not counted any further."""
+    """A number of things; counting stopped at the limit."""
     more = "+" if number == limit else ""
     return f"{number}{more} {noun if number == 1 else _PLURALS.get(noun, noun + 's')}"
 
 
 def listed(names: Iterable[str]) -> str:
-    """The first names, each once; the summary is cut where it is full."""
+    """The first names, each once."""
     return ", ".join(islice(dict.fromkeys(names), 12))
 
 
-def mark(said: str) -> str:
-    """The line that stands for something left out."""
-    return f"[… {said} …]"
+def mark(label: str) -> str:
+    """The line that stands for what was left out."""
+    return f"[… {label} …]"
 
 
 def sized(count: float) -> str:
@@ -46,7 +46,7 @@ def sized(count: float) -> str:
 
 
 def fit(parts: Iterable[str], budget: int) -> str:
-    """The lines up to the budget. A mark is never cut: it is there whole or not at all."""
+    """The lines up to the budget. A mark is never cut: it is complete or absent."""
     text = "\n".join(parts)
     if len(text) <= budget:
         return text

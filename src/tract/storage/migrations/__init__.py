@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tract.errors import SchemaError
-from tract.storage.driver import Driver
+from tract.storage.driver import Driver, Transaction
 from tract.storage.sqlite import Sqlite
 
 
@@ -35,7 +35,7 @@ def migrate(driver: Driver, migrations: Sequence[Migration]) -> None:
         raise SchemaError(f"schema {version} is older than any that this tract can migrate")
     driver.prepare()
     if version < newest:
-        with driver.transaction(alone=True):
+        with Transaction(driver, alone=True):
             _apply(driver, migrations)
 
 

@@ -23,8 +23,8 @@ from tract import (
     Priority,
     Tract,
 )
-from tract.handlers import Summarization, summarization
 from tract.llm import ScriptedLLM
+from tract.session.handlers import Summarization, summarization
 
 BIG = "".join(f"src/mod{n % 7}.py:{n}: def function_{n}(): pass\n" for n in range(300))
 LEFT_OUT = "[This result was left out.]"
@@ -563,6 +563,7 @@ def test_a_summary_that_comes_too_late(t: Tract) -> None:
     assert seen(t) == [BIG]
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_while_a_handler_runs(t: Tract) -> None:
     waiting = threading.Event()
     kept: list[PendingToolResult] = []
@@ -948,7 +949,7 @@ def test_a_configuration_that_is_none(t: Tract, given: dict[str, Any]) -> None:
 
 
 def test_a_configuration_by_itself() -> None:
-    assert not summarization().is_on
-    assert summarization(auto_threshold=0).is_on
-    assert summarization(instructions={"a": ""}).is_on
-    assert not Summarization(default_instructions="x").is_on
+    assert not summarization().registered
+    assert summarization(auto_threshold=0).registered
+    assert summarization(instructions={"a": ""}).registered
+    assert not Summarization(default_instructions="x").registered

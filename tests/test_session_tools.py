@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.corpus import RELEASES
 from tests.toolkit import claude_tool, names, tool
 from tract import (
     ROOT,
@@ -30,7 +31,6 @@ from tract import (
 from tract.storage.sqlite import Sqlite
 
 GREP, READ, LS = tool("grep", pattern="string"), tool("read", path="string"), tool("ls")
-RELEASES = Path(__file__).resolve().parents[2] / "shared" / "data" / "mcp-tool-schemas"
 
 
 @pytest.fixture
@@ -767,7 +767,7 @@ def work_of_a_turn(path: Path, turns: int) -> int:
             for number in range(turns):
                 t.user(f"{number}", tools=[GREP, READ])
         t.compile()
-        driver = t._store.driver
+        driver = t.session.store.driver
         assert isinstance(driver, Sqlite)
         driver.connection.set_progress_handler(count, 1)
         t.user("one more", tools=[GREP, READ])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.llm_server import LLMServer, Reply
-from tests.test_llm_response import PROVIDERS, UNREADABLE
+from tests.samples.responses import PROVIDERS, UNREADABLE
 from tests.toolkit import claude_tool, names, tool
 from tests.validity import violations
 from tract import (

@@ -1,0 +1,42 @@
+"""Small texts: a line, a number of things, a size, the beginning of a long text. Pure."""
+
+from __future__ import annotations
+
+import json
+
+_PLURALS = {"entry": "entries"}
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """A text as one line of at most `limit` characters."""
+    line = " ".join(text.split())
+    return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    """A text as it was written, with control characters as JSON escapes."""
+    line = text if text.isprintable() else json.dumps(text, ensure_ascii=False)[1:-1]
+    return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
+
+
+def counted(number: int, noun: str, limit: int | None = None) -> str:
+    """A number of things; at the limit, counting stopped."""
+    more = "+" if number == limit else ""
+    return f"{number}{more} {noun if number == 1 else _PLURALS.get(noun, noun + 's')}"
+
+
+def size(count: float) -> str:
+    """A number of bytes. 1 KB is 1,000 bytes."""
+    for unit in ("bytes", "KB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+def cut(text: str, limit: int) -> str:
+    """The beginning of a text, up to the end of a line where one is near."""
+    if len(text) <= limit:
+        return text
+    end = text.rfind("\n", limit * 3 // 4, limit)
+    return text[: end if end > 0 else limit]

@@ -1,0 +1,161 @@
+"""The texts that models read in place of messages and results. Pure.
+
+They are part of every later request: short, literal, and never dependent on how long ago something
+was sent, so that a request keeps the bytes that a provider has cached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tract.content.text import cut
+from tract.core.chain import FULL, Place
+from tract.model import Gist, Json, Message, Raw, Shape, Text, ToolCall
+
+GET_TOOL_RESULT = "get_tool_result"
+GET_TOOL_RESULT_SCHEMA: dict[str, Json] = {
+    "name": GET_TOOL_RESULT,
+    "description": (
+        "Read a tool result of this conversation that is not shown whole. Give its id, and what "
+        "you want of it: lines, the hits of a grep, the value at a json_path, or characters by "
+        "offset and limit. Long answers come in pages; the last line says how to go on."
+    ),
+    "input_schema": {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "The id that the reference shows."},
+            "lines": {"type": "string", "description": 'Lines, the first being 1: "10-20", "-5".'},
+            "grep": {"type": "string", "description": "A regular expression to search lines for."},
+            "context": {"type": "integer", "description": "Lines around each hit of grep."},
+            "json_path": {
+                "type": "string",
+                "description": "A path such as $.items[0].name or $.items[?@.size > 3].",
+            },
+            "offset": {"type": "integer", "description": "The first character, from 0."},
+            "limit": {"type": "integer", "description": "At most so many characters."},
+        },
+        "required": ["id"],
+    },
+}
+"""One constant, so that the tools of a request stay the same from turn to turn."""
+
+# What stands for messages that are missing
+
+START = "[The beginning of this conversation is not shown.]"
+SKIPPED = "[This result was left out.]"
+FORGOTTEN = "[This content was forgotten.]"
+NO_RESULT = "[No result was recorded for this call.]"
+
+
+def no_result(call: ToolCall) -> Message:
+    return Message("tool", NO_RESULT, tool_call_id=call.id, name=call.name, is_error=True)
+
+
+def quoted(result: Message) -> Message:
+    """A result whose call is missing, as a user message that is recognisable as tool text."""
+    tool = result.name or "a tool"
+    head = f"[A result of {tool} that no open call {result.tool_call_id!r} waited for:]"
+    return Message("user", f"{head}\n{result.text}")
+
+
+# What stands for a result
+
+DEFAULT_TOKENS = 400
+CHARACTERS_PER_TOKEN = 4
+FRAME_TOKENS = 60  # of a reference, beside summary and preview
+COLLAPSED_LINE = "[Tool: {name} | Result summarized — call {id}]"
+ERROR = " | error"
+
+
+def how_to_fetch(place: Place) -> str:
+    """The call that gets a result; every form of it says so, and is known by it."""
+    return f'{GET_TOOL_RESULT}(id="{place.label}")'
+
+
+def reference(place: Place, gist: Gist, shape: Shape = FULL) -> str:
+    """What the model sees instead of a result."""
+    step = place.shown
+    failed = step.is_error or gist.is_error
+    facts = (
+        f"result of {step.name or 'a tool'}",
+        place.label,
+        "error" if failed else "success",
+        f"{step.byte_size} bytes",
+        f"{step.token_count} tokens",
+    )
+    preview = preview_of(gist, shape)
+    summary = "" if preview.strip() == gist.summary else gist.summary
+    rest = f"[not shown whole; {how_to_fetch(place)} has the rest]"
+    return "\n".join(part for part in (f"[{' · '.join(facts)}]", summary, preview, rest) if part)
+
+
+def reference_tokens(gist: Gist, shape: Shape) -> int | None:
+    """About how many tokens a reference has, if they were counted when the result was written:
+    counting all of them anew would be most of the work of opening a long history."""
+    if not gist.token_count:
+        return None
+    length = len(gist.summary) + len(preview_of(gist, shape))
+    return FRAME_TOKENS + gist.token_count * length // (len(gist.summary) + len(gist.preview))
+
+
+def preview_of(gist: Gist, shape: Shape) -> str:
+    return cut(gist.preview, _characters(shape))
+
+
+def truncated(text: str, place: Place, shape: Shape) -> str | None:
+    """The beginning of a text; None where that would not be shorter."""
+    limit = _characters(shape)
+    tail = f"\n[truncated; {how_to_fetch(place)} has the rest]"
+    return None if len(text) <= limit + len(tail) else cut(text, limit) + tail
+
+
+def _characters(shape: Shape) -> int:
+    return CHARACTERS_PER_TOKEN * (DEFAULT_TOKENS if shape.tokens is None else shape.tokens)
+
+
+def summary(place: Place, text: str) -> str:
+    """A summary of a result, and how to get the full result."""
+    name = place.shown.name or "a tool"
+    return f"[summary of the result of {name}; {how_to_fetch(place)} has the whole]\n{text}"
+
+
+def collapsed(message: Message, call: Place) -> Message:
+    """An assistant message with a line in place of each call and its result. The caller leaves out
+    the thoughts: no provider accepts them without the calls that they led to."""
+    results = iter(call.answers)
+    blocks = tuple(_collapsed(block, results) for block in message.blocks)
+    return Message(message.role, blocks, name=message.name)
+
+
+def _collapsed(block: Text | ToolCall | Raw, results: Iterator[Place | None]) -> Text | Raw:
+    """A call and its result, which is the next one, as one line."""
+    if not isinstance(block, ToolCall):
+        return block
+    result = next(results, None)
+    if result is None:  # an edit has changed the calls, or some still wait
+        return Text(f"[Tool: {block.name}]")
+    state = ERROR if result.shown.is_error else ""
+    return Text(COLLAPSED_LINE.format(name=block.name, id=result.label + state))
+
+
+# What is said about a summary of messages
+
+NAMED_RESULTS = 8
+"""So many results are named in a summary; the rest is counted."""
+
+
+def summary_heading(group: Sequence[Place]) -> str:
+    """What a summary of messages stands for, and how to get the results among them."""
+    under = [p for place in group for p in (place, *place.everything_under)]
+    messages = sum(not place.sources for place in under)
+    heading = f"Summary of {messages} earlier message{'s' * (messages != 1)}"
+    results = [place for place in under if place.origin.role == "tool"]
+    if results:
+        heading += f'; {GET_TOOL_RESULT}(id="…") has whole results: {_names(results)}'
+    return f"[{heading}]"
+
+
+def _names(results: Sequence[Place]) -> str:
+    named = [f"{place.label} ({place.shown.name or 'a tool'})" for place in results[:NAMED_RESULTS]]
+    more = [f"{len(results) - NAMED_RESULTS} more"] if len(results) > NAMED_RESULTS else []
+    return ", ".join(named + more)

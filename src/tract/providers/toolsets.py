@@ -1,0 +1,140 @@
+"""Toolsets from definitions in any provider's format: made, compared, and followed."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from tract.core import toolsets as core
+from tract.core.toolsets import Change, Offered, Schema, ToolDiff, ToolVersion, compare
+from tract.core.wording import GET_TOOL_RESULT_SCHEMA
+from tract.errors import ToolSchemaError
+from tract.hashing import hash_tool_schema, to_json, toolset_hash
+from tract.model import Json, Step, ToolDefinition, Toolset, readable
+from tract.providers import as_dict
+from tract.providers.tools import TARGETS, convert_tool, declarations, function_of, name_of
+from tract.tokens import TokenCounter
+
+GET_TOOL_RESULT_TOOL = {target: convert_tool(GET_TOOL_RESULT_SCHEMA, target) for target in TARGETS}
+
+# Making
+
+
+_made: deque[tuple[tuple[bytes, str], Json, Toolset]] = deque(maxlen=8)
+"""The sets that were made last. To compare bytes is cheaper than to hash them."""
+
+
+def make(given: Any, tokens: TokenCounter) -> Toolset:
+    """The set that a caller's list stands for. What becomes of the list later does not matter.
+
+    Agents give the same list with every message: to see that it is the same costs a hundredth of
+    making it again.
+    """
+    try:
+        key = msgspec.msgpack.encode(given), tokens.source
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return _make(given, tokens)  # an SDK's objects, or something to be refused
+    for known, before, toolset in tuple(_made):
+        if known == key and before == given:  # a date and its text have the same bytes
+            return toolset
+    toolset = _make(given, tokens)
+    _made.appendleft((key, _copy(given), toolset))
+    return toolset
+
+
+def _copy(value: Json) -> Json:
+    """The containers only: what is in them cannot change, and is compared by identity first."""
+    if isinstance(value, dict):
+        return {key: _copy(item) for key, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value
+
+
+def _make(given: Any, tokens: TokenCounter) -> Toolset:
+    if not isinstance(given, list | tuple):
+        raise ToolSchemaError(f"tools is a list of definitions, not {type(given).__name__}")
+    schemas = [as_dict(schema) for schema in given]
+    tools = tuple(_define(schema, tokens) for schema in schemas)
+    _refuse_twice(name for schema in schemas for name in _names(schema))
+    return Toolset(toolset_hash(tool.hash for tool in tools), tools)
+
+
+def _define(schema: Schema, tokens: TokenCounter) -> ToolDefinition:
+    data = to_json(schema).encode("ascii")
+    count = tokens.count(readable(schema))
+    digest = bytes.fromhex(hash_tool_schema(schema))
+    return ToolDefinition(digest, ", ".join(_names(schema)), data, count, tokens.source)
+
+
+def _names(schema: Schema) -> list[str]:
+    names = [name_of(declaration) for declaration in declarations(schema)]
+    if not names:
+        raise ToolSchemaError(f"this declares no tool: {readable(schema)[:200]}")
+    return names
+
+
+def _refuse_twice(names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ToolSchemaError(f"the tool {name!r} is in the list twice")
+        seen.add(name)
+
+
+# Comparing
+
+
+def diff(old: Toolset | None, new: Toolset | None) -> ToolDiff:
+    """What changed between two sets, whatever format their definitions are in."""
+    return compare(declared(old), declared(new))
+
+
+def declared(toolset: Toolset | None) -> dict[str, Schema]:
+    """What every tool says of itself beside its name, in nobody's words."""
+    schemas = toolset.schemas if toolset else []
+    return {
+        name_of(declaration): _neutral(declaration)
+        for schema in schemas
+        for declaration in declarations(schema)
+    }
+
+
+def _neutral(declaration: Schema) -> Schema:
+    try:
+        function = function_of(declaration)
+    except ToolSchemaError:  # nobody could take it; it can still be compared
+        return declaration
+    return function.neutral if function else declaration
+
+
+def changes_of(offered: Offered) -> list[Change]:
+    """The changes one by one. A tool with another schema is added again under its name."""
+    found, old = [], offered.base
+    for answer, new in offered.later.items():
+        what = diff(old, new)
+        wanted = {*what.added, *what.changed}
+        schemas = [d for schema in new.schemas for d in declarations(schema)]
+        added = [schema for schema in schemas if name_of(schema) in wanted]
+        is_addition = not (what.removed or what.changed)
+        found.append(Change(answer, what.removed, added, is_addition))
+        old = new
+    return found
+
+
+# Following
+
+
+def history(
+    name: str, steps: Iterable[Step], read: Callable[[bytes], Toolset]
+) -> list[ToolVersion]:
+    """The versions of a tool, oldest first. Messages count, marks do not."""
+    return core.history(name, steps, lambda digest: _named(name, read(digest)))
+
+
+def _named(name: str, toolset: Toolset) -> ToolDefinition | None:
+    for tool in toolset.tools:
+        if name == tool.name or name in _names(tool.schema):
+            return tool
+    return None

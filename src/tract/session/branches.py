@@ -1,0 +1,56 @@
+"""Branches of a session's dialog."""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+
+from tract.errors import BranchNotFoundError, CommitNotFoundError, ConflictError
+from tract.model import EMPTY, Head
+from tract.session.session import MAIN, Commit, Session, check_name
+
+
+def branches(session: Session) -> dict[str, str | None]:
+    heads = session.store.branches(session.dialog) or {session.branch: EMPTY}
+    return {name: head.hash.hex() if head.hash else None for name, head in heads.items()}
+
+
+def create(session: Session, name: str, at: Commit | None) -> None:
+    """Start a branch. Where HEAD is detached, the new branch is checked out."""
+    check_name("branch", name)
+    store, dialog = session.store, session.dialog
+    with session.batch():
+        if not store.has_dialog(dialog):
+            store.create_dialog(dialog, session.branch)
+        store.create_branch(dialog, name, session.head(at))
+    if session.detached and at is None:
+        session.go_to(name)
+
+
+def create_numbered(session: Session, head: Head) -> None:
+    """Go on at an earlier commit, on a branch with the next free name."""
+    taken, base = branches(session), re.sub(r"-\d+$", "", session.branch)
+    name = next(name for n in count(2) if (name := f"{base}-{n}") not in taken)
+    session.store.create_branch(session.dialog, name, head)
+    session.go_to(name)
+
+
+def checkout(session: Session, name: Commit) -> None:
+    if isinstance(name, str) and name in branches(session):
+        session.go_to(name)
+        return
+    try:
+        session.go_to(session.branch, session.resolve(name))
+    except CommitNotFoundError as error:
+        raise BranchNotFoundError(f"neither a branch nor a commit: {name!r:.80}") from error
+
+
+def delete(session: Session, name: str) -> None:
+    with session.batch():
+        known = branches(session)
+        if name not in known:
+            raise BranchNotFoundError(f"no branch {name!r}; there are {', '.join(known)}")
+        checked_out, _ = session.store.checked_out(session.dialog) or (MAIN, None)
+        if name in (session.branch, checked_out):
+            raise ConflictError(f"branch {name!r} is checked out")
+        session.store.delete_branch(session.dialog, name)

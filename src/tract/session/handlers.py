@@ -1,0 +1,353 @@
+"""Handlers: who looks at each new result, and what can be decided about it."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from inspect import iscoroutine, iscoroutinefunction
+from traceback import format_exception_only
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from tract.core.wording import GET_TOOL_RESULT
+from tract.errors import ConflictError, HandlerError, InputError, TractError
+from tract.model import CommitInfo, Json
+from tract.session.session import Session
+from tract.session.summaries import UNCHANGED, Outcome, carry_out, shown_as, summary_of
+
+if TYPE_CHECKING:
+    from tract.tract import Tract
+
+_log = logging.getLogger("tract")
+
+EVENTS = ("tool_result",)
+TIMEOUT = 120.0
+"""Seconds that a handler may take, unless `Tract.on` is given another timeout."""
+
+SUMMARY_TIMEOUT = 600.0
+"""Seconds for a summary. The model's client has a timeout of its own for each request."""
+
+PENDING, EDITED, SUMMARIZED = "pending", "edited", "summarized"
+APPROVED, REJECTED, FAILED = CLOSED = "approved", "rejected", "failed"
+
+
+class Decision:
+    """What becomes of one result. With `is_review`, the first outcome is carried out at once; else
+    the last one when the decision is closed."""
+
+    def __init__(
+        self, commit: CommitInfo, carry_out: Callable[[Outcome], object], *, is_review: bool
+    ) -> None:
+        self.status = PENDING
+        self.outcome = UNCHANGED
+        self.lock = threading.RLock()
+        self._commit = commit
+        self._carry_out = carry_out
+        self._is_review = is_review
+
+    def approve(self) -> None:
+        with self.lock:
+            if self.status == REJECTED and self.outcome.is_rejected:
+                return  # confirmed
+            if self.status in CLOSED:
+                raise self._too_late()
+            self.status = APPROVED
+
+    def propose(self, status: str, outcome: Outcome) -> None:
+        with self.lock:
+            self.check_open()
+            if self._is_review:
+                self._carry_out(outcome)
+            self.status, self.outcome = status, outcome
+
+    def check_open(self) -> None:
+        """Refuse another decision; in a handler the last one counts."""
+        if self.status in CLOSED or (self._is_review and self.status != PENDING):
+            raise self._too_late()
+
+    def close(self, failure: BaseException | None) -> None:
+        """End the time for decisions, and carry out what was decided, unless the handler failed."""
+        with self.lock:
+            if failure is not None:
+                self.status = FAILED
+                return
+            if self.status != REJECTED:
+                self.status = APPROVED
+        self._carry_out(self.outcome)
+
+    def _too_late(self) -> ConflictError:
+        return ConflictError(
+            f"too late: result {self._commit.commit_hash} is {self.status} already"
+        )
+
+
+class PendingToolResult:
+    """A new result that can be decided about. It is committed already, and stays in any case.
+
+    In a handler, what was decided last is done when the handler returns; if it fails, nothing is.
+    With `review=True`, a decision is carried out at once.
+    """
+
+    def __init__(self, tract: Tract, commit: CommitInfo, decision: Decision) -> None:
+        self.tract = tract
+        self.commit = commit
+        self.made_by: str | None = None
+        """Who made the summary: a model, or `structure`."""
+        self._decision = decision
+
+    def __repr__(self) -> str:
+        name = self.tool_name or "a tool"
+        return f"PendingToolResult({name}, {self.tool_call_id!r:.80}, {self.status})"
+
+    @property
+    def status(self) -> str:
+        """`pending`, `edited`, `summarized`, `approved`, `rejected` or `failed`."""
+        return self._decision.status
+
+    @property
+    def tool_name(self) -> str | None:
+        return self.commit.name
+
+    @property
+    def tool_call_id(self) -> str | None:
+        return self.commit.tool_call_id
+
+    @property
+    def token_count(self) -> int:
+        """Of the original."""
+        return self.commit.token_count
+
+    @cached_property
+    def original_content(self) -> Json:
+        """What the tool returned."""
+        return self.tract.get_content(self.commit)
+
+    @property
+    def content(self) -> Json:
+        """What the model would see: the original, or what was decided to stand for it."""
+        outcome = self._decision.outcome
+        if outcome.shape:
+            return outcome.shape.text
+        return self.original_content if outcome.text is None else outcome.text
+
+    def approve(self) -> None:
+        """Leave the result as it is, or as it was edited or summarized before."""
+        self._decision.approve()
+
+    def edit_result(self, text: str) -> None:
+        """Put another text in the place of the result, as an edit."""
+        if not isinstance(text, str):
+            raise InputError(f"a result is edited to a text, not to {type(text).__name__}")
+        self._decision.propose(EDITED, Outcome(text=text))
+
+    def summarize(
+        self, *, instructions: str | None = None, target_tokens: int | None = None
+    ) -> None:
+        """Show a summary of the result; the original can still be fetched. Without a model the
+        summary says what the result looks like, if that is shorter."""
+        decision, commit = self._decision, self.commit.commit_hash
+        decision.check_open()
+        # Once it is too late, no further part of a long result is read.
+        summary = summary_of(
+            self.tract.session,
+            commit,
+            instructions,
+            target_tokens,
+            lambda _: decision.check_open(),
+        )
+        if summary is None:
+            return
+        with decision.lock:
+            decision.propose(SUMMARIZED, shown_as(summary))
+            self.made_by = summary.made_by
+
+    def reject(self, reason: str = "") -> None:
+        """Leave the result out of the view; a fixed text stands for it."""
+        self._decision.propose(REJECTED, Outcome(is_rejected=True, note=reason or None))
+
+
+def review(tract: Tract, commit: CommitInfo) -> PendingToolResult:
+    """A result for somebody to decide about, without a handler."""
+    return PendingToolResult(tract, commit, _decision(tract.session, commit, is_review=True))
+
+
+def _decision(session: Session, commit: CommitInfo, *, is_review: bool = False) -> Decision:
+    action = partial(carry_out, session, commit, session.branch, 0)
+    return Decision(commit, action, is_review=is_review)
+
+
+# Who is called
+
+
+Handler = Callable[[PendingToolResult], object]
+
+
+class Registered(NamedTuple):
+    """A handler, and how long it may take."""
+
+    handler: Handler
+    timeout: float | None = TIMEOUT
+
+
+def check_registration(event: object, handler: object, timeout: object) -> None:
+    check_event(event)
+    if not callable(handler) or iscoroutinefunction(handler):
+        raise InputError(f"a handler is a function that is not awaited, not {handler!r:.80}")
+    is_number = isinstance(timeout, int | float) and 0 < timeout <= threading.TIMEOUT_MAX
+    if not (timeout is None or is_number):
+        raise InputError(f"a timeout is a number of seconds above 0, or None, not {timeout!r:.80}")
+
+
+def check_event(event: object) -> None:
+    if event not in EVENTS:
+        raise InputError(f"no event {event!r:.80}; there is {', '.join(EVENTS)}")
+
+
+class Run(threading.Thread):
+    """A handler at work in its own thread, so that one that hangs can be left behind."""
+
+    def __init__(self, handler: Handler, pending: PendingToolResult) -> None:
+        super().__init__(name="tract-handler", daemon=True)
+        self._action = lambda: handler(pending)
+        self._context = contextvars.copy_context()
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            returned = self._context.run(self._action)
+            if iscoroutine(returned):
+                returned.close()
+                self.failure = TypeError("a handler is not awaited, and this one has to be")
+        except BaseException as error:  # noqa: BLE001 - it is somebody else's code, and reported
+            self.failure = error
+
+    def result(self, timeout: float | None) -> BaseException | None:
+        """What went wrong, if something did."""
+        self.start()
+        self.join(timeout)
+        if self.is_alive():
+            return TimeoutError(f"not done after {timeout} seconds")
+        return self.failure
+
+
+_thread = threading.local()
+
+
+def listen(tract: Tract, registered: Registered | None) -> None:
+    """Have a handler look at new results, in the place of any other; None for no handler."""
+    tract.session.listener = partial(_hear, tract, registered) if registered else None
+
+
+def _hear(tract: Tract, registered: Registered, results: Sequence[CommitInfo]) -> None:
+    for commit in results:
+        if commit.name == GET_TOOL_RESULT:
+            continue
+        if getattr(_thread, "session", None) is tract.session:
+            text = f"a handler committed result {commit.commit_hash}, which none looks at"
+            _report(tract, HandlerError(text))
+        else:
+            _handle(tract, registered, commit)
+
+
+def _handle(tract: Tract, registered: Registered, commit: CommitInfo) -> None:
+    decision = _decision(tract.session, commit)
+    pending = PendingToolResult(tract, commit, decision)
+
+    def handler(pending: PendingToolResult) -> object:
+        _thread.session = tract.session
+        return registered.handler(pending)
+
+    try:
+        failure = Run(handler, pending).result(registered.timeout)
+        decision.close(failure)
+    except TractError as error:
+        failure = error
+    except BaseException as error:  # interrupted while it waited
+        decision.close(error)
+        raise
+    if failure is not None:
+        decision.close(failure)
+        _report(tract, _failed(pending, failure))
+
+
+def _report(tract: Tract, error: HandlerError) -> None:
+    tract.handler_errors.append(error)
+    _log.error("%s", error)
+
+
+def _failed(pending: PendingToolResult, reason: BaseException) -> HandlerError:
+    """The failure of a handler, with the result that it was for."""
+    fact = "".join(format_exception_only(reason)).strip()[:300]
+    name = f"{pending.commit.commit_hash} ({pending.tool_name or 'a tool'})"
+    error = HandlerError(f"the handler failed for result {name}, which stays as it is: {fact}")
+    error.__cause__ = reason
+    return error
+
+
+# Which results are summarized
+
+
+class Summarization(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Which results are summarized by themselves, and how."""
+
+    instructions: dict[str, str] = {}
+    """By tool. A tool that is here is always summarized."""
+    auto_threshold: int | None = None
+    """Any other is summarized above so many tokens."""
+    default_instructions: str | None = None
+    target_tokens: int | None = None
+
+    @property
+    def registered(self) -> Registered | None:
+        """The handler that does so; None where nothing is summarized."""
+        is_on = bool(self.instructions) or self.auto_threshold is not None
+        return Registered(self.handle, SUMMARY_TIMEOUT) if is_on else None
+
+    def handle(self, pending: PendingToolResult) -> None:
+        """Summarize a result, if it is to be."""
+        own = self.instructions.get(pending.tool_name or "")
+        limit = self.auto_threshold
+        if own is not None or (limit is not None and pending.token_count > limit):
+            instructions = own or self.default_instructions
+            pending.summarize(instructions=instructions, target_tokens=self.target_tokens)
+
+
+def summarization(**fields: object) -> Summarization:
+    """What a caller configures, checked."""
+    try:
+        settings = msgspec.convert(fields, Summarization)
+    except msgspec.ValidationError as error:
+        raise InputError(f"not settings for summaries: {error}") from None
+    for name, least in (("auto_threshold", 0), ("target_tokens", 1)):
+        value = getattr(settings, name)
+        if value is not None and value < least:
+            raise InputError(f"{name} is a number of tokens from {least} on, not {value}")
+    return settings
+
+
+def configure(
+    tract: Tract,
+    config: Mapping[str, str] | None,
+    instructions: Mapping[str, str] | None,
+    **limits: object,
+) -> None:
+    """Store which results are summarized by themselves, and have them summarized from here on."""
+    if config is not None and instructions is not None:
+        raise InputError("instructions by tool are given once: as config or as instructions=")
+    by_tool = instructions if config is None else config
+    if not (by_tool is None or isinstance(by_tool, Mapping)):
+        raise InputError(f"instructions by tool are a dict, not {type(by_tool).__name__}")
+    settings = summarization(instructions=dict(by_tool or {}), **limits)
+    tract.session.configure("summarization", settings)
+    listen(tract, settings.registered)
+
+
+def restore_settings(tract: Tract) -> None:
+    """Have results summarized as the dialog is configured."""
+    session = tract.session
+    stored = session.store.settings(session.dialog, "summarization")
+    listen(tract, summarization(**(stored or {})).registered)

@@ -1,0 +1,146 @@
+"""Tool results of a session: their settings, their parts, and finding them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from tract.content.blocks import has_pictures, whole_text
+from tract.content.query import Slice, id_of, slice_of
+from tract.content.query import answer as part_as_text
+from tract.content.reader import TextReader
+from tract.core import drafts, forms, turns
+from tract.core.drafts import Details
+from tract.core.forms import ToolResultInfo
+from tract.core.turns import DroppedTurns, Superseded, ToolTurn
+from tract.core.wording import GET_TOOL_RESULT
+from tract.errors import ForgottenError, InputError, NotFoundError
+from tract.model import CommitInfo, Json, Message, Priority
+from tract.providers import load_call
+from tract.providers.call_ids import find_result
+from tract.session.commits import commit
+from tract.session.session import Commit, Session
+
+
+def configure(
+    session: Session,
+    inline_tokens: int | None,
+    preview_tokens: int | None,
+    keep: Sequence[str],
+    tools: Mapping[str, Mapping[str, int | None]] | None,
+) -> None:
+    settings = forms.settings(
+        inline_tokens=inline_tokens,
+        preview_tokens=preview_tokens,
+        keep=list(keep),
+        tools={name: dict(own) for name, own in (tools or {}).items()},
+    )
+    settings = replace(settings, was_lazy=session.settings.is_lazy or settings.is_lazy)
+    session.configure("result_settings", settings)
+    session.settings = settings
+
+
+# Parts of one
+
+
+def answer(session: Session, call: Any) -> CommitInfo:
+    """Commit what a model's call of `get_tool_result` asks for, or why there is nothing."""
+    call = load_call(call)
+    if call.name != GET_TOOL_RESULT:
+        raise InputError(f"this is a call of {call.name!r}, not of {GET_TOOL_RESULT}")
+    try:
+        part = fetch(session, id_of(call.arguments), slice_of(call.arguments), pictures=True)
+        result = Message("tool", part, call.id, call.name)
+    except (InputError, NotFoundError, ForgottenError) as error:
+        result = Message("tool", str(error), call.id, call.name, is_error=True)
+    return commit(session, result)
+
+
+def fetch(session: Session, name: str, wanted: Slice, *, pictures: bool = False) -> Json:
+    """A part of a result as a text; with `pictures`, all blocks of one that has such."""
+    with session.lock:
+        place = find_result(session.chain().places, name)
+        step = place.shown
+        source: TextReader | str | None = None
+        if step.data is None:
+            source = session.store.large_text(step.blob_id or 0)
+        if source is None:
+            message = session.compiler.load(step)
+            if pictures and wanted == Slice() and has_pictures(message):
+                return message.content
+            source = whole_text(message)
+        label = f"{place.label} · {step.name or 'a tool'}"
+        return part_as_text(source, wanted, label=label)
+
+
+# Finding them
+
+
+def list_results(session: Session, ids: Sequence[str]) -> list[ToolResultInfo]:
+    with session.lock:
+        places = session.chain().places
+        by_place = forms.forms(places)
+        wanted = [find_result(places, name) for name in ids] if ids else list(by_place)
+        failed = set(session.compiler.failed(wanted))
+        return [
+            forms.info(place, by_place.get(place), place in failed, info.created_at)
+            for place, info in zip(wanted, session.infos(wanted), strict=True)
+        ]
+
+
+def find_results(
+    session: Session, name: str | None, after: Commit | None, before: Commit | None
+) -> list[CommitInfo]:
+    with session.lock:
+        chain = session.chain()
+        first, last = (
+            None if c is None else chain.order(session.resolve(c)) for c in (after, before)
+        )
+        return session.infos(turns.results_of(chain.places, name, first, last))
+
+
+def find_calls(session: Session, name: str | None) -> list[CommitInfo]:
+    with session.lock:
+        return session.infos(turns.calls_of(session.chain().places, name))
+
+
+def find_turns(session: Session, name: str | None) -> list[ToolTurn]:
+    with session.lock:
+        calls = turns.calls_of(session.chain().places, name)
+        infos = iter(session.infos([place for call in calls for place in call.turn]))
+    return [
+        ToolTurn(
+            call=next(infos),
+            results=[next(infos) for _ in call.results],
+            tool_names=[tool for _, tool in call.shown.calls],
+        )
+        for call in calls
+    ]
+
+
+def find_superseded(session: Session) -> list[Superseded]:
+    with session.lock:
+        places = session.chain().places
+        pairs = list(turns.superseded(places, session.compiler.message))[::-1]
+        old = session.infos([result for result, _, _ in pairs])
+        new = session.infos([by for _, by, _ in pairs])
+    reasons = [reason for _, _, reason in pairs]
+    return [Superseded(*each) for each in zip(old, new, reasons, strict=True)]
+
+
+def drop_failed_turns(session: Session, name: str | None) -> DroppedTurns:
+    with session.batch():
+        _, head = session.lock_branch()
+        places = session.chain(head).places
+        results = [result for call in turns.calls_of(places, name) for result in call.results]
+        failed = frozenset(session.compiler.failed(results))
+        calls = turns.failed_turns(places, name, failed.__contains__)
+        if not calls:
+            return DroppedTurns(0, 0, 0)
+        members = [member for call in calls for member in call.turn]
+        details = Details("failed calls left out")
+        mark = session.write(lambda _: drafts.prioritized(calls, Priority.SKIP, details))
+    tokens = sum(member.shown.token_count for member in members)
+    return DroppedTurns(len(calls), len(members) - len(calls), tokens, mark)

@@ -1,0 +1,137 @@
+"""Summaries of single results of a session, and other decisions about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from tract.core import drafts
+from tract.core.chain import Place
+from tract.core.compression import SummarizedResult
+from tract.core.drafts import Details
+from tract.core.wording import summary as summary_text
+from tract.errors import ConflictError
+from tract.llm.summarizer import (
+    STRUCTURE,
+    TOOL_SUMMARIZE_SYSTEM,
+    OnRead,
+    Summarizer,
+    Task,
+    glimpse,
+    section,
+)
+from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Summary
+from tract.providers.call_ids import find_result
+from tract.session.answers import client_of, token_factor
+from tract.session.commits import edit_of
+from tract.session.session import Session
+
+
+class Outcome(NamedTuple):
+    """What is to be done about a result: an edit, another form, or leaving it out."""
+
+    text: str | None = None
+    shape: Shape | None = None
+    is_rejected: bool = False
+    note: str | None = None
+    metadata: dict[str, Json] | None = None
+
+
+UNCHANGED = Outcome()
+
+
+def shown_as(summary: Summary) -> Outcome:
+    """A summary in the place of the result, with who made it."""
+    return Outcome(shape=Shape(Form.SUMMARY, text=summary.text), metadata=provenance(summary))
+
+
+def provenance(summary: Summary) -> dict[str, Json]:
+    """What the commit of a summary says about it."""
+    usage = {"usage": summary.usage} if summary.usage else {}
+    return {"summary": {"made_by": summary.made_by, **usage}}
+
+
+def summarize_tool_result(
+    session: Session,
+    name: str,
+    instructions: str | None,
+    target_tokens: int | None,
+    dry_run: bool,
+) -> SummarizedResult:
+    """`Tract.summarize_tool_result` explains it."""
+    with session.lock:
+        place = find_result(session.chain().places, name)
+        drafts.check_reshapable(place)
+        commit, branch, changes = session.infos([place])[0], session.branch, len(place.changes)
+        [(_, before)] = session.compiler.told([place], whole=False)
+    summary = summary_of(session, commit.commit_hash, instructions, target_tokens)
+    if summary is None:
+        return SummarizedResult(None, None, before, before)
+    after = session.tokens.count(summary_text(place, summary.text))
+    result = SummarizedResult(summary.text, summary.made_by, before, after)
+    if dry_run:
+        return result
+    written = carry_out(session, commit, branch, changes, shown_as(summary))
+    return replace(result, commit=written)
+
+
+def summary_of(
+    session: Session,
+    commit: str,
+    instructions: str | None,
+    target_tokens: int | None,
+    on_read: OnRead | None = None,
+) -> Summary | None:
+    """A summary of a result; None where there is no model and nothing shorter can be said."""
+    task = Task(TOOL_SUMMARIZE_SYSTEM, instructions, target_tokens).checked()
+    with session.lock:
+        place = session.chain().place(session.resolve(commit))
+        [(_, shown)] = session.compiler.told([place], whole=False)
+        result = session.compiler.load(place.shown)
+        call = [session.compiler.message(place.call.shown)] if place.call else []
+    if session.llm is not None:
+        sections = [section(message) for message in (*call, result)]
+        return summarizer(session, on_read).summarize(sections, task)
+    count = session.tokens.count
+    text = glimpse(result.content, target_tokens, count)
+    is_shorter = count(summary_text(place, text)) < shown
+    return Summary(text, STRUCTURE) if is_shorter else None
+
+
+def summarizer(session: Session, on_read: OnRead | None = None) -> Summarizer:
+    client = client_of(session)
+    return Summarizer(client, session.tokens, token_factor(session, client.model), on_read)
+
+
+def check_remembered(
+    session: Session, places: Sequence[Place], known: frozenset[int] = frozenset()
+) -> None:
+    """Refuse a summary of what was forgotten while it was made."""
+    if session.store.forgotten([place.shown.blob_id or 0 for place in places]) - known:
+        raise ConflictError("something has been forgotten meanwhile that was to be summarized")
+
+
+def carry_out(
+    session: Session, commit: CommitInfo, branch: str, changes: int, outcome: Outcome
+) -> CommitInfo | None:
+    """Write what was decided about a result, unless somebody else changed it meanwhile."""
+    if outcome == UNCHANGED:
+        return None
+    details = Details(outcome.note, outcome.metadata)
+
+    def make(head: Head) -> Draft:
+        session.check_branch(branch)
+        place = session.chain(head).place(session.resolve(commit))
+        if len(place.changes) != changes or place.summary:
+            raise ConflictError(f"result {commit.commit_hash} has been changed meanwhile")
+        check_remembered(session, [place])
+        if outcome.shape:
+            return drafts.reshaped([(place, outcome.shape)], details)
+        if outcome.is_rejected:
+            return drafts.prioritized([place], Priority.SKIP, details)
+        edit = Message("tool", outcome.text, commit.tool_call_id)
+        return edit_of(session, commit, edit, details._replace(metadata=None))(head)
+
+    return session.write(make)

@@ -1,0 +1,184 @@
+"""The texts that models read in place of messages and results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.chains import Builder, fold
+from tests.strategies import ChainBuilder, texts
+from tract.core.chain import Chain, Place
+from tract.core.wording import collapsed, reference, summary, summary_heading, truncated
+from tract.model import Form, Gist, Head, Message, Raw, Shape, Text, ToolCall
+
+GIST = Gist("text", "3 lines: hello", "hello\nworld")
+
+
+def place(**about: Any) -> Place:
+    build = ChainBuilder()
+    build.append(answers=about.pop("answers", "c"), **about)
+    return Chain(build.steps).places[0]
+
+
+def turn(build: Builder, *ids: str) -> list[Head]:
+    return [build.append(calls=ids), *(build.append(answers=call_id) for call_id in ids)]
+
+
+# Forms of results
+
+
+def test_what_fits_is_not_truncated() -> None:
+    assert truncated("x" * 100, place(), Shape(Form.TRUNCATED, 25)) is None
+    assert truncated("x" * 1_000, place(), Shape(Form.TRUNCATED, 25)) is not None
+    assert truncated("x" * 1_000, place(), Shape(Form.TRUNCATED)) is None
+
+
+def test_a_reference_says_what_it_is_and_how_to_get_it() -> None:
+    told = reference(place(name="grep", byte_size=99, token_count=7), GIST)
+    assert told.splitlines() == [
+        "[result of grep · c · success · 99 bytes · 7 tokens]",
+        "3 lines: hello",
+        "hello",
+        "world",
+        '[not shown whole; get_tool_result(id="c") has the rest]',
+    ]
+
+
+def test_a_reference_is_always_the_same() -> None:
+    build = ChainBuilder()
+    build.append(answers="c", name="grep")
+    before = reference(Chain(build.steps).places[0], GIST)
+    for _ in range(5):
+        build.append(answers="d")
+    assert reference(Chain(build.steps).places[0], GIST) == before
+
+
+@pytest.mark.parametrize(
+    ("flagged", "told", "status"),
+    [(False, False, "success"), (True, False, "error"), (False, True, "error")],
+)
+def test_a_reference_tells_of_errors(flagged: bool, told: bool, status: str) -> None:
+    gist = Gist("text", "s", "p", is_error=told)
+    assert f" · {status} · " in reference(place(is_error=flagged), gist)
+
+
+def test_a_preview_is_as_long_as_the_form_says() -> None:
+    gist = Gist("text", "many", "word\n" * 1_000)
+    sizes = [
+        len(reference(place(), gist, Shape(Form.REFERENCE, tokens))) for tokens in (None, 10, 100)
+    ]
+    assert sizes[1] < 300 < sizes[2] < 600 < sizes[0] < 1_900
+
+
+def test_a_result_of_an_unknown_tool() -> None:
+    assert "result of a tool " in reference(place(), GIST)
+
+
+@given(st.text(max_size=400) | texts, st.integers(1, 60), st.text("ab", min_size=1, max_size=30))
+def test_truncated_is_never_longer(text: str, tokens: int, call_id: str) -> None:
+    told = truncated(text, place(answers=call_id), Shape(Form.TRUNCATED, tokens))
+    if told is not None:
+        assert len(told) < len(text)
+        assert f'get_tool_result(id="{call_id}")' in told
+
+
+def test_truncated_is_the_beginning() -> None:
+    text = "".join(f"line {number}\n" for number in range(1_000))
+    told = truncated(text, place(), Shape(Form.TRUNCATED, 25))
+    assert told is not None
+    kept, _, tail = told.rpartition("\n")
+    assert text.startswith(kept + "\n")
+    assert 75 <= len(kept) <= 100
+    assert tail == '[truncated; get_tool_result(id="c") has the rest]'
+
+
+def test_a_summary_says_how_to_get_the_full_result() -> None:
+    told = summary(place(name="grep"), "nothing found")
+    assert told.splitlines() == [
+        '[summary of the result of grep; get_tool_result(id="c") has the whole]',
+        "nothing found",
+    ]
+
+
+IMAGE = Raw("anthropic", {"type": "image", "source": {}})
+
+
+def collapsed_turn(*answers: tuple[str, bool], before: tuple[str, ...] = ()) -> list[str]:
+    """The lines of a collapsed turn whose calls are answered in this order."""
+    build = ChainBuilder()
+    for call_id in before:
+        build.append(answers=call_id)
+    build.append(calls=tuple(call_id for call_id, _ in answers))
+    for call_id, is_error in answers:
+        build.append(answers=call_id, is_error=is_error)
+    calls = [ToolCall(call_id, "run") for call_id, _ in answers]
+    call = Chain(build.steps).places[len(before)]
+    return [b.text for b in collapsed(Message("assistant", tuple(calls)), call).blocks]  # type: ignore[union-attr]
+
+
+def test_a_collapsed_turn_keeps_texts_and_blocks() -> None:
+    build = ChainBuilder()
+    build.append(calls=("c0_0",))
+    build.append(answers="c0_0")
+    said = Message("assistant", (Text("Let me see"), IMAGE, ToolCall("c0_0", "grep")))
+    told = collapsed(said, Chain(build.steps).places[0])
+    line = Text("[Tool: grep | Result summarized — call c0_0]")
+    assert told == Message("assistant", (Text("Let me see"), IMAGE, line))
+
+
+def test_a_collapsed_turn_tells_which_results_were_errors() -> None:
+    lines = collapsed_turn(("a", True), ("b", False))
+    assert ["error" in line for line in lines] == [True, False]
+
+
+def test_a_collapsed_turn_tells_of_each_error_where_an_id_is_used_twice() -> None:
+    lines = collapsed_turn(("a", True), ("a", False))
+    assert ["error" in line for line in lines] == [True, False]
+
+
+def test_a_collapsed_turn_names_results_by_their_labels() -> None:
+    lines = collapsed_turn(("a", False), ("a", False), ("", False), before=("a",))
+    assert [line.split("call ")[1].rstrip("]") for line in lines][:2] == ["a#2", "a#3"]
+    assert "call result-" in lines[2]
+
+
+# Summaries of messages
+
+
+def test_one_message_and_several() -> None:
+    build = Builder()
+    heads = [build.append() for _ in range(2)]
+    chain = fold(build)
+    places = [chain.place(head) for head in heads]
+    assert summary_heading(places[:1]) == "[Summary of 1 earlier message]"
+    assert summary_heading(places) == "[Summary of 2 earlier messages]"
+
+
+@pytest.mark.parametrize("count", [8, 9, 20])
+def test_many_results_are_counted(count: int) -> None:
+    build = Builder()
+    members = turn(build, *(f"c{number}" for number in range(count)))
+    chain = fold(build)
+    said = summary_heading([chain.place(head) for head in members])
+    named = ", ".join(f"c{number} (a tool)" for number in range(8))
+    more = f", {count - 8} more" if count > 8 else ""
+    assert said == (
+        f"[Summary of {count + 1} earlier messages; "
+        f'get_tool_result(id="…") has whole results: {named}{more}]'
+    )
+
+
+def test_results_under_summaries_are_named_as_they_can_be_asked_for() -> None:
+    build = Builder()
+    first = build.compress(*turn(build, "a"))
+    second = turn(build, "a")
+    stray = build.append(answers="not a name", name="ls")
+    chain = fold(build)
+    said = summary_heading([chain.place(head) for head in (first, *second, stray)])
+    label = chain.place(stray).label
+    assert label.startswith("result-")
+    assert said.startswith("[Summary of 5 earlier messages;")
+    assert said.endswith(f": a (a tool), a#2 (a tool), {label} (ls)]")

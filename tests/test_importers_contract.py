@@ -1,0 +1,244 @@
+"""What holds for every importer. Each has a module of its name in tests/samples with FILES, small
+files of its format that were made by hand, and DOCUMENTS, the JSON values in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.importing import GARBAGE, file_of, mutated_files, read_source
+from tests.validity import violations
+from tract import Tract, importers
+from tract.errors import InputError
+from tract.importers.items import Entry, Exchange, Item, Problem
+from tract.importers.source import Source
+from tract.importers.writer import Imported, import_file
+from tract.model import ROOT
+
+
+@cache
+def sample(module: str) -> Any:
+    """Fails for an importer without a sample."""
+    return import_module(f"tests.samples.{module}")
+
+
+def importer(module: str) -> ModuleType:
+    return cast(ModuleType, importers.importer(module))
+
+
+FILES = [
+    pytest.param(module, content, id=f"{module}-{kind}")
+    for module in importers.MODULES
+    for kind, content in sample(module).FILES.items()
+]
+each_file = pytest.mark.parametrize(("module", "content"), FILES)
+each_importer = pytest.mark.parametrize("module", importers.MODULES)
+
+
+def read(module: str, source: Source) -> list[Item]:
+    return list(importer(module).read(source))
+
+
+def read_if_possible(module: str, source: Source) -> list[Item]:
+    """What is in a damaged file: nothing where it is refused."""
+    try:
+        return read(module, source)
+    except InputError:
+        return []
+
+
+# Whole files
+
+
+@each_importer
+def test_an_importer_has_a_sample(module: str) -> None:
+    assert sample(module).FILES
+
+
+@each_file
+def test_only_its_own_importer_takes_a_file(module: str, content: bytes, tmp_path: Path) -> None:
+    source = file_of(tmp_path, content)
+    assert [name for name in importers.MODULES if importer(name).detect(source)] == [module]
+
+
+@each_file
+def test_a_file_is_read_without_a_problem(module: str, content: bytes, tmp_path: Path) -> None:
+    source = file_of(tmp_path, content)
+    counts = read_source(importer(module), source)
+    assert counts["Entry"] + counts["Exchange"] > 0
+    assert (counts["Problem"], counts["refused"]) == (0, 0)
+
+
+@each_file
+def test_a_file_is_read_the_same_every_time(module: str, content: bytes, tmp_path: Path) -> None:
+    source = file_of(tmp_path, content)
+    items = read(module, source)
+    assert read(module, source) == items
+    assert read(module, Source(source.path)) == items
+
+
+# Damaged files
+
+ADDED_LATER = {
+    "claude_code": "an answer is told in several lines",
+    "goose": "recordings are ordered by their times, which stand in their ends",
+    "inspect_log": "long texts stand behind the messages",
+    "langgraph": "the newest state comes first",
+    "swe_agent": "the history stands behind the steps, which are read without it",
+}
+"""Formats in which the rest of a file changes what its beginning means, and why."""
+
+
+def cuts(content: bytes) -> list[int]:
+    """Some positions in a file, next to both ends and between them."""
+    return sorted({0, 1, len(content) - 1, *(len(content) * n // 24 for n in range(1, 24))})
+
+
+def is_text(content: bytes) -> bool:
+    return not content.startswith((b"SQLite", b"PK"))
+
+
+def bodies(items: list[Item]) -> dict[str | None, list[Any]]:
+    """The messages and requests of each dialog, without what may stand behind them in a file."""
+    dialogs: dict[str | None, list[Any]] = {}
+    for item in items:
+        if isinstance(item, Entry):
+            dialogs.setdefault(item.dialog, []).extend(item.messages)
+        elif isinstance(item, Exchange):
+            dialogs.setdefault(item.dialog, []).append(item.request)
+    return dialogs
+
+
+@each_file
+def test_a_cut_file_gives_what_stands_before_the_cut(
+    module: str, content: bytes, tmp_path: Path
+) -> None:
+    full = bodies(read(module, file_of(tmp_path, content)))
+    for at in cuts(content):
+        source = file_of(tmp_path, content[:at])
+        read_source(importer(module), source)
+        if not is_text(content):
+            continue
+        parts = bodies(read_if_possible(module, source))
+        for dialog, part in parts.items() if module not in ADDED_LATER else ():
+            complete = part[:-1]  # the last one may be cut itself
+            assert complete == full[dialog][: len(complete)], at
+
+
+@each_file
+def test_a_cut_is_reported(module: str, content: bytes, tmp_path: Path) -> None:
+    """Unless it stands between two records or events, where it cannot be seen."""
+    if not is_text(content) or content.startswith(b"event:"):
+        return
+    for at in cuts(content)[2:]:
+        if content[at - 1 : at + 1].strip() != content[at - 1 : at + 1]:
+            continue
+        source = file_of(tmp_path, content[:at])
+        try:
+            items = read(module, source)
+        except InputError:
+            continue
+        assert any(isinstance(item, Problem) for item in items), at
+
+
+@each_file
+def test_a_broken_line_is_reported_and_the_others_are_read(
+    module: str, content: bytes, tmp_path: Path
+) -> None:
+    lines = content.splitlines(keepends=True)
+    if not is_text(content) or len(lines) < 2 or content.startswith(b"event:"):
+        return
+    for number in range(1, len(lines)):
+        before, after = b"".join(lines[:number]), b"".join(lines[number + 1 :])
+        items = read(module, file_of(tmp_path, before + b'{"broken\n' + after))
+        assert any(isinstance(item, Problem) for item in items), number
+        assert bodies(items) == bodies(read(module, file_of(tmp_path, before + after))), number
+
+
+@each_file
+def test_other_bytes_give_only_typed_errors(module: str, content: bytes, tmp_path: Path) -> None:
+    random = Random(module)
+    for count in (1, 3, 30) * 4:
+        data = bytearray(content)
+        for _ in range(count):
+            data[random.randrange(len(data))] = random.randrange(256)
+        source = file_of(tmp_path, bytes(data))
+        read_source(importer(module), source)
+        importers.detect(source.path)
+
+
+@each_importer
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_other_values_give_only_typed_errors(
+    module: str, data: st.DataObject, tmp_path: Path
+) -> None:
+    documents = sample(module).DOCUMENTS
+    if documents:
+        content = data.draw(st.one_of(*map(mutated_files, documents)))
+        source = file_of(tmp_path, content)
+        read_source(importer(module), source)
+        keys: set[str | None] = {None, ROOT}
+        for item in read_if_possible(module, source):
+            if isinstance(item, Entry):
+                assert item.parent in keys
+                keys.add(item.key)
+
+
+@each_importer
+@pytest.mark.parametrize("content", GARBAGE, ids=lambda content: ascii(content[:12]))
+def test_garbage_is_taken_by_none(module: str, content: bytes, tmp_path: Path) -> None:
+    source = file_of(tmp_path, content)
+    assert not importer(module).detect(source)
+    read_source(importer(module), source)
+
+
+@each_importer
+def test_files_of_other_formats_give_only_typed_errors(module: str, tmp_path: Path) -> None:
+    for other in importers.MODULES:
+        for content in sample(other).FILES.values():
+            read_source(importer(module), file_of(tmp_path, content))
+
+
+# Files in a database
+
+
+@each_file
+def test_a_cut_file_is_imported_or_refused(module: str, content: bytes, tmp_path: Path) -> None:
+    for at in cuts(content)[3::5]:
+        with Tract.open() as t, suppress(InputError):
+            report = import_file(t, file_of(tmp_path, content[:at]).path)
+            assert (report.messages > 0) == bool(t.dialogs())
+            assert t.fsck().ok
+
+
+def views(db: Path, report: Imported) -> Iterator[Any]:
+    for dialog in report.dialogs:
+        with Tract.open(db, dialog=dialog) as t:
+            yield t.compile()
+
+
+@each_file
+def test_a_file_is_imported_once_and_every_provider_takes_it(
+    module: str, content: bytes, tmp_path: Path
+) -> None:
+    path, db = file_of(tmp_path, content).path, tmp_path / "t.db"
+    with Tract.open(db, durability="relaxed") as t:
+        first, again = import_file(t, path), import_file(t, path)
+        assert t.fsck().ok
+    assert (first.format, first.problems) == (importer(module).NAME, [])
+    assert first.messages > 0
+    assert (again.messages, again.duplicates) == (0, first.messages + first.duplicates)
+    contexts = list(views(db, first))
+    assert sum(len(context.messages) for context in contexts) > 0
+    assert [violations(context) for context in contexts] == [[] for _ in contexts]
