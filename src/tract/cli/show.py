@@ -250,23 +250,24 @@ def _thread_scenes(thread: Thread, sent: bool) -> Iterator[Scene]:
     seen: set[int] = set()
     for branch in sorted(thread.branches, key=lambda name: (name != thread.branch, name)):
         conversation = Conversation(thread.read(branch))
-        rows = list(_new_rows(conversation, seen))
+        rows = _new_rows(conversation, seen)
         seen.update(place.origin.id for place in conversation.history.places)
         if rows:
             yield Scene(thread.name, branch, _blocks(conversation, rows, sent))
 
 
-def _new_rows(conversation: Conversation, seen: set[int]) -> Iterator[int]:
+def _new_rows(conversation: Conversation, seen: set[int]) -> list[int]:
     """The rows from the first message that no other branch has."""
-    has_begun = not seen
+    if not seen:
+        return list(range(len(conversation.rows)))
+    numbers: list[int] = []
+    has_begun = False
     for number, row in enumerate(conversation.rows):
-        if not isinstance(row, ViewBlock):
-            is_new = row.origin.id not in seen
-            has_begun = has_begun or is_new
-            if not is_new:
-                continue
-        if has_begun:
-            yield number
+        is_new = not isinstance(row, ViewBlock) and row.origin.id not in seen
+        has_begun = has_begun or is_new
+        if is_new or (has_begun and isinstance(row, ViewBlock)):
+            numbers.append(number)
+    return numbers
 
 
 def _blocks(conversation: Conversation, rows: Iterable[int], sent: bool) -> Iterator[ViewBlock]:
@@ -315,10 +316,11 @@ def _pieces(lines: Iterator[str]) -> Iterator[str]:
 
 def _with_titles(scenes: list[Scene]) -> Iterator[ViewBlock]:
     """The blocks of all scenes; where there are several, each has a title."""
-    for scene in scenes:
-        if len(scenes) > 1:
-            yield TitleBlock(text=f"{scene.dialog} · {scene.branch}")
-        yield from scene.blocks
+    if len(scenes) == 1:
+        return iter(scenes[0].blocks)
+    titles = [TitleBlock(text=f"{scene.dialog} · {scene.branch}") for scene in scenes]
+    parts = zip(titles, scenes, strict=True)
+    return chain.from_iterable(chain([title], scene.blocks) for title, scene in parts)
 
 
 def _write_page(path: str, scenes: list[Scene], options: ShowOptions) -> None:

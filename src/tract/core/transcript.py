@@ -260,7 +260,7 @@ class Thread:
             if is_new:
                 self._move_branch(parent, node.step.id)
             self._pairing.feed(message)
-            self._tool_names |= {call.id: call.name for call in message.tool_calls}
+            self._tool_names.update((call_id, name) for call_id, name in node.step.calls)
             parent, links = node.step.id, ()
         self._last = parent
         self.branch = self._ends.get(parent, MAIN)
@@ -395,7 +395,7 @@ class Branch:
         return False
 
     def whole(self, place: Place) -> Message:
-        message = self._nodes[place.shown.id].message
+        message = self._nodes[place.origin.id].message  # files have no edits
         assert message is not None  # marks have no place
         return message
 

@@ -35,7 +35,8 @@ def as_list(value: Json) -> list[Json]:
 
 def dicts(value: Json) -> list[dict[str, Json]]:
     """Those items of a list that are dicts."""
-    return [item for item in as_list(value) if isinstance(item, dict)]
+    items = value if isinstance(value, list) else ()
+    return [item for item in items if isinstance(item, dict)]
 
 
 def as_text(value: Json) -> str | None:

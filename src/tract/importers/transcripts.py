@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tract import importers
 from tract.core.drafts import Details
-from tract.core.transcript import Entry, FullHistory, Problem, Transcript, position
+from tract.core.transcript import FullHistory, Problem, Transcript, position
 from tract.errors import InputError
-from tract.importers.items import Exchange, Item
+from tract.importers.items import Exchange
 from tract.model import Json, Toolset
 from tract.providers import as_sent, load_answer, requests, toolsets
 from tract.providers.call_ids import original_id
@@ -39,17 +39,15 @@ def read_transcript(path: Path, count: Callable[[str], int] | None = None) -> Tr
     importer = importers.importer_of(source)
     transcript = Transcript(importers.session_of(importer, source) or path.stem, RULES, count)
     for item in importer.read(source):
-        transcript.add(_loaded(item))
+        transcript.add(_load(item) if isinstance(item, Exchange) else item)
     return transcript
 
 
-def _loaded(item: Item) -> Entry | FullHistory | Problem:
-    if not isinstance(item, Exchange):
-        return item
+def _load(exchange: Exchange) -> FullHistory | Problem:
     try:
-        return load_exchange(item)
+        return load_exchange(exchange)
     except InputError as error:
-        return Problem(position(item), str(error))
+        return Problem(position(exchange), str(error))
 
 
 def load_exchange(exchange: Exchange) -> FullHistory:

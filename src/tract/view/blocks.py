@@ -229,6 +229,10 @@ class Scribe:
             yield ThinkingBlock(**common, text=thought)
         if text := said_beside(message):
             yield TextBlock(**common, text=text)
+        if isinstance(message.content, str):  # the usual case
+            if message.content:
+                yield TextBlock(**common, text=message.content)
+            return
         pieces = _Pieces(common, self.pairs.number(place, 0), self.pairs.first_hosted(place))
         for block in message.blocks:
             if isinstance(block, Raw):

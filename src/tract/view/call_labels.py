@@ -32,8 +32,9 @@ def call_label(arguments: Json) -> str:
         return _text_label(value)
     if not isinstance(value, dict):
         return "" if value in (None, [], ()) else _shorten(readable(value))
-    label = _command_label(value) or _field_label(value)
-    return label if label is not None else _shorten(", ".join(_scalars(value)))
+    fields = {key: field for key, field in value.items() if field not in (None, "", [], {})}
+    label = _command_label(fields) or _field_label(fields)
+    return label if label is not None else _shorten(", ".join(_scalars(fields)))
 
 
 def _value(arguments: Json) -> Json:
@@ -70,30 +71,26 @@ def _command(command: Json) -> str:
 
 
 def _field_label(fields: dict[str, Json]) -> str | None:
-    pattern = next((fields[key] for key in PATTERNS if _is_set(fields.get(key))), None)
+    pattern = next((fields[key] for key in PATTERNS if key in fields), None)
     if pattern is not None:
         return cut(one_line(readable(pattern)), LONGEST_PATTERN)
     path = _path(fields)
     if path is not None:
         return short_path(path)
-    words = next((fields[key] for key in WORDS if _is_set(fields.get(key))), None)
+    words = next((fields[key] for key in WORDS if key in fields), None)
     return None if words is None else _first_line(readable(words))
 
 
 def _path(fields: dict[str, Json]) -> str | None:
-    path = next((fields[key] for key in PATHS if _is_set(fields.get(key))), None)
+    path = next((fields[key] for key in PATHS if key in fields), None)
     if isinstance(path, list):
         return ", ".join(map(readable, path))
     return None if path is None else readable(path)
 
 
-def _is_set(value: Json) -> bool:
-    return value is not None and value not in ("", [], {})
-
-
 def _scalars(fields: dict[str, Json]) -> Iterator[str]:
     for key, value in fields.items():
-        if isinstance(value, str | int | float | bool) and _is_set(value):
+        if isinstance(value, str | int | float | bool):
             yield f"{key}={readable(value)[:LONGEST]}"
 
 

@@ -75,9 +75,13 @@ class Conversation:
     def _stored(self, place: Place, number: int) -> list[ViewBlock]:
         if place.sources:
             return []
+        whole = self.history.whole(place)
+        if self.history.chain.is_plain:  # the usual case in a file
+            step = place.origin
+            facts = MessageFacts(number, step.hash.hex(), tokens=step.token_count)
+            return self._scribe.blocks(place, whole, facts)
         form = self._form(place)
         tokens = 0 if form == Form.FULL else self.history.weight(place)
-        whole = self.history.whole(place)
         return self._scribe.blocks(place, whole, _facts(place, number, form, None, tokens))
 
     def _sent(self, place: Place, number: int) -> list[ViewBlock]:
