@@ -84,7 +84,7 @@ def test_a_table_of_results_oldest_first(filled: Path) -> None:
         ["read", "c2", "27 bytes", f"{tokens[1]} tok", "full", "success", "just now"],
         ["read", "c2#2", "14 bytes", f"{tokens[2]} tok", "full", "error", "just now"],
     ]
-    assert result.stderr == f"3 results, {sum(tokens)} tokens; 1 not shown whole\n"
+    assert result.stderr == f"3 results, {sum(tokens)} tokens; 1 not shown in full\n"
 
 
 def test_the_json_has_what_the_library_has(filled: Path) -> None:
@@ -106,7 +106,7 @@ def test_the_results_of_one_tool(filled: Path) -> None:
     assert list(forms("--tool", "read")) == ["c2", "c2#2"]
     result = invoke("results", "--tool", "rm")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "no results of 'rm' on this branch; there are some of read_log, read\n"
+    assert result.stderr == "no results of 'rm' on this branch; tools: read_log, read\n"
     assert ok_json("results", "--tool", "rm") == []
 
 
@@ -122,7 +122,7 @@ def test_no_results_yet(here: Path, options: tuple[str, ...]) -> None:
     ok("commit", "hello")
     result = invoke("results", *options)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr.startswith("no tool results on this branch: `tract commit --role tool`")
+    assert result.stderr.startswith("no tool results on this branch; `tract commit --role tool`")
     assert ok_json("results", *options) == []
 
 
@@ -190,7 +190,7 @@ def test_what_a_later_call_has_made_old(filled: Path) -> None:
         tract.tool_result("c3", "read", "x = 1")
     result = invoke("results", "--superseded")
     assert re.split(r" {2,}", result.stdout.splitlines()[0])[-2:] == ["by c3", "called again"]
-    assert result.stderr.endswith(" tokens: `tract reshape FORM ID…` shows less of them\n")
+    assert result.stderr.endswith(" tokens; `tract reshape FORM ID…` shows less of them\n")
     old, failed = ok_json("results", "--superseded")
     assert (old["id"], old["by"], old["reason"]) == ("c2", "c3", "called again")
     assert (failed["id"], failed["by"]) == ("c2#2", "c3")
@@ -203,7 +203,7 @@ def test_nothing_was_made_old(here: Path) -> None:
         tract.tool_result("a", "ls", "src")
     result = invoke("results", "--superseded")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "no result was made old by a later call\n"
+    assert result.stderr == "no result was made outdated by a later call\n"
 
 
 # One result
@@ -292,8 +292,8 @@ def test_a_screen_is_not_steered_by_a_raw_text(here: Path) -> None:
     [
         ("result", 2, "Missing argument 'ID'"),
         ("result c9", 3, "no result 'c9' in this dialog"),
-        ("result c1 --raw --lines 1", 2, "--raw is the whole text"),
-        ("result c1 -C 2", 2, "-C goes with --grep"),
+        ("result c1 --raw --lines 1", 2, "--raw prints the full text"),
+        ("result c1 -C 2", 2, "-C requires --grep"),
         ("result c1 --grep x -C -2", 2, "-C"),
         ("result c1 --lines 1 --grep x", 2, "lines or grep, not both"),
         ("result c1 --lines x-y", 2, "lines must be a range"),
@@ -306,9 +306,9 @@ def test_a_screen_is_not_steered_by_a_raw_text(here: Path) -> None:
         ("reshape full c9", 3, "no result 'c9'"),
         ("reshape full c1 c9", 3, "no result 'c9'"),
         ("reshape full HEAD", 2, "is no result, and only those have forms"),
-        ("reshape full c1 --tokens 3", 2, "--tokens goes with truncated and reference"),
+        ("reshape full c1 --tokens 3", 2, "--tokens applies to truncated and reference"),
         ("reshape truncated c1 --tokens 0", 2, "--tokens"),
-        ("reshape reference c1 --text x", 2, "--text goes with summary"),
+        ("reshape reference c1 --text x", 2, "--text applies to summary"),
         ("compile --load-results c9", 3, "no result 'c9'"),
         ("compile --load-results all --load-results c1", 2, "all, none, or ids"),
         ("compile --keep-recent -1", 2, "--keep-recent"),
