@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 from tract.compiler import Compiler
 from tract.core.chain import Place
-from tract.core.forms import Shown, shown
+from tract.core.forms import Sent, Shown, shown
 from tract.model import Form, Head, Message, Step, Toolset
 from tract.providers.thoughts import without_thoughts
 from tract.storage import Store
-
-
-class Sent(NamedTuple):
-    """What the model is sent of a message."""
-
-    message: Message
-    tokens: int
-    form: Form
-    is_left_out: bool = False
 
 
 class Snapshot:

@@ -13,7 +13,7 @@ from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source
 from tract.importers.sqlite_files import Database, Record, is_database, is_sqlite
 from tract.model import Json
-from tract.providers.openai_responses import load_items
+from tract.providers.responses_items import load_items
 
 NAME = "openai-agents"
 

@@ -13,7 +13,7 @@ from tract.content.preview import documents, printed, structure
 from tract.content.preview.body import Body, body_of
 from tract.content.preview.lines import Finding, edges_and_errors, excerpt, key_line, scan_of
 from tract.content.preview.verdict import has_failed
-from tract.content.preview.words import fit, one_line
+from tract.content.preview.words import fit, summary_line
 from tract.model import Gist, Json
 
 __all__ = ["gist", "gist_of"]
@@ -30,7 +30,7 @@ def gist(content: Json, *, budget: int = 1600) -> Gist:
     kind = "shell" if is_shell else finding.kind
     fits = kind != "binary" and len(body.text) <= budget
     preview = body.text if fits else _preview(body, inner, finding, budget)
-    summary = one_line(_summary(body.code, kind, finding.summary, inner))
+    summary = summary_line(_summary(body.code, kind, finding.summary, inner))
     return Gist(kind, summary or kind, preview)
 
 
@@ -40,7 +40,7 @@ def gist_of(content: Json) -> Gist:
 
 
 def _gist_without_text(body: Body, budget: int) -> Gist:
-    summary = one_line(body.text.replace("[… ", "").replace(" …]", "").strip())
+    summary = summary_line(body.text.replace("[… ", "").replace(" …]", "").strip())
     preview = fit([body.text.rstrip()], budget)
     if body.form == "binary":
         return Gist("binary", summary or "binary", preview)
