@@ -373,8 +373,8 @@ def test_compile_at_a_commit_or_branch(here: Path) -> None:
         ("commit x --file call.json", 2, "--file"),
         ("commit x --metadata [1]", 2, "JSON object"),
         ("commit x --metadata '{\"a\": NaN}'", 2, "tract: not JSON"),
-        ("commit x --metadata {", 2, "not JSON"),
-        ("commit --file broken.json", 2, "not JSON"),
+        ("commit x --metadata {", 2, "not valid JSON"),
+        ("commit --file broken.json", 2, "not valid JSON"),
         ("commit --file deep.json", 2, "nested"),
         ("commit --file list.json -m note", 2, "--message"),
         ("commit --file role.json", 2, "tract: unknown role 'judge'"),
@@ -538,7 +538,7 @@ def test_init_obeys_environment_and_argument(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert ok("init", TRACT_DB="e.db") == "created e.db\n"
-    assert ok("init", TRACT_DB="e.db") == "there is already e.db\n"
+    assert ok("init", TRACT_DB="e.db") == "already exists: e.db\n"
     assert not (tmp_path / ".tract").exists()
     ok("init", "sub", TRACT_DB="e.db")
     assert (tmp_path / "sub" / ".tract" / "tract.db").is_file()
@@ -636,7 +636,7 @@ def test_a_history_in_a_file_is_recorded_once(here: Path) -> None:
     history[1]["content"] = "c"
     (here / "h.json").write_text(json.dumps(history))
     result = invoke("commit", "--file", "h.json")
-    assert "now on branch main-2" in result.stderr
+    assert "now on new branch main-2" in result.stderr
     assert [item["preview"] for item in ok_json("log")] == ["c", "a"]
 
 

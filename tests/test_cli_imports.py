@@ -124,7 +124,7 @@ def test_many_faults_of_a_file_are_told_in_part(here: Path) -> None:
     Path("s.jsonl").write_text(session("one") + "{broken\n" * 13)
     result = invoke("import", "s.jsonl")
     assert result.stderr.count("problem: line") == 10
-    assert "s.jsonl: 3 more problems (--json has them)" in result.stderr
+    assert "s.jsonl: 3 more problems (--json lists them)" in result.stderr
     assert len(imported("s.jsonl")["problems"]) == 13
 
 
@@ -144,7 +144,7 @@ def test_a_folder_is_searched_for_what_is_known(here: Path) -> None:
     assert found["passed_over"] == 2
     assert found["failed"] == []
     assert found["total"]["messages"] == 7
-    assert "2 files of no known format passed over" in ok("import", "logs")
+    assert "2 files of unknown format skipped" in ok("import", "logs")
 
 
 def test_a_folder_with_nothing_known_is_no_failure(here: Path) -> None:
@@ -156,9 +156,9 @@ def test_a_folder_with_nothing_known_is_no_failure(here: Path) -> None:
     ("name", "why"),
     [
         ("settings.json", "no format that can be imported"),
-        ("nothing.json", "there is no such file or folder"),
+        ("nothing.json", "no such file or directory"),
         ("pipe.json", "not a file"),
-        (".tract/tract.db", "it is the database itself"),
+        (".tract/tract.db", "this is the database itself"),
     ],
 )
 def test_what_was_named_must_be_a_transcript(here: Path, name: str, why: str) -> None:
@@ -168,7 +168,7 @@ def test_what_was_named_must_be_a_transcript(here: Path, name: str, why: str) ->
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [f"tract: {name}: {why}"]
     assert "1 file, 1 dialog, 5 messages" in result.stdout
-    assert result.stdout.rstrip().endswith("1 file not taken")
+    assert result.stdout.rstrip().endswith("1 file failed")
 
 
 def test_a_file_is_taken_whole_or_not_at_all(here: Path) -> None:
@@ -195,7 +195,7 @@ def test_home_is_found(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(here / "home"))
     assert imported("~/talk.json")["messages"] == 5
     assert imported("~")["duplicates"] == 5
-    assert "~nobody-at-all/x: there is no such" in invoke("import", "~nobody-at-all/x").stderr
+    assert "~nobody-at-all/x: no such" in invoke("import", "~nobody-at-all/x").stderr
 
 
 def test_a_dialog_can_be_named(here: Path) -> None:
@@ -251,7 +251,7 @@ def test_no_name_in_a_file_steers_the_terminal(here: Path) -> None:
     result = invoke("import", "talk.json", missing)
     assert result.exit_code == 1
     assert "1 repair" in result.stdout
-    assert "there is no such file" in result.stderr
+    assert "no such file" in result.stderr
     assert not dangerous(result.output)
 
 
@@ -281,7 +281,7 @@ def test_an_export_is_a_request_that_is_valid(filled: Path, provider: str) -> No
     Path("request.json").write_text(text)
     result = invoke("validate", "request.json", "--provider", provider, "--request")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == f"ok, by the rules of {provider}\n"
+    assert result.stderr == f"ok (rules: {provider})\n"
 
 
 def test_the_notes_are_those_of_the_target(filled: Path) -> None:
@@ -489,11 +489,11 @@ def test_the_json_of_a_verdict(here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "not JSON"),
-        ("{", "not JSON"),
+        ("", "not valid JSON"),
+        ("{", "not valid JSON"),
         ("[" * 100_000, "nested too deep"),
-        ('{"role": "user", "content": ""}\n{"role"', "line 2: not JSON"),
-        ("\xff\xfe", "not JSON"),
+        ('{"role": "user", "content": ""}\n{"role"', "line 2: not valid JSON"),
+        ("\xff\xfe", "not valid JSON"),
     ],
 )
 def test_what_cannot_be_read_is_a_wrong_use(here: Path, text: str, words: str) -> None:

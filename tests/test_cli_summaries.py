@@ -60,7 +60,7 @@ def contents() -> list[str]:
 
 def undo(result: Result) -> None:
     """Do what the command says that undoes it."""
-    found = re.search(r"^`tract (restore [0-9a-f ]+)` undoes it$", result.stderr, re.MULTILINE)
+    found = re.search(r"^undo with `tract (restore [0-9a-f ]+)`$", result.stderr, re.MULTILINE)
     assert found, result.stderr
     ok(*found[1].split())
 
@@ -82,7 +82,7 @@ def test_the_calls_are_compressed_without_a_model_and_brought_back(here: Path) -
     first, *_, last = after = contents()
     assert (len(after), first, last) == (5, before[0], "Thanks.")
     assert "grep" in after[2]
-    assert after[2].startswith("[Summary of 4 earlier messages; get_tool_result")
+    assert after[2].startswith("[Summary of 4 earlier messages; call get_tool_result")
     undo(result)
     assert contents() == before
 
@@ -212,12 +212,12 @@ def test_a_second_run_does_nothing(here: Path) -> None:
         ("compress", 1, "name one with --model or TRACT_MODEL, write it yourself with --content"),
         ("compress --dry-run", 1, "--model"),
         ("compress --model gpt", 2, "'gpt' names no model"),
-        ("compress --model '' --tool grep", 2, "go with --tools"),
-        ("compress --keep-recent 0", 2, "go with --tools"),
-        ("compress --tools --content x", 2, "--tools finds its own"),
-        ("compress --tools --content ''", 2, "--tools finds its own"),
-        ("compress --tools HEAD --keep-recent 1", 2, "not for named commits"),
-        ("compress --tools --from HEAD", 2, "--tools finds its own"),
+        ("compress --model '' --tool grep", 2, "require --tools"),
+        ("compress --keep-recent 0", 2, "require --tools"),
+        ("compress --tools --content x", 2, "--tools selects the messages itself"),
+        ("compress --tools --content ''", 2, "--tools selects the messages itself"),
+        ("compress --tools HEAD --keep-recent 1", 2, "cannot be combined with named commits"),
+        ("compress --tools --from HEAD", 2, "--tools selects the messages itself"),
         ("compress --content x --instructions y", 2, "--content is the summary"),
         ("compress HEAD --from HEAD --content x", 2, "not both"),
         ("compress --content ''", 2, "a text that says something"),
@@ -288,7 +288,7 @@ def test_a_result_is_summarized_without_a_model(here: Path) -> None:
     )
     assert told
     assert int(told[2]) < int(told[1]) / 5
-    assert contents()[3].startswith("[summary of the result of grep; get_tool_result")
+    assert contents()[3].startswith("[summary of the result of grep; call get_tool_result")
     assert text.splitlines()[0] in contents()[3]
     assert "call_1" in ok("result", "call_1", "--grep", "a199")
     undo(result)
@@ -300,7 +300,7 @@ def test_a_short_result_is_left_as_it_is(here: Path) -> None:
     before = hashes()
     result = invoke("summarize", "c")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "c is left as it is: nothing shorter can be said of its 1 token\n"
+    assert result.stderr == "c is unchanged: a summary would not be shorter than its 1 token\n"
     assert ok_json("summarize", "c")["commit"] is None
     assert hashes() == before
 
@@ -338,7 +338,7 @@ def test_log_and_show_tell_what_a_summary_stands_for(here: Path) -> None:
         f"kind     summary\nsums up  {commits[2]}\nsums up  {commits[8]}\nmade by  given\n" in shown
     )
     assert "metadata" not in shown
-    assert f"\nhidden   summary {summary} stands for it\n" in ok("show", commits[3])
+    assert f"\nhidden   replaced by summary {summary}\n" in ok("show", commits[3])
     assert "call_1" in ok("results")
     assert re.search(r"call_1 .* summed up ", ok("results"))
 
@@ -348,7 +348,7 @@ def test_a_summary_of_a_summary_and_its_undo(here: Path) -> None:
     inner = hashes()[-1]
     ok("compress", "--content", "All.")
     assert [kind for kind in kinds() if "summed up" not in kind] == ["system", "summary"]
-    assert f"summary {hashes()[-1]} stands" in ok("show", inner)
+    assert f"replaced by summary {hashes()[-1]}" in ok("show", inner)
     ok("restore", "HEAD")
     ok("restore", inner)
     assert not any("summed up" in kind for kind in kinds())
@@ -360,7 +360,7 @@ def test_a_summary_of_many_names_some(here: Path) -> None:
     for number in range(30):
         ok("commit", str(number))
     ok("compress", "--content", "Many.")
-    assert "\nsums up  17 more (--json has them)\n" in ok("show")
+    assert "\nsums up  17 more (--json lists them)\n" in ok("show")
     assert len(ok_json("show")["replaces"]) == 37
 
 

@@ -87,12 +87,12 @@ def test_nothing_recorded_and_no_tools_are_two_things(here: Path) -> None:
     say("hello")
     result = invoke("tools")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr.startswith("no tools were recorded: `tract tools set FILE`")
+    assert result.stderr.startswith("no tools were recorded; record them with `tract tools")
     assert ok_json("tools")["recorded"] is False
     call = {"id": "c", "type": "function", "function": {"name": "grep", "arguments": "{}"}}
     answer = {"role": "assistant", "content": None, "tool_calls": [call]}
     ok("commit", "--file", "-", stdin=json.dumps(answer))
-    assert "though there are calls of grep" in invoke("tools").stderr
+    assert "although the model called grep" in invoke("tools").stderr
     set_tools()
     result = invoke("tools")
     assert (result.exit_code, result.stdout) == (0, "")
@@ -125,7 +125,7 @@ def test_the_same_tools_are_not_recorded_twice(here: Path) -> None:
     set_tools(tool("a"))
     result = invoke("tools", "set", "-", stdin=json.dumps([tool("a")]))
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr.startswith("nothing new")
+    assert result.stderr.startswith("no change")
     assert set_tools(tool("a")) is None
     assert len(ok_json("log")) == 1
 
@@ -161,7 +161,7 @@ def test_the_tools_of_a_request_are_recorded_too(here: Path) -> None:
     assert [item["operation"] for item in made] == ["mark", "append"]
     request["tools"] = [tool("b")]
     result = invoke("commit", "--file", "-", stdin=json.dumps(request))
-    assert "nothing new" not in result.stderr
+    assert "no change" not in result.stderr
     assert "+b -a" in result.stdout
     assert names() == ["b"]
 
@@ -169,15 +169,15 @@ def test_the_tools_of_a_request_are_recorded_too(here: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("", "not JSON"),
-        ("[", "not JSON"),
-        (b"\xff\xfe\x00", "not JSON"),
+        ("", "not valid JSON"),
+        ("[", "not valid JSON"),
+        (b"\xff\xfe\x00", "not valid JSON"),
         ("[" * 100_000, "nested"),
-        ("null", "tools are a list"),
-        ("7", "tools are a list"),
-        ('"[]"', "tools are a list"),
-        ('{"tools": {}}', "tools are a list"),
-        ('{"name": "grep", "input_schema": {}}', "tools are a list"),
+        ("null", "expected a list of definitions"),
+        ("7", "expected a list of definitions"),
+        ('"[]"', "expected a list of definitions"),
+        ('{"tools": {}}', "expected a list of definitions"),
+        ('{"name": "grep", "input_schema": {}}', "expected a list of definitions"),
         ("[7]", "int"),
         ("[[]]", "list"),
         ("[{}]", "needs a name"),
@@ -206,19 +206,23 @@ def test_what_is_no_list_of_tools_is_refused(here: Path, given: str | bytes, wor
         ("tools set missing.json", 2, "No such file"),
         ("tools set", 2, "FILE"),
         ("tools nonsense", 2, "No such command"),
-        ("tools --json unused", 2, "behind `tools unused`"),
-        ("tools --at HEAD unused", 2, "behind `tools unused`"),
+        ("tools --json unused", 2, "after `tools unused`"),
+        ("tools --at HEAD unused", 2, "after `tools unused`"),
         ("tools --at nowhere", 3, "nowhere"),
         ("tools --at ffffffff", 3, "no commit ffffffff"),
         ("tools history", 2, "NAME"),
-        ("tools history nothing", 3, "no tool 'nothing' was recorded on this branch; there were a"),
-        ("tools history run", 3, "'run' was called on this branch, but never recorded"),
+        ("tools history nothing", 3, "unknown tool 'nothing'; recorded on this branch: a"),
+        (
+            "tools history run",
+            3,
+            "'run' was called on this branch, but its definition",
+        ),
         ("tools diff HEAD", 2, "'B'"),
         ("tools diff HEAD nowhere", 3, "nowhere"),
         ("tools diff ffffffff HEAD", 3, "no commit ffffffff"),
         ("compile --tools inline", 2, "--params"),
         ("compile --tools newest --params", 2, "newest"),
-        ("compile --format gemini", 2, "gemini"),
+        ("compile --format mistral", 2, "mistral"),
         ("--dialog nowhere tools", 3, "no dialog 'nowhere'"),
         ("--db nowhere.db tools set -", 3, "nowhere.db"),
     ],
@@ -258,7 +262,7 @@ def test_the_versions_of_a_tool(here: Path) -> None:
     assert lines[1].endswith(
         f"1 message  {second[:10]}              changed {versions[1]['changed'][0]}"
     )
-    assert lines[2].endswith("not used yet            the same in other words")
+    assert lines[2].endswith("not used yet            the same in another format")
 
 
 def test_what_became_of_the_tools(here: Path) -> None:
@@ -283,7 +287,7 @@ def test_what_became_of_the_tools(here: Path) -> None:
     back = invoke("tools", "diff", "HEAD", old)
     assert "added    gone" in back.stdout
     same = invoke("tools", "diff", "HEAD", "main")
-    assert (same.exit_code, same.stdout, same.stderr) == (0, "", "the same tools\n")
+    assert (same.exit_code, same.stdout, same.stderr) == (0, "", "no difference\n")
 
 
 @pytest.mark.parametrize("to", ["responses", "anthropic", "gemini"])
@@ -292,7 +296,7 @@ def test_the_same_tool_in_other_words_has_not_changed(here: Path, to: str) -> No
     set_tools(tool("a", x="string"), plain)
     old = say("x")
     set_tools(convert_tool(tool("a", x="string"), to), convert_tool(plain, to))
-    assert invoke("tools", "diff", old, "HEAD").stderr == "the same tools\n"
+    assert invoke("tools", "diff", old, "HEAD").stderr == "no difference\n"
 
 
 def test_two_releases_of_a_real_server(here: Path) -> None:
@@ -394,7 +398,7 @@ def test_nothing_offered_and_everything_called(here: Path) -> None:
     say("x")
     result = invoke("tools", "unused")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr.startswith("no tools were recorded: ")
+    assert result.stderr.startswith("no tools were recorded; ")
     set_tools(tool("run"))
     ok("commit", "x", "--role", "tool", "--call-id", "c", "--name", "run")
     result = invoke("tools", "unused")
@@ -420,7 +424,7 @@ def test_the_log_says_what_commits_record(here: Path) -> None:
         ("tools 9 tools", "8 moved"),
         ("tools 9 tools", "9 added"),
         ("tools 0 tools", "-a"),
-        ("tools 1 tool", "the same in other words"),
+        ("tools 1 tool", "the same in another format"),
         ("edit user 1 tok 3 tools", f"of {first.commit_hash[:10]}: edited"),
         ("user 1 tok", "without"),
         ("user 3 tok 1 tool", "with its own"),
@@ -467,6 +471,22 @@ def test_compile_for_openai(here: Path, wire: str, key: str) -> None:
     assert list(params) == [key, "tools"]
     assert params[key] == messages
     assert params["tools"] == [convert_tool(claude_tool("a", x="string"), wire)]
+
+
+def test_compile_for_gemini(here: Path) -> None:
+    set_tools(claude_tool("a", x="string"))
+    ok("commit", "rules", "--role", "system")
+    say("hello")
+    messages = json.loads(ok("compile", "--format", "gemini"))
+    assert messages == {
+        "systemInstruction": {"parts": [{"text": "rules"}]},
+        "contents": [{"role": "user", "parts": [{"text": "hello"}]}],
+    }
+    params = json.loads(ok("compile", "--format", "gemini", "--params"))
+    assert params.keys() == {*messages, "tools"}
+    assert params["tools"][0]["functionDeclarations"][0]["name"] == "a"
+    document = ok_json("compile", "--format", "gemini", "--json")
+    assert (document["format"], document["contents"]) == ("gemini", messages["contents"])
 
 
 def test_compile_for_anthropic(here: Path) -> None:
@@ -525,7 +545,7 @@ def test_many_notes_are_cut_on_the_screen(here: Path) -> None:
     say("x")
     notes = ok_json("compile")["notes"]
     assert len(notes) == 16
-    assert invoke("compile").stderr.endswith(f"; {len(notes) - 3} more notes (--json has them)\n")
+    assert invoke("compile").stderr.endswith(f"; {len(notes) - 3} more notes (--json lists them)\n")
 
 
 # Hostile text, both databases, start-up

@@ -46,7 +46,10 @@ def test_without_textual_it_says_what_to_install(here: Path, package: str) -> No
 
     done = told("tui")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == 'tract: the text interface needs: pip install "tract-context[tui]"\n'
+    assert (
+        done.stderr
+        == 'tract: the text interface is not installed: pip install "tract-context[tui]"\n'
+    )
     shown = told("show")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "[tool_use] shell make" in shown.stdout
@@ -55,7 +58,10 @@ def test_without_textual_it_says_what_to_install(here: Path, package: str) -> No
 def test_without_a_terminal_it_does_not_wait(here: Path) -> None:
     done = run("tui", "chat.json", stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "tract: the text interface needs a terminal; `tract show` needs none\n"
+    assert (
+        done.stderr
+        == "tract: the text interface needs a terminal; `tract show` works without one\n"
+    )
 
 
 def test_a_transcript_is_opened_and_only_read(here: Path) -> None:
@@ -103,8 +109,8 @@ def test_what_is_no_transcript_is_one_line(here: Path) -> None:
     ("prices", "code", "words"),
     [
         (None, 1, "No such file"),
-        (b"[m", 2, "not TOML"),
-        (b"\xff\xfe", 2, "not TOML"),
+        (b"[m", 2, "not valid TOML"),
+        (b"\xff\xfe", 2, "not valid TOML"),
         (b"m = 3", 2, "not prices"),
         (b"[m]\ninput = 3", 2, "not prices"),
         (b"[m]\ninput = 3\noutput = 'x'", 2, "not prices"),

@@ -115,12 +115,12 @@ def test_a_result_is_found_by_what_a_provider_got(ids: tuple[str, ...]) -> None:
 
 def test_one_that_was_made_up_is_refused_with_what_is_near() -> None:
     places = answered("call_abc1", "call_abd2", "zzz")
-    with pytest.raises(ResultNotFoundError, match=r"'call_abc2'.*near.*call_abc1") as refused:
+    with pytest.raises(ResultNotFoundError, match=r"'call_abc2'.*similar.*call_abc1") as refused:
         find_result(places, "call_abc2")
     assert "zzz" not in str(refused.value)
     with pytest.raises(ResultNotFoundError) as refused:
         find_result(places, "something else entirely")
-    assert "near" not in str(refused.value)
+    assert "similar" not in str(refused.value)
     assert len(str(refused.value)) < 200
 
 

@@ -35,7 +35,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_dialog_with_size_tokens_cost_and_errors() -> None:
     with recorded() as tract:
         (info,) = tract.dialogs()
-        async with seat(tract, None, WIDE, place="some.db") as here:
+        async with seat(tract, None, WIDE, title="some.db") as here:
             await here.until(lambda: "…" not in here.text)
             assert here.lines[0].strip() == "tract · some.db"
             words = row_of(here, "work")

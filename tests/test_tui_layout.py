@@ -14,13 +14,13 @@ from tests.tui import LONG, REQUEST, recorded, result, use
 from tract import Tract
 from tract.errors import InputError
 from tract.model import Message, Text, ToolCall
-from tract.tui.edits import editable, edited
+from tract.tui.edits import text_to_edit, with_new_text
 from tract.tui.layout import MOST_OF_RESULT, Cursor, Settings, Sheet, Spot
-from tract.tui.wrapping import wrapped
+from tract.tui.wrapping import wrap
 from tract.view.ansi import plain
-from tract.view.blocks import Block, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from tract.view.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock, ViewBlock
 from tract.view.conversation import Conversation
-from tract.view.lines import BODY, FULL, HIDDEN, SUMMARY, TOOLS, Span
+from tract.view.lines import BODY, FULL, HIDDEN, SUMMARY, TOOLS, Styled
 from tract.view.sanitize import width
 
 
@@ -82,13 +82,13 @@ def test_a_long_result_is_cut_until_it_is_opened() -> None:
         read = cursor_at(sheet, "[tool_result] Read")
         assert sheet.size(read) == 1 + MOST_OF_RESULT + 1
         assert f"    … {40 - MOST_OF_RESULT} more lines" in all_lines(sheet)
-        sheet.toggled(read)
+        sheet.toggle(read)
         assert [line.removeprefix("    ") for line in all_lines(sheet) if "\t" in line] == (
             LONG.split("\n")
         )
-        sheet.toggled(read)
+        sheet.toggle(read)
         assert sheet.size(read) == 1
-        sheet.toggled(read)
+        sheet.toggle(read)
         assert sheet.size(read) == 41
 
 
@@ -97,12 +97,12 @@ def test_each_block_is_opened_and_closed_by_itself() -> None:
         sheet = sheet_of(tract, tools=SUMMARY)
         before = all_lines(sheet)
         for cursor in all_cursors(sheet):
-            sheet.toggled(cursor)
+            sheet.toggle(cursor)
             once = all_lines(sheet)
-            sheet.toggled(cursor)
-            sheet.toggled(cursor)
+            sheet.toggle(cursor)
+            sheet.toggle(cursor)
             assert all_lines(sheet) == once
-            sheet.toggled(cursor)
+            sheet.toggle(cursor)
             block = sheet.block(cursor)
             assert all_lines(sheet) == before, block
             if isinstance(block, ToolUseBlock | ToolResultBlock | ThinkingBlock):
@@ -185,9 +185,9 @@ def test_lines_and_blocks_are_walked_the_same_both_ways(tools: str, only_errors:
         sheet = sheet_of(tract, tools=tools, only_errors=only_errors)
         lines = sheet.page(Spot(0, 0), 10_000)
         assert len(lines) == len(all_lines(sheet))
-        assert [sheet.moved(lines[0], by) for by in range(len(lines))] == lines
-        assert [sheet.moved(lines[-1], -by) for by in range(len(lines))] == lines[::-1]
-        assert sheet.moved(lines[0], 10_000)[0] == len(sheet) - 1
+        assert [sheet.shift(lines[0], by) for by in range(len(lines))] == lines
+        assert [sheet.shift(lines[-1], -by) for by in range(len(lines))] == lines[::-1]
+        assert sheet.shift(lines[0], 10_000)[0] == len(sheet) - 1
         there = all_cursors(sheet)
         last = Cursor(len(sheet), 0)
         assert list(sheet.cursors(last, -1)) == []
@@ -228,18 +228,18 @@ def test_errors_are_found_both_ways_and_behind_the_last_the_first() -> None:
 def test_a_search_takes_any_case_and_looks_into_what_is_folded() -> None:
     with recorded() as tract:
         sheet = sheet_of(tract, tools=SUMMARY)
-        assert sheet.found(Cursor(0, 0), "LINE 17", 1) == cursor_at(sheet, "[Read]")
-        assert sheet.found(Cursor(0, 0), "[", 1) is None
+        assert sheet.search(Cursor(0, 0), "LINE 17", 1) == cursor_at(sheet, "[Read]")
+        assert sheet.search(Cursor(0, 0), "[", 1) is None
         hits = [cursor_at(sheet, "no rule")]
         for _ in range(3):
-            after = sheet.found(hits[-1], "rule", 1)
+            after = sheet.search(hits[-1], "rule", 1)
             assert after
             hits.append(after)
         assert hits.pop() == hits[0]
         assert [sheet.cell(row).blocks[block].role for row, block in hits] == [
             *("tool", "assistant", "user")
         ]
-        assert sheet.found(hits[-1], "rule", -1) == hits[-2]
+        assert sheet.search(hits[-1], "rule", -1) == hits[-2]
 
 
 def test_an_empty_history_has_no_lines_and_no_faults() -> None:
@@ -247,13 +247,13 @@ def test_an_empty_history_has_no_lines_and_no_faults() -> None:
         sheet = sheet_of(tract)
         assert len(sheet) == 0
         assert sheet.page(Spot(0, 0), 10) == []
-        assert sheet.moved(Spot(0, 0), 5) == sheet.moved(Spot(0, 0), -5)._replace(line=5)
+        assert sheet.shift(Spot(0, 0), 5) == sheet.shift(Spot(0, 0), -5)._replace(line=5)
         assert sheet.last_top(10) == Spot(0, 0)
         assert sheet.last() == sheet.nearest(Cursor(0, 0)) == Cursor(0, 0)
         assert sheet.block(Cursor(0, 0)) is None
         assert sheet.partner(Cursor(0, 0)) is None
         assert sheet.error(Cursor(0, 0), 1) is None
-        assert sheet.found(Cursor(0, 0), "x", -1) is None
+        assert sheet.search(Cursor(0, 0), "x", -1) is None
 
 
 @settings(max_examples=40)
@@ -270,7 +270,7 @@ def test_any_history_is_a_sheet(
         assert sorted(cursors) == cursors
         for cursor in cursors:
             assert sheet.size(cursor) >= 1
-            sheet.toggled(cursor)
+            sheet.toggle(cursor)
             assert sheet.size(cursor) >= 1
         shown = [sheet.block(cursor) for cursor in cursors]
         results = [m for m in messages if m.role == "tool"]
@@ -285,7 +285,7 @@ PROSE = "Whoever reads this sees every word of it, in its order, and nothing els
 
 
 def pieces(text: str, room: int) -> list[str]:
-    return [plain(line) for line in wrapped([(Span(line),) for line in text.split("\n")], room)]
+    return [plain(line) for line in wrap([(Styled(line),) for line in text.split("\n")], room)]
 
 
 def test_prose_is_broken_between_words_under_its_first_one() -> None:
@@ -343,10 +343,10 @@ def rewritten(message: Message, number: int, text: str) -> Message:
             tract.assistant("", tool_calls=[{"id": "a", "name": "Read", "arguments": {}}])
         tract.commit(message)
         blocks = Conversation(tract.read()).blocks(int(message.role == "tool"), sent=False)
-    return edited(message, blocks[number], blocks, text)
+    return with_new_text(message, blocks[number], blocks, text)
 
 
-def blocks_of(message: Message) -> list[Block]:
+def blocks_of(message: Message) -> list[ViewBlock]:
     with Tract.open(":memory:") as tract:
         tract.commit(message)
         return Conversation(tract.read()).blocks(0, sent=False)
@@ -367,7 +367,7 @@ def test_a_text_a_call_and_a_result_can_be_edited() -> None:
 
 def test_of_two_equal_texts_the_one_under_the_cursor_is_edited() -> None:
     blocks = blocks_of(TWO_TEXTS)
-    changed = edited(TWO_TEXTS, blocks[3], blocks, "new")
+    changed = with_new_text(TWO_TEXTS, blocks[3], blocks, "new")
     assert [part.text for part in changed.blocks if isinstance(part, Text)] == ["one", "two", "new"]
 
 
@@ -375,7 +375,7 @@ def test_what_was_json_stays_json() -> None:
     told = Message("tool", {"a": [1, 2]}, "a", "Read")
     assert rewritten(told, 0, '{"a": []}').content == {"a": []}
     for message, number in ((told, 0), (TWO_TEXTS, 1)):
-        with pytest.raises(InputError, match="not JSON any more"):
+        with pytest.raises(InputError, match="not valid JSON"):
             rewritten(message, number, "plain")
 
 
@@ -386,16 +386,16 @@ def test_arguments_that_came_as_text_stay_text() -> None:
 
 def test_what_is_edited_is_what_is_there() -> None:
     blocks = blocks_of(TWO_TEXTS)
-    found = [editable(TWO_TEXTS, block, blocks) for block in blocks]
+    found = [text_to_edit(TWO_TEXTS, block, blocks) for block in blocks]
     assert found == ["one", '{\n  "p": 1\n}', "two", "one"]
 
 
 def test_thoughts_cannot_be_edited() -> None:
     with recorded() as tract:
         conversation = Conversation(tract.read())
-        place = conversation.reading.places[2]
+        place = conversation.history.places[2]
         blocks = conversation.blocks(conversation.rows.index(place), sent=False)
-        message = conversation.reading.whole(place)
+        message = conversation.history.whole(place)
         with pytest.raises(InputError, match="cannot be edited"):
-            editable(message, blocks[0], blocks)
+            text_to_edit(message, blocks[0], blocks)
     assert REQUEST["messages"][1]["content"][0]["type"] == "thinking"

@@ -12,7 +12,7 @@ from tests.tui import Seat, in_loop, recorded, seat, steering
 from tract import Tract
 from tract.tui.help import HELP
 from tract.tui.modals import Ask, Edit, Editor, Page, Pick
-from tract.view.lines import Span
+from tract.view.lines import Styled
 
 ODD = "a\x0cb\x1b[31mc\r\nd\re\u2028f\x85g\tz\x00\u202ei\u200b\x9b1m\x1e\U000f0000\x7f[/b][red]\n\n"
 
@@ -138,7 +138,7 @@ async def test_one_of_several_is_picked_by_its_place() -> None:
 async def test_a_page_that_is_longer_than_the_screen_is_read_to_its_end() -> None:
     with recorded() as tract:
         async with seat(tract) as here:
-            await opened(here, Page("Keys", [*HELP, (Span("the [b]very[/b] end"),)]))
+            await opened(here, Page("Keys", [*HELP, (Styled("the [b]very[/b] end"),)]))
             assert "the [b]very[/b] end" not in here.text
             await here.press("end")
             await here.until(lambda: "end" in here.text)

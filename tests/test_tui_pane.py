@@ -194,7 +194,7 @@ async def test_tab_goes_from_call_to_result_and_back() -> None:
             await here.press("tab")
             assert here.here.startswith("[tool_result:error] Bash make")
             await here.press("g", "tab")
-            assert here.told == ["no call or result belongs to this"]
+            assert here.told == ["this has no call or result"]
 
 
 @in_loop
@@ -323,8 +323,8 @@ async def test_any_key_in_an_empty_dialog() -> None:
             await here.press(*ALL_KEYS)
             await here.press("v", "p", "-", "c", "r", "R", "u", "e", "b", "B", "escape")
             assert "0 messages" in here.title
-            assert "nothing to see" in here.status
-            assert "this is no message" in here.told
+            assert "nothing to show" in here.status
+            assert "this is not a message" in here.told
             await here.click(79, 5)
             await here.click(10, 5)
 
@@ -344,17 +344,17 @@ async def test_any_key_where_a_filter_leaves_nothing() -> None:
 
 
 @in_loop
-async def test_of_ten_thousand_messages_only_a_few_are_made(
+async def test_of_ten_thousand_messages_only_a_few_are_make_cell(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     made: set[int] = set()
-    make = Sheet._made
+    make = Sheet._make_cell
 
     def counted(sheet: Sheet, row: int) -> Cell:
         made.add(row)
         return make(sheet, row)
 
-    monkeypatch.setattr(Sheet, "_made", counted)
+    monkeypatch.setattr(Sheet, "_make_cell", counted)
     with Tract.open(tmp_path / "t.db", dialog="work", durability="relaxed") as tract:
         with tract.batch():
             for number in range(10_000):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.tui import MORE_TOOLS, Seat, commit_of, in_loop, recorded, seat
 from tract import Tract
-from tract.tui.panels import HEIGHTS, bar, grown, legend
+from tract.tui.panels import HEIGHTS, bar, chart, legend
 from tract.view.context_usage import Share, growth, shares
 from tract.view.cost import short
 from tract.view.sanitize import width
@@ -139,7 +139,7 @@ def test_the_bar_is_as_long_as_its_room(tokens: list[int], room: int) -> None:
 
 @given(st.lists(st.integers(0, 10**7), max_size=300), st.integers(10, 200))
 def test_growth_has_a_bar_for_each_answer_or_as_many_as_fit(counts: list[int], room: int) -> None:
-    told = grown(counts, room).plain
+    told = chart(counts, room).plain
     if not counts:
         assert told == "no answers yet"
         return

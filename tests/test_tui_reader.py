@@ -123,14 +123,14 @@ async def test_a_change_is_one_commit_and_undone_all_is_as_before(act: Act) -> N
             assert len(list(tract.log())) == written + 1
             assert act is pin or sent_bytes(tract) != before
             assert here.body != screen
-            assert any("u undoes it" in word for word in here.told)
+            assert any("undo with u" in word for word in here.told)
             await here.press("u")
             assert len(list(tract.log())) == written + 2
             assert sent_bytes(tract) == before
             assert here.body == screen
             assert here.pane.cursor.block == where.block
             await here.press("u")
-            assert here.told[-1] == "nothing to undo: nothing was changed here"
+            assert here.told[-1] == "nothing to undo on this screen"
             assert len(list(tract.log())) == written + 2
 
 
@@ -215,7 +215,7 @@ async def test_what_cannot_be_done_is_said_and_nothing_is_written() -> None:
             await here.press("g", "p", "-", "e", "r", "R", "c", "b")
             assert len(here.told) >= 4
             assert "this cannot be edited: only texts, calls and results can" in here.told
-            assert "this is no message" in here.told
+            assert "this is not a message" in here.told
             assert "this is neither a call nor a result" in here.told
             await here.press("G")
             assert here.here == "I have added it."
@@ -240,7 +240,7 @@ async def test_arguments_that_are_no_json_any_more_are_refused_and_said() -> Non
         written = len(list(tract.log()))
         async with seat(tract) as here:
             await edit(here, "[tool_use] Bash ls", '{"command": ')
-            assert "not JSON any more" in here.text
+            assert "not valid JSON" in here.text
             assert '{"command": ' in here.text  # what was typed is not lost
             await here.press("end", *'"pwd"}', "ctrl+s")
             assert here.here == "[tool_use] Bash pwd"
@@ -297,7 +297,7 @@ async def test_a_branch_begins_at_the_cursor_and_others_can_be_gone_to() -> None
             assert "Then add the rule." in here.text
             assert "pinned" not in here.text
             await here.press("u")
-            assert here.told[-1] == "nothing to undo: nothing was changed here"
+            assert here.told[-1] == "nothing to undo on this screen"
 
 
 @in_loop
@@ -347,7 +347,7 @@ async def test_a_dialog_that_is_deleted_underneath(tmp_path: Path) -> None:
             other.delete_dialog("work")
             await here.press("g", "G", "t", "p", "space", "pageup")
             await here.until(lambda: "following" not in here.title)
-            assert any("not there any more" in said for said in here.told)
+            assert any("was deleted" in said for said in here.told)
             await here.press("g", "G", "t", "p", "space", "q")
             assert "work" not in here.text
 
@@ -577,7 +577,7 @@ async def test_what_was_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> 
             await here.press("e")
             other.user("theirs", edit=commit_of(tract, 1))
             await rewrite(here, "mine")
-            assert "changed meanwhile" in here.text
+            assert "another process changed" in here.text
             assert "mine" in here.text
             await here.press("escape")
         assert tract.stored().messages[1].text == "theirs"

@@ -55,7 +55,7 @@ async def test_the_screens_are_the_recorded_ones(size: tuple[int, int]) -> None:
         tract.set_tools(MORE_TOOLS)
         tract.user("Is it done?")
         prices = {"some": Price(input=3, output=15)}
-        async with seat(tract, size=size, place="some.db", prices=prices) as here:
+        async with seat(tract, size=size, title="some.db", prices=prices) as here:
             check(here, "summary", size)
             await here.press("g")
             check(here, "summary_top", size)
@@ -137,7 +137,7 @@ async def look_at_all(here: Seat) -> int:
 async def test_a_thousand_payloads_in_every_field_reach_no_screen() -> None:
     with recorded(request=hostile(1000), dialog="[red]odd[/red]") as tract:
         name = tract.dialog
-        async with seat(tract, name, size=(150, 300), place="\x1b]52;c;eA==\x07") as here:
+        async with seat(tract, name, size=(150, 300), title="\x1b]52;c;eA==\x07") as here:
             assert await look_at_all(here) > 3000
             await here.press("t", "t")
             assert await look_at_all(here) > 6000

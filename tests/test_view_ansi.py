@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from tract.view.ansi import STYLES, painted, plain
+from tract.view.ansi import STYLES, paint, plain
 from tract.view.blocks import format_request
-from tract.view.lines import TOOLS, Look, Span, written
+from tract.view.lines import TOOLS, Look, Styled, format_lines
 from tract.view.palette import PALETTE
 
 CALLS = 2 * len(PALETTE)
@@ -31,30 +31,30 @@ def blocks_of(calls: int) -> list[object]:
 
 
 def test_a_span_is_painted_and_the_paint_ends_with_it() -> None:
-    assert painted((Span("a", "error bold"), Span("b"), Span("c", "p0"))) == (
+    assert paint((Styled("a", "error bold"), Styled("b"), Styled("c", "p0"))) == (
         f"\x1b[31;1ma\x1b[0mb\x1b[38;5;{PALETTE[0].terminal}mc\x1b[0m"
     )
 
 
 def test_nothing_is_painted_for_nothing() -> None:
-    assert painted(()) == painted((Span("", "bold"),)) == plain(()) == ""
+    assert paint(()) == paint((Styled("", "bold"),)) == plain(()) == ""
 
 
 def test_each_colour_of_the_palette_can_be_painted() -> None:
     for place, colour in enumerate(PALETTE):
-        assert painted((Span("x", f"p{place}"),)) == f"\x1b[38;5;{colour.terminal}mx\x1b[0m"
+        assert paint((Styled("x", f"p{place}"),)) == f"\x1b[38;5;{colour.terminal}mx\x1b[0m"
 
 
 @pytest.mark.parametrize("tools", TOOLS)
 def test_paint_is_all_that_differs(tools: str) -> None:
     request = {"system": "s", "messages": blocks_of(CALLS)}
-    for line in written(format_request(request), Look(tools=tools)):
-        assert SEQUENCE.sub("", painted(line)) == plain(line)
+    for line in format_lines(format_request(request), Look(tools=tools)):
+        assert SEQUENCE.sub("", paint(line)) == plain(line)
         assert all(word in STYLES for span in line for word in span.style.split())
 
 
 def test_a_call_and_its_result_are_painted_alike() -> None:
-    lines = [painted(line) for line in written(format_request({"messages": blocks_of(CALLS)}))]
+    lines = [paint(line) for line in format_lines(format_request({"messages": blocks_of(CALLS)}))]
     heads = [line for line in lines if "[tool_" in line and "error" not in line]
     for number in range(CALLS):
         if number % 3:
@@ -63,7 +63,7 @@ def test_a_call_and_its_result_are_painted_alike() -> None:
 
 
 def test_errors_are_red_and_keep_the_colour_of_their_pair() -> None:
-    lines = [painted(line) for line in written(format_request({"messages": blocks_of(1)}))]
+    lines = [paint(line) for line in format_lines(format_request({"messages": blocks_of(1)}))]
     (error,) = (line for line in lines if "error" in line)
     assert error.startswith("\x1b[31;1m  [tool_result:error]\x1b[0m")
     assert f"\x1b[38;5;{PALETTE[0].terminal}m Read (1 bytes)" in error

@@ -24,19 +24,19 @@ from tract.model import Form, Message
 from tract.providers.requests import provider_of
 from tract.view.ansi import plain
 from tract.view.blocks import (
-    Block,
     OtherBlock,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolsBlock,
     ToolUseBlock,
+    ViewBlock,
     format_context,
     format_messages,
     format_request,
 )
 from tract.view.conversation import format_dialog
-from tract.view.lines import FULL, SUMMARY, TOOLS, Look, lines_of, pair_style, written
+from tract.view.lines import FULL, SUMMARY, TOOLS, Look, format_lines, lines_of, pair_style
 from tract.view.sanitize import one_line
 
 # One history in everybody's words
@@ -110,11 +110,11 @@ def path(name: str) -> dict[str, Any]:
     return {"file_path": name}
 
 
-def tools(blocks: list[Block]) -> list[ToolUseBlock | ToolResultBlock]:
+def tools(blocks: list[ViewBlock]) -> list[ToolUseBlock | ToolResultBlock]:
     return [block for block in blocks if isinstance(block, ToolUseBlock | ToolResultBlock)]
 
 
-def results(blocks: list[Block]) -> list[tuple[str, str, str, int | None]]:
+def results(blocks: list[ViewBlock]) -> list[tuple[str, str, str, int | None]]:
     found = [block for block in blocks if isinstance(block, ToolResultBlock)]
     return [(block.text, block.tool_name, block.detail, block.pair) for block in found]
 
@@ -165,7 +165,7 @@ def test_a_stray_result_is_still_shown(words: Any) -> None:
     blocks = format_request(words(turns))
     text, _, detail, pair = results(blocks)[-1]
     assert (text, detail, pair) == ("2", "", None)
-    lines = [plain(line) for line in written(blocks)]
+    lines = [plain(line) for line in format_lines(blocks)]
     stray = "  [tool_result] (1 bytes)"
     assert any(line == stray or line.endswith("unknown_tool (1 bytes)") for line in lines)
 
@@ -326,7 +326,7 @@ def history_of(request: Any) -> Any:
     ][:1]
 
 
-def read(request: Any) -> list[Block]:
+def read(request: Any) -> list[ViewBlock]:
     """Any JSON: it is shown, or it is no request at all."""
     before = deepcopy(request)
     try:
@@ -337,7 +337,7 @@ def read(request: Any) -> list[Block]:
         return []
     assert request == before
     for look in (Look(tools=tools_, has_tags=True) for tools_ in TOOLS):
-        for line in written(blocks, look):
+        for line in format_lines(blocks, look):
             assert len(plain(line).splitlines()) <= 1
     return blocks
 
@@ -503,12 +503,12 @@ def test_every_call_and_result_of_real_files_is_seen(file: Path, state: str) -> 
     [
         ({"role": "assistant", "content": None, "refusal": "I can't."}, "I can't."),
         ({"role": "assistant", "content": None, "audio": {"transcript": "aloud"}}, "aloud"),
-        ({"role": "user", "content": ""}, "(nothing)"),
-        ({"role": "assistant", "content": []}, "(nothing)"),
+        ({"role": "user", "content": ""}, "(empty)"),
+        ({"role": "assistant", "content": []}, "(empty)"),
     ],
 )
 def test_no_message_is_invisible(message: dict[str, Any], said: str) -> None:
-    lines = [plain(line) for line in written(format_request([message]))]
+    lines = [plain(line) for line in format_lines(format_request([message]))]
     assert lines == [message["role"], f"    {said}"]
 
 

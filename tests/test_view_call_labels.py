@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_values, texts
-from tract.view.call_labels import LONGEST, LONGEST_PATH, PATHS, detail, short_path
+from tract.view.call_labels import LONGEST, LONGEST_PATH, PATHS, call_label, short_path
 from tract.view.sanitize import one_line
 
 DEEP = "/home/somebody/projects/large/src/path/file.ts"
@@ -55,13 +55,13 @@ PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** End Patch"
 )
 def test_details(arguments: Any, told: str | None) -> None:
     if told is not None:
-        assert detail(arguments) == told
+        assert call_label(arguments) == told
 
 
 @pytest.mark.parametrize("odd", [5, 0, 1.5, True, ["a"], [1], {"a": 1}, [None]])
 @pytest.mark.parametrize("key", ["file_path", "pattern", "command", "description"])
 def test_odd_values_are_still_told(key: str, odd: Any) -> None:
-    told = detail({key: odd})
+    told = call_label({key: odd})
     if not isinstance(odd, dict) and odd not in (0, [None]):
         assert told
     assert told == one_line(told)
@@ -69,13 +69,13 @@ def test_odd_values_are_still_told(key: str, odd: Any) -> None:
 
 @pytest.mark.parametrize("key", PATHS)
 def test_a_number_as_a_path(key: str) -> None:
-    assert detail({key: 5}) == "5"
+    assert call_label({key: 5}) == "5"
 
 
 @pytest.mark.parametrize("nothing", [None, "", [], {}])
 def test_what_is_not_said_gives_way(nothing: Any) -> None:
     given = {"pattern": nothing, "command": nothing, "file_path": nothing, "title": "T"}
-    assert detail(given) == "T"
+    assert call_label(given) == "T"
 
 
 parts = st.text("ab._- ", min_size=1, max_size=12)
@@ -104,9 +104,9 @@ def test_a_path_keeps_whole_names() -> None:
 
 @given(json_values)
 def test_any_arguments_give_one_line(arguments: Any) -> None:
-    told = detail(arguments)
+    told = call_label(arguments)
     assert told == one_line(told)
-    assert detail(json.dumps(arguments)) is not None
+    assert call_label(json.dumps(arguments)) is not None
 
 
 keys = st.sampled_from([*PATHS, "pattern", "command", "input", "description", "x"])
@@ -114,4 +114,4 @@ keys = st.sampled_from([*PATHS, "pattern", "command", "input", "description", "x
 
 @given(st.dictionaries(keys | texts, json_values, max_size=4))
 def test_any_fields_give_one_line(arguments: dict[str, Any]) -> None:
-    assert detail(arguments) == one_line(detail(arguments))
+    assert call_label(arguments) == one_line(call_label(arguments))

@@ -15,18 +15,18 @@ from tract.content.blocks import whole_text
 from tract.core.chain import Place
 from tract.model import Form, Message, Text, ToolCall
 from tract.view.blocks import (
-    Block,
     RuleBlock,
     TextBlock,
     ToolResultBlock,
     ToolsBlock,
     ToolUseBlock,
+    ViewBlock,
 )
 from tract.view.conversation import Conversation, format_dialog
-from tract.view.lines import written
+from tract.view.lines import format_lines
 
 
-def told(blocks: list[Block]) -> list[str]:
+def told(blocks: list[ViewBlock]) -> list[str]:
     """The texts of blocks that say something; of a call its name."""
     found = []
     for block in blocks:
@@ -52,7 +52,7 @@ def texts_of(messages: list[Message]) -> list[str]:
     return found
 
 
-def block_of(tract: Tract, commit: str, *, sent: bool) -> list[Block]:
+def block_of(tract: Tract, commit: str, *, sent: bool) -> list[ViewBlock]:
     conversation = Conversation(tract.read())
     number = conversation.row_at(commit)
     assert number is not None
@@ -67,7 +67,7 @@ def test_all_places_are_rows_in_their_order(kind: str) -> None:
     tract, _ = changed(kind)
     conversation = Conversation(tract.read())
     assert [row for row in conversation.rows if isinstance(row, Place)] == (
-        conversation.reading.places
+        conversation.history.places
     )
     others = [row for row in conversation.rows if not isinstance(row, Place)]
     assert all(isinstance(row, RuleBlock | ToolsBlock) for row in others)
@@ -183,7 +183,7 @@ def test_a_collapsed_result_is_one_line_under_its_call() -> None:
     assert isinstance(gone, ToolResultBlock)
     assert (gone.text, gone.form, gone.size) == ("", Form.COLLAPSED, len(output(1)))
     assert (gone.tool_name, gone.pair, gone.sent_tokens) == ("Read", 1, 0)
-    lines = ["".join(span.text for span in line) for line in written([gone])]
+    lines = ["".join(span.text for span in line) for line in format_lines([gone])]
     assert len(lines) == 1
     assert lines[0].startswith("  [tool_result] Read file1 (9902 bytes, collapsed, ")
 
@@ -322,7 +322,7 @@ def check_sent(tract: Tract) -> None:
     assert all(not block.text for block in collapsed)
     rest = [block for block in blocks if not any(block is one for one in collapsed)]
     assert told(rest) == texts_of(tract.compile().messages)
-    list(written(blocks))
+    list(format_lines(blocks))
     for number in rows:
         assert number in conversation.turn(number)
 

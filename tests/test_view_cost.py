@@ -139,7 +139,7 @@ def test_a_dialog_is_billed_over_all_of_its_branches() -> None:
     ],
 )
 def test_what_are_no_prices_is_refused(odd: Any) -> None:
-    with pytest.raises(InputError, match="not prices"):
+    with pytest.raises(InputError, match="not a valid price list"):
         prices_of(odd)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tract.view.fences import fenced
+from tract.view.fences import mark_code
 
 
 @pytest.mark.parametrize(
@@ -21,5 +21,5 @@ from tract.view.fences import fenced
     ],
 )
 def test_which_lines_are_code(text: str, code: str) -> None:
-    found = "".join("#" if is_code else "." for is_code in fenced(text.split("\n")))
+    found = "".join("#" if is_code else "." for is_code in mark_code(text.split("\n")))
     assert found == code

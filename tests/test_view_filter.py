@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from tract.view.blocks import (
-    Block,
     OtherBlock,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolsBlock,
     ToolUseBlock,
+    ViewBlock,
     format_request,
 )
-from tract.view.filter import Choice, chosen, is_failure, text_of
+from tract.view.filter import BlockFilter, filter_blocks, is_failure, text_of
 
 
 def use(call_id: str, **given: Any) -> dict[str, Any]:
@@ -42,30 +42,32 @@ REQUEST = {
 }
 
 
-def ids(choice: Choice) -> list[str]:
-    blocks = chosen(format_request(REQUEST), choice)
+def ids(choice: BlockFilter) -> list[str]:
+    blocks = filter_blocks(format_request(REQUEST), choice)
     return [getattr(block, "tool_use_id", "") for block in blocks]
 
 
 def test_everything_by_default() -> None:
     blocks = format_request(REQUEST)
-    assert list(chosen(blocks, Choice())) == blocks
+    assert list(filter_blocks(blocks, BlockFilter())) == blocks
 
 
 def test_by_role() -> None:
-    blocks = list(chosen(format_request(REQUEST), Choice(roles=frozenset({"user", "system"}))))
+    blocks = list(
+        filter_blocks(format_request(REQUEST), BlockFilter(roles=frozenset({"user", "system"})))
+    )
     assert [getattr(block, "text", None) for block in blocks] == ["Be brief", "Run the tests"]
-    assert ids(Choice(roles=frozenset({"tool"}))) == ["a", "b", "c", "z"]
+    assert ids(BlockFilter(roles=frozenset({"tool"}))) == ["a", "b", "c", "z"]
 
 
 def test_failed_results_with_their_calls() -> None:
     """Flagged as errors, telling of one, or strays."""
-    assert ids(Choice(errors=True)) == ["a", "a", "c", "c", "z"]
+    assert ids(BlockFilter(errors=True)) == ["a", "a", "c", "c", "z"]
 
 
 def test_all_of_it_must_be_true() -> None:
-    assert ids(Choice(frozenset({"assistant"}), None, errors=True)) == ["a", "c"]
-    assert ids(Choice(frozenset({"tool"}), re.compile("broke"), errors=True)) == ["c"]
+    assert ids(BlockFilter(frozenset({"assistant"}), None, errors=True)) == ["a", "c"]
+    assert ids(BlockFilter(frozenset({"tool"}), re.compile("broke"), errors=True)) == ["c"]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_all_of_it_must_be_true() -> None:
     [("pytest", ["c", "c"]), ("^Bash a", ["a", "a"]), ("no rule", ["a"]), ("nowhere", [])],
 )
 def test_by_what_is_said(pattern: str, found: list[str]) -> None:
-    assert ids(Choice(pattern=re.compile(pattern))) == found
+    assert ids(BlockFilter(pattern=re.compile(pattern))) == found
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_by_what_is_said(pattern: str, found: list[str]) -> None:
         (ToolsBlock(names=("a", "b")), "a\nb"),
     ],
 )
-def test_what_a_block_says(block: Block, said: str) -> None:
+def test_what_a_block_says(block: ViewBlock, said: str) -> None:
     assert text_of(block) == said
 
 
@@ -111,5 +113,5 @@ def test_a_hosted_call_is_not_taken_for_the_one_that_failed() -> None:
             {"role": "user", "content": [result("a", "no rule", is_error=True)]},
         ]
     }
-    blocks = chosen(format_request(request), Choice(errors=True))
+    blocks = filter_blocks(format_request(request), BlockFilter(errors=True))
     assert [getattr(block, "tool_use_id", "") for block in blocks] == ["a", "a"]

@@ -25,7 +25,6 @@ from tract.importers.writer import import_file
 from tract.model import Form
 from tract.view.ansi import plain
 from tract.view.blocks import (
-    Block,
     OtherBlock,
     RuleBlock,
     TextBlock,
@@ -33,6 +32,7 @@ from tract.view.blocks import (
     ToolResultBlock,
     ToolsBlock,
     ToolUseBlock,
+    ViewBlock,
     format_request,
 )
 from tract.view.conversation import format_dialog
@@ -107,7 +107,7 @@ class Tree(HTMLParser):
             element.pieces.append(data)
 
 
-def tree(*blocks: Block, title: str = "A title", about: str = "") -> Element:
+def tree(*blocks: ViewBlock, title: str = "A title", about: str = "") -> Element:
     return Tree("".join(page(title, blocks, about=about))).root
 
 
@@ -317,7 +317,7 @@ def test_the_title_and_what_it_is() -> None:
 def test_a_page_is_written_while_the_blocks_come() -> None:
     asked: list[int] = []
 
-    def blocks() -> Iterator[Block]:
+    def blocks() -> Iterator[ViewBlock]:
         for number in range(1000):
             asked.append(number)
             yield TextBlock(message=number, role="user", text=f"text {number}.")
@@ -452,7 +452,7 @@ hostile = st.sampled_from(PAYLOADS) | st.builds(
 )
 
 
-def everything(word: str, role: str | None = None) -> list[Block]:
+def everything(word: str, role: str | None = None) -> list[ViewBlock]:
     """A block of each kind, with the word in each of its fields."""
     value = {word: word, f"{word}.": [word, {word: [word]}], f"{word}2": f"{word}\n{word}"}
     who = word if role is None else role

@@ -14,13 +14,13 @@ from tests.strategies import histories, odd_histories
 from tract.model import Form, Message
 from tract.view.ansi import plain
 from tract.view.blocks import (
-    Block,
     OtherBlock,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolsBlock,
     ToolUseBlock,
+    ViewBlock,
     format_messages,
     format_request,
 )
@@ -30,11 +30,11 @@ from tract.view.lines import (
     SUMMARY,
     TOOLS,
     Look,
+    format_lines,
     lines_of,
     pair_style,
     result_words,
     role_style,
-    written,
 )
 from tract.view.palette import PALETTE, tag_of
 from tract.view.sanitize import visible
@@ -44,13 +44,15 @@ READ: dict[str, Any] = {"tool_use_id": "a", "tool_name": "Read", "detail": "...p
 CODE = "def f():\n\treturn {  'a' :1 }\n\n\n    # end   \n" + "x" * 500 + "\n  last"
 
 
-def said(blocks: Block | Iterable[Block], look: Look | None = None) -> list[str]:
-    given = [blocks] if isinstance(blocks, Block) else blocks
+def said(blocks: ViewBlock | Iterable[ViewBlock], look: Look | None = None) -> list[str]:
+    given = [blocks] if isinstance(blocks, ViewBlock) else blocks
     return [plain(line) for block in given for line in lines_of(block, look or Look())]
 
 
 def told(request: Any, tools: str = FULL, **look: Any) -> list[str]:
-    return [plain(line) for line in written(format_request(request), Look(tools=tools, **look))]
+    return [
+        plain(line) for line in format_lines(format_request(request), Look(tools=tools, **look))
+    ]
 
 
 def reading(content: str, **about: Any) -> list[dict[str, Any]]:
@@ -263,7 +265,7 @@ def test_each_message_has_a_head_and_results_stand_under_their_calls() -> None:
 
 def test_a_head_tells_the_commit_and_what_was_done() -> None:
     block = TextBlock(role="user", commit="0123456789abcdef", note="pinned", text="x")
-    assert [plain(line) for line in written([block])] == ["user 0123456789 pinned", "    x"]
+    assert [plain(line) for line in format_lines([block])] == ["user 0123456789 pinned", "    x"]
 
 
 def test_roles_have_styles() -> None:

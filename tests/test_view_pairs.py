@@ -12,7 +12,13 @@ from tests.strategies import ChainBuilder, histories, odd_histories
 from tract import Tract
 from tract.core.chain import Chain
 from tract.model import Message, ToolCall
-from tract.view.blocks import Block, ToolResultBlock, ToolUseBlock, format_context, format_messages
+from tract.view.blocks import (
+    ToolResultBlock,
+    ToolUseBlock,
+    ViewBlock,
+    format_context,
+    format_messages,
+)
 from tract.view.conversation import format_dialog
 from tract.view.lines import pair_style
 from tract.view.pairs import Pairs, numbers, places_of
@@ -125,7 +131,7 @@ def dialog() -> tuple[Tract, list[str], list[str]]:
     return tract, calls, results
 
 
-def numbered(blocks: Iterable[Block]) -> dict[tuple[str, str], int | None]:
+def numbered(blocks: Iterable[ViewBlock]) -> dict[tuple[str, str], int | None]:
     """The numbers of all calls and results."""
     kinds = (ToolUseBlock, ToolResultBlock)
     return {

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples.payloads import MARKUP, PAYLOADS
-from tract.view.ansi import painted, plain
+from tract.view.ansi import paint, plain
 from tract.view.blocks import format_request
-from tract.view.lines import TOOLS, Line, Look, written
+from tract.view.lines import TOOLS, Line, Look, format_lines
 from tract.view.sanitize import cut, one_line, visible, width
 
 
@@ -33,7 +33,7 @@ def check(lines: Iterator[Line]) -> str:
         assert all(map(is_harmless, text)), ascii(text)
         text.encode()
         said.append(text)
-        assert painted(line).count("\x1b") == 2 * sum(bool(s.text and s.style) for s in line)
+        assert paint(line).count("\x1b") == 2 * sum(bool(s.text and s.style) for s in line)
     return "\n".join(said)
 
 
@@ -88,12 +88,12 @@ def test_no_payload_in_any_field_gets_through(number: int) -> None:
     for evil in PAYLOADS:
         blocks = format_request(requests(evil)[number])
         for tools in TOOLS:
-            check(written(blocks, Look(tools=tools, has_tags=tools == "summary")))
+            check(format_lines(blocks, Look(tools=tools, has_tags=tools == "summary")))
 
 
 @given(st.text(st.characters(exclude_categories=())), st.integers(0, 3))
 def test_no_text_at_all_gets_through(evil: str, number: int) -> None:
-    check(written(format_request(requests(evil)[number])))
+    check(format_lines(format_request(requests(evil)[number])))
 
 
 @pytest.mark.long
@@ -106,7 +106,7 @@ def test_no_character_at_all_gets_through() -> None:
 def test_what_is_harmless_stays_as_it_is(text: str) -> None:
     assert visible(text) == text
     request = {"messages": [{"role": "user", "content": text}]}
-    assert not text or f"    {text}" in map(plain, written(format_request(request)))
+    assert not text or f"    {text}" in map(plain, format_lines(format_request(request)))
 
 
 def test_scripts_and_emoji_keep_their_joiners() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from math import inf
 
 from tract.content.blocks import whole_text
@@ -46,6 +46,9 @@ from tract.storage import Store
 class Compiler:
     """The chain at one head and what was compiled of it. Another head that stems from this one
     extends both; any other is read anew."""
+
+    as_sent = staticmethod(as_sent)
+    without_thoughts = staticmethod(without_thoughts)
 
     def __init__(self, store: Store, count: Callable[[str], int], *, keeps: bool = True) -> None:
         """Unless it `keeps` them, large contents are loaded each time that they are asked for."""
@@ -182,7 +185,7 @@ class Compiler:
         if shape.form == Form.FULL:
             return self.message(step), step.token_count
         if shape.form == Form.COLLAPSED:
-            message = self.collapsed(place)
+            message = collapsed(without_thoughts(self.message(step)), place)
             return message, self._count(message.text)
         if shape.form == Form.TRUNCATED:
             text = truncated(whole_text(self.message(step)), place, shape)
@@ -236,12 +239,12 @@ class Compiler:
         roles = [step.role for step in transcript.steps]
         base: Toolset | None = None
         later: dict[int, Toolset] = {}
-        for commit_id, digest in self._chain.toolset_changes():
+        for step, digest in self._chain.toolset_changes():
             toolset = self._store.toolset(digest)
             if base is None or not base.tools:
                 base = toolset
             else:
-                first = bisect_left(transcript.places, commit_id)
+                first = bisect_left(transcript.places, step.id)
                 later[roles[:first].count("assistant")] = toolset
         return Offered(base, later)
 
@@ -258,14 +261,6 @@ class Compiler:
             if self._keeps:
                 self._large[step.hash] = message
         return message
-
-    def collapsed(self, call: Place) -> Message:
-        """An answer with a line in place of each of its calls, without its thoughts."""
-        return collapsed(without_thoughts(self.message(call.shown)), call)
-
-    def as_sent(self, message: Message) -> Iterator[list[Message]]:
-        """The message as it comes back from each provider."""
-        return as_sent(message)
 
     def load(self, step: Step) -> Message:
         """What the commit says; an error if it was forgotten."""

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 from tract.compiler import Compiler
 from tract.core.chain import Place
-from tract.core.forms import Shown, shown
-from tract.model import DECIDING, Form, Head, Message, Step, Toolset
+from tract.core.forms import Sent, Shown, shown
+from tract.model import Form, Head, Message, Step, Toolset
 from tract.providers.thoughts import without_thoughts
 from tract.storage import Store
-
-
-class Sent(NamedTuple):
-    """What the model is sent of a message."""
-
-    message: Message
-    tokens: int
-    form: Form
-    is_left_out: bool = False
 
 
 class Snapshot:
@@ -103,11 +93,6 @@ class Snapshot:
     @cached_property
     def toolsets(self) -> list[tuple[Step, Toolset]]:
         """The sets of tools in their order, each with the commit that put it in force."""
-        toolsets: list[tuple[Step, Toolset]] = []
-        for step in self.chain.steps:
-            if step.toolset is None or step.operation not in DECIDING:
-                continue
-            if not toolsets or toolsets[-1][1].hash != step.toolset:
-                with self._store.lock:
-                    toolsets.append((step, self._store.toolset(step.toolset)))
-        return toolsets
+        changes = self.chain.toolset_changes()
+        with self._store.lock:
+            return [(step, self._store.toolset(digest)) for step, digest in changes]

@@ -13,9 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
-from tract.cli.screen import (
-    say,
-)
+from tract.cli.screen import say
 from tract.cli.target import Target
 from tract.errors import ConflictError, InputError, NotFoundError, TractError
 from tract.view.sanitize import one_line
@@ -52,23 +50,16 @@ COMMANDS = {
     "forget": "database",
     "dialogs": "database",
 }
-"""The commands in the order of the help, each with the module that has it."""
+"""The commands in the order of the help, each with its module."""
 
 
 def _fail(error: TractError | OSError) -> int:
-    """Say on one line what went wrong; the exit code for it."""
-    say(one_line(f"tract: {_fact(error)}"))
-    return _exit_code(error)
-
-
-def _fact(error: TractError | OSError) -> str:
+    """Report what went wrong on one line; returns the exit code."""
+    fact = str(error)
     if isinstance(error, OSError) and error.strerror:
-        place = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
-        return place + error.strerror
-    return str(error)
-
-
-def _exit_code(error: TractError | OSError) -> int:
+        path = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
+        fact = path + error.strerror
+    say(one_line(f"tract: {fact}"))
     match error:
         case InputError():
             return 2
@@ -80,7 +71,7 @@ def _exit_code(error: TractError | OSError) -> int:
 
 
 class LazyGroup(click.Group):
-    """Loads the module of a command when the command is asked for."""
+    """Loads the module of a command when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -95,7 +86,7 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # the reader has seen enough
+        except BrokenPipeError:  # the reader stopped reading
             _drop_output()
             ctx.exit(0)
         except (TractError, OSError) as error:
@@ -105,7 +96,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
-    epilog="Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 130 stopped.",
+    epilog="Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 130 interrupted.",
 )
 @click.option(
     "--db",
@@ -119,29 +110,29 @@ class LazyGroup(click.Group):
     envvar="TRACT_DIALOG",
     default="default",
     metavar="ID",
-    help='The dialog in it.  [default: $TRACT_DIALOG, else "default"]',
+    help='The dialog in the database.  [default: $TRACT_DIALOG, else "default"]',
 )
 @click.version_option(package_name="tract-context", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, db: str | None, dialog: str) -> None:
-    """Version control for what an agent's model sees.
+    """Version control for the context of LLM agents.
 
-    A COMMIT is named by its hash, by the beginning of it, or by HEAD.
+    A COMMIT is a hash, the beginning of a hash, or HEAD.
     """
     ctx.obj = Target(db, dialog)
 
 
 def main() -> NoReturn:
-    if sys.stdout is None or sys.stderr is None:  # closed by whoever started us
-        nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - to the end
+    if sys.stdout is None or sys.stderr is None:  # closed by the parent process
+        nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open until exit
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # for a terminal that is not UTF-8
+        sys.stdout.reconfigure(errors="backslashreplace")  # the terminal may not be UTF-8
     sys.exit(_run())
 
 
 def _run() -> int:
-    """Run a command and flush what it printed, where a failure can still be told."""
+    """Run a command and flush its output while a failure can still be reported."""
     try:
         code = _invoke()
         sys.stdout.flush()
@@ -165,5 +156,5 @@ def _invoke() -> int:
 
 
 def _drop_output() -> None:
-    """The interpreter flushes once more when it ends: into nothing."""
+    """Discard what the interpreter flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,23 +7,24 @@ from typing import Any
 import click
 
 from tract.cli.commits import Offers, summary
-from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, dump_list, json_option, put, table
-from tract.cli.target import Target, named
+from tract.cli.inputs import json_option
+from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, dump_list, put, table
+from tract.cli.target import Target, resolve, resolve_optional
 from tract.tract import Tract
 
 
 @click.command("branch")
 @click.argument("name", required=False)
-@click.option("--at", metavar="COMMIT|BRANCH", help="Start it there, not at HEAD.")
-@click.option("-d", "--delete", metavar="NAME", help="Delete a branch; gc takes its commits later.")
+@click.option("--at", metavar="COMMIT|BRANCH", help="Start at this commit instead of HEAD.")
+@click.option("-d", "--delete", metavar="NAME", help="Delete a branch; gc removes its commits.")
 @json_option
 @click.pass_obj
 def branch_command(
     target: Target, name: str | None, at: str | None, delete: str | None, as_json: bool
 ) -> None:
-    """List the branches, or start a new one without going there."""
+    """List the branches, or create one without checking it out."""
     if (delete is not None and (name or at)) or (at and name is None):
-        raise click.UsageError("give a NAME, perhaps with --at, or --delete, or nothing")
+        raise click.UsageError("pass NAME with an optional --at, or --delete, or nothing")
     if delete is not None:
         _delete(target, delete, as_json)
     elif name is not None:
@@ -34,47 +35,47 @@ def branch_command(
 
 
 def _list(tract: Tract, as_json: bool) -> None:
-    branches = [_described(tract, name) for name in tract.branches()]
+    branches = [_as_json(tract, name) for name in tract.branches()]
     if as_json:
         dump_list(branches)
         return
-    rows = [_row(tract, item["name"], item["head"], item["current"]) for item in branches]
+    rows = [_cells(tract, item["name"], item["head"], item["current"]) for item in branches]
     if tract.current_branch is None:
-        rows.insert(0, _row(tract, "(an old commit)", tract.head, True))
+        rows.insert(0, _cells(tract, "(detached HEAD)", tract.head, True))
     table((Column(CYAN), Column(CYAN), Column(DIM), Column()), rows)
 
 
-def _described(tract: Tract, name: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "head": tract.branches()[name],
-        "current": name == tract.current_branch,
-    }
+def _as_json(tract: Tract, name: str) -> dict[str, Any]:
+    head = tract.branches()[name]
+    return {"name": name, "head": head, "current": name == tract.current_branch}
 
 
-def _row(tract: Tract, name: str, head: str | None, current: bool) -> tuple[str, str, str, str]:
-    said = summary(tract.get_commit(head), Offers(tract)) if head else ""
-    return "*" if current else "", name, head[:SHORT] if head else "empty", said
+def _cells(tract: Tract, name: str, head: str | None, current: bool) -> tuple[str, str, str, str]:
+    text = summary(tract.get_commit(head), Offers(tract)) if head else ""
+    return "*" if current else "", name, head[:SHORT] if head else "empty", text
+
+
+def _short(head: str | None) -> str:
+    return head[:SHORT] if head else "no commit"
 
 
 def _create(target: Target, name: str, at: str | None, as_json: bool) -> None:
     with target.open_any() as tract:
-        tract.branch(name, None if at is None else named(tract, at))
+        tract.branch(name, resolve_optional(tract, at))
         if as_json:
-            dump(_described(tract, name))
+            dump(_as_json(tract, name))
         else:
-            head = tract.branches()[name]
-            put(f"branch {name} starts at {head[:SHORT] if head else 'no commit'}")
+            put(f"branch {name} starts at {_short(tract.branches()[name])}")
 
 
 def _delete(target: Target, name: str, as_json: bool) -> None:
     with target.open() as tract:
         head = tract.branches().get(name)
         tract.delete_branch(name)
-        if as_json:
-            dump({"deleted": name, "head": head})
-        else:
-            put(f"deleted branch {name}, which was at {head[:SHORT] if head else 'no commit'}")
+    if as_json:
+        dump({"deleted": name, "head": head})
+    else:
+        put(f"deleted branch {name}, which was at {_short(head)}")
 
 
 @click.command("checkout")
@@ -82,13 +83,13 @@ def _delete(target: Target, name: str, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def checkout_command(target: Target, name: str, as_json: bool) -> None:
-    """Go to a branch, or to an old commit to look around."""
+    """Switch to a branch, or to an old commit (detached HEAD)."""
     with target.open() as tract:
-        tract.checkout(named(tract, name))
+        tract.checkout(resolve(tract, name))
         branch, head = tract.current_branch, tract.head
-        if as_json:
-            dump({"branch": branch, "head": head, "detached": branch is None})
-        elif branch is None:
-            put(f"at {(head or '')[:SHORT]}, on no branch: `tract branch NAME` starts one here")
-        else:
-            put(f"on branch {branch}, at {head[:SHORT] if head else 'no commit'}")
+    if as_json:
+        dump({"branch": branch, "head": head, "detached": branch is None})
+    elif branch is None:
+        put(f"HEAD is detached at {_short(head)}; `tract branch NAME` creates a branch here")
+    else:
+        put(f"on branch {branch}, at {_short(head)}")

@@ -1,4 +1,4 @@
-"""Commits as rows and as JSON."""
+"""Commits as table rows and as JSON."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ SUMMED_UP = "summed up"
 
 
 def plain(value: Any) -> Any:
-    """A value of the library as JSON; its field names are the keys."""
+    """A value of the library as JSON, with its field names as keys."""
     return msgspec.to_builtins(value)
 
 
 def print_commits(tract: Tract, commits: Iterable[CommitInfo]) -> None:
     offers = Offers(tract)
-    table(COLUMNS, (_row(commit, offers, commit.form or "") for commit in commits))
+    table(COLUMNS, (_cells(commit, offers, commit.form or "") for commit in commits))
 
 
 def print_log(tract: Tract, commits: Iterable[CommitInfo]) -> None:
-    """The commits of a branch, newest first, each result with the form in which it is shown now."""
-    offers, forms, under = Offers(tract), Forms(tract), summed_up(tract)
-    forms_now = ((c, SUMMED_UP if c.commit_hash in under else forms.word(c)) for c in commits)
-    table(COLUMNS, (_row(commit, offers, form) for commit, form in forms_now))
+    """The commits of a branch, newest first, each result with its current form."""
+    offers, forms, summaries = Offers(tract), Forms(tract), summed_up(tract)
+    current = ((c, SUMMED_UP if c.commit_hash in summaries else forms.word(c)) for c in commits)
+    table(COLUMNS, (_cells(commit, offers, form) for commit, form in current))
 
 
 def print_commit(tract: Tract, commit: CommitInfo, as_json: bool) -> None:
@@ -52,7 +52,7 @@ def print_commit(tract: Tract, commit: CommitInfo, as_json: bool) -> None:
 
 
 class Forms:
-    """What the model sees of results now. It is looked up when a first result turns up."""
+    """The current forms of results, looked up when the first result is printed."""
 
     def __init__(self, tract: Tract) -> None:
         self._tract = tract
@@ -63,7 +63,7 @@ class Forms:
         return {place.shown.hash.hex(): form for place, form in places.items()}
 
     def word(self, commit: CommitInfo) -> str:
-        """`full`, `reference`, …; of a version that is not the newest, the form it came in."""
+        """`full`, `reference`, …; for a version that is not the newest, its original form."""
         if commit.role != "tool":
             return ""
         form = self._by_commit.get(commit.commit_hash, commit.form or Form.FULL)
@@ -89,7 +89,7 @@ def _places(tract: Tract) -> Sequence[Place]:
 
 
 class Offers:
-    """What commits say of tools. Each set is looked up once: many commits have the same."""
+    """The tools of commits. Each toolset is looked up once: many commits share one."""
 
     def __init__(self, tract: Tract) -> None:
         self._tract = tract
@@ -110,17 +110,17 @@ class Offers:
         return "" if commit.toolset_hash is None else counted(len(self.names(commit)), "tool")
 
     def change(self, commit: CommitInfo) -> str:
-        """What a mark made of the tools. A message just says which ones it was written with."""
+        """How a mark changed the tools. A message only records the tools it was written with."""
         if commit.toolset_hash is None or commit.operation != CommitOperation.MARK:
             return ""
         names, before = self.names(commit), self._before(commit)
-        found = self._tract.diff_tools(before, commit) if before else ToolDiff(names, [], {}, [])
-        if not found:
-            return "the same in other words" if names else "no tools"
-        return change_text(found)
+        change = self._tract.diff_tools(before, commit) if before else ToolDiff(names, [], {}, [])
+        if not change:
+            return "the same in another format" if names else "no tools"
+        return change_text(change)
 
     def _before(self, commit: CommitInfo) -> CommitInfo | None:
-        """The newest commit before whose tools were in force. Those of an edit never are."""
+        """The newest earlier commit whose tools were in force. Those of an edit never are."""
         while commit.parent_hash is not None:
             commit = self._tract.get_commit(commit.parent_hash)
             if commit.operation in DECIDING:
@@ -128,11 +128,11 @@ class Offers:
         return None
 
 
-def _row(commit: CommitInfo, offers: Offers, form: str) -> tuple[str, ...]:
-    is_worth_saying = form not in ("", Form.FULL, LEFT_OUT)
+def _cells(commit: CommitInfo, offers: Offers, form: str) -> tuple[str, ...]:
+    note = "" if form in ("", Form.FULL, LEFT_OUT) else f" ({form})"
     return (
         commit.commit_hash[:SHORT],
-        kind(commit) + (f" ({form})" if is_worth_saying else ""),
+        kind(commit) + note,
         commit.name or "",
         f"{commit.token_count} tok" if commit.content_hash else "",
         offers.number(commit),
@@ -142,7 +142,7 @@ def _row(commit: CommitInfo, offers: Offers, form: str) -> tuple[str, ...]:
 
 
 def kind(commit: CommitInfo) -> str:
-    """What a commit is: `user`, `tool error`, `edit tool`, `mark`, `tools`, `summary`."""
+    """The kind of a commit: `user`, `tool error`, `edit tool`, `mark`, `tools`, `summary`."""
     if commit.operation == CommitOperation.COMPRESS:
         return "summary"
     if commit.operation == CommitOperation.MARK and commit.toolset_hash and not commit.marks:
@@ -157,13 +157,13 @@ def utc(time: datetime | None) -> str:
 
 
 def summary(commit: CommitInfo, offers: Offers) -> str:
-    said = commit.preview or ", ".join(
+    text = commit.preview or ", ".join(
         [*map(mark_text, commit.marks), *filter(None, [offers.change(commit)])]
     )
     if commit.replaces:
         ends = dict.fromkeys([commit.replaces[0], commit.replaces[-1]])
-        said = f"of {'..'.join(target[:SHORT] for target in ends)}: {said}"
-    return f"({commit.message}) {said}" if commit.message else said
+        text = f"of {'..'.join(target[:SHORT] for target in ends)}: {text}"
+    return f"({commit.message}) {text}" if commit.message else text
 
 
 def mark_text(mark: Mark) -> str:

@@ -1,4 +1,4 @@
-"""Commands about a whole database."""
+"""Commands about the database."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from tract.cli.commits import plain, print_commit, utc
+from tract.cli.inputs import json_option
 from tract.cli.screen import (
     CYAN,
     DIM,
@@ -18,12 +19,11 @@ from tract.cli.screen import (
     ask,
     dump,
     dump_list,
-    json_option,
     put,
     say,
     table,
 )
-from tract.cli.target import FILE, FOLDER, Target, named, without_password
+from tract.cli.target import FILE, FOLDER, Target, resolve, without_password
 from tract.errors import DialogNotFoundError, NotFoundError
 from tract.model import DialogInfo
 from tract.tract import Tract
@@ -38,34 +38,34 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 @click.pass_context
 def init_command(ctx: click.Context, path: str | None, as_json: bool) -> None:
-    """Make a database.
+    """Create a database.
 
-    It is .tract/tract.db in this folder or in PATH, or what --db names.
+    Creates .tract/tract.db in this folder or in PATH, or the database that --db names.
     """
     target: Target = ctx.obj
-    db = _wanted(ctx, path)
-    created = _make(db, target.dialog)
+    db = _location(ctx, path)
+    is_new = _create(db, target.dialog)
     if as_json:
-        dump({"db": without_password(db), "created": created})
+        dump({"db": without_password(db), "created": is_new})
     else:
-        put(f"{'created' if created else 'there is already'} {without_password(db)}")
+        put(f"{'created' if is_new else 'already exists:'} {without_password(db)}")
 
 
-def _wanted(ctx: click.Context, path: str | None) -> str:
-    """An option or argument goes before the environment."""
+def _location(ctx: click.Context, path: str | None) -> str:
+    """Options and arguments take precedence over the environment."""
     target: Target = ctx.obj
     if path is None and target.db is not None:
         return target.db
     assert ctx.parent is not None
     if ctx.parent.get_parameter_source("db") == ParameterSource.COMMANDLINE:
-        raise click.UsageError("give PATH or --db, not both")
+        raise click.UsageError("pass PATH or --db, not both")
     folder = Path(path or ".").resolve() / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     return str(folder / FILE)
 
 
-def _make(db: str, dialog: str) -> bool:
-    """Whether there was none yet."""
+def _create(db: str, dialog: str) -> bool:
+    """Returns whether the database is new."""
     try:
         Tract.open(db, dialog=dialog, create=False).close()
     except DialogNotFoundError:
@@ -82,45 +82,45 @@ def _make(db: str, dialog: str) -> bool:
 def fsck_command(ctx: click.Context, as_json: bool) -> None:
     """Verify every hash and every reference.
 
-    The exit code is 1 if something is wrong.
+    Exits with 1 if there is a problem.
     """
     with ctx.obj.open_any() as tract:
-        found = tract.fsck()
+        report = tract.fsck()
     if as_json:
-        dump({"ok": found.ok, **plain(found)})
+        dump({"ok": report.ok, **plain(report)})
     else:
-        for problem in found.problems:
+        for problem in report.problems:
             put(Painted(problem, RED))
-        counts = f"{counted(found.commits, 'commit')}, {counted(found.contents, 'content')}"
-        put(f"{counts}: {'ok' if found.ok else counted(len(found.problems), 'problem')}")
-    if not found.ok:
+        counts = f"{counted(report.commits, 'commit')}, {counted(report.contents, 'content')}"
+        put(f"{counts}: {'ok' if report.ok else counted(len(report.problems), 'problem')}")
+    if not report.ok:
         ctx.exit(1)
 
 
 @click.command("gc")
-@click.option("--run", is_flag=True, help="Really remove it; without, gc only counts.")
+@click.option("--run", is_flag=True, help="Remove; without it, gc only counts.")
 @click.option(
     "--grace",
     type=click.FloatRange(min=0),
     default=14,
     show_default=True,
     metavar="DAYS",
-    help="Keep what is younger.",
+    help="Keep everything younger than this.",
 )
 @json_option
 @click.pass_obj
 def gc_command(target: Target, run: bool, grace: float, as_json: bool) -> None:
-    """Remove what no branch reaches."""
+    """Remove commits that no branch reaches."""
     with target.open_any() as tract:
-        swept = tract.gc(dry_run=not run, grace_seconds=grace * DAY)
+        garbage = tract.gc(dry_run=not run, grace_seconds=grace * DAY)
     if as_json:
-        dump(plain(swept))
+        dump(plain(garbage))
     else:
         word = "removed" if run else "would remove"
-        counts = f"{counted(swept.commits, 'commit')}, {counted(swept.contents, 'content')}"
-        put(f"{word} {counts}, {counted(swept.bytes, 'byte')}")
+        counts = f"{counted(garbage.commits, 'commit')}, {counted(garbage.contents, 'content')}"
+        put(f"{word} {counts}, {counted(garbage.bytes, 'byte')}")
     if not run:
-        say("dry run: nothing was removed; `tract gc --run` removes it")
+        say("dry run: nothing was removed; run `tract gc --run` to remove it")
 
 
 @click.command("backup")
@@ -128,7 +128,7 @@ def gc_command(target: Target, run: bool, grace: float, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def backup_command(target: Target, path: str, as_json: bool) -> None:
-    """Copy the whole database to a new SQLite file."""
+    """Copy the full database to a new SQLite file."""
     with target.open_any() as tract:
         tract.backup(path)
     size = Path(path).stat().st_size
@@ -144,28 +144,28 @@ def backup_command(target: Target, path: str, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def forget_command(target: Target, commit: str, yes: bool, as_json: bool) -> None:
-    """Erase the content of a commit for good.
+    """Permanently erase the content of a commit.
 
-    The commit stays, as a tombstone; the view stays valid.
+    The commit stays as a tombstone, and the context stays valid.
     """
     with target.open() as tract:
-        info = tract.get_commit(named(tract, commit))
+        info = tract.get_commit(resolve(tract, commit))
         short = info.commit_hash[:SHORT]
         ask(
-            f"Erase the content of {short} ({info.preview}) for good?",
-            f"{short} would be erased for good",
+            f"Permanently erase the content of {short} ({info.preview})?",
+            f"this would permanently erase {short}",
             yes=yes,
         )
         print_commit(tract, tract.forget(info), as_json)
 
 
 @click.command("dialogs")
-@click.option("--delete", metavar="NAME", help="Delete a dialog with all its commits.")
+@click.option("--delete", metavar="NAME", help="Delete a dialog and all of its commits.")
 @yes_option
 @json_option
 @click.pass_obj
 def dialogs_command(target: Target, delete: str | None, yes: bool, as_json: bool) -> None:
-    """List the dialogs of the database, with counts and sizes."""
+    """List the dialogs of the database, with their sizes."""
     with target.open_any() as tract:
         if delete is not None:
             _delete(tract, delete, yes, as_json)
@@ -176,32 +176,32 @@ def dialogs_command(target: Target, delete: str | None, yes: bool, as_json: bool
 
 
 def _delete(tract: Tract, name: str, yes: bool, as_json: bool) -> None:
-    found = [info for info in tract.dialogs() if info.dialog == name]
-    if not found:
+    dialog = next((info for info in tract.dialogs() if info.dialog == name), None)
+    if dialog is None:
         raise DialogNotFoundError(f"no dialog {name!r} in this database")
-    commits = counted(found[0].commits, "commit")
+    commits = counted(dialog.commits, "commit")
     ask(
-        f"Delete dialog {name} with {commits} for good?",
-        f"{commits} would be deleted for good",
+        f"Permanently delete dialog {name} with {commits}?",
+        f"this would permanently delete {commits}",
         yes=yes,
     )
     tract.delete_dialog(name)
     if as_json:
-        dump({"deleted": name, "commits": found[0].commits})
+        dump({"deleted": name, "commits": dialog.commits})
     else:
         put(f"deleted dialog {name} with {commits}")
 
 
 def _print_dialogs(dialogs: list[DialogInfo]) -> None:
     if not dialogs:
-        say("no dialog yet: the first commit makes one")
+        say("no dialogs yet; the first commit creates one")
         return
     number = Column(right=True)
     columns = (Column(CYAN), *[number] * 5, Column(), Column(DIM))
     header = ("DIALOG", "COMMITS", "TOKENS", "BYTES", "ERRORS", "BRANCHES", "BRANCH", "UPDATED")
-    table(columns, [header, *map(_row, dialogs)])
+    table(columns, [header, *map(_cells, dialogs)])
 
 
-def _row(info: DialogInfo) -> tuple[str, ...]:
+def _cells(info: DialogInfo) -> tuple[str, ...]:
     counts = (info.commits, info.tokens, info.bytes, info.errors, info.branches)
     return (info.dialog, *map(str, counts), info.branch, utc(info.updated_at))

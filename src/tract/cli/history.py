@@ -1,4 +1,4 @@
-"""Commands that only look."""
+"""Commands that read a dialog: log, search, compile."""
 
 from __future__ import annotations
 
@@ -8,26 +8,16 @@ from typing import Any
 import click
 
 from tract.cli.commits import plain, print_log
-from tract.cli.screen import (
-    CYAN,
-    DIM,
-    SHORT,
-    Column,
-    dump,
-    dump_list,
-    dump_pretty,
-    json_option,
-    say,
-    table,
-)
-from tract.cli.target import Target, named
+from tract.cli.inputs import at_option, json_option
+from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, dump_list, dump_pretty, say, table
+from tract.cli.target import Target, resolve_optional
 from tract.context import CompiledContext
 from tract.providers import PROVIDERS
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 
 NUMBER = click.IntRange(min=0)
-NOTES = 3  # how many are told beside the messages
+MOST_NOTES = 3  # how many are printed below the messages
 
 
 @click.command("log")
@@ -46,11 +36,11 @@ def log_command(target: Target, limit: int | None, as_json: bool) -> None:
 
 @click.command("search")
 @click.argument("text")
-@click.option("--here", is_flag=True, help="Only in this dialog, not in all of the database.")
+@click.option("--here", is_flag=True, help="Search only this dialog.")
 @json_option
 @click.pass_obj
 def search_command(target: Target, text: str, here: bool, as_json: bool) -> None:
-    """Find a text in all dialogs, whatever its case.
+    """Search all dialogs (case-insensitive).
 
     The newest commits come first.
     """
@@ -67,41 +57,47 @@ def search_command(target: Target, text: str, here: bool, as_json: bool) -> None
 
 
 @click.command("compile")
-@click.option("--at", metavar="COMMIT|BRANCH", help="As it was there, not as it is now.")
+@at_option
 @click.option(
     "--format",
-    "wire",
+    "provider",
     type=click.Choice(tuple(PROVIDERS)),
     default="openai",
     show_default=True,
-    help="Whose messages to print.",
+    help="The provider's message format.",
 )
-@click.option("--params", is_flag=True, help="The whole request: messages, system and tools.")
+@click.option("--params", is_flag=True, help="The full request: messages, system text and tools.")
 @click.option(
     "--tools",
     type=click.Choice(["latest", "inline"]),
     default="latest",
     show_default=True,
-    help="With --params: one list of tools, or the first one and what became of it.",
+    help="With --params: the current tools, or the original tools plus later changes inline.",
 )
 @click.option(
     "--load-results",
     "loaded",
     multiple=True,
     metavar="all|none|ID",
-    help="Show all tool results whole, all as references, or, given once or more, just these whole."
-    "  [default: each in its form]",
+    help="Show all tool results in full, all as references, or only these IDs in full (can be "
+    "repeated).  [default: each in its form]",
 )
-@click.option("--keep-recent", type=NUMBER, default=0, metavar="N", help="The newest N whole.")
 @click.option(
-    "--inline-under", type=NUMBER, default=0, metavar="N", help="Those of up to N tokens whole."
+    "--keep-recent", type=NUMBER, default=0, metavar="N", help="Show the newest N results in full."
+)
+@click.option(
+    "--inline-under",
+    type=NUMBER,
+    default=0,
+    metavar="N",
+    help="Show results of up to N tokens in full.",
 )
 @json_option
 @click.pass_obj
 def compile_command(
     target: Target,
     at: str | None,
-    wire: str,
+    provider: str,
     params: bool,
     tools: str,
     loaded: tuple[str, ...],
@@ -111,50 +107,48 @@ def compile_command(
 ) -> None:
     """Print the messages that a model would be sent, as JSON.
 
-    With --json they come in one object with the tools, the counts, the commits and the notes.
+    With --json, prints one object that also has the tools, token counts, commits and notes.
     """
     if tools != "latest" and not params:
-        raise click.UsageError(f"--tools {tools} changes the request: give --params too")
+        raise click.UsageError(f"--tools {tools} needs --params")
     with target.open() as tract:
         context = tract.compile(
-            _existing(tract, at),
+            resolve_optional(tract, at),
             tools=tools,
             load_tool_results=_load(tract, loaded, at),
             keep_recent=keep_recent,
             inline_under=inline_under,
         )
-    request = context.to_params(wire) if params else _messages(wire, context)
-    betas = context.betas if params and PROVIDERS[wire].betas else []
+    request = context.to_params(provider) if params else _messages(provider, context)
+    betas = context.betas if params and PROVIDERS[provider].betas else []
     if as_json:
         fields = {"params": request} if params else request
         if isinstance(request, list):
-            fields = {PROVIDERS[wire].history: request}
-        dump({"format": wire, **fields, "betas": betas, **_counts(context)})
+            fields = {PROVIDERS[provider].history: request}
+        dump({"format": provider, **fields, "betas": betas, **_counts(context)})
     else:
         dump_pretty(request)
-    say(_account(context, betas))
+    say(_totals(context, betas))
 
 
 def _load(tract: Tract, loaded: tuple[str, ...], at: str | None) -> bool | list[str] | None:
-    """What `compile` takes. An id that names nothing is an error here, not a silent no."""
+    """The argument for `compile`. An unknown id is an error here, not ignored."""
     if not loaded:
         return None
     if "all" in loaded or "none" in loaded:
         if len(loaded) > 1:
-            raise click.UsageError("--load-results is all, none, or ids")
+            raise click.UsageError("--load-results accepts all, none, or ids")
         return loaded == ("all",)
-    if at is not None:  # where other results are
+    if at is not None:  # the results there may be different
         return list(loaded)
     return [info.id for info in tract.list_tool_results(*loaded)]
 
 
-def _existing(tract: Tract, at: str | None) -> str | None:
-    return None if at is None else named(tract, at)
-
-
-def _messages(wire: str, context: CompiledContext) -> Any:
-    sent = context.to_messages(wire)
-    return sent if isinstance(sent, dict) else context.to_params(wire)[PROVIDERS[wire].history]
+def _messages(name: str, context: CompiledContext) -> Any:
+    messages = context.to_messages(name)
+    if isinstance(messages, dict):
+        return messages
+    return context.to_params(name)[PROVIDERS[name].history]
 
 
 def _counts(context: CompiledContext) -> dict[str, Any]:
@@ -171,13 +165,15 @@ def _counts(context: CompiledContext) -> dict[str, Any]:
     }
 
 
-def _account(context: CompiledContext, betas: list[str]) -> str:
+def _totals(context: CompiledContext, betas: list[str]) -> str:
     source = f" ({context.token_source})" if context.token_source else ""
-    tokens = counted(context.token_count, "token") + source
-    said = [counted(context.commit_count, "message"), tokens]
+    totals = [
+        counted(context.commit_count, "message"),
+        counted(context.token_count, "token") + source,
+    ]
     if context.tool_tokens:
-        said.append(f"{context.tool_tokens} of them for tools")
+        totals.append(f"{context.tool_tokens} of them for tools")
     notes = [*(f"needs the beta {beta}" for beta in betas), *context.notes]
-    if len(notes) > NOTES:
-        notes = [*notes[:NOTES], f"{len(notes) - NOTES} more notes (--json has them)"]
-    return one_line("; ".join([", ".join(said), *notes]))
+    if len(notes) > MOST_NOTES:
+        notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes (--json lists them)"]
+    return one_line("; ".join([", ".join(totals), *notes]))

@@ -1,4 +1,4 @@
-"""The command that reads transcripts of other programs into dialogs."""
+"""The command that imports transcripts of other programs."""
 
 from __future__ import annotations
 
@@ -14,28 +14,20 @@ from click.core import ParameterSource
 
 from tract import importers
 from tract.cli.commits import plain
-from tract.cli.screen import (
-    CYAN,
-    DIM,
-    Column,
-    Painted,
-    dump,
-    json_option,
-    put,
-    say,
-    table,
-)
+from tract.cli.inputs import json_option
+from tract.cli.screen import CYAN, DIM, Column, dump, put, say, table
 from tract.cli.target import FOLDER, Target
 from tract.errors import InputError, StorageError, TractError
+from tract.importers.items import Problem
 from tract.importers.writer import Imported, import_file
 from tract.session.session import check_name
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 
 ENDINGS = (".jsonl", ".json", ".traj", ".eval", ".db", ".har", ".gz")
-"""What is looked at in a folder."""
+"""The files of a folder that may be transcripts."""
 COUNTED = ("messages", "calls", "results", "duplicates")
-TOLD = 10  # how many repairs, and how many problems, are told of a file
+MOST_FAULTS = 10  # how many problems, and how many repairs, are reported for a file
 NUMBER = Column(right=True)
 COLUMNS = (Column(CYAN), Column(), *(NUMBER,) * 6, Column(DIM))
 HEADER = ("DIALOG", "FORMAT", *map(str.upper, COUNTED), "REPAIRS", "PROBLEMS", "FILE")
@@ -46,66 +38,65 @@ HEADER = ("DIALOG", "FORMAT", *map(str.upper, COUNTED), "REPAIRS", "PROBLEMS", "
 @click.option(
     "--dialog",
     metavar="NAME",
-    help="What to call the dialog.  [default: as the file calls its session, else as the file]",
+    help="The name of the dialog.  [default: the session's name in the file, else the file's]",
 )
 @json_option
 @click.pass_context
 def import_command(
     ctx: click.Context, paths: tuple[str, ...], dialog: str | None, as_json: bool
 ) -> None:
-    """Read transcripts of other programs into dialogs.
+    """Import transcripts of other programs as dialogs.
 
-    PATH is a file, or a folder of which every file of a known format is taken. The format is found
-    out. What is there already is not added again, so that a transcript that has grown brings just
-    its new part. Of a file all is taken or nothing, and the exit code is 1 if one was not taken.
-    What a provider would refuse, and lines that cannot be read, are told; the rest is kept.
+    PATH is a file, or a directory to scan. Formats are detected automatically. Messages that are
+    already stored are skipped, so importing a transcript again adds only its new part. Each file
+    is imported completely or not at all. Exits with 1 if any file failed. Unreadable lines, and
+    repairs that a provider will need, are reported; everything else is kept.
     """
     target: Target = ctx.obj
     if dialog is not None:
         check_name("dialog", dialog)
-    with target.open_or_make() as tract:
-        work = _Work(tract, dialog or _dialog_of(ctx))
-        work.import_all(_Found(paths, target.found()))
+    with target.open_or_create() as tract:
+        run = _Run(tract, dialog or _dialog_of(ctx))
+        run.import_all(_Files(paths, target.database()))
     if as_json:
-        dump(work.as_json())
+        dump(run.as_json())
     else:
-        work.put_report()
-    for failure in work.failures:
+        run.put_report()
+    for failure in run.failures:
         say(one_line(f"tract: {failure['path']}: {failure['error']}"))
-    if work.failures:
+    if run.failures:
         ctx.exit(1)
 
 
 def _dialog_of(ctx: click.Context) -> str | None:
-    """The dialog that was named before the command. That of the environment is where the other
-    commands work: it is no name for everything that is imported."""
+    """The dialog of the global option. The one of the environment is for other commands, not a
+    name for everything that is imported."""
     assert ctx.parent is not None
     is_named = ctx.parent.get_parameter_source("dialog") == ParameterSource.COMMANDLINE
     target: Target = ctx.obj
     return target.dialog if is_named else None
 
 
-class _Found:
-    """The files of what was named, each once."""
+class _Files:
+    """The files to import, each once."""
 
     def __init__(self, paths: Iterable[str], database: str) -> None:
         self._database = Path(database).resolve() if "://" not in database else None
-        given = [_expanded(path) for path in paths]
-        named = [path for path in given if not path.is_dir()]
-        folders = [path for path in given if path.is_dir()]
-        self.named = list(_once(named, set()))
+        arguments = [_expand(path) for path in paths]
+        folders = [path for path in arguments if path.is_dir()]
+        self.named = list(_unique((path for path in arguments if not path.is_dir()), set()))
         known = {path.resolve() for path in self.named}
-        self.in_folders = list(_once((file for f in folders for file in self._files(f)), known))
+        self.in_folders = list(_unique((file for f in folders for file in self._files(f)), known))
 
     def check(self, path: Path) -> None:
-        """Refuse what is no file to read. A pipe can be read only once; and to close the database
-        that is being written to would take its locks away."""
+        """Refuse what cannot be read twice, such as a pipe, and the database: closing it after
+        reading would release its locks."""
         if not path.exists():
-            raise InputError("there is no such file or folder")
+            raise InputError("no such file or directory")
         if not path.is_file():
             raise InputError("not a file")
         if path.resolve() == self._database:
-            raise InputError("it is the database itself")
+            raise InputError("this is the database itself")
 
     def _files(self, folder: Path) -> Iterator[Path]:
         for where, folders, names in os.walk(folder):
@@ -116,7 +107,7 @@ class _Found:
                     yield path
 
 
-def _once(paths: Iterable[Path], known: set[Path]) -> Iterator[Path]:
+def _unique(paths: Iterable[Path], known: set[Path]) -> Iterator[Path]:
     """Those that are not known yet."""
     for path in paths:
         if path.resolve() not in known:
@@ -124,16 +115,16 @@ def _once(paths: Iterable[Path], known: set[Path]) -> Iterator[Path]:
             yield path
 
 
-def _expanded(path: str) -> Path:
-    """With `~` as the home folder, also where no shell has seen to it."""
+def _expand(path: str) -> Path:
+    """With `~` as the home folder, in case no shell expanded it."""
     try:
         return Path(path).expanduser()
-    except RuntimeError:  # of somebody who is not known here
+    except RuntimeError:  # an unknown user
         return Path(path)
 
 
-class _Work:
-    """Files on their way into the database, and what came of them."""
+class _Run:
+    """One import of several files, and its report."""
 
     def __init__(self, tract: Tract, dialog: str | None) -> None:
         self._tract = tract
@@ -142,15 +133,15 @@ class _Work:
         self.failures: list[dict[str, str]] = []
         self.passed_over = 0
 
-    def import_all(self, found: _Found) -> None:
-        files = [*found.named, *found.in_folders]
-        with _Bar(files) as bar:
-            for number, path in enumerate(files):
+    def import_all(self, files: _Files) -> None:
+        paths = [*files.named, *files.in_folders]
+        with _Bar(paths) as bar:
+            for number, path in enumerate(paths):
                 try:
-                    found.check(path)
+                    files.check(path)
                     bar.start(path)
-                    self._import(path, bar, must_be_known=number < len(found.named))
-                except StorageError:  # the next file would fare no better
+                    self._import(path, bar, must_be_known=number < len(files.named))
+                except StorageError:  # the next file would fail, too
                     raise
                 except (TractError, OSError) as error:
                     self.failures.append({"path": str(path), "error": _fact(error, path)})
@@ -175,10 +166,12 @@ class _Work:
 
     def put_report(self) -> None:
         if self.imported:
-            table(COLUMNS, [HEADER, *map(_row, self.imported)])
-        put(Painted(self._account(), ""))
+            table(COLUMNS, [HEADER, *map(_cells, self.imported)])
+        put(self._totals())
         for imported in self.imported:
-            say_faults(imported, " (--json has them)")
+            report_faults(
+                imported.path, imported.problems, imported.repairs, " (--json lists them)"
+            )
 
     def _total(self) -> dict[str, int]:
         total: Counter[str] = Counter()
@@ -190,24 +183,23 @@ class _Work:
         numbers = {"files": len(self.imported), "dialogs": len(dialogs)}
         return numbers | {name: total[name] for name in names}
 
-    def _account(self) -> str:
-        total = self._total()
-        told = [counted(number, name.removesuffix("s")) for name, number in total.items()]
+    def _totals(self) -> str:
+        parts = [counted(number, name.removesuffix("s")) for name, number in self._total().items()]
         if self.passed_over:
-            told.append(f"{counted(self.passed_over, 'file')} of no known format passed over")
+            parts.append(f"{counted(self.passed_over, 'file')} of unknown format skipped")
         if self.failures:
-            told.append(f"{counted(len(self.failures), 'file')} not taken")
-        return ", ".join(told)
+            parts.append(f"{counted(len(self.failures), 'file')} failed")
+        return ", ".join(parts)
 
 
 def _fact(error: TractError | OSError, path: Path) -> str:
-    """What went wrong; the path is told before it."""
+    """What went wrong, without the path."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error).removeprefix(f"{path.name}: ")
 
 
-def _row(imported: Imported) -> tuple[str, ...]:
+def _cells(imported: Imported) -> tuple[str, ...]:
     dialogs = imported.dialogs
     more = f" and {len(dialogs) - 1} more" if len(dialogs) > 1 else ""
     numbers = [getattr(imported, name) for name in COUNTED]
@@ -216,37 +208,35 @@ def _row(imported: Imported) -> tuple[str, ...]:
     return (name, imported.format, *map(str, numbers), imported.path)
 
 
-def say_faults(imported: Imported, hint: str = "") -> None:
-    """What could not be read, and what is put right in the view; the first ones of each. The hint
-    tells where the others are."""
-    problems = [f"{problem.place}: {problem.what}" for problem in imported.problems]
-    _say_some(imported.path, problems, "problem", hint)
-    _say_some(imported.path, imported.repairs, "repair", hint)
-
-
-def _say_some(path: str, faults: Sequence[str], noun: str, hint: str) -> None:
-    for fault in faults[:TOLD]:
-        say(one_line(f"{path}: {noun}: {fault}"))
-    if len(faults) > TOLD:
-        say(one_line(f"{path}: {counted(len(faults) - TOLD, f'more {noun}')}{hint}"))
+def report_faults(
+    path: str, problems: Sequence[Problem], repairs: Sequence[str], hint: str = ""
+) -> None:
+    """Report the first problems and the first repairs. The hint says where the others are."""
+    faults = {
+        "problem": [f"{problem.place}: {problem.what}" for problem in problems],
+        "repair": repairs,
+    }
+    for noun, texts in faults.items():
+        for text in texts[:MOST_FAULTS]:
+            say(one_line(f"{path}: {noun}: {text}"))
+        if len(texts) > MOST_FAULTS:
+            say(one_line(f"{path}: {counted(len(texts) - MOST_FAULTS, f'more {noun}')}{hint}"))
 
 
 class _Bar:
-    """How far the files are read, on a terminal."""
+    """The progress of the import, on a terminal."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._sizes = {path: path.stat().st_size for path in files if path.is_file()}
         self._before = self._size = 0
-        is_seen = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and self._sizes
-        self._bar = self._made() if is_seen else None
-
-    def _made(self) -> Any:
-        return click.progressbar(
-            length=max(1, sum(self._sizes.values())),
-            label="importing",
-            item_show_func=lambda path: one_line(path.name)[:40] if path else None,
-            file=sys.stderr,
-        )
+        self._bar: Any = None
+        if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and self._sizes:
+            self._bar = click.progressbar(
+                length=max(1, sum(self._sizes.values())),
+                label="importing",
+                item_show_func=lambda path: one_line(path.name)[:40] if path else None,
+                file=sys.stderr,
+            )
 
     def __enter__(self) -> _Bar:
         return self

@@ -1,4 +1,4 @@
-"""What a person gives to a command."""
+"""What a person passes to a command: shared options, JSON and stdin."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from typing import Any
 
 import click
 
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+message_option = click.option("-m", "--message", help="A note to store with the commit.")
+at_option = click.option(
+    "--at", metavar="COMMIT|BRANCH", help="Use the state at this commit instead of the current one."
+)
+
 
 def parse_json(text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise click.BadParameter(f"not JSON: {error}") from None
+        raise click.BadParameter(f"not valid JSON: {error}") from None
     except RecursionError:
-        raise click.BadParameter("not JSON that can be kept: nested too deep") from None
+        raise click.BadParameter("JSON is nested too deep to be stored") from None
 
 
-def piped() -> str:
-    """What is piped in, to the last byte: a tool's output is kept as it is."""
+def read_stdin() -> str:
+    """Everything piped in, to the last byte: tool output is stored unchanged."""
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")

@@ -8,16 +8,15 @@ from typing import IO, Any
 import click
 
 from tract.cli.commits import plain, print_commit, print_commits
-from tract.cli.inputs import parse_json, piped
-from tract.cli.screen import dump_list, json_option, say
-from tract.cli.target import Target, named
+from tract.cli.inputs import json_option, message_option, parse_json, read_stdin
+from tract.cli.screen import dump_list, say
+from tract.cli.target import Target, resolve
 from tract.errors import EditError
 from tract.model import ROLES, Form, Message, Priority
 from tract.tract import Tract
 
 commit_argument = click.argument("commit")
 text_argument = click.argument("text", required=False)
-message_option = click.option("-m", "--message", help="A note that goes with the commit.")
 
 
 def parse_metadata(
@@ -27,21 +26,28 @@ def parse_metadata(
         return None
     value = parse_json(text)
     if not isinstance(value, dict):
-        raise click.BadParameter("a JSON object is needed")
+        raise click.BadParameter("expected a JSON object")
     return value
 
 
 metadata_option = click.option(
-    "--metadata", metavar="JSON", callback=parse_metadata, help="An object to keep with the commit."
+    "--metadata",
+    metavar="JSON",
+    callback=parse_metadata,
+    help="A JSON object to store with the commit.",
 )
 
 
 @click.command("commit")
 @text_argument
 @click.option(
-    "--role", type=click.Choice(ROLES), default="user", show_default=True, help="Who says it."
+    "--role",
+    type=click.Choice(ROLES),
+    default="user",
+    show_default=True,
+    help="Who wrote the message.",
 )
-@click.option("--call-id", metavar="ID", help="The call that a tool result answers.")
+@click.option("--call-id", metavar="ID", help="The call that this tool result answers.")
 @click.option("--name", metavar="TOOL", help="The tool that returned it.")
 @click.option("--error", "is_error", is_flag=True, help="The tool failed.")
 @click.option(
@@ -54,7 +60,7 @@ metadata_option = click.option(
 @click.option(
     "--file",
     type=click.File("rb"),
-    help="A JSON file: one provider message, or a history or request whose new part is recorded.",
+    help="A JSON file: one provider message, or a history or request whose new part is added.",
 )
 @json_option
 @click.pass_obj
@@ -71,7 +77,7 @@ def commit_command(
     file: IO[bytes] | None,
     as_json: bool,
 ) -> None:
-    """Add a message: TEXT, or what is piped in."""
+    """Add a message: TEXT, or stdin."""
     if file is not None:
         _refuse_with_file(text, role != "user", call_id, name, is_error)
         about = {"message": message, "metadata": metadata, "form": form}
@@ -79,11 +85,11 @@ def commit_command(
         return
     if (role == "tool") != (call_id is not None) or (role != "tool" and (is_error or form)):
         raise click.UsageError(
-            "--role tool needs --call-id; no other role takes it, --error or --form"
+            "--role tool requires --call-id; other roles accept neither it nor --error or --form"
         )
-    given = Message(role, _given_text(text), call_id, name, is_error)
+    content = Message(role, _text_or_stdin(text), call_id, name, is_error)
     with target.open_any() as tract:
-        commit = tract.commit(given, message=message, metadata=metadata, form=form)
+        commit = tract.commit(content, message=message, metadata=metadata, form=form)
         print_commit(tract, commit, as_json)
 
 
@@ -102,12 +108,12 @@ def edit_command(
     metadata: dict[str, Any] | None,
     as_json: bool,
 ) -> None:
-    """Put TEXT, or what is piped in, in the place of a message."""
+    """Replace a message with TEXT, or with stdin."""
     with target.open() as tract:
-        old = tract.get_commit(named(tract, commit))
+        old = tract.get_commit(resolve(tract, commit))
         if old.role is None:
-            raise EditError(f"commit {old.commit_hash} is a mark and has no text to edit")
-        new = Message(old.role, _given_text(text), old.tool_call_id)
+            raise EditError(f"commit {old.commit_hash} is a mark without text")
+        new = Message(old.role, _text_or_stdin(text), old.tool_call_id)
         print_commit(
             tract, tract.commit(new, edit=old, message=message, metadata=metadata), as_json
         )
@@ -119,7 +125,7 @@ def edit_command(
 @json_option
 @click.pass_obj
 def pin_command(target: Target, commit: str, message: str | None, as_json: bool) -> None:
-    """Keep a message in the view, whatever is left out of it."""
+    """Keep a message in the context, in full."""
     _annotate(target, commit, Priority.PINNED, message, as_json)
 
 
@@ -129,7 +135,7 @@ def pin_command(target: Target, commit: str, message: str | None, as_json: bool)
 @json_option
 @click.pass_obj
 def skip_command(target: Target, commit: str, message: str | None, as_json: bool) -> None:
-    """Leave a message out of the view, not out of the history."""
+    """Remove a message from the context; the history keeps it."""
     _annotate(target, commit, Priority.SKIP, message, as_json)
 
 
@@ -141,12 +147,12 @@ def skip_command(target: Target, commit: str, message: str | None, as_json: bool
 def restore_command(
     target: Target, commits: tuple[str, ...], message: str | None, as_json: bool
 ) -> None:
-    """Undo edits, pins, skips, summaries and the like.
+    """Undo edits, pins, skips, summaries and other changes.
 
-    Of a message, everything that was done to it is undone. All of it is one commit.
+    Given a message, undoes every change made to it, in one commit.
     """
     with target.open() as tract:
-        undone = tract.restore(*(named(tract, commit) for commit in commits), message=message)
+        undone = tract.restore(*(resolve(tract, commit) for commit in commits), message=message)
         print_commit(tract, undone, as_json)
 
 
@@ -155,39 +161,36 @@ def _annotate(
 ) -> None:
     with target.open() as tract:
         print_commit(
-            tract, tract.annotate(named(tract, commit), priority, message=message), as_json
+            tract, tract.annotate(resolve(tract, commit), priority, message=message), as_json
         )
 
 
-def _given_text(text: str | None) -> str:
-    """The argument, or what is piped in."""
+def _text_or_stdin(text: str | None) -> str:
     if text is not None and text != "-":
         return text
     if text is None and sys.stdin.isatty():
-        raise click.UsageError("no text: give it as an argument, or pipe it in")
-    given = piped()
-    if text is None and not given:
-        raise click.UsageError("no text: nothing was piped in; - takes even that")
-    return given
+        raise click.UsageError("no text: pass it as an argument, or pipe it in")
+    piped = read_stdin()
+    if text is None and not piped:
+        raise click.UsageError("no text: stdin is empty; pass - to accept that")
+    return piped
 
 
 def _refuse_with_file(*others: object) -> None:
     if any(others):
-        raise click.UsageError("--file brings text, role, call and name with it")
+        raise click.UsageError("--file already has the text, role, call and name")
 
 
 def _commit_file(target: Target, file: IO[bytes], about: dict[str, Any], as_json: bool) -> None:
-    given = parse_json(file.read())
-    if isinstance(given, list) or (isinstance(given, dict) and "messages" in given):
-        if any(value is not None for value in about.values()):
-            raise click.UsageError(
-                "--message, --metadata and --form go with one message, not with a list"
-            )
-        with target.open_any() as tract:
-            _record(tract, given, as_json)
-        return
+    content = parse_json(file.read())
+    is_history = isinstance(content, list) or (isinstance(content, dict) and "messages" in content)
+    if is_history and any(value is not None for value in about.values()):
+        raise click.UsageError("--message, --metadata and --form require a single message")
     with target.open_any() as tract:
-        print_commit(tract, tract.commit(given, **about), as_json)
+        if is_history:
+            _record(tract, content, as_json)
+        else:
+            print_commit(tract, tract.commit(content, **about), as_json)
 
 
 def _record(tract: Tract, history: list[Any] | dict[str, Any], as_json: bool) -> None:
@@ -200,4 +203,8 @@ def _record(tract: Tract, history: list[Any] | dict[str, Any], as_json: bool) ->
     if not new:
         say("nothing new")
     if tract.current_branch != before:
-        say(f"the history differs from the recorded one: now on branch {tract.current_branch}")
+        report_new_branch(tract)
+
+
+def report_new_branch(tract: Tract) -> None:
+    say(f"this history differs from the recorded one; now on new branch {tract.current_branch}")

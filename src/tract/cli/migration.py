@@ -1,4 +1,4 @@
-"""The command that turns results into references."""
+"""The command that shows large results as references."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from typing import IO
 
 import click
 
-from tract.aio import (
-    INLINE_TOKENS,
-    MigrationReport,
-    import_messages,
-    migrate_results,
-)
+from tract.aio import INLINE_TOKENS, MigrationReport, import_messages, migrate_results
 from tract.cli.commits import plain
-from tract.cli.inputs import parse_json
-from tract.cli.screen import dump, json_option, put, say
+from tract.cli.inputs import json_option, parse_json
+from tract.cli.messages import report_new_branch
+from tract.cli.screen import dump, put, say
 from tract.cli.target import Target
 from tract.tract import Tract
 from tract.view.sanitize import counted
@@ -27,7 +23,7 @@ from tract.view.sanitize import counted
     "--inline-tokens",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Leave results of up to N tokens as they are.  [default: what is set for the dialog, "
+    help="Leave results of up to N tokens unchanged.  [default: the setting of the dialog, "
     f"else {INLINE_TOKENS}]",
 )
 @json_option
@@ -37,17 +33,17 @@ def migrate_results_command(
 ) -> None:
     """Show large results as references.
 
-    They stay whole underneath. FILE is a history as JSON, - is what is piped in: messages in a
-    provider's words or as LangChain dumps them. What is new in it is recorded first. The command
-    can be stopped and run again at any time.
+    The full results stay stored. FILE is a history as JSON (- is stdin): messages in a provider's
+    format or as dumped by LangChain; its new part is recorded first. The command can be
+    interrupted and run again at any time.
     """
-    given = None if file is None else parse_json(file.read())
+    history = None if file is None else parse_json(file.read())
     with target.open() if file is None else target.open_any() as tract:
         before = tract.current_branch
-        recorded = 0 if file is None else len(import_messages(tract, given))
+        recorded = 0 if file is None else len(import_messages(tract, history))
         report = _migrate(tract, inline_tokens)
         if tract.current_branch != before:
-            say(f"the history differs from the recorded one: now on branch {tract.current_branch}")
+            report_new_branch(tract)
     if as_json:
         dump({"recorded": recorded, **plain(report)})
         return
@@ -57,7 +53,7 @@ def migrate_results_command(
 
 
 def _migrate(tract: Tract, inline_tokens: int | None) -> MigrationReport:
-    """With a bar, if somebody is looking and there is something to do."""
+    """With a progress bar on a terminal."""
     if not sys.stderr.isatty():
         return migrate_results(tract, inline_tokens=inline_tokens)
     bar = click.progressbar(length=0, label="results", file=sys.stderr)
@@ -75,13 +71,13 @@ def _migrate(tract: Tract, inline_tokens: int | None) -> MigrationReport:
 
 def _print_report(report: MigrationReport) -> None:
     put(f"{counted(report.migrated, 'result')} of {report.results} now shown as references")
-    for number, why in (
-        (report.already, "shown in a form of their own already"),
-        (report.small, "small enough, or to be kept"),
+    for number, reason in (
+        (report.already, "already shown in another form"),
+        (report.small, "small enough, or set to stay in full"),
         (report.fixed, "pinned, or answers of get_tool_result"),
     ):
         if number:
-            put(f"{number} left: {why}")
+            put(f"{number} unchanged: {reason}")
     if report.migrated:
         put(f"{report.tokens_before} tokens became {report.tokens_after}")
-        say("`tract restore COMMIT` undoes it: " + ", ".join(c[:10] for c in report.commits))
+        say("undo with `tract restore COMMIT`: " + ", ".join(c[:10] for c in report.commits))

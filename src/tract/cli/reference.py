@@ -1,6 +1,6 @@
-"""The reference page of the command line, made of its help texts.
+"""The reference page of the command line, generated from its help texts.
 
-Write it anew with `python -m tract.cli.reference > docs/cli.md`.
+Regenerate it with `python -m tract.cli.reference > docs/cli.md`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ INTRODUCTION = """\
 # Command line
 
 `tract` and `python -m tract` are the same. Data goes to stdout, messages go to stderr; `--json`
-prints one ASCII document with stable keys. Colour appears only on a terminal, and not when
-`NO_COLOR` is set. Control characters of what is shown are spelled out, so no text can steer the
-terminal; `--json` has the exact text.
+prints one ASCII document with stable keys. Colour is used only on a terminal, and not when
+`NO_COLOR` is set. Control characters are escaped, so that no text can control the terminal;
+`--json` has the exact text.
 
-An option goes before the environment (`TRACT_DB`, `TRACT_DIALOG`, `TRACT_MODEL`), the
-environment before the nearest `.tract` folder. Commands that read create nothing.
+Options take precedence over the environment (`TRACT_DB`, `TRACT_DIALOG`, `TRACT_MODEL`), and the
+environment over the nearest `.tract` folder. Commands that only read create nothing.
 
-Shell completion: `eval "$(_TRACT_COMPLETE=bash_source tract)"`, likewise `zsh_source` and
+Shell completion: `eval "$(_TRACT_COMPLETE=bash_source tract)"`; also `zsh_source` and
 `fish_source`.
 
-This page is made of the help texts: `python -m tract.cli.reference > docs/cli.md`.
+This page is generated from the help texts: `python -m tract.cli.reference > docs/cli.md`.
 """
 
 
@@ -37,7 +37,7 @@ def reference() -> str:
 
 
 def _sections(path: str, group: click.Group, parent: click.Context) -> Iterator[str]:
-    """The commands of a group, each with its own ones behind it."""
+    """The commands of a group, each followed by its subcommands."""
     for name in group.list_commands(parent):
         command = group.get_command(parent, name)
         assert command is not None

@@ -1,4 +1,4 @@
-"""Commands about tool results: which there are, what they hold, in which form they are shown."""
+"""Commands about tool results: list them, read them, change how they are shown."""
 
 from __future__ import annotations
 
@@ -10,20 +10,11 @@ from typing import Any
 import click
 
 from tract.cli.commits import LEFT_OUT, SUMMED_UP, plain, print_commit, summed_up
-from tract.cli.screen import (
-    CYAN,
-    DIM,
-    Column,
-    Painted,
-    dump,
-    dump_list,
-    json_option,
-    put,
-    say,
-    table,
-)
-from tract.cli.target import Target, named
+from tract.cli.inputs import json_option, message_option
+from tract.cli.screen import CYAN, DIM, Column, Painted, dump, dump_list, put, say, table
+from tract.cli.target import Target, resolve
 from tract.content.blocks import whole_text
+from tract.content.text import size
 from tract.core.forms import ToolResultInfo
 from tract.core.turns import Superseded
 from tract.errors import CommitNotFoundError, ResultNotFoundError
@@ -33,118 +24,95 @@ from tract.view.sanitize import counted, one_line
 
 SEVERAL = 5  # how many names a message lists
 NUMBER = Column(right=True)
-UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+COLUMNS = (Column(CYAN), Column(), NUMBER, NUMBER, Column(), Column(), Column(DIM))
+TIMES = ((86_400, "d"), (3_600, "h"), (60, "min"))
+SIZES = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
 
 
 # Lists
 
 
 @click.command("results")
-@click.option("--tool", metavar="NAME", help="Only those of one tool.")
-@click.option("--superseded", is_flag=True, help="Only those that a later call has made old.")
+@click.option("--tool", metavar="NAME", help="Only results of this tool.")
+@click.option("--superseded", is_flag=True, help="Only results that a later call made outdated.")
 @json_option
 @click.pass_obj
 def results_command(target: Target, tool: str | None, superseded: bool, as_json: bool) -> None:
     """List the tool results of the branch, oldest first.
 
-    For each its tool, the id to ask for it, its size and tokens as a whole, the form in which
-    the model sees it, whether it tells of a failure, and its age.
+    Shows for each the tool, the ID, the full size in bytes and tokens, the form that the model
+    sees, whether the result reports a failure, and its age.
     """
     with target.open() as tract:
-        listed = tract.list_tool_results()
-        found = tract.find_superseded() if superseded else []
-        hidden = any(info.form is None for info in listed)
-        under = summed_up(tract) if hidden else {}
-    wanted = [info for info in listed if tool in (None, info.tool)]
+        results = tract.list_tool_results()
+        outdated = tract.find_superseded() if superseded else []
+        is_hidden = any(info.form is None for info in results)
+        summaries = summed_up(tract) if is_hidden else {}
+    matching = [info for info in results if tool in (None, info.tool)]
     if superseded:
-        _show_superseded(wanted, listed, found, as_json)
+        _show_superseded(matching, results, outdated, as_json)
     elif as_json:
-        dump_list(map(plain, wanted))
+        dump_list(map(plain, matching))
     else:
-        _show(wanted, under)
-    if not wanted:
-        say(one_line(_none(listed, tool)))
+        _show(matching, summaries)
+    if not matching:
+        say(one_line(_no_results(results, tool)))
 
 
-def _show(infos: Sequence[ToolResultInfo], under: Mapping[str, str]) -> None:
+def _show(infos: Sequence[ToolResultInfo], summaries: Mapping[str, str]) -> None:
     now = datetime.now(UTC)
-    columns = (Column(CYAN), Column(), NUMBER, NUMBER, Column(), Column(), Column(DIM))
-    table(columns, ((*_cells(info, under), info.status, _age(info, now)) for info in infos))
+    table(COLUMNS, ((*_cells(info, summaries), info.status, _age(info, now)) for info in infos))
     if infos:
-        say(_account(infos))
+        reduced = sum(info.form != Form.FULL for info in infos)
+        say(f"{_totals(infos)}; {reduced or 'none'} not shown in full")
 
 
-def _cells(info: ToolResultInfo, under: Mapping[str, str]) -> tuple[str, str, str, str, str]:
-    size, tokens = _size(info.byte_size), f"{info.token_count} tok"
-    return info.tool or "", info.id, size, tokens, _form(info, under)
-
-
-def _form(info: ToolResultInfo, under: Mapping[str, str]) -> str:
-    if info.commit_hash in under:
-        return SUMMED_UP
-    return info.form.value if info.form else LEFT_OUT
-
-
-def _size(size: int) -> str:
-    """Bytes in three digits or so."""
-    for limit, unit in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
-        if size >= limit:
-            return (
-                f"{size / limit:.3g} {unit}" if size < 1000 * limit else f"{size // limit} {unit}"
-            )
-    return f"{size} B"
+def _cells(info: ToolResultInfo, summaries: Mapping[str, str]) -> tuple[str, str, str, str, str]:
+    form = info.form.value if info.form else LEFT_OUT
+    if info.commit_hash in summaries:
+        form = SUMMED_UP
+    return info.tool or "", info.id, size(info.byte_size), f"{info.token_count} tok", form
 
 
 def _age(info: ToolResultInfo, now: datetime) -> str:
     seconds = (now - info.created_at).total_seconds() if info.created_at else 0
-    for length, unit in UNITS:
+    for length, unit in TIMES:
         if seconds >= length:
             return f"{int(seconds // length)} {unit}"
     return "just now"
 
 
-def _account(infos: Sequence[ToolResultInfo]) -> str:
+def _totals(infos: Sequence[ToolResultInfo]) -> str:
     tokens = counted(sum(info.token_count for info in infos), "token")
-    reduced = sum(info.form != Form.FULL for info in infos)
-    return f"{counted(len(infos), 'result')}, {tokens}; {reduced or 'none'} not shown whole"
+    return f"{counted(len(infos), 'result')}, {tokens}"
 
 
-def _none(listed: Sequence[ToolResultInfo], tool: str | None) -> str:
-    if not listed:
-        return "no tool results on this branch: `tract commit --role tool` adds one"
-    names = list(dict.fromkeys(info.tool or "no named tool" for info in listed))
+def _no_results(results: Sequence[ToolResultInfo], tool: str | None) -> str:
+    if not results:
+        return "no tool results on this branch; `tract commit --role tool` adds one"
+    names = list(dict.fromkeys(info.tool or "(unnamed)" for info in results))
     more = f" and {len(names) - SEVERAL} more" if len(names) > SEVERAL else ""
-    known = ", ".join(names[:SEVERAL]) + more
-    return f"no results of {tool!r} on this branch; there are some of {known}"
-
-
-# Made old
+    return f"no results of {tool!r} on this branch; tools: {', '.join(names[:SEVERAL])}{more}"
 
 
 def _show_superseded(
-    wanted: Sequence[ToolResultInfo],
-    listed: Sequence[ToolResultInfo],
-    found: Sequence[Superseded],
+    matching: Sequence[ToolResultInfo],
+    results: Sequence[ToolResultInfo],
+    outdated: Sequence[Superseded],
     as_json: bool,
 ) -> None:
-    by_commit = {info.commit_hash: info for info in listed}
-    made_old = {old.result.commit_hash: old for old in found}
-    old = [(info, made_old[info.commit_hash]) for info in wanted if info.commit_hash in made_old]
-    rows = [(info, by_commit[one.by.commit_hash].id, one.reason) for info, one in old]
+    ids = {info.commit_hash: info.id for info in results}
+    reasons = {old.result.commit_hash: (ids[old.by.commit_hash], old.reason) for old in outdated}
+    rows = [(i, *reasons[i.commit_hash]) for i in matching if i.commit_hash in reasons]
     if as_json:
         dump_list(plain(info) | {"by": by, "reason": reason} for info, by, reason in rows)
         return
-    columns = (Column(CYAN), Column(), NUMBER, NUMBER, Column(), Column(), Column(DIM))
-    table(columns, ((*_cells(info, {}), f"by {by}", reason) for info, by, reason in rows))
-    if wanted:
-        say(_superseded_account([info for info, _, _ in rows]))
-
-
-def _superseded_account(old: Sequence[ToolResultInfo]) -> str:
-    if not old:
-        return "no result was made old by a later call"
-    tokens = counted(sum(info.token_count for info in old), "token")
-    return f"{counted(len(old), 'result')}, {tokens}: `tract reshape FORM ID…` shows less of them"
+    table(COLUMNS, ((*_cells(info, {}), f"by {by}", reason) for info, by, reason in rows))
+    if rows:
+        totals = _totals([info for info, _, _ in rows])
+        say(f"{totals}; `tract reshape FORM ID…` shows less of them")
+    elif matching:
+        say("no result was made outdated by a later call")
 
 
 # One
@@ -152,36 +120,41 @@ def _superseded_account(old: Sequence[ToolResultInfo]) -> str:
 
 @click.command("result")
 @click.argument("name", metavar="ID")
-@click.option("--lines", metavar="A-B", help="These lines, from 1 on: 10-20, 10-, -5 (the last).")
-@click.option("--grep", metavar="RE", help="The lines in which a regular expression is found.")
+@click.option("--lines", metavar="A-B", help="Lines, counted from 1: 10-20, 10-, -5 (the last 5).")
+@click.option("--grep", metavar="RE", help="Lines that match a regular expression.")
 @click.option(
-    "-C", "--context", type=click.IntRange(min=0), metavar="N", help="Lines around each hit."
-)
-@click.option("--json-path", metavar="PATH", help="A part of a JSON result, as $.items[0].name.")
-@click.option("--offset", type=int, metavar="N", help="From this character on; the first is 0.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", help="At most so many characters."
+    "-C", "--context", type=click.IntRange(min=0), metavar="N", help="Lines around each match."
 )
 @click.option(
-    "--raw", is_flag=True, help="The whole text and nothing else; byte by byte, if not to a screen."
+    "--json-path", metavar="PATH", help="A part of a JSON result, such as $.items[0].name."
+)
+@click.option("--offset", type=int, metavar="N", help="Start at this character; the first is 0.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="At most this many characters."
+)
+@click.option(
+    "--raw", is_flag=True, help="Only the full text; unchanged bytes if stdout is not a terminal."
 )
 @json_option
 @click.pass_obj
 def result_command(target: Target, /, name: str, raw: bool, as_json: bool, **part: Any) -> None:
-    """Show a tool result, or a part of it, as a model gets it.
+    """Show a tool result, or a part of it.
 
-    ID is what `tract results` shows, or a commit. It is what the tool returned, or the newest
-    edit of it, whatever form the model sees. Long answers come in pages; the last line says how
-    to go on.
+    Prints it as the model would fetch it: what the tool returned, or its newest edit, whatever
+    form the model sees. ID is an ID from `tract results`, or a commit. Long results come in pages;
+    the last line says how to continue.
     """
-    given = {key: value for key, value in part.items() if value is not None}
-    if raw and given:
-        raise click.UsageError("--raw is the whole text: give no part of it")
-    if "context" in given and "grep" not in given:
-        raise click.UsageError("-C goes with --grep")
+    query = {key: value for key, value in part.items() if value is not None}
+    if raw and query:
+        raise click.UsageError("--raw prints the full text and accepts no other selection")
+    if "context" in query and "grep" not in query:
+        raise click.UsageError("-C requires --grep")
     with target.open() as tract:
-        info = found(tract, name)
-        text = _whole(tract, info) if raw else tract.get_tool_result(info.commit_hash, **given)
+        info = find_result(tract, name)
+        if raw:
+            text = whole_text(tract.get_message(info.commit_hash))
+        else:
+            text = tract.get_tool_result(info.commit_hash, **query)
     if as_json:
         dump(plain(info) | {"text": text})
     elif raw and not sys.stdout.isatty():
@@ -190,15 +163,15 @@ def result_command(target: Target, /, name: str, raw: bool, as_json: bool, **par
         put(*([text] if raw else _page(text)))
 
 
-def found(tract: Tract, name: str) -> ToolResultInfo:
-    """The result that an id or a commit names."""
+def find_result(tract: Tract, name: str) -> ToolResultInfo:
+    """The result with this id, or of this commit."""
     (commit,) = _commits(tract, [name])
     return tract.list_tool_results(commit)[0]
 
 
 def _commits(tract: Tract, names: Sequence[str]) -> list[str]:
-    """The commits of ids. Where one is no id it may name a commit, as everywhere else."""
-    names = [named(tract, name) for name in names]
+    """The commits of ids. Each may also be a commit."""
+    names = [resolve(tract, name) for name in names]
     try:
         return [info.commit_hash for info in tract.list_tool_results(*names)]
     except ResultNotFoundError:
@@ -215,21 +188,17 @@ def _commit(tract: Tract, name: str) -> str:
             raise error from None
 
 
-def _whole(tract: Tract, info: ToolResultInfo) -> str:
-    return whole_text(tract.get_message(info.commit_hash))
-
-
 def _page(text: str) -> list[str | Painted]:
-    """A page with its first line, which is ours, told apart."""
+    """A page with its first line, which is not part of the result, dimmed."""
     label, newline, rest = text.partition("\n")
     return [Painted(label, DIM), newline, rest.removesuffix("\n")]
 
 
 def _write(text: str) -> None:
-    """The text as it came. What was piped in and is no UTF-8 was kept as lone surrogates."""
+    """The text unchanged. Bytes that are not UTF-8 are stored as lone surrogates."""
     try:
         data = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # a tool's own surrogates
+    except UnicodeEncodeError:  # surrogates from the tool itself
         data = text.encode("utf-8", "surrogatepass")
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
@@ -245,10 +214,10 @@ def _write(text: str) -> None:
     "--tokens",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How much of it is shown, truncated or as a preview.",
+    help="The length of a truncated result, or of the preview of a reference.",
 )
-@click.option("--text", metavar="TEXT", help="What a summary says.")
-@click.option("-m", "--message", help="A note that goes with the commit.")
+@click.option("--text", metavar="TEXT", help="The text of a summary.")
+@message_option
 @json_option
 @click.pass_obj
 def reshape_command(
@@ -260,10 +229,10 @@ def reshape_command(
     message: str | None,
     as_json: bool,
 ) -> None:
-    """Show less of tool results, or all of them again.
+    """Show less of tool results, or show them in full again.
 
-    An ID is what `tract results` shows, or a commit. All of them change in one commit, so that
-    the provider's cache is missed once; `tract restore` undoes it. The results stay whole.
+    ID is an ID from `tract results`, or a commit. All results change in one commit, so the
+    provider's cache is invalidated once; `tract restore` undoes it. The full results stay stored.
     """
     shape = _shape(Form(form), tokens, text)
     with target.open() as tract:
@@ -273,7 +242,7 @@ def reshape_command(
 
 def _shape(form: Form, tokens: int | None, text: str | None) -> Shape:
     if tokens is not None and form not in (Form.TRUNCATED, Form.REFERENCE):
-        raise click.UsageError(f"--tokens goes with truncated and reference, not with {form}")
+        raise click.UsageError(f"--tokens applies to truncated and reference, not to {form}")
     if text is not None and form != Form.SUMMARY:
-        raise click.UsageError(f"--text goes with summary, not with {form}")
+        raise click.UsageError(f"--text applies to summary, not to {form}")
     return Shape(form, tokens, text)

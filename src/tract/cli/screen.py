@@ -1,4 +1,4 @@
-"""What a person or a program gets to see. Nothing else in the CLI writes text."""
+"""Output: text, tables and JSON. Nothing else in the CLI writes to a stream."""
 
 from __future__ import annotations
 
@@ -18,33 +18,30 @@ SAMPLE = 200
 
 DIM, RED, YELLOW, CYAN = "2", "31", "33", "36"
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-
 
 # Writing
 
 
 class Painted(NamedTuple):
-    """A text with an ANSI style, for where there is colour."""
+    """A text with an ANSI style, used where there is colour."""
 
     text: str
     style: str
 
 
 def put(*parts: str | Painted) -> None:
-    """Write one piece of text to stdout, whatever it holds made harmless."""
-    sys.stdout.write("".join(_shown(part) for part in parts) + "\n")
+    """Write one piece of text to stdout, with control characters escaped."""
+    sys.stdout.write("".join(map(_escape, parts)) + "\n")
 
 
 def say(text: str) -> None:
-    """Tell the person something that is not data, behind the data that came before it."""
+    """Write a message for the person to stderr, after the data that came before it."""
     sys.stdout.flush()
     click.echo(visible(text), err=True)
 
 
 class Progress:
-    """A line that tells how far long work has come. It is for a person at a terminal, and gone in
-    the end."""
+    """A line that shows the progress of long work on a terminal. It disappears at the end."""
 
     def __init__(self, doing: str) -> None:
         is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -70,7 +67,7 @@ class Progress:
 
 
 def write(text: str) -> None:
-    """Write a text that was made harmless before."""
+    """Write a text whose control characters are already escaped."""
     sys.stdout.write(text)
 
 
@@ -84,7 +81,7 @@ def dump_pretty(value: Any) -> None:
 
 
 def dump_list(values: Iterable[Any]) -> None:
-    """One JSON list, an element per line, written as the elements come."""
+    """One JSON list, one element per line, written as the elements arrive."""
     separator = "[\n"
     for value in values:
         sys.stdout.write(separator + json_text(value))
@@ -98,7 +95,7 @@ def json_text(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, allow_nan=False, indent=indent).replace("\x7f", "\\u007f")
 
 
-def _shown(part: str | Painted) -> str:
+def _escape(part: str | Painted) -> str:
     if isinstance(part, str):
         return visible(part)
     text = visible(part.text)
@@ -110,16 +107,16 @@ def has_colour() -> bool:
 
 
 def refuses_colour() -> bool:
-    """Whether colour would be of no use to the person, terminal or not."""
+    """Whether the person wants no colour, on a terminal or not."""
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def ask(question: str, refusal: str, *, yes: bool) -> None:
-    """Go on only if the person agrees: by `--yes`, or now on the terminal."""
+    """Continue only if the person agrees: by `--yes`, or now on the terminal."""
     if yes:
         return
     if not sys.stdin.isatty():
-        raise click.UsageError(f"{refusal}: confirm with --yes")
+        raise click.UsageError(f"{refusal}; confirm with --yes")
     if not click.confirm(visible(question), err=True):
         say("nothing was done")
         raise click.exceptions.Exit(1)
@@ -134,7 +131,7 @@ class Column(NamedTuple):
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
-    """Aligned columns, as wide as the first rows need; the last one ends with the terminal."""
+    """Aligned columns, as wide as the first rows need. The last one is cut to fit the terminal."""
     lines: Iterator[list[str]] = ([one_line(cell) for cell in row] for row in rows)
     sample = list(islice(lines, SAMPLE))
     widths = [max(map(width, cells)) for cells in zip(*sample, strict=True)]
@@ -146,26 +143,19 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
 def _put_row(
     columns: Sequence[Column], widths: Sequence[int], cells: Sequence[str], room: int | None
 ) -> None:
-    parts: list[str | Painted] = []
+    parts: list[Painted] = []
     for column, size, cell in zip(columns[:-1], widths[:-1], cells[:-1], strict=True):
         if size:
             pad = " " * max(0, size - width(cell))
-            parts += [pad if column.right else "", Painted(cell, column.style)]
-            parts += ["" if column.right else pad, "  "]
+            before, after = (pad, "  ") if column.right else ("", f"{pad}  ")
+            parts += [Painted(before, ""), Painted(cell, column.style), Painted(after, "")]
+    last = cells[-1]
     if room:
-        used = sum(width(part if isinstance(part, str) else part.text) for part in parts)
-        parts.append(Painted(cut(cells[-1], max(room - used, 8)), columns[-1].style))
-    else:
-        parts.append(Painted(cells[-1], columns[-1].style))
-    if not cells[-1]:
-        parts = _without_trailing_space(parts)
-    put(*parts)
-
-
-def _without_trailing_space(parts: list[str | Painted]) -> list[str | Painted]:
-    while parts and not (parts[-1] if isinstance(parts[-1], str) else parts[-1].text).strip():
+        last = cut(last, max(room - sum(width(part.text) for part in parts), 8))
+    parts.append(Painted(last, columns[-1].style))
+    while parts and not parts[-1].text.strip():  # no trailing space
         parts.pop()
-    return parts
+    put(*parts)
 
 
 def _terminal_width() -> int | None:

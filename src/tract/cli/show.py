@@ -1,4 +1,4 @@
-"""The command that shows: a commit, a dialog, or a transcript that somebody else's agent wrote."""
+"""The command that shows a commit, a dialog, or the transcript of any agent."""
 
 from __future__ import annotations
 
@@ -14,37 +14,42 @@ from typing import Any, NamedTuple
 import click
 
 from tract.cli.commits import plain
-from tract.cli.screen import dump_list, has_colour, json_option, refuses_colour, say, write
+from tract.cli.imports import report_faults
+from tract.cli.inputs import json_option
+from tract.cli.screen import dump_list, has_colour, refuses_colour, say, write
 from tract.cli.show_commit import dump_whole, print_whole
-from tract.cli.target import Target, named
-from tract.cli.transcripts import file_of, import_into, is_transcript
+from tract.cli.target import Target, resolve
+from tract.cli.transcripts import file_of, is_transcript
+from tract.core.transcript import Thread
 from tract.errors import CommitNotFoundError, DialogNotFoundError, InputError, NotFoundError
+from tract.importers.transcripts import read_transcript
 from tract.model import ROLES
+from tract.tokens import token_counter
 from tract.tract import Tract
 from tract.view import ansi
-from tract.view.blocks import Block, TitleBlock, format_messages, format_request
+from tract.view.blocks import TitleBlock, ViewBlock, format_messages, format_request
 from tract.view.conversation import Conversation
-from tract.view.filter import Choice, chosen
-from tract.view.lines import FULL, HIDDEN, TOOLS, Look, can_be_hidden, written
+from tract.view.filter import BlockFilter, filter_blocks
+from tract.view.lines import FULL, HIDDEN, TOOLS, Look, can_be_hidden, format_lines
 
-PIECE = 500  # so many lines are written at once
+LINES_PER_WRITE = 500
 
 
 class Scene(NamedTuple):
-    """A branch of a dialog, or what it does not share with those before."""
+    """A branch of a dialog, or the part that it does not share with the branches before."""
 
     dialog: str
     branch: str
-    blocks: Iterable[Block]
+    blocks: Iterable[ViewBlock]
 
 
-class Asked(NamedTuple):
-    """What a person wants to see."""
+class ShowOptions(NamedTuple):
+    """What to show, and how."""
 
     name: str | None
     at: str | None
     sent: bool | None
-    choice: Choice
+    filter: BlockFilter
     tools: str | None
     html: str | None
     color: str
@@ -53,9 +58,9 @@ class Asked(NamedTuple):
 
     @property
     def is_conversation(self) -> bool:
-        """Whether something was said that one commit by itself has not."""
-        wants = (self.at, self.tools, self.html, self.pager)
-        return self.sent is not None or self.choice != Choice() or any(wants)
+        """Whether an option applies to conversations only, not to a single commit."""
+        options = (self.at, self.tools, self.html, self.pager)
+        return self.sent is not None or self.filter != BlockFilter() or any(options)
 
 
 @click.command("show")
@@ -63,23 +68,23 @@ class Asked(NamedTuple):
 @click.option(
     "--tools",
     type=click.Choice(TOOLS),
-    help="Calls and results whole, one line for each, or none but errors.  [default: full]",
+    help="Show calls and results in full, as one line each, or only errors.  [default: full]",
 )
 @click.option(
     "--role",
     "roles",
     type=click.Choice(ROLES),
     multiple=True,
-    help="Only what this role says; may be given more than once.",
+    help="Only messages of this role; can be repeated.",
 )
-@click.option("--grep", metavar="REGEX", help="Only what has this in it.")
-@click.option("--errors", is_flag=True, help="Only results that failed, with their calls.")
+@click.option("--grep", metavar="REGEX", help="Only what matches a regular expression.")
+@click.option("--errors", is_flag=True, help="Only failed results and their calls.")
 @click.option(
     "--sent/--stored",
     default=None,
-    help="What the model is sent, or all that is kept, whole.  [default: stored]",
+    help="What the model is sent, or everything stored, in full.  [default: stored]",
 )
-@click.option("--at", metavar="COMMIT|BRANCH", help="The dialog as it was there.")
+@click.option("--at", metavar="COMMIT|BRANCH", help="The dialog at this commit.")
 @click.option(
     "--html",
     type=click.Path(dir_okay=False, allow_dash=True),
@@ -91,10 +96,10 @@ class Asked(NamedTuple):
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
     show_default=True,
-    help="Colour pairs of calls and results. Where colour is not wanted, short names like a1 "
-    "tell them.",
+    help="Show each call and its result in one colour. Without colour, short tags like a1 mark "
+    "the pairs.",
 )
-@click.option("--pager", is_flag=True, help="Through $PAGER, such as less, on a terminal.")
+@click.option("--pager", is_flag=True, help="Page the output with $PAGER, such as less.")
 @json_option
 @click.pass_obj
 def show_command(
@@ -111,81 +116,79 @@ def show_command(
     pager: bool,
     as_json: bool,
 ) -> None:
-    """Show a commit with its whole content, or a conversation.
+    """Show a commit with its full content, or a conversation.
 
-    A COMMIT is shown alone, HEAD by default. A DIALOG, or a transcript FILE of any agent (- is
-    stdin), is shown as a conversation: each call with its result in one colour. The file is only
-    read. Without a name, but with an option beside --color and --json, this dialog is shown.
+    A COMMIT is shown alone; the default is HEAD. A DIALOG, or the transcript FILE of any agent
+    (- is stdin), is shown as a conversation in which each call and its result share a colour. The
+    file is not changed. With options but no name, shows the current dialog.
     """
-    choice = Choice(frozenset(roles), _pattern(grep), errors)
-    asked = Asked(name, at, sent, choice, tools, html, color, pager, as_json)
+    block_filter = BlockFilter(frozenset(roles), _pattern(grep), errors)
+    options = ShowOptions(name, at, sent, block_filter, tools, html, color, pager, as_json)
     if html is not None and as_json:
         raise click.UsageError("--html or --json, not both")
     if name is not None and is_transcript(name):
-        _check_file(name, asked)
-        # Nobody sees the tokens of what is shown whole, and to count them takes half of the time.
-        tokens = None if as_json else "chars/4"
-        with file_of(name) as path, Tract.open(":memory:", tokens=tokens) as tract:
-            _show(asked, _of_transcript(tract, path, asked))
+        _check_file(name, options)
+        with file_of(name) as path:
+            _show(options, _file_scenes(path, options))
         return
-    tract, is_commit = _opened(target, name)
+    tract, is_commit = _open(target, name)
     with tract:
-        if is_commit and not asked.is_conversation:
-            info = tract.get_commit(named(tract, name or "HEAD"))
+        if is_commit and not options.is_conversation:
+            info = tract.get_commit(resolve(tract, name or "HEAD"))
             (dump_whole if as_json else print_whole)(tract, info)
         elif is_commit and name is not None:
-            _show(asked, [_of_commit(tract, name, asked)])
+            _show(options, [_commit_scene(tract, name, options)])
         else:
-            _show(asked, [_of_dialog(tract, asked)])
+            _show(options, [_dialog_scene(tract, options)])
 
 
 def _pattern(grep: str | None) -> re.Pattern[str] | None:
     try:
         return None if grep is None else re.compile(grep)
     except re.error as error:
-        raise click.UsageError(f"--grep is a regular expression: {error}") from None
+        raise click.UsageError(f"--grep is not a valid regular expression: {error}") from None
 
 
-# What is meant
+# What the name refers to
 
 
-def _check_file(name: str, asked: Asked) -> None:
-    """Refuse what a file does not have, and a page in the place of the transcript."""
-    if asked.at is not None:
-        raise click.UsageError("--at is for dialogs, not for files")
-    if asked.html is not None and Path(asked.html).resolve() == Path(name).resolve():
-        raise click.UsageError(f"--html {asked.html} is the transcript itself")
+def _check_file(name: str, options: ShowOptions) -> None:
+    """Refuse options that files do not support, and overwriting the transcript."""
+    if options.at is not None:
+        raise click.UsageError("--at applies to dialogs, not to files")
+    if options.html is not None and Path(options.html).resolve() == Path(name).resolve():
+        raise click.UsageError(f"--html {options.html} would overwrite the transcript")
 
 
-def _opened(target: Target, name: str | None) -> tuple[Tract, bool]:
-    """The dialog that is meant, and whether a commit of it is."""
+def _open(target: Target, name: str | None) -> tuple[Tract, bool]:
+    """The dialog, and whether the name refers to one of its commits."""
     try:
-        found = target.found()
+        database = target.database()
     except NotFoundError as error:
         if name is None:
             raise
         raise NotFoundError(f"no file {name!r:.200}; and {error}") from None
     try:
-        tract = Tract.open(found, dialog=target.dialog, create=False)
+        tract = Tract.open(database, dialog=target.dialog, create=False)
     except DialogNotFoundError:
         if name is None:
             raise
-        return Tract.open(found, dialog=name, create=False), False
+        return Tract.open(database, dialog=name, create=False), False
     try:
-        is_commit = name is None or _names_commit(tract, name)
+        is_commit = name is None or _is_commit(tract, name)
     except BaseException:
         tract.close()
         raise
     if name is None or is_commit:
         return tract, True
     tract.close()
-    return Tract.open(found, dialog=name, create=False), False
+    return Tract.open(database, dialog=name, create=False), False
 
 
-def _names_commit(tract: Tract, name: str) -> bool:
-    """Whether it is a commit or a branch; an error where it is no dialog either."""
+def _is_commit(tract: Tract, name: str) -> bool:
+    """Whether it is a commit or a branch, not a dialog; an error if it is none of them."""
     try:
-        tract.get_commit(named(tract, name))
+        tract.get_commit(resolve(tract, name))
     except CommitNotFoundError as error:
         if any(info.dialog == name for info in tract.dialogs()):
             return False
@@ -193,43 +196,48 @@ def _names_commit(tract: Tract, name: str) -> bool:
     return True
 
 
-# What there is to see
+# Scenes
 
 
-def _of_dialog(tract: Tract, asked: Asked) -> Scene:
-    conversation = Conversation(tract.read(asked.at))
-    blocks = _blocks(conversation, range(len(conversation.rows)), bool(asked.sent))
+def _dialog_scene(tract: Tract, options: ShowOptions) -> Scene:
+    conversation = Conversation(tract.read(options.at))
+    blocks = _blocks(conversation, range(len(conversation.rows)), bool(options.sent))
     return Scene(tract.dialog, tract.current_branch or "", blocks)
 
 
-def _of_commit(tract: Tract, name: str, asked: Asked) -> Scene:
-    conversation = Conversation(tract.read(asked.at))
-    info = tract.get_commit(named(tract, name))
+def _commit_scene(tract: Tract, name: str, options: ShowOptions) -> Scene:
+    conversation = Conversation(tract.read(options.at))
+    info = tract.get_commit(resolve(tract, name))
     row = conversation.row_at(info.commit_hash)
     if row is None:  # an older version, or on another branch
-        blocks: Iterable[Block] = format_messages([tract.get_message(info)])
+        blocks: Iterable[ViewBlock] = format_messages([tract.get_message(info)])
     else:
-        blocks = _blocks(conversation, [row], bool(asked.sent))
+        blocks = _blocks(conversation, [row], bool(options.sent))
     return Scene(tract.dialog, tract.current_branch or "", blocks)
 
 
-def _of_transcript(tract: Tract, path: Path, asked: Asked) -> list[Scene]:
-    """What is in a file: conversations that can be imported, else an odd request."""
+def _file_scenes(path: Path, options: ShowOptions) -> list[Scene]:
+    """The conversations in a file of a known format, or else a malformed request."""
+    # Only JSON has the tokens of full messages, and counting them takes half of the time.
+    count = token_counter().count if options.as_json else None
     try:
-        import_into(tract, path, asked.name or "")
+        transcript = read_transcript(path, count)
     except InputError:
-        scenes = _of_request(path)
+        scenes = _request_scenes(path)
         if not scenes:
             raise
         return scenes
-    scenes = list(_of_file(tract, bool(asked.sent))) or _of_request(path)
+    report_faults(options.name or "", transcript.problems, transcript.repairs())
+    threads = transcript.threads.values()
+    scenes = [scene for thread in threads for scene in _thread_scenes(thread, bool(options.sent))]
+    scenes = scenes or _request_scenes(path)
     if not scenes:
-        raise InputError(f"{path.name}: there is no message in it that can be shown")
+        raise InputError(f"{path.name}: it contains no message that can be shown")
     return scenes
 
 
-def _of_request(path: Path) -> list[Scene]:
-    """A request that no provider would take, if it is one."""
+def _request_scenes(path: Path) -> list[Scene]:
+    """A request that no provider would accept, if the file is one."""
     try:
         request = json.loads(path.read_bytes())
         return [Scene(path.stem, "", format_request(request))]
@@ -237,64 +245,62 @@ def _of_request(path: Path) -> list[Scene]:
         return []
 
 
-def _of_file(tract: Tract, sent: bool) -> Iterator[Scene]:
-    """All dialogs of a file with all their branches. What branches share is shown once."""
-    for info in tract.dialogs():
-        dialog = tract.sibling(info.dialog)
-        current = dialog.current_branch or ""
-        seen: set[int] = set()
-        for branch in sorted(dialog.branches(), key=lambda name: (name != current, name)):
-            reading = dialog.read(branch)
-            rows = list(_unseen(conversation := Conversation(reading), seen))
-            seen.update(place.origin.id for place in reading.places)
-            if rows:
-                yield Scene(info.dialog, branch, _blocks(conversation, rows, sent))
+def _thread_scenes(thread: Thread, sent: bool) -> Iterator[Scene]:
+    """All branches of a conversation. What branches share is shown once."""
+    seen: set[int] = set()
+    for branch in sorted(thread.branches, key=lambda name: (name != thread.branch, name)):
+        conversation = Conversation(thread.read(branch))
+        rows = _new_rows(conversation, seen)
+        seen.update(place.origin.id for place in conversation.history.places)
+        if rows:
+            yield Scene(thread.name, branch, _blocks(conversation, rows, sent))
 
 
-def _unseen(conversation: Conversation, seen: set[int]) -> Iterator[int]:
-    """The rows from the first message on that no other branch had."""
-    has_begun = not seen
+def _new_rows(conversation: Conversation, seen: set[int]) -> list[int]:
+    """The rows from the first message that no other branch has."""
+    if not seen:
+        return list(range(len(conversation.rows)))
+    numbers: list[int] = []
+    has_begun = False
     for number, row in enumerate(conversation.rows):
-        if not isinstance(row, Block):
-            is_new = row.origin.id not in seen
-            has_begun = has_begun or is_new
-            if not is_new:
-                continue
-        if has_begun:
-            yield number
+        is_new = not isinstance(row, ViewBlock) and row.origin.id not in seen
+        has_begun = has_begun or is_new
+        if is_new or (has_begun and isinstance(row, ViewBlock)):
+            numbers.append(number)
+    return numbers
 
 
-def _blocks(conversation: Conversation, rows: Iterable[int], sent: bool) -> Iterator[Block]:
+def _blocks(conversation: Conversation, rows: Iterable[int], sent: bool) -> Iterator[ViewBlock]:
     return (block for row in rows for block in conversation.blocks(row, sent=sent))
 
 
-# How it is shown
+# Output
 
 
-def _show(asked: Asked, scenes: list[Scene]) -> None:
-    scenes = [s._replace(blocks=chosen(s.blocks, asked.choice)) for s in scenes]
-    if asked.as_json:
-        dump_list(map(_plain, scenes))
-    elif asked.html is not None:
-        _write_page(asked.html, scenes, asked)
+def _show(options: ShowOptions, scenes: list[Scene]) -> None:
+    scenes = [s._replace(blocks=filter_blocks(s.blocks, options.filter)) for s in scenes]
+    if options.as_json:
+        dump_list(map(_as_json, scenes))
+    elif options.html is not None:
+        _write_page(options.html, scenes, options)
     else:
-        _write_lines(scenes, asked)
+        _write_lines(scenes, options)
 
 
-def _plain(scene: Scene) -> dict[str, Any]:
+def _as_json(scene: Scene) -> dict[str, Any]:
     return {**scene._asdict(), "blocks": [plain(block) for block in scene.blocks]}
 
 
-def _write_lines(scenes: list[Scene], asked: Asked) -> None:
-    is_coloured = asked.color == "always" or (asked.color == "auto" and has_colour())
-    has_tags = not is_coloured and (asked.color == "never" or refuses_colour())
-    paint = ansi.painted if is_coloured else ansi.plain
-    look = Look(asked.tools or FULL, has_tags=has_tags)
-    pieces = _pieces(map(paint, written(_joined(scenes), look)))
+def _write_lines(scenes: list[Scene], options: ShowOptions) -> None:
+    is_coloured = options.color == "always" or (options.color == "auto" and has_colour())
+    has_tags = not is_coloured and (options.color == "never" or refuses_colour())
+    paint = ansi.paint if is_coloured else ansi.plain
+    look = Look(options.tools or FULL, has_tags=has_tags)
+    pieces = _pieces(map(paint, format_lines(_with_titles(scenes), look)))
     first = next(pieces, None)
     if first is None:
         say("nothing to show")
-    elif asked.pager:
+    elif options.pager:
         with click.get_pager_file(color=is_coloured) as file:
             file.writelines(chain([first], pieces))
     else:
@@ -303,28 +309,29 @@ def _write_lines(scenes: list[Scene], asked: Asked) -> None:
 
 
 def _pieces(lines: Iterator[str]) -> Iterator[str]:
-    """Many lines at once: to write each by itself would take longer than to make it."""
-    while piece := list(islice(lines, PIECE)):
+    """Many lines at a time: writing each one alone takes longer than making it."""
+    while piece := list(islice(lines, LINES_PER_WRITE)):
         yield "\n".join(piece) + "\n"
 
 
-def _joined(scenes: list[Scene]) -> Iterator[Block]:
-    """All scenes; where there are several, each under its name."""
-    for scene in scenes:
-        if len(scenes) > 1:
-            yield TitleBlock(text=f"{scene.dialog} · {scene.branch}")
-        yield from scene.blocks
+def _with_titles(scenes: list[Scene]) -> Iterator[ViewBlock]:
+    """The blocks of all scenes; where there are several, each has a title."""
+    if len(scenes) == 1:
+        return iter(scenes[0].blocks)
+    titles = [TitleBlock(text=f"{scene.dialog} · {scene.branch}") for scene in scenes]
+    parts = zip(titles, scenes, strict=True)
+    return chain.from_iterable(chain([title], scene.blocks) for title, scene in parts)
 
 
-def _write_page(path: str, scenes: list[Scene], asked: Asked) -> None:
+def _write_page(path: str, scenes: list[Scene], options: ShowOptions) -> None:
     from tract.view.html import page
 
-    blocks: Iterable[Block] = _joined(scenes)
-    if asked.tools == HIDDEN:  # what is not wanted is not in the page at all
+    blocks: Iterable[ViewBlock] = _with_titles(scenes)
+    if options.tools == HIDDEN:  # hidden blocks are not part of the page at all
         blocks = (block for block in blocks if not can_be_hidden(block))
     title = scenes[0].dialog if scenes else "nothing"
-    about = "What the model is sent." if asked.sent else ""
-    pieces = page(title, blocks, about=about, tools=asked.tools or FULL)
+    about = "What the model is sent." if options.sent else ""
+    pieces = page(title, blocks, about=about, tools=options.tools or FULL)
     target = Path(path).resolve()
     if path == "-":
         for piece in pieces:
@@ -334,14 +341,14 @@ def _write_page(path: str, scenes: list[Scene], asked: Asked) -> None:
             file.writelines(pieces)
     else:
         try:
-            _write_whole(target, pieces)
-        except OSError as error:  # of a file whose name nobody knows
+            _write_atomically(target, pieces)
+        except OSError as error:  # it names the temporary file
             raise OSError(error.errno, error.strerror, path) from None
         say(f"wrote {path}")
 
 
-def _write_whole(path: Path, pieces: Iterable[str]) -> None:
-    """A page is there whole, or not at all."""
+def _write_atomically(path: Path, pieces: Iterable[str]) -> None:
+    """Write the complete page, or nothing."""
     mode = path.stat().st_mode if path.exists() else 0o666 & ~_umask()
     with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
         scratch = Path(file.name)
@@ -354,7 +361,7 @@ def _write_whole(path: Path, pieces: Iterable[str]) -> None:
 
 
 def _umask() -> int:
-    """Which can only be read by setting it."""
+    """It can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

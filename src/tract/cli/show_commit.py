@@ -1,4 +1,4 @@
-"""One commit, with all that is known of it."""
+"""One commit with its full content and everything known about it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tract.model import CommitInfo, CommitOperation, Message, Raw, Text, ToolCal
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 
-SOURCES = 20  # how many are named, of what a summary stands for
+MOST_SOURCES = 20  # how many commits of a summary are listed
 
 
 def print_whole(tract: Tract, info: CommitInfo) -> None:
-    """The commit and its whole content, as a person reads them."""
+    """The commit and its full content, for people."""
     message, forgotten = _message(tract, info)
     _print_commit(tract, info, message)
     if forgotten:
@@ -30,12 +30,12 @@ def dump_whole(tract: Tract, info: CommitInfo) -> None:
     content = tract.get_content(info) if message else None
     calls = plain(message.tool_calls) if message else []
     tools = tract.get_commit_tools(info) if info.toolset_hash else None
-    said = {"content": content, "tool_calls": calls, "forgotten": forgotten}
-    dump(plain(info) | said | {"tools": tools})
+    fields = {"content": content, "tool_calls": calls, "forgotten": forgotten, "tools": tools}
+    dump(plain(info) | fields)
 
 
 def _message(tract: Tract, info: CommitInfo) -> tuple[Message | None, bool]:
-    """What the commit says, if it is no mark; and whether that was forgotten."""
+    """The message, unless the commit is a mark; and whether it was forgotten."""
     try:
         return tract.get_message(info) if info.content_hash else None, False
     except ForgottenError:
@@ -74,11 +74,9 @@ def _facts(tract: Tract, info: CommitInfo) -> Iterator[tuple[str, str]]:
         yield "content", info.content_hash
     if info.message is not None:
         yield "message", info.message
-    made_by = {"made_by": _made_by(info)}
-    said_above = {"tool_call_id": info.tool_call_id, "name": info.name, "summary": made_by}.items()
-    metadata = {
-        key: value for key, value in info.metadata.items() if (key, value) not in said_above
-    }
+    author = {"made_by": _made_by(info)}
+    printed = {"tool_call_id": info.tool_call_id, "name": info.name, "summary": author}.items()
+    metadata = {key: value for key, value in info.metadata.items() if (key, value) not in printed}
     notes = {"metadata": metadata, "config": info.generation_config, "usage": info.usage}
     for label, value in notes.items():
         if value:
@@ -86,28 +84,28 @@ def _facts(tract: Tract, info: CommitInfo) -> Iterator[tuple[str, str]]:
 
 
 def _links(tract: Tract, info: CommitInfo) -> Iterator[tuple[str, str]]:
-    """What the commit stands for, and what stands for it."""
+    """What the commit replaces, and what replaces it."""
     label = "edits" if info.operation == CommitOperation.EDIT else "sums up"
-    for target in info.replaces[:SOURCES]:
+    for target in info.replaces[:MOST_SOURCES]:
         yield label, target
-    if len(info.replaces) > SOURCES:
-        yield label, f"{len(info.replaces) - SOURCES} more (--json has them)"
+    if len(info.replaces) > MOST_SOURCES:
+        yield label, f"{len(info.replaces) - MOST_SOURCES} more (--json lists them)"
     if made_by := _made_by(info):
         yield "made by", made_by
     name = info.commit_hash
     summary = summed_up(tract).get(name) if info.content_hash else None
     if summary:
-        yield "hidden", f"summary {summary} stands for it"
+        yield "hidden", f"replaced by summary {summary}"
 
 
 def _made_by(info: CommitInfo) -> str | None:
-    """Who made a summary."""
-    made = info.metadata.get("summary")
-    return str(made["made_by"]) if isinstance(made, dict) and "made_by" in made else None
+    """Who wrote a summary."""
+    about = info.metadata.get("summary")
+    return str(about["made_by"]) if isinstance(about, dict) and "made_by" in about else None
 
 
 def _paragraphs(message: Message) -> Iterator[str]:
-    """The whole content as a person reads it."""
+    """The full content for people."""
     if not isinstance(message.content, tuple):
         yield _readable(message.content)
         return

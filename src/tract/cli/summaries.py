@@ -1,4 +1,4 @@
-"""Commands that put summaries in the place of messages and results."""
+"""Commands that replace messages and results with summaries."""
 
 from __future__ import annotations
 
@@ -8,17 +8,10 @@ from typing import Any, NamedTuple
 import click
 
 from tract.cli.commits import plain, print_commit, print_commits
-from tract.cli.inputs import piped
-from tract.cli.results import found
-from tract.cli.screen import (
-    SHORT,
-    Progress,
-    dump,
-    json_option,
-    put,
-    say,
-)
-from tract.cli.target import Target, named
+from tract.cli.inputs import json_option, read_stdin
+from tract.cli.results import find_result
+from tract.cli.screen import SHORT, Progress, dump, put, say
+from tract.cli.target import Target, resolve, resolve_optional
 from tract.core.compression import GIVEN, CompressResult, PendingCompress, SummarizedResult
 from tract.core.forms import ToolResultInfo
 from tract.errors import NoLLMError
@@ -28,34 +21,34 @@ from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 
 TOKENS = click.IntRange(min=1)
-MADE = {GIVEN: "as given", STRUCTURE: "made without a model"}
+AUTHORS = {GIVEN: "as given", STRUCTURE: "made without a model"}
 
 instructions_option = click.option(
-    "--instructions", metavar="TEXT", help="What the model is to keep, or to leave out."
+    "--instructions", metavar="TEXT", help="What the model should keep or leave out."
 )
 target_option = click.option(
-    "--target-tokens", type=TOKENS, metavar="N", help="About how long a summary should be."
+    "--target-tokens", type=TOKENS, metavar="N", help="The approximate length of a summary."
 )
 model_option = click.option(
     "--model",
     envvar="TRACT_MODEL",
     metavar="PROVIDER:NAME",
-    help="Who writes it: anthropic:…, openai:… or responses:…  [default: $TRACT_MODEL]",
+    help="The model that writes it: anthropic:…, openai:… or responses:…  [default: $TRACT_MODEL]",
 )
 dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Only tell the tokens before and after; ask no model."
+    "--dry-run", is_flag=True, help="Only report the tokens before and after; call no model."
 )
 
 
-class _Undone(Exception):  # noqa: N818 - nothing went wrong
-    """Ends a batch of which nothing is to stay."""
+class _Rollback(Exception):  # noqa: N818 - nothing went wrong
+    """Ends a batch without keeping anything of it."""
 
 
 # Messages
 
 
-class Wanted(NamedTuple):
-    """What is to be compressed, and how."""
+class CompressOptions(NamedTuple):
+    """What to compress, and how."""
 
     commits: tuple[str, ...]
     first: str | None
@@ -71,85 +64,92 @@ class Wanted(NamedTuple):
 
 @click.command("compress")
 @click.argument("commits", metavar="[COMMIT]...", nargs=-1)
-@click.option("--from", "first", metavar="COMMIT", help="From this one on.")
-@click.option("--to", "last", metavar="COMMIT", help="Up to this one.")
-@click.option("--tools", is_flag=True, help="Only calls of tools with their results.")
-@click.option("--tool", metavar="NAME", help="With --tools: only turns that call this one.")
+@click.option("--from", "first", metavar="COMMIT", help="The first message.")
+@click.option("--to", "last", metavar="COMMIT", help="The last message.")
+@click.option("--tools", is_flag=True, help="Only tool calls and their results.")
+@click.option("--tool", metavar="NAME", help="With --tools: only turns that call this tool.")
 @click.option(
     "--keep-recent",
     type=click.IntRange(min=0),
     metavar="N",
-    help="With --tools: not the newest N turns.",
+    help="With --tools: leave out the newest N turns.",
 )
-@click.option("--content", metavar="TEXT", help="The summary; - is what is piped in.")
+@click.option("--content", metavar="TEXT", help="The summary itself; - is stdin.")
 @instructions_option
 @target_option
-@click.option("--preserve", multiple=True, metavar="COMMIT", help="Stays; may be given often.")
+@click.option(
+    "--preserve", multiple=True, metavar="COMMIT", help="Keep this message; can be repeated."
+)
 @model_option
 @dry_run_option
 @json_option
 @click.pass_obj
 def compress_command(
-    target: Target, /, model: str | None, dry_run: bool, as_json: bool, **given: Any
+    target: Target, /, model: str | None, dry_run: bool, as_json: bool, **options: Any
 ) -> None:
-    """Put a summary in the place of messages.
+    """Replace messages with a summary.
 
-    Of those that are named, of a range, or of all but instructions. What is pinned stays, with
-    one summary for each group of neighbours between. A model writes it, or you do with --content;
-    with --tools and without a model it tells what was called and what the results look like.
-    Nothing is lost: `tract restore` brings it all back.
+    Compresses the named messages, a range, or everything except instructions. Pinned messages
+    stay, with one summary for each group between them. A model writes the summary, or you do with
+    --content; with --tools and no model, it lists the calls and describes their results. Nothing
+    is lost: `tract restore` undoes it.
     """
-    wanted = Wanted(**given)
-    _check(wanted)
-    with target.open() as tract, _connected(model if wanted.content is None else None) as client:
+    chosen = CompressOptions(**options)
+    _check(chosen)
+    with target.open() as tract, _connect(model if chosen.content is None else None) as client:
         if dry_run:
-            told = _foreseen(tract, wanted, client)
+            report = _forecast(tract, chosen, client)
         else:
             tract.llm = client
-            with Progress(_asking(client)) as progress:
-                result = _pending(tract, wanted, progress).approve()
-            told = _compressed(result, is_done=True)
+            with Progress(_progress_label(client)) as progress:
+                result = _plan(tract, chosen, progress).approve()
+            report = _compress_report(result, dry_run=False)
             if not as_json:
                 print_commits(tract, result.summaries)
     if as_json:
-        dump(told)
-    _say(_account(told), [summary["commit_hash"] for summary in told["summaries"]], dry_run)
+        dump(report)
+    commits = [summary["commit_hash"] for summary in report["summaries"]]
+    _say(_compress_text(report), commits, dry_run)
 
 
-def _check(wanted: Wanted) -> None:
-    """What goes together. The rest is the library's to say."""
-    others = (wanted.first, wanted.last, wanted.content, *wanted.preserve)
-    if wanted.tools and any(given is not None for given in others):
-        raise click.UsageError("--tools finds its own: no --from, --to, --preserve or --content")
-    if wanted.commits and wanted.keep_recent is not None:
-        raise click.UsageError("--keep-recent is for calls that are found, not for named commits")
-    if not wanted.tools and (wanted.tool or wanted.keep_recent is not None):
-        raise click.UsageError("--tool and --keep-recent go with --tools")
-    if wanted.content is not None and (wanted.instructions or wanted.target_tokens):
-        raise click.UsageError("--content is the summary: there is nothing to tell a model")
+def _check(options: CompressOptions) -> None:
+    """Which options exclude each other. The library checks the rest."""
+    others = (options.first, options.last, options.content, *options.preserve)
+    if options.tools and any(value is not None for value in others):
+        raise click.UsageError(
+            "--tools selects the messages itself; it excludes --from, --to, --preserve, --content"
+        )
+    if options.commits and options.keep_recent is not None:
+        raise click.UsageError("--keep-recent cannot be combined with named commits")
+    if not options.tools and (options.tool or options.keep_recent is not None):
+        raise click.UsageError("--tool and --keep-recent require --tools")
+    if options.content is not None and (options.instructions or options.target_tokens):
+        raise click.UsageError("--content is the summary; it excludes options for a model")
 
 
-def _pending(tract: Tract, wanted: Wanted, progress: Progress | None = None) -> PendingCompress:
-    listed = [named(tract, commit) for commit in wanted.commits] or None
-    if wanted.tools:
+def _plan(
+    tract: Tract, options: CompressOptions, progress: Progress | None = None
+) -> PendingCompress:
+    commits = [resolve(tract, commit) for commit in options.commits] or None
+    if options.tools:
         return tract.compress_tool_calls(
-            listed,
-            name=wanted.tool,
-            instructions=wanted.instructions,
-            target_tokens=wanted.target_tokens,
-            keep_recent=wanted.keep_recent or 0,
+            commits,
+            name=options.tool,
+            instructions=options.instructions,
+            target_tokens=options.target_tokens,
+            keep_recent=options.keep_recent or 0,
             review=True,
             on_progress=progress,
         )
     try:
         return tract.compress(
-            listed,
-            None if wanted.first is None else named(tract, wanted.first),
-            None if wanted.last is None else named(tract, wanted.last),
-            content=piped() if wanted.content == "-" else wanted.content,
-            instructions=wanted.instructions,
-            target_tokens=wanted.target_tokens,
-            preserve=[named(tract, commit) for commit in wanted.preserve],
+            commits,
+            resolve_optional(tract, options.first),
+            resolve_optional(tract, options.last),
+            content=read_stdin() if options.content == "-" else options.content,
+            instructions=options.instructions,
+            target_tokens=options.target_tokens,
+            preserve=[resolve(tract, commit) for commit in options.preserve],
             review=True,
             on_progress=progress,
         )
@@ -160,13 +160,13 @@ def _pending(tract: Tract, wanted: Wanted, progress: Progress | None = None) -> 
         ) from None
 
 
-def _foreseen(tract: Tract, wanted: Wanted, client: LLMClient | None) -> dict[str, Any]:
-    """What would come of it: exactly, where no model is needed for that."""
-    tract.llm = Unasked(client.model) if client else None
-    pending = _pending(tract, wanted)
+def _forecast(tract: Tract, options: CompressOptions, client: LLMClient | None) -> dict[str, Any]:
+    """The report of a dry run. It is exact where no model is needed."""
+    tract.llm = _SilentModel(client.model) if client else None
+    pending = _plan(tract, options)
     if client is None:
-        return _compressed(_tried(tract, pending), is_done=False)
-    size = wanted.target_tokens
+        return _compress_report(_rehearse(tract, pending), dry_run=True)
+    size = options.target_tokens
     most = size * len(pending.summaries) if size else None
     return {
         "tokens_before": pending.tokens_before,
@@ -181,27 +181,29 @@ def _foreseen(tract: Tract, wanted: Wanted, client: LLMClient | None) -> dict[st
     }
 
 
-def _tried(tract: Tract, pending: PendingCompress) -> CompressResult:
-    """What comes of it. Nothing of that stays."""
-    with suppress(_Undone), tract.batch():
+def _rehearse(tract: Tract, pending: PendingCompress) -> CompressResult:
+    """The result of a compression that is rolled back."""
+    with suppress(_Rollback), tract.batch():
         result = pending.approve()
-        raise _Undone
+        raise _Rollback
     return result
 
 
-def _compressed(result: CompressResult, *, is_done: bool) -> dict[str, Any]:
-    summaries = plain(result.summaries) if is_done else []
-    about = {"groups": len(result.summaries), "exact": True, "dry_run": not is_done}
+def _compress_report(result: CompressResult, *, dry_run: bool) -> dict[str, Any]:
+    summaries = [] if dry_run else plain(result.summaries)
+    about = {"groups": len(result.summaries), "exact": True, "dry_run": dry_run}
     return {**plain(result), "summaries": summaries, **about}
 
 
-def _account(told: dict[str, Any]) -> str:
-    if not told["sources"]:
-        return "nothing to compress: no calls with results of which less could be said"
-    done = "would compress" if told["dry_run"] else "compressed"
-    into = f" into {told['groups']} summaries" if told["groups"] > 1 else ""
-    stays = f"; {counted(len(told['preserved']), 'message')} preserved" if told["preserved"] else ""
-    return f"{done} {counted(len(told['sources']), 'message')}{into}: {_sizes(told)}{stays}"
+def _compress_text(report: dict[str, Any]) -> str:
+    if not report["sources"]:
+        return "nothing to compress: no calls whose results could be shortened"
+    verb = "would compress" if report["dry_run"] else "compressed"
+    messages = counted(len(report["sources"]), "message")
+    into = f" into {report['groups']} summaries" if report["groups"] > 1 else ""
+    preserved = len(report["preserved"])
+    kept = f"; {counted(preserved, 'message')} preserved" if preserved else ""
+    return f"{verb} {messages}{into}: {_sizes(report)}{kept}"
 
 
 # Results
@@ -224,32 +226,35 @@ def summarize_command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Show a summary of a tool result that is there already.
+    """Show a stored tool result as a summary.
 
-    ID is what `tract results` shows, or a commit. A model writes the summary; without one it tells
-    what the result looks like, where that is shorter. The whole stays, and can still be fetched.
+    ID is an ID from `tract results`, or a commit. A model writes the summary; without a model, it
+    describes the result if that is shorter. The full result stays stored and can be fetched.
     """
-    with target.open() as tract, _connected(model) as client:
-        info = found(tract, name)
+    with target.open() as tract, _connect(model) as client:
+        info = find_result(tract, name)
         if client and dry_run:
-            told = _unasked(info, client, target_tokens)
+            report = _summary_forecast(info, client, target_tokens)
         else:
             tract.llm = client
-            with Progress(_asking(client)):
+            with Progress(_progress_label(client)):
                 result = tract.summarize_tool_result(
                     info.commit_hash,
                     instructions=instructions,
                     target_tokens=target_tokens,
                     dry_run=dry_run,
                 )
-            told = plain(result) | {"id": info.id, "exact": True, "dry_run": dry_run}
+            report = plain(result) | {"id": info.id, "exact": True, "dry_run": dry_run}
             _show(tract, result, as_json)
     if as_json:
-        dump(told)
-    _say(_summarized(told), told["commit"] and [told["commit"]["commit_hash"]], dry_run)
+        dump(report)
+    commit = report["commit"]
+    _say(_summary_text(report), [commit["commit_hash"]] if commit else [], dry_run)
 
 
-def _unasked(info: ToolResultInfo, client: LLMClient, target_tokens: int | None) -> dict[str, Any]:
+def _summary_forecast(
+    info: ToolResultInfo, client: LLMClient, target_tokens: int | None
+) -> dict[str, Any]:
     before = info.token_count
     return {
         "text": None,
@@ -272,19 +277,19 @@ def _show(tract: Tract, result: SummarizedResult, as_json: bool) -> None:
         put(result.text)
 
 
-def _summarized(told: dict[str, Any]) -> str:
-    if told["made_by"] is None:
-        tokens = counted(told["tokens_before"], "token")
-        return f"{told['id']} is left as it is: nothing shorter can be said of its {tokens}"
-    done = "would summarize" if told["dry_run"] else "summarized"
-    return f"{done} {told['id']}: {_sizes(told)}"
+def _summary_text(report: dict[str, Any]) -> str:
+    if report["made_by"] is None:
+        tokens = counted(report["tokens_before"], "token")
+        return f"{report['id']} is unchanged: a summary would not be shorter than its {tokens}"
+    verb = "would summarize" if report["dry_run"] else "summarized"
+    return f"{verb} {report['id']}: {_sizes(report)}"
 
 
 # Both
 
 
-class Unasked:
-    """Stands for a model that is not to be asked: what it says is of no matter."""
+class _SilentModel:
+    """Stands in for a model that is not called; its text does not matter."""
 
     window = 1 << 60
 
@@ -295,26 +300,25 @@ class Unasked:
         return "…"
 
 
-def _connected(model: str | None) -> AbstractContextManager[LLMClient | None]:
+def _connect(model: str | None) -> AbstractContextManager[LLMClient | None]:
     return connect(model) if model else nullcontext()
 
 
-def _asking(client: LLMClient | None) -> str:
+def _progress_label(client: LLMClient | None) -> str:
     return f"asking {client.model}" if client else ""
 
 
-def _sizes(told: dict[str, Any]) -> str:
-    """`5312 → 412 tokens (8%), made by claude`; `~` where only the model could tell."""
-    before, after, who = told["tokens_before"], told["tokens_after"], told["made_by"]
-    about = "" if told["exact"] else "~"
-    size = "?" if after is None else f"{about}{after}"
+def _sizes(report: dict[str, Any]) -> str:
+    """`5312 → 412 tokens (8%), made by claude`; `~` where the number is an estimate."""
+    before, after, author = report["tokens_before"], report["tokens_after"], report["made_by"]
+    size = "?" if after is None else f"{'' if report['exact'] else '~'}{after}"
     share = f" ({after / before:.0%})" if after is not None and before else ""
-    return f"{before} → {size} tokens{share}, {MADE.get(who, f'made by {who}')}"
+    return f"{before} → {size} tokens{share}, {AUTHORS.get(author, f'made by {author}')}"
 
 
-def _say(account: str, commits: list[str] | None, dry_run: bool) -> None:
-    say(one_line(account))
+def _say(text: str, commits: list[str], dry_run: bool) -> None:
+    say(one_line(text))
     if commits:
-        say(f"`tract restore {' '.join(commit[:SHORT] for commit in commits)}` undoes it")
+        say(f"undo with `tract restore {' '.join(commit[:SHORT] for commit in commits)}`")
     elif dry_run:
         say("dry run: nothing was written")

@@ -1,4 +1,4 @@
-"""Which database and which dialog, and opening them."""
+"""Which database and which dialog a command works on."""
 
 from __future__ import annotations
 
@@ -15,52 +15,56 @@ FILE = "tract.db"
 
 
 class Target(NamedTuple):
-    """Where a command works: what was given by option or environment."""
+    """The database and the dialog from the options or the environment."""
 
     db: str | None
     dialog: str
 
     def open(self) -> Tract:
         """An existing dialog; nothing is created."""
-        return Tract.open(self.found(), dialog=self.dialog, create=False)
+        return Tract.open(self.database(), dialog=self.dialog, create=False)
 
     def open_any(self) -> Tract:
-        """An existing database; the dialog is created by the first commit to it."""
+        """An existing database; the first commit creates the dialog."""
         try:
             return self.open()
         except DialogNotFoundError:
-            return Tract.open(self.found(), dialog=self.dialog)
+            return self.open_or_create()
 
-    def open_or_make(self) -> Tract:
-        """A database, which is made where one was named that is not there."""
-        return Tract.open(self.found(), dialog=self.dialog)
+    def open_or_create(self) -> Tract:
+        """A database, created if it does not exist."""
+        return Tract.open(self.database(), dialog=self.dialog)
 
-    def found(self) -> str:
-        """The database that was given, else the one of the nearest folder that has one."""
+    def database(self) -> str:
+        """The given database, else the one in the nearest folder that has one."""
         if self.db is not None:
             return self.db
         here = Path.cwd()
         for folder in (here, *here.parents):
             path = folder / FOLDER / FILE
-            if os.path.isfile(path):  # noqa: PTH113 - pathlib's raises where one may not look
+            if os.path.isfile(path):  # noqa: PTH113 - pathlib raises where access is denied
                 return str(path)
         raise NotFoundError(
-            f"no {FOLDER} folder here or above: make one with `tract init`, "
+            f"no {FOLDER} folder here or above: create one with `tract init`, "
             "or name a database with --db or TRACT_DB"
         )
 
 
-def named(tract: Tract, commit: str) -> str:
-    """The hash that was given; HEAD stands for the newest commit."""
+def resolve(tract: Tract, commit: str) -> str:
+    """The given name of a commit, with HEAD replaced by the hash of the newest one."""
     if commit != "HEAD":
         return commit
     if tract.head is None:
-        raise CommitNotFoundError(f"dialog {tract.dialog!r} has no commit yet")
+        raise CommitNotFoundError(f"dialog {tract.dialog!r} has no commits yet")
     return tract.head
 
 
-def without_password(place: str) -> str:
-    """A path or URL that can be shown."""
-    if "://" not in place:
-        return place
-    return re.sub(r"(?<=password=)[^&]*|(?<=:)[^:/@]*(?=@)", "***", place)
+def resolve_optional(tract: Tract, commit: str | None) -> str | None:
+    return None if commit is None else resolve(tract, commit)
+
+
+def without_password(database: str) -> str:
+    """A path or URL that is safe to show."""
+    if "://" not in database:
+        return database
+    return re.sub(r"(?<=password=)[^&]*|(?<=:)[^:/@]*(?=@)", "***", database)

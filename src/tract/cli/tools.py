@@ -1,4 +1,4 @@
-"""Commands about tools: which ones the model has, what became of them, which it never called."""
+"""Commands about tools: which ones the model has, how they changed, which it never called."""
 
 from __future__ import annotations
 
@@ -8,20 +8,9 @@ from typing import IO, Any, NamedTuple
 import click
 
 from tract.cli.commits import plain, print_commit
-from tract.cli.inputs import parse_json
-from tract.cli.screen import (
-    CYAN,
-    DIM,
-    SHORT,
-    YELLOW,
-    Column,
-    dump,
-    dump_list,
-    json_option,
-    say,
-    table,
-)
-from tract.cli.target import Target, named
+from tract.cli.inputs import json_option, message_option, parse_json
+from tract.cli.screen import CYAN, DIM, SHORT, YELLOW, Column, dump, dump_list, say, table
+from tract.cli.target import Target, resolve
 from tract.context import CompiledContext
 from tract.core.toolsets import ToolDiff, ToolVersion
 from tract.errors import NotFoundError, ToolSchemaError
@@ -34,25 +23,25 @@ from tract.view.sanitize import counted, one_line
 from tract.view.tool_changes import diff_text
 
 SEVERAL = 5  # how many names a message lists
-HOW = "`tract tools set FILE` records some, and so does tools= in Python"
+HOW = "record them with `tract tools set FILE`, or with tools= in Python"
 NUMBER = Column(right=True)
 
 
 @click.group("tools", invoke_without_command=True)
-@click.option("--at", metavar="COMMIT|BRANCH", help="Those it had there, not those it has now.")
+@click.option("--at", metavar="COMMIT|BRANCH", help="The tools at this commit.")
 @json_option
 @click.pass_context
 def tools_command(ctx: click.Context, at: str | None, as_json: bool) -> None:
-    """Show the tools that the model has, with what each costs."""
+    """List the tools that the model has, with their tokens."""
     if ctx.invoked_subcommand is None:
         with ctx.obj.open() as tract:
             _show_active(tract, at, as_json)
     elif at is not None or as_json:
-        raise click.UsageError(f"options go behind `tools {ctx.invoked_subcommand}`")
+        raise click.UsageError(f"put the options after `tools {ctx.invoked_subcommand}`")
 
 
 def _show_active(tract: Tract, at: str | None, as_json: bool) -> None:
-    commit = tract.head if at is None else tract.get_commit(named(tract, at)).commit_hash
+    commit = tract.head if at is None else tract.get_commit(resolve(tract, at)).commit_hash
     context = tract.compile(commit)
     toolset = context.toolset
     if as_json:
@@ -70,14 +59,14 @@ def _show_active(tract: Tract, at: str | None, as_json: bool) -> None:
         return
     rows = [(tool.name, f"{tool.token_count} tok", _first_line(tool)) for tool in _tools(toolset)]
     table((Column(CYAN), NUMBER, Column()), rows)
-    say(one_line(_active_account(context)))
+    say(one_line(_active_totals(context)))
 
 
-def _active_account(context: CompiledContext) -> str:
+def _active_totals(context: CompiledContext) -> str:
     toolset = context.toolset
     if toolset is None:
-        calls = f", though there are calls of {_several(context.called)}" if context.called else ""
-        return f"no tools were recorded{calls}: {HOW}"
+        calls = f", although the model called {_several(context.called)}" if context.called else ""
+        return f"no tools were recorded{calls}; {HOW}"
     if not toolset.tools:
         return "the model has no tools here: an empty list was recorded"
     tokens = f"{counted(context.tool_tokens, 'token')} ({_token_source(toolset)})"
@@ -104,9 +93,9 @@ def _token_source(toolset: Toolset | None) -> str:
 
 
 def _description(tool: ToolDefinition) -> str | None:
-    """What it says of itself, in whoever's words; of several in one definition, what each says."""
-    said = [about.get("description") for about in declared(Toolset(b"", (tool,))).values()]
-    return "\n".join(text for text in said if isinstance(text, str)) or None
+    """The description, in any provider's format; a definition of several tools has several."""
+    texts = [about.get("description") for about in declared(Toolset(b"", (tool,))).values()]
+    return "\n".join(text for text in texts if isinstance(text, str)) or None
 
 
 def _first_line(tool: ToolDefinition) -> str:
@@ -119,29 +108,29 @@ def _several(names: list[str]) -> str:
     return ", ".join(names[:SEVERAL]) + (f" and {more} more" if more > 0 else "")
 
 
-# What was recorded, and what was called
+# Definitions and calls
 
 
-class Recorded(NamedTuple):
-    """What the commits of a branch say of tools."""
+class ToolLog(NamedTuple):
+    """Which tools the commits of a branch define and call."""
 
     declarations: dict[str, dict[str, Json]]
     """Each tool that was ever offered, in its newest version."""
     called: set[str]
 
 
-def _recorded(tract: Tract) -> Recorded:
-    offered: dict[str, dict[str, Json]] = {}
+def _read_log(tract: Tract) -> ToolLog:
+    newest: dict[str, dict[str, Json]] = {}
     called: set[str] = set()
-    seen: set[str] = set()
+    toolsets: set[str] = set()
     for info in tract.log():
         called.update(_called_by(info))
-        if info.toolset_hash is not None and info.toolset_hash not in seen:
-            seen.add(info.toolset_hash)
+        if info.toolset_hash is not None and info.toolset_hash not in toolsets:
+            toolsets.add(info.toolset_hash)
             for schema in tract.get_commit_tools(info):
                 for declaration in declarations(schema):
-                    offered.setdefault(name_of(declaration), declaration)
-    return Recorded(offered, called)
+                    newest.setdefault(name_of(declaration), declaration)
+    return ToolLog(newest, called)
 
 
 def _names(schema: dict[str, Json]) -> list[str]:
@@ -149,11 +138,11 @@ def _names(schema: dict[str, Json]) -> list[str]:
 
 
 def _called_by(info: CommitInfo) -> Iterator[str]:
-    """The tools that a commit calls, or of which it is a result."""
+    """The tools that a commit calls, or whose result it is."""
     if info.role == "tool" and info.name is not None:
         yield info.name
     calls = info.metadata.get("tool_calls")
-    for call in calls if isinstance(calls, list) else ():  # a caller's metadata may be anything
+    for call in calls if isinstance(calls, list) else ():  # metadata can be anything
         if isinstance(call, dict) and isinstance(call.get("name"), str):
             yield call["name"]
 
@@ -171,25 +160,25 @@ def history_command(target: Target, name: str, as_json: bool) -> None:
         versions = tract.tool_history(name)
         if not versions:
             raise NotFoundError(_unknown(tract, name))
-    changes = [_changed(*pair) for pair in zip([None, *versions], versions, strict=False)]
+    changes = [_changes(*pair) for pair in zip([None, *versions], versions, strict=False)]
     if as_json:
         both = zip(versions, changes, strict=True)
-        dump_list({**plain(version), "changed": changed} for version, changed in both)
+        dump_list({**plain(version), "changed": paths} for version, paths in both)
         return
-    rows = map(_history_row, versions, changes)
+    rows = map(_history_cells, versions, changes)
     table((Column(DIM), NUMBER, NUMBER, Column(DIM), Column()), rows)
 
 
 def _unknown(tract: Tract, name: str) -> str:
-    recorded = _recorded(tract)
-    if name in recorded.called:
-        return f"the tool {name!r} was called on this branch, but never recorded"
-    known = _several(list(recorded.declarations)) or "none"
-    return f"no tool {name!r} was recorded on this branch; there were {known}"
+    log = _read_log(tract)
+    if name in log.called:
+        return f"tool {name!r} was called on this branch, but its definition was never recorded"
+    known = _several(list(log.declarations)) or "none"
+    return f"unknown tool {name!r}; recorded on this branch: {known}"
 
 
-def _changed(old: ToolVersion | None, new: ToolVersion) -> list[str] | None:
-    """What differs from the version before; None for the first one."""
+def _changes(old: ToolVersion | None, new: ToolVersion) -> list[str] | None:
+    """The paths that differ from the version before; None for the first version."""
     return diff(_alone(old), _alone(new)).changed.get(new.name, []) if old else None
 
 
@@ -198,21 +187,21 @@ def _alone(version: ToolVersion) -> Toolset:
     return Toolset(b"", (ToolDefinition(b"", version.name, data),))
 
 
-def _history_row(version: ToolVersion, changed: list[str] | None) -> tuple[str, ...]:
-    if changed is None:
-        said = "first version"
+def _history_cells(version: ToolVersion, paths: list[str] | None) -> tuple[str, ...]:
+    if paths is None:
+        change = "first version"
     else:
-        said = f"changed {', '.join(changed)}" if changed else "the same in other words"
+        change = f"changed {', '.join(paths)}" if paths else "the same in another format"
     return (
         version.tool_hash[:SHORT],
         f"{version.token_count} tok",
         counted(version.commits, "message"),
-        _span(version),
-        said,
+        _commits(version),
+        change,
     )
 
 
-def _span(version: ToolVersion) -> str:
+def _commits(version: ToolVersion) -> str:
     if version.first_commit is None or version.last_commit is None:
         return "not used yet"
     first, last = version.first_commit[:SHORT], version.last_commit[:SHORT]
@@ -228,22 +217,22 @@ def _span(version: ToolVersion) -> str:
 @json_option
 @click.pass_obj
 def diff_command(target: Target, a: str, b: str, as_json: bool) -> None:
-    """Show what became of the tools from A to B, two commits or branches."""
+    """Show how the tools differ between A and B, two commits or branches."""
     with target.open() as tract:
-        found = tract.diff_tools(named(tract, a), named(tract, b))
+        change = tract.diff_tools(resolve(tract, a), resolve(tract, b))
     if as_json:
-        dump(plain(found))
+        dump(plain(change))
         return
-    table((Column(YELLOW), Column(CYAN), Column()), _diff_rows(found))
-    say(diff_text(found) or "the same tools")
+    table((Column(YELLOW), Column(CYAN), Column()), _diff_rows(change))
+    say(diff_text(change) or "no difference")
 
 
-def _diff_rows(found: ToolDiff) -> Iterator[tuple[str, str, str]]:
-    yield from (("added", name, "") for name in found.added)
-    yield from (("removed", name, "") for name in found.removed)
-    for name, paths in found.changed.items():
+def _diff_rows(change: ToolDiff) -> Iterator[tuple[str, str, str]]:
+    yield from (("added", name, "") for name in change.added)
+    yield from (("removed", name, "") for name in change.removed)
+    for name, paths in change.changed.items():
         yield from (("changed", name, path) for path in paths)
-    yield from (("moved", name, "") for name in found.reordered)
+    yield from (("moved", name, "") for name in change.reordered)
 
 
 # Never called
@@ -253,24 +242,24 @@ def _diff_rows(found: ToolDiff) -> Iterator[tuple[str, str, str]]:
 @json_option
 @click.pass_obj
 def unused_command(target: Target, as_json: bool) -> None:
-    """List the tools that were offered on this branch but never called on it."""
+    """List the tools that were offered but never called on this branch."""
     with target.open() as tract:
-        found = _usage(tract)
+        usage = _usage(tract)
     if as_json:
-        dump(found)
+        dump(usage)
         return
-    table((Column(CYAN), NUMBER, Column(DIM)), map(_unused_row, found["unused"]))
-    say(one_line(_unused_account(found)))
+    table((Column(CYAN), NUMBER, Column(DIM)), map(_unused_cells, usage["unused"]))
+    say(one_line(_unused_totals(usage)))
 
 
 def _usage(tract: Tract) -> dict[str, Any]:
-    context, recorded = tract.compile(), _recorded(tract)
-    called = recorded.called.union(context.called)
-    idle = {name: tool for name, tool in recorded.declarations.items() if name not in called}
-    unused = [_unused(tract, name, context) for name in idle if _is_called_here(idle[name])]
+    context, log = tract.compile(), _read_log(tract)
+    called = log.called.union(context.called)
+    idle = {name: tool for name, tool in log.declarations.items() if name not in called}
+    unused = [_unused_tool(tract, name, context) for name in idle if _is_called_here(idle[name])]
     return {
         "commit": tract.head,
-        "offered": len(recorded.declarations),
+        "offered": len(log.declarations),
         "called": sorted(called),
         "unused": unused,
         "unused_tokens": sum(tool["token_count"] or 0 for tool in unused if tool["active"]),
@@ -281,17 +270,17 @@ def _usage(tract: Tract) -> dict[str, Any]:
 
 
 def _is_called_here(declaration: dict[str, Json]) -> bool:
-    """Whether its calls come to the agent. What a provider runs by itself is used unseen."""
+    """Whether the agent gets its calls. Calls of a provider's own tools are not visible."""
     try:
         return function_of(declaration) is not None
-    except ToolSchemaError:  # a function that nobody could take
+    except ToolSchemaError:  # an invalid definition
         return True
 
 
-def _unused(tract: Tract, name: str, context: CompiledContext) -> dict[str, Json]:
+def _unused_tool(tract: Tract, name: str, context: CompiledContext) -> dict[str, Json]:
     active = [tool for tool in _tools(context.toolset) if name in _names(tool.schema)]
     newest = active[0] if active else tract.tool_history(name)[-1]
-    is_alone = len(_names(newest.schema)) == 1  # what one of several costs cannot be said
+    is_alone = len(_names(newest.schema)) == 1  # tokens are counted per definition
     return {
         "name": name,
         "token_count": newest.token_count if is_alone else None,
@@ -299,22 +288,21 @@ def _unused(tract: Tract, name: str, context: CompiledContext) -> dict[str, Json
     }
 
 
-def _unused_row(tool: dict[str, Any]) -> tuple[str, str, str]:
+def _unused_cells(tool: dict[str, Any]) -> tuple[str, str, str]:
     tokens = "" if tool["token_count"] is None else f"{tool['token_count']} tok"
     return tool["name"], tokens, "" if tool["active"] else "no longer offered"
 
 
-def _unused_account(document: dict[str, Any]) -> str:
-    unused, offered = document["unused"], document["offered"]
-    if not offered:
-        return f"no tools were recorded: {HOW}"
-    said = f"{len(unused)} of {counted(offered, 'tool')} never called"
-    if document["unused_tokens"]:
-        tokens = counted(document["tool_tokens"], "token")
-        said += f": {document['unused_tokens']} of {tokens} in every request"
-    if document["not_counted"]:
-        said += f"; run by the provider and not counted: {_several(document['not_counted'])}"
-    return said
+def _unused_totals(usage: dict[str, Any]) -> str:
+    if not usage["offered"]:
+        return f"no tools were recorded; {HOW}"
+    text = f"{len(usage['unused'])} of {counted(usage['offered'], 'tool')} never called"
+    if usage["unused_tokens"]:
+        tokens = counted(usage["tool_tokens"], "token")
+        text += f": {usage['unused_tokens']} of {tokens} in every request"
+    if usage["not_counted"]:
+        text += f"; run by the provider and not counted: {_several(usage['not_counted'])}"
+    return text
 
 
 # Recording
@@ -322,14 +310,14 @@ def _unused_account(document: dict[str, Any]) -> str:
 
 @tools_command.command("set")
 @click.argument("file", type=click.File("rb"))
-@click.option("-m", "--message", help="A note that goes with the commit.")
+@message_option
 @json_option
 @click.pass_obj
 def set_command(target: Target, file: IO[bytes], message: str | None, as_json: bool) -> None:
-    """Record the tools that the model has from here on.
+    """Set the tools that the model has from here on.
 
-    FILE is JSON, - is what is piped in: a list of definitions in any provider's words, or an
-    object with such a list as "tools". An empty list takes all tools away.
+    FILE is JSON (- is stdin): a list of definitions in any provider's format, or an object with
+    such a list as "tools". An empty list removes all tools.
     """
     tools = _definitions(parse_json(file.read()))
     with target.open_any() as tract:
@@ -339,13 +327,13 @@ def set_command(target: Target, file: IO[bytes], message: str | None, as_json: b
             return
     if as_json:
         dump(None)
-    say("nothing new: these are the tools that the model has")
+    say("no change: the model already has these tools")
 
 
-def _definitions(given: Json) -> list[Json]:
-    found = given.get("tools") if isinstance(given, dict) else given
-    if not isinstance(found, list):
+def _definitions(document: Json) -> list[Json]:
+    tools = document.get("tools") if isinstance(document, dict) else document
+    if not isinstance(tools, list):
         raise ToolSchemaError(
-            f'tools are a list of definitions, or an object with "tools": not {to_json(given):.80}'
+            f'expected a list of definitions or an object with "tools", not {to_json(document):.80}'
         )
-    return found
+    return tools

@@ -1,4 +1,4 @@
-"""Transcript files that are only looked at."""
+"""Transcript files that are shown without importing them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from msgspec.structs import replace
-
-from tract.cli.imports import say_faults
+from tract.cli.imports import report_faults
 from tract.importers.writer import import_file
 from tract.tract import Tract
 
@@ -20,10 +18,10 @@ STDIN = "-"
 
 
 def is_transcript(name: str) -> bool:
-    """Whether this is a file, or something that can be read like one. HEAD is always a commit."""
+    """Whether this is a file, a pipe or stdin. HEAD is always a commit."""
     if name == "HEAD":
         return False
-    # pathlib's ways raise where one may not look
+    # pathlib raises where access is denied
     return name == STDIN or (os.path.exists(name) and not os.path.isdir(name))  # noqa: PTH110, PTH112
 
 
@@ -45,13 +43,9 @@ def file_of(name: str) -> Iterator[Path]:
 
 
 @contextmanager
-def read_in(name: str) -> Iterator[Tract]:
-    """A transcript in a database that nobody keeps."""
+def in_memory(name: str) -> Iterator[Tract]:
+    """A transcript in a database that is dropped at the end, so that it can be changed."""
     with file_of(name) as path, Tract.open(":memory:") as tract:
-        import_into(tract, path, name)
+        imported = import_file(tract, path)
+        report_faults(name, imported.problems, imported.repairs)
         yield tract
-
-
-def import_into(tract: Tract, path: Path, name: str) -> None:
-    """Read a transcript, and say what is wrong with it."""
-    say_faults(replace(import_file(tract, path), path=name))

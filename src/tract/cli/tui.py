@@ -11,7 +11,7 @@ import click
 
 from tract.cli.screen import refuses_colour
 from tract.cli.target import Target, without_password
-from tract.cli.transcripts import is_transcript, read_in
+from tract.cli.transcripts import in_memory, is_transcript
 from tract.errors import DialogNotFoundError, InputError, MissingExtraError
 from tract.tract import Tract
 from tract.view.cost import Prices, prices_of
@@ -23,40 +23,40 @@ from tract.view.cost import Prices, prices_of
     "--prices",
     envvar="TRACT_PRICES",
     metavar="FILE",
-    help="TOML with dollars for a million tokens by model, such as "
+    help="TOML with the price of a million tokens in dollars by model, such as "
     "[model-name] input=3 output=15 cached=0.3 written=3.75.  [default: $TRACT_PRICES]",
 )
 @click.pass_obj
 def tui_command(target: Target, name: str | None, prices: str | None) -> None:
-    """Read, search, follow and change dialogs on the screen.
+    """Read, search, follow and edit dialogs.
 
-    A transcript FILE of any agent can be looked at, too: it is only read, and what is changed is
-    forgotten. The keys are told by ?.
+    Opens a full-screen interface for the database, a DIALOG, or the transcript FILE of any agent.
+    The file stays unchanged; edits are discarded at the end. Press ? for the key bindings.
     """
-    known = _prices(prices)
+    price_list = _prices(prices)
     if name is not None and is_transcript(name):
-        with read_in(name) as tract:
-            only = tract.dialogs()
-            _run(tract, name, only[0].dialog if len(only) == 1 else None, known)
+        with in_memory(name) as tract:
+            dialogs = tract.dialogs()
+            _run(tract, name, dialogs[0].dialog if len(dialogs) == 1 else None, price_list)
         return
     with (target if name is None else Target(target.db, name)).open_any() as tract:
         if name is not None and not any(info.dialog == name for info in tract.dialogs()):
-            raise DialogNotFoundError(f"no dialog and no file {name!r:.200}")
-        _run(tract, without_password(target.found()), name, known)
+            raise DialogNotFoundError(f"no dialog or file {name!r:.200}")
+        _run(tract, without_password(target.database()), name, price_list)
 
 
-def _run(tract: Tract, where: str, dialog: str | None, prices: Prices) -> None:
+def _run(tract: Tract, title: str, dialog: str | None, prices: Prices) -> None:
     try:
         from tract.tui.app import TractApp
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("textual", "rich"):
             raise
-        wanted = 'the text interface needs: pip install "tract-context[tui]"'
-        raise MissingExtraError(wanted) from None
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):  # where Textual reads and writes
-        raise InputError("the text interface needs a terminal; `tract show` needs none")
-    app = TractApp(tract, place=where, dialog=dialog, prices=prices, has_tags=refuses_colour())
-    for name in ("SIGTERM", "SIGHUP"):  # the terminal is left as it was
+        command = 'pip install "tract-context[tui]"'
+        raise MissingExtraError(f"the text interface is not installed: {command}") from None
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):  # Textual's streams
+        raise InputError("the text interface needs a terminal; `tract show` works without one")
+    app = TractApp(tract, title=title, dialog=dialog, prices=prices, has_tags=refuses_colour())
+    for name in ("SIGTERM", "SIGHUP"):  # leave the terminal in order
         if hasattr(signal, name):
             number = getattr(signal, name)
             signal.signal(number, lambda number, _: app.exit(return_code=128 + number))
@@ -71,6 +71,6 @@ def _prices(path: str | None) -> Prices:
     try:
         return prices_of(tomllib.loads(Path(path).read_text("utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not TOML: {error}") from None
+        raise InputError(f"{path}: not valid TOML: {error}") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None

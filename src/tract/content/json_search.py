@@ -41,7 +41,7 @@ def parse_json(text: str) -> Json:
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except RecursionError:
-        raise NotJsonError("not JSON that can be read: it is nested too deeply") from None
+        raise NotJsonError("not JSON that can be read: nested too deeply") from None
     except ValueError as error:
         raise NotJsonError(f"not JSON: {error}") from None
 
@@ -238,13 +238,13 @@ def _as_json(value: Json) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except RecursionError:  # the stack may be fuller than it was when this was parsed
-        raise NotJsonError("not JSON that can be shown: it is nested too deeply") from None
+        raise NotJsonError("not JSON that can be shown: nested too deeply") from None
 
 
 def describe_miss(selection: Selection) -> str:
     """What there is at the last value that was reached, for a path that selects nothing."""
     if not selection.is_complete:
-        return f"given up after {MAX_VISITED} values; a path with fewer .. and * gets further"
+        return f"stopped after {MAX_VISITED} values; use a path with fewer .. and *"
     values = selection.values
     reached = printable(selection.step.path)[:200] if selection.step else "$"
     first = f"the first of {len(values)} values at " if len(values) > 1 else ""

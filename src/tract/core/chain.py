@@ -165,7 +165,7 @@ class Chain:
         call.results = call.results or []
         call.results.append(result)
         if call.is_left_out:
-            result.look = result.look._replace(is_left_out=True)
+            result.show(result.look._replace(is_left_out=True))
         if self.is_lazy and call.may_collapse:
             self._alter_from(call.at)
 
@@ -202,7 +202,7 @@ class Chain:
     def _set_look(self, place: Place, look: Look) -> None:
         before = place.look
         self._looks_before.setdefault(place, before)
-        place.look = look
+        place.show(look)
         if look.priority != before.priority:
             self._leave_out(place.turn)
 
@@ -214,7 +214,7 @@ class Chain:
         is_pinned = any(member.priority == Priority.PINNED for member in turn)
         for member in turn:
             self._looks_before.setdefault(member, member.look)
-            member.look = member.look._replace(is_left_out=is_skipped and not is_pinned)
+            member.show(member.look._replace(is_left_out=is_skipped and not is_pinned))
 
     # Undoing
 
@@ -426,13 +426,13 @@ class Chain:
                 toolsets[step.id] = step.toolset or active
         return [toolsets[commit] for commit in commits]
 
-    def toolset_changes(self) -> list[tuple[int, bytes]]:
-        """The toolsets in their order, each with the key of the commit that put it in force."""
-        changes: list[tuple[int, bytes]] = []
+    def toolset_changes(self) -> list[tuple[Step, bytes]]:
+        """The toolsets in their order, each with the commit that put it in force."""
+        changes: list[tuple[Step, bytes]] = []
         for step in self.steps:
             for toolset in recorded_toolsets([step]):
                 if not changes or changes[-1][1] != toolset:
-                    changes.append((step.id, toolset))
+                    changes.append((step, toolset))
         return changes
 
     def toolset_without(self, undone: Iterable[Step]) -> bytes | None:

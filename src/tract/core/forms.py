@@ -16,7 +16,7 @@ import msgspec
 from tract.core.chain import FULL, Place
 from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError
-from tract.model import Form, Priority, Shape
+from tract.model import Form, Message, Priority, Shape
 
 REFERENCE, COLLAPSED = Shape(Form.REFERENCE), Shape(Form.COLLAPSED)
 
@@ -51,6 +51,15 @@ class Shown(NamedTuple):
 
     place: Place
     shape: Shape = FULL
+    is_left_out: bool = False
+
+
+class Sent(NamedTuple):
+    """What the model is sent of a message."""
+
+    message: Message
+    tokens: int
+    form: Form
     is_left_out: bool = False
 
 

@@ -100,7 +100,7 @@ class Pairing:
         slot = self._open.answer(call_id)
         if slot is None:
             if any(_is_same(result, other) for other in self._results):
-                self._note(f"left out a second, equal result of call {call_id!r:.80}")
+                self._note(f"omitted a duplicate result of call {call_id!r:.80}")
             else:
                 self.strays.append(result)
         elif slot in self.waiting:
@@ -138,7 +138,7 @@ def _note_open(call: ToolCall) -> str:
 
 
 def _note_stray(result: Message) -> str:
-    return f"a result has no open call: {result.tool_call_id!r:.80}"
+    return f"result {result.tool_call_id!r:.80} has no matching call"
 
 
 def _is_same(one: Message, other: Message) -> bool:

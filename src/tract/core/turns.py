@@ -12,8 +12,11 @@ from tract.core.forms import is_fixed
 from tract.hashing import to_sorted_json
 from tract.model import CommitInfo, Json, Message, Priority, Step
 
-PATHS = ("path", "file_path", "filename", "file", "notebook_path", "target_file", "filepath")
-"""Arguments that name the file which a tool reads or writes."""
+FILE_ARGUMENTS = (
+    *("file_path", "filePath", "filepath", "notebook_path", "absolute_path", "target_file"),
+    *("path", "filename", "file"),
+)
+"""Arguments that name the file which a tool reads or writes, the most specific ones first."""
 
 
 class ToolTurn(msgspec.Struct, frozen=True):
@@ -149,5 +152,5 @@ def _path(arguments: Json) -> str | None:
             return None
     if not isinstance(arguments, dict):
         return None
-    paths = (arguments[key] for key in PATHS if isinstance(arguments.get(key), str))
+    paths = (arguments[key] for key in FILE_ARGUMENTS if isinstance(arguments.get(key), str))
     return next(paths, None)

@@ -51,7 +51,8 @@ class Source:
             raise InputError(f"{path.name}: {error.strerror or error}") from None
 
     def open(self, on_read: OnRead | None = None) -> BinaryIO:
-        file = io.BufferedReader(_ReportingFile(self.path, on_read), SAMPLE)
+        raw = _ReportingFile(self.path, on_read) if on_read else io.FileIO(self.path)
+        file = io.BufferedReader(raw, SAMPLE)
         return (
             io.BufferedReader(_GzipReader(file), SAMPLE) if file.peek().startswith(GZIP) else file
         )
@@ -70,9 +71,12 @@ class Source:
 
     def head_records(self) -> Iterator[dict[str, Json]]:
         """The dicts among the first lines, for detecting the format."""
-        for line in self.head.split(b"\n"):
-            if isinstance(value := parse_or_none(line), dict):
-                yield value
+        return iter(self._head_records)
+
+    @cached_property
+    def _head_records(self) -> list[dict[str, Json]]:
+        values = map(parse_or_none, self.head.split(b"\n"))
+        return [value for value in values if isinstance(value, dict)]
 
     def records(self) -> Iterator[tuple[int, Json] | Problem]:
         """The JSON values of a file of lines, each with the number of its line. A line that is not
@@ -142,6 +146,7 @@ class Source:
     def _forget(self) -> None:
         """Frees the beginning of the file before the full content is read."""
         self.__dict__.pop("peek", None)
+        self.__dict__.pop("_head_records", None)
 
     def _beginning(self) -> bytes:
         with self.open() as file:
@@ -179,16 +184,16 @@ def _lines(file: BinaryIO) -> Iterator[bytes | None]:
 class _ReportingFile(io.FileIO):
     """A file that reports how far it was read."""
 
-    def __init__(self, path: Path, on_read: OnRead | None) -> None:
+    def __init__(self, path: Path, on_read: OnRead) -> None:
         super().__init__(path)
         self._on_read = on_read
-        self._size = os.fstat(self.fileno()).st_size if on_read else 0
+        self._size = os.fstat(self.fileno()).st_size
         self._done = self._next = 0
 
     def readinto(self, buffer: Any) -> int:
         count = super().readinto(buffer) or 0
         self._done += count
-        if self._on_read and (self._done >= self._next or not count):
+        if self._done >= self._next or not count:
             self._next = self._done + STEP
             self._on_read(self._done, self._size)
         return count

@@ -13,8 +13,8 @@ import msgspec
 
 from tract import importers
 from tract.core import drafts
-from tract.core.drafts import Details
 from tract.core.pairing import Pairing
+from tract.core.transcript import annotate, dialog_name, position
 from tract.errors import InputError
 from tract.importers.items import Entry, Exchange, Item, Problem
 from tract.importers.source import OnRead
@@ -25,7 +25,6 @@ from tract.session.record import knows, record
 from tract.session.session import MAIN
 from tract.tract import Tract
 
-LONGEST_NAME = 80
 MAX_REPORTED = 1000
 """So many repairs and problems of a file are reported."""
 
@@ -59,7 +58,7 @@ def import_file(
     is new is added. Dialogs are named as given, else after the session or the file."""
     source = importers.open_source(Path(path), on_read)
     importer = importers.importer_of(source)
-    name = dialog or _name(importers.session_of(importer, source) or source.path.stem)
+    name = dialog or dialog_name(importers.session_of(importer, source) or source.path.stem)
     writing = _Writing(database.session, name)
     with database.batch():
         for item in importer.read(source):
@@ -89,7 +88,7 @@ class _Writing:
                 case Problem():
                     self._problems.append(item)
         except InputError as error:
-            self._problems.append(Problem(_position(item), str(error)))
+            self._problems.append(Problem(position(item), str(error)))
 
     def finish(self) -> None:
         """Leave each dialog on the branch that was written last."""
@@ -122,13 +121,8 @@ class _Writing:
     def _drafts(self, entry: Entry) -> list[Draft]:
         tokens = self._database.tokens
         toolset = None if entry.tools is None else toolsets.make(entry.tools, tokens)
-        details = [_details(entry, message) for message in entry.messages]
-        if details:
-            details[0] = details[0]._replace(toolset=toolset)
-        return [
-            drafts.appended(message, own, tokens)
-            for message, own in zip(entry.messages, details, strict=True)
-        ]
+        new = annotate(entry, toolset)
+        return [drafts.appended(message, details, tokens) for message, details in new]
 
     def _tree(self, dialog: str | None, drafts: Sequence[Draft]) -> _Tree:
         """The dialog that begins like this, or a new one."""
@@ -137,7 +131,7 @@ class _Writing:
 
     def _names(self, dialog: str | None) -> Iterator[str]:
         """The name of a dialog; with a number where another dialog has it."""
-        base = self._name if dialog is None else f"{self._name}/{_name(dialog)}"
+        base = self._name if dialog is None else f"{self._name}/{dialog_name(dialog)}"
         return (base if number == 1 else f"{base}-{number}" for number in count(1))
 
     # Exchanges
@@ -261,32 +255,8 @@ class _Tree:
         return drafts.summarizing(draft, sources) if sources else draft
 
 
-def _name(title: str) -> str:
-    """What a file calls itself, as far as a dialog can be called so."""
-    legible = "".join(char if char.isprintable() else "_" for char in title).strip().lstrip("-")
-    return legible[:LONGEST_NAME] if legible not in ("", "HEAD") else "imported"
-
-
-def _details(entry: Entry, message: Message) -> Details:
-    """What the source says about a message. Its usage is that of the answer."""
-    metadata = dict(entry.metadata or {})
-    if entry.time:
-        metadata["time"] = entry.time.isoformat()
-    if message.role != "assistant":
-        return Details(metadata=metadata or None)
-    config = dict(entry.generation_config or {})
-    if entry.model:
-        config = {"model": entry.model, **config}
-    return Details(None, metadata or None, config or None, entry.usage)
-
-
 def _repairs(session: Session) -> list[str]:
     pairing = Pairing()
     for message in session.compile().messages:
         pairing.feed(message)
     return pairing.notes + pairing.last_notes
-
-
-def _position(item: Item) -> str:
-    """Where a problem is, as far as the item knows."""
-    return getattr(item, "key", None) or getattr(item, "dialog", None) or "a message"

@@ -22,7 +22,7 @@ from tract.storage.codec import (
     text_chunks,
     unpack,
 )
-from tract.storage.driver import PAGE, Driver, Row
+from tract.storage.driver import Driver
 from tract.storage.rows import BlobRow, tombstone, verify_blob
 
 _COLUMNS = ", ".join(BlobRow._fields)
@@ -163,22 +163,15 @@ def add_gist(driver: Driver, blob_id: int, gist: Gist) -> None:
 
 
 def read_gists(driver: Driver, blob_ids: Sequence[int]) -> dict[int, Gist]:
-    """The gists of the contents that have one."""
-    rows = _rows(driver, "id, gist FROM blobs WHERE gist IS NOT NULL", blob_ids)
-    return {blob_id: gist_of(gist) for blob_id, gist in rows}
+    """What is shown in the place of contents, as far as it was written with them."""
+    sql = "SELECT id, gist FROM blobs WHERE gist IS NOT NULL AND id IN"
+    return {blob_id: gist_of(gist) for blob_id, gist in driver.run_in(sql, blob_ids)}
 
 
 def read_forgotten(driver: Driver, blob_ids: Sequence[int]) -> set[int]:
     """Which of these contents were forgotten."""
-    rows = _rows(driver, f"id FROM blobs WHERE codec = {FORGOTTEN}", blob_ids)
-    return {blob_id for (blob_id,) in rows}
-
-
-def _rows(driver: Driver, sql: str, blob_ids: Sequence[int]) -> Iterator[Row]:
-    """The selected columns of some contents, page by page."""
-    for start in range(0, len(blob_ids), PAGE):
-        page = blob_ids[start : start + PAGE]
-        yield from driver.run(f"SELECT {sql} AND id IN ({', '.join('?' * len(page))})", page)
+    sql = f"SELECT id FROM blobs WHERE codec = {FORGOTTEN} AND id IN"
+    return {blob_id for (blob_id,) in driver.run_in(sql, blob_ids)}
 
 
 _CHUNK = "SELECT hash, codec, payload, first_line FROM chunks WHERE blob_id = ? AND position = ?"

@@ -5,17 +5,28 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
 from tract.errors import ConflictError, StorageError
 
 Row = tuple[Any, ...]
+Item = TypeVar("Item")
 PAGE = 500
 """Rows that one statement reads or writes."""
 Durability = str
 """`"full"`: a commit survives a power cut. `"relaxed"`: it survives the process."""
+
+
+def pages(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """As many at a time as one statement is given."""
+    return (items[start : start + PAGE] for start in range(0, len(items), PAGE))
+
+
+def marks(values: Sequence[object]) -> str:
+    """The placeholders of values, in parentheses."""
+    return f"({', '.join('?' * len(values))})"
 
 
 class Driver(ABC):
@@ -39,16 +50,15 @@ class Driver(ABC):
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of one statement, also those that it is `RETURNING`; no cursor stays open."""
 
-    @abstractmethod
-    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        """One statement for each row of values."""
+    def run_in(self, sql: str, keys: Sequence[object]) -> Iterator[Row]:
+        """The rows of a statement that ends with `IN`, for all of these keys."""
+        for page in pages(keys):
+            yield from self.run(f"{sql} {marks(page)}", page)
 
     def insert_rows(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         """Insert full rows, a page of them in each statement."""
-        for start in range(0, len(rows), PAGE):
-            page = rows[start : start + PAGE]
-            marks = f"({', '.join('?' * len(page[0]))})"
-            sql = f"INSERT INTO {table} VALUES {', '.join([marks] * len(page))}"
+        for page in pages(rows):
+            sql = f"INSERT INTO {table} VALUES {', '.join(map(marks, page))}"
             self.run(sql, [value for row in page for value in row])
 
     def translate(self, sql: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from tract.hashing import escape, from_json
 from tract.model import CommitInfo, Head, Json
 from tract.storage.codec import DAMAGE
 from tract.storage.contents import erase_content
-from tract.storage.driver import Driver
+from tract.storage.driver import PAGE, Driver, marks, pages
 from tract.storage.migrations import known_migrations, migrate
 from tract.storage.rows import now, unescape
 from tract.storage.sqlite import Sqlite
@@ -30,7 +30,6 @@ from tract.storage.store import Store
 from tract.storage.tools import bad_tools, delete_unused_tools
 
 GRACE_SECONDS = 14 * 24 * 3600.0
-PAGE = 500
 SNIPPET = 40
 
 
@@ -70,18 +69,21 @@ def fsck(store: Store) -> Fsck:
     """Verify every commit, every content and every reference, in bounded memory."""
     counts = {"commits": 0, "contents": 0}
     problems: list[str] = []
-    for check in (_integrity, _bad_commits, _bad_contents, _dangling, _bad_tools):
+    checks: tuple[Callable[[], list[str]], ...] = (
+        store.driver.integrity,
+        lambda: _bad_commits(store, counts),
+        lambda: _bad_contents(store, counts),
+        lambda: _dangling(store),
+        lambda: bad_tools(store.driver),
+    )
+    for check in checks:
         try:
-            problems += check(store, counts)
+            problems += check()
         except StorageError as error:  # the file is too damaged for this check
             problems.append(str(error))
         except DAMAGE as error:
             problems.append(f"a row is damaged: {error}")
     return Fsck(problems=problems, **counts)
-
-
-def _integrity(store: Store, counts: dict[str, int]) -> list[str]:
-    return store.driver.integrity()
 
 
 def _bad_commits(store: Store, counts: dict[str, int]) -> list[str]:
@@ -103,28 +105,19 @@ def _bad_contents(store: Store, counts: dict[str, int]) -> list[str]:
     return problems
 
 
-def _dangling(store: Store, counts: dict[str, int]) -> list[str]:
+def _dangling(store: Store) -> list[str]:
     """Branches that point to no commit, and commits without their content."""
-    run = store.driver.run
     problems = [
-        f"branch {unescape(name)!r} points to a commit that is not there"
-        for (name,) in run(_DANGLING_BRANCHES)
+        text.format(*map(unescape, row))
+        for sql, text in (
+            (_DANGLING_BRANCHES, "branch {!r} points to a commit that is not there"),
+            (_DANGLING_CHECKOUTS, "dialog {!r} is checked out at a commit that is not there"),
+            (_MISSING_BRANCHES, "dialog {!r} is on branch {!r}, which is not there"),
+        )
+        for row in store.driver.run(sql)
     ]
-    problems += [
-        f"dialog {unescape(name)!r} is checked out at a commit that is not there"
-        for (name,) in run(_DANGLING_CHECKOUTS)
-    ]
-    problems += [
-        f"dialog {unescape(name)!r} is on branch {unescape(branch)!r}, which is not there"
-        for name, branch in run(_MISSING_BRANCHES)
-    ]
-    for (digest,) in run(_DANGLING_COMMITS):
-        problems.append(f"commit {digest.hex()} has lost its content")
-    return problems
-
-
-def _bad_tools(store: Store, counts: dict[str, int]) -> list[str]:
-    return bad_tools(store.driver)
+    lost = store.driver.run(_DANGLING_COMMITS)
+    return problems + [f"commit {digest.hex()} has lost its content" for (digest,) in lost]
 
 
 def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
@@ -158,9 +151,9 @@ def _unreachable(store: Store, newest: int) -> list[int]:
 
 
 def _delete_commits(store: Store, doomed: Sequence[int]) -> None:
-    keys = [(commit_id,) for commit_id in doomed]
-    store.driver.run_many("DELETE FROM commit_links WHERE commit_id = ?", keys)
-    store.driver.run_many("DELETE FROM commits WHERE id = ?", keys)
+    for page in pages(doomed):
+        store.driver.run(f"DELETE FROM commit_links WHERE commit_id IN {marks(page)}", page)
+        store.driver.run(f"DELETE FROM commits WHERE id IN {marks(page)}", page)
 
 
 def _delete_contents(store: Store) -> tuple[int, int]:
@@ -236,7 +229,7 @@ def _copy_table(source: Driver, target: Driver, table: str, keys: tuple[str, ...
     sql = f"SELECT * FROM {table} WHERE ({columns}) > ({marks}) ORDER BY {columns} LIMIT {PAGE}"
     last: Sequence[object] = [-1, "" if keys[-1] == "name" else -1][: len(keys)]
     while rows := source.run(sql, last):
-        target.run_many(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        target.insert_rows(table, rows)
         last = rows[-1][: len(keys)]
 
 

@@ -62,12 +62,6 @@ class Postgres(Driver):
             except self.failure as error:
                 raise self._storage_error(error) from error
 
-    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        if self._is_inherited or self._is_closed:
-            self._reopen()
-        with self.lock:
-            self._guard(lambda: self._alive().cursor().executemany(_placeholders(sql), rows))
-
     def _alive(self) -> psycopg.Connection[Row]:
         """The connection; a new one when the server went away between two transactions."""
         if self.connection.closed and not self._began:

@@ -97,12 +97,6 @@ class Sqlite(Driver):
             except self.failure as error:
                 raise self._storage_error(error) from error
 
-    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        if self._is_inherited or self._is_closed:
-            self._reopen()
-        with self.lock:
-            self._guard(lambda: self.connection.executemany(sql, rows))
-
     def begin(self) -> None:
         self.run("BEGIN IMMEDIATE")
 

@@ -8,12 +8,7 @@ from threading import RLock
 
 from msgspec.structs import replace
 
-from tract.errors import (
-    AmbiguousPrefixError,
-    CommitNotFoundError,
-    ConflictError,
-    CorruptError,
-)
+from tract.errors import AmbiguousPrefixError, CommitNotFoundError, ConflictError, CorruptError
 from tract.hashing import Json, content_hash
 from tract.model import (
     DECIDING,
@@ -40,7 +35,7 @@ from tract.storage.contents import (
     text_of,
 )
 from tract.storage.dialogs import read_dialogs, read_usages
-from tract.storage.driver import PAGE, Driver, Row, Transaction
+from tract.storage.driver import PAGE, Driver, Row, Transaction, marks, pages
 from tract.storage.rows import (
     READ_COLUMNS,
     STEP_COLUMNS,
@@ -187,7 +182,7 @@ class Store:
 
     def _find(self, dialog_id: int, digests: Sequence[bytes]) -> Head | None:
         sql = f"""SELECT id, hash FROM commits
-            WHERE dialog_id = ? AND hash IN ({", ".join("?" * len(digests))})"""
+            WHERE dialog_id = ? AND hash IN {marks(digests)}"""
         return next((Head(*row) for row in self._run(sql, (dialog_id, *digests))), None)
 
     def append(self, dialog_id: int, branch: str, head: Head, draft: Draft) -> CommitInfo:
@@ -256,14 +251,14 @@ class Store:
             if not prefix or len(prefix) > 64 or set(prefix) - set("0123456789abcdef"):
                 raise CommitNotFoundError(f"{name[:80]!r} is not a commit hash")
         heads: list[Head] = []
-        for start in range(0, len(names), PAGE):
-            heads += self._resolve(dialog, prefixes[start : start + PAGE])
+        for page in pages(prefixes):
+            heads += self._resolve(dialog, page)
         return heads
 
     def _resolve(self, dialog: str, prefixes: Sequence[str]) -> Iterator[Head]:
         ranges = [(n, p.ljust(64, "0"), p.ljust(64, "f")) for n, p in enumerate(prefixes)]
         values = [(n, bytes.fromhex(low), bytes.fromhex(high)) for n, low, high in ranges]
-        sql = f"""WITH wanted (n, low, high) AS (VALUES {", ".join(["(?, ?, ?)"] * len(values))})
+        sql = f"""WITH wanted (n, low, high) AS (VALUES {", ".join(map(marks, values))})
             SELECT n, c.id, c.hash FROM wanted CROSS JOIN commits c
             WHERE c.dialog_id = {_DIALOG} AND c.hash BETWEEN low AND high LIMIT ?"""
         # Two rows for a prefix make it ambiguous: no more are needed.
@@ -289,17 +284,18 @@ class Store:
 
     def infos(self, commits: Sequence[Head]) -> list[CommitInfo]:
         """The commits, in the same order."""
+        wanted = {commit.id or 0: commit.hash for commit in commits}
+        rows = list(self.driver.run_in(f"{_WITH_PARENT} WHERE c.id IN", list(wanted)))
+        changes = [row[0] for row in rows if row[3] != "append"]
+        links: dict[int, tuple[Link, ...]] = {}
+        for page in pages(changes):
+            links |= _by_commit(self._run(f"{_LINKS} IN {marks(page)} {_IN_ORDER}", page))
         infos: dict[int, CommitInfo] = {}
-        hashes = {commit.id or 0: commit.hash for commit in commits}
-        keys = list(hashes)
-        for page in (keys[start : start + PAGE] for start in range(0, len(keys), PAGE)):
-            rows = self._run(_SOME.format(ids=", ".join("?" * len(page))), page)
-            links = self._links_of([row[0] for row in rows if row[3] != "append"])
-            for *row, parent in rows:
-                if row[1] != hashes[row[0]]:
-                    raise CorruptError(f"the index of commits is damaged at key {row[0]}")
-                infos[row[0]] = _info(tuple(row), parent, links.get(row[0], ()))
-        missing = hashes.keys() - infos.keys()
+        for *row, parent in rows:
+            if row[1] != wanted[row[0]]:
+                raise CorruptError(f"the index of commits is damaged at key {row[0]}")
+            infos[row[0]] = _info(tuple(row), parent, links.get(row[0], ()))
+        missing = wanted.keys() - infos.keys()
         if missing:
             raise CorruptError(f"a commit is missing: key {min(missing)}")
         return [infos[commit.id or 0] for commit in commits]
@@ -345,16 +341,8 @@ class Store:
         """The links of these commits, and perhaps of others that were written between them."""
         if not changes:
             return {}
-        return _by_commit(
-            self._run(f"{_LINKS} BETWEEN ? AND ?{_IN_ORDER}", (min(changes), max(changes)))
-        )
-
-    def _links_of(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
-        """The links of these commits, which may be far apart."""
-        if not changes:
-            return {}
-        marks = ", ".join("?" * len(changes))
-        return _by_commit(self._run(f"{_LINKS} IN ({marks}){_IN_ORDER}", changes))
+        sql = f"{_LINKS} BETWEEN ? AND ? {_IN_ORDER}"
+        return _by_commit(self._run(sql, (min(changes), max(changes))))
 
     def verify_commits(self) -> tuple[int, list[str]]:
         """Check all commits of all dialogs; their number, and the problems."""
@@ -486,10 +474,9 @@ _WITH_PARENT = f"""
 SELECT {_ROW}, p.hash FROM commits c {_PARTS}
 LEFT JOIN commits p ON p.id = c.parent_id AND p.dialog_id = c.dialog_id"""
 _ALL = f"{_WITH_PARENT} WHERE c.id > ? ORDER BY c.id LIMIT ?"
-_SOME = f"{_WITH_PARENT} WHERE c.id IN ({{ids}})"
 
 _LINKS = """
 SELECT l.commit_id, l.kind, l.target_id, t.hash, l.value
 FROM commit_links l JOIN commits t ON t.id = l.target_id
 WHERE l.commit_id"""
-_IN_ORDER = " ORDER BY l.commit_id, l.position"
+_IN_ORDER = "ORDER BY l.commit_id, l.position"

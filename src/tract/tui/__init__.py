@@ -1,1 +1,1 @@
-"""The text interface: dialogs on a screen, to be read, searched, followed and changed."""
+"""The text interface: read, search, follow and edit dialogs on a screen."""

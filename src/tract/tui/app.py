@@ -1,4 +1,4 @@
-"""The application: a list of dialogs, and the one that is read."""
+"""The application: a list of dialogs, and the dialog that is open."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tract.view.cost import Prices
 
 
 class TractApp(App[None]):
-    """A database on the screen. Whoever opened it closes it."""
+    """A database on the screen. The caller closes it."""
 
     TITLE = "tract"
     ENABLE_COMMAND_PALETTE = False
@@ -23,15 +23,15 @@ class TractApp(App[None]):
         self,
         database: Tract,
         *,
-        place: str = "",
+        title: str = "",
         dialog: str | None = None,
         prices: Prices | None = None,
         has_tags: bool = False,
     ) -> None:
-        """`dialog` is opened at once; without one, all are listed. With `has_tags` short names
-        stand for the colours of pairs."""
+        """Opens `dialog`, or lists all dialogs. With `has_tags`, short tags replace the colours of
+        pairs."""
         super().__init__()
-        self._database, self._place, self._dialog = database, place, dialog
+        self._database, self._title, self._dialog = database, title, dialog
         self._prices = prices or {}
         self._settings = Settings(has_tags=has_tags)
 
@@ -42,7 +42,7 @@ class TractApp(App[None]):
             self._read(self._dialog, then=self._list)
 
     def _list(self, _: None = None) -> None:
-        self.push_screen(Dialogs(self._database, self._place, self._prices))
+        self.push_screen(Dialogs(self._database, self._title, self._prices))
 
     def on_dialogs_chosen(self, event: Dialogs.Chosen) -> None:
         self._read(event.name)

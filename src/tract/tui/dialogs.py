@@ -33,11 +33,11 @@ WIDTHS = {
     "errors": 6,
     "updated": len("11-16 08:40"),
 }
-"""Columns change while they are seen, and one that grew would be drawn too late."""
+"""Columns are updated in place, and Textual would draw a wider column too late."""
 
 
 class Dialogs(Screen[None]):
-    """All dialogs, the newest first."""
+    """All dialogs, newest first."""
 
     DEFAULT_CSS = """
     Dialogs > #title { height: 1; background: $primary; color: $text; padding: 0 1; }
@@ -51,20 +51,20 @@ class Dialogs(Screen[None]):
     ]
 
     class Chosen(Message):
-        """Somebody wants to read a dialog."""
+        """A dialog is to be opened."""
 
         def __init__(self, name: str) -> None:
             super().__init__()
             self.name = name
 
-    def __init__(self, database: Tract, place: str, prices: Prices) -> None:
+    def __init__(self, database: Tract, title: str, prices: Prices) -> None:
         super().__init__()
-        self._database, self._place, self._prices = database, place, prices
+        self._database, self._title, self._prices = database, title, prices
         self._known: dict[str, DialogInfo] = {}
-        self._waiting: list[str] = []  # whose cost is still to be told
+        self._waiting: list[str] = []  # dialogs whose cost is still to be shown
 
     def compose(self) -> ComposeResult:
-        yield Static(Text(one_line(f"tract · {self._place}")), id="title", markup=False)
+        yield Static(Text(one_line(f"tract · {self._title}")), id="title", markup=False)
         yield DataTable(cursor_type="row", zebra_stripes=True)
         yield Static(id="status", markup=False)
 
@@ -72,7 +72,7 @@ class Dialogs(Screen[None]):
         table = self.query_one(DataTable)
         for column in COLUMNS:
             table.add_column(column, key=column, width=WIDTHS.get(column))
-        self._telling = self.set_interval(0.01, self._tell_cost, pause=True)
+        self._costs = self.set_interval(0.01, self._show_cost, pause=True)
         self._look()
         self.set_interval(LOOK_EVERY, self._look)
 
@@ -80,57 +80,57 @@ class Dialogs(Screen[None]):
         self._look()
 
     def _look(self) -> None:
-        """Add what is new, and tell what has changed; or why that cannot be known."""
-        status = Text("enter opens · ? help · q quits")
+        """Update the list, or show why it cannot be read."""
+        status = Text("enter: open · ?: help · q: quit")
         try:
-            self._compare({info.dialog: info for info in self._database.dialogs()})
+            self._update({info.dialog: info for info in self._database.dialogs()})
         except TractError as error:
             status = Text(one_line(str(error)), style="red")
         self.query_one("#status", Static).update(status)
 
-    def _compare(self, found: dict[str, DialogInfo]) -> None:
+    def _update(self, dialogs: dict[str, DialogInfo]) -> None:
         table = self.query_one(DataTable)
         if not table.columns:
             return
-        for name in self._known.keys() - found.keys():
+        for name in self._known.keys() - dialogs.keys():
             table.remove_row(name)
-        new = [info for info in found.values() if info.dialog not in self._known]
+        new = [info for info in dialogs.values() if info.dialog not in self._known]
         for info in new:
             table.add_row(*_cells(info), key=info.dialog)
         if new:
-            times = {_name(info): _time(info) for info in found.values()}
+            times = {_name(info): _time(info) for info in dialogs.values()}
             table.sort("dialog", key=lambda cell: times[cell.plain], reverse=True)
-        for name, info in found.items():
+        for name, info in dialogs.items():
             if name in self._known and info != self._known[name]:
                 for column, cell in zip(COLUMNS, _cells(info), strict=True):
                     table.update_cell(name, column, cell)
-        changed = [name for name, info in found.items() if info != self._known.get(name)]
+        changed = [name for name, info in dialogs.items() if info != self._known.get(name)]
         self._waiting += changed
-        self._known = found
+        self._known = dialogs
         if self._waiting:
-            self._telling.resume()
+            self._costs.resume()
 
-    def _tell_cost(self) -> None:
-        """Of one dialog after the other: all of its answers are read for it."""
+    def _show_cost(self) -> None:
+        """One dialog at a time: its cost takes reading all of its answers."""
         if self._waiting:
             name = self._waiting.pop()
             if name in self._known:
                 cell = Text(self._cost(name), justify="right")
                 self.query_one(DataTable).update_cell(name, "cost", cell)
         else:
-            self._telling.pause()
+            self._costs.pause()
 
     def _cost(self, name: str) -> str:
         try:
             return bill_text(bill(self._database.sibling(name).usages(), self._prices))
-        except TractError:  # the next look tells why
+        except TractError:  # the next look reports it
             return "?"
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         self.post_message(self.Chosen(str(event.row_key.value)))
 
     def action_help(self) -> None:
-        self.app.push_screen(Page("Keys in a dialog; here: enter opens one, q quits", HELP))
+        self.app.push_screen(Page("Keys in a dialog; in this list: enter opens, q quits", HELP))
 
 
 def _name(info: DialogInfo) -> str:

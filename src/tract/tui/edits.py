@@ -1,4 +1,4 @@
-"""Changes from the screen. Pure: each is worked out here, and written by the dialog."""
+"""Edits of single blocks, as new messages. Pure: the dialog writes them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from msgspec.structs import replace
 
 from tract.content.blocks import is_blocks, whole_text
 from tract.errors import InputError
-from tract.model import Block as ModelBlock
-from tract.model import Json, Message, Text, ToolCall
+from tract.model import Block, Json, Message, Text, ToolCall
 from tract.providers import parsed
-from tract.view.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from tract.view.blocks import TextBlock, ToolResultBlock, ToolUseBlock, ViewBlock
 
 
-def editable(message: Message, block: Block, blocks: Sequence[Block]) -> str:
-    """What of a message is edited where this block of it stands."""
+def text_to_edit(message: Message, block: ViewBlock, blocks: Sequence[ViewBlock]) -> str:
+    """The text of a message that this block shows."""
     if isinstance(block, ToolResultBlock):
         if is_blocks(message.content) and not _is_one_text(message.content):
-            raise InputError("this result cannot be edited: it has more in it than one text")
+            raise InputError("this result cannot be edited: it is more than one text")
         return whole_text(message)
     part = _part(message, block, blocks)
     return _as_text(part.arguments) if isinstance(part, ToolCall) else getattr(part, "text", "")
 
 
-def edited(message: Message, block: Block, blocks: Sequence[Block], text: str) -> Message:
-    """The message with another text where the block stands. What was JSON must still be some."""
+def with_new_text(
+    message: Message, block: ViewBlock, blocks: Sequence[ViewBlock], text: str
+) -> Message:
+    """The message with a new text for this block. What was JSON must stay valid JSON."""
     if isinstance(block, ToolResultBlock):
         return replace(message, content=_result(message.content, text))
     old = _part(message, block, blocks)
@@ -46,7 +47,7 @@ def _is_one_text(content: Json) -> bool:
     return len(content) == 1 and content[0].get("type") == "text"
 
 
-def _with_text(part: ModelBlock, text: str) -> ModelBlock:
+def _with_text(part: Block, text: str) -> Block:
     if isinstance(part, Text):
         return replace(part, text=text)
     if not isinstance(part, ToolCall):
@@ -60,21 +61,21 @@ def _as_json(text: str) -> Json:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"nothing was saved: this is not JSON any more: {error}") from None
+        raise InputError(f"nothing was saved: not valid JSON: {error}") from None
 
 
-def _part(message: Message, block: Block, blocks: Sequence[Block]) -> ModelBlock:
-    """The part of the message that a block shows: the one with its number among its kind."""
-    kind: type[ModelBlock] = ToolCall if isinstance(block, ToolUseBlock) else Text
+def _part(message: Message, block: ViewBlock, blocks: Sequence[ViewBlock]) -> Block:
+    """The part of the message that a block shows: the one with the same number of its kind."""
+    kind: type[Block] = ToolCall if isinstance(block, ToolUseBlock) else Text
     same = [other for other in blocks if type(other) is type(block)]
-    parts = [part for part in message.blocks if isinstance(part, kind) and _is_seen(part)]
+    parts = [part for part in message.blocks if isinstance(part, kind) and _is_shown(part)]
     number = next(number for number, other in enumerate(same) if other is block)
     if not isinstance(block, TextBlock | ToolUseBlock) or number >= len(parts):
         raise InputError("this cannot be edited: only texts, calls and results can")
     return parts[number]
 
 
-def _is_seen(part: ModelBlock) -> bool:
+def _is_shown(part: Block) -> bool:
     return not isinstance(part, Text) or bool(part.text)
 
 

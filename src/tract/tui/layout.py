@@ -1,4 +1,4 @@
-"""A sheet: a conversation as lines of a screen. What is not looked at is not made."""
+"""A sheet: a conversation as lines of a screen. Lines are made when they are needed."""
 
 from __future__ import annotations
 
@@ -11,81 +11,80 @@ from typing import NamedTuple
 
 from tract.core.chain import Place
 from tract.model import has_only_calls
-from tract.tui.wrapping import wrapped
+from tract.tui.wrapping import wrap
 from tract.view.blocks import (
-    Block,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    ViewBlock,
 )
 from tract.view.conversation import Conversation
 from tract.view.filter import text_of
-from tract.view.lines import FULL, HIDDEN, SUMMARY, Line, Look, Span, has_head, head_of, lines_of
+from tract.view.lines import FULL, HIDDEN, SUMMARY, Line, Look, Styled, has_head, head_of, lines_of
 
 CUT = re.compile(r"… \d+ more lines")
 MOST_OF_RESULT = 12
 MOST_OF_TEXT = 200
-MOST = 20_000  # lines of one block, even when all of it is asked for
+MOST = 20_000  # lines of one block, even when it is open
 NARROWEST = 20
-MOST_CELLS = 2000  # that are kept, so that a search through everything does not keep everything
+MOST_CELLS = 2000  # that are cached: a search goes through all of them
 
 
 class Settings(NamedTuple):
-    """What of a conversation is to be seen, and how."""
+    """What to show of a conversation, and how."""
 
     tools: str = SUMMARY
     has_text: bool = True
     has_thinking: bool = True
     only_errors: bool = False
     is_sent: bool = False
-    """What the model is sent, not all that is kept."""
+    """Show what the model is sent, not what is stored."""
     is_wrapped: bool = True
     has_tags: bool = False
 
 
 class Spot(NamedTuple):
-    """A line: the row that it belongs to, and its number there."""
+    """A line: its row, and its number in the row."""
 
     row: int
     line: int
 
 
 class Cursor(NamedTuple):
-    """A block: the row that it belongs to, and its number among the blocks to be seen there."""
+    """A block: its row, and its number among the visible blocks of the row."""
 
     row: int
     block: int
 
 
 class Cell(NamedTuple):
-    """A row as it is seen."""
+    """The lines of a row."""
 
     lines: list[Line]
     owners: list[int]
     """For each line the number of its block; -1 for the head."""
-    blocks: list[Block]
+    blocks: list[ViewBlock]
     numbers: list[int]
-    """For each block its number in the message, where others may not be seen."""
+    """For each block its number in the message, hidden blocks included."""
 
 
 EMPTY = Cell([], [], [], [])
 
 
 class Sheet:
-    """A conversation under some settings, in some width."""
+    """A conversation with given settings and width."""
 
     def __init__(self, conversation: Conversation, width: int, settings: Settings) -> None:
         self.conversation = conversation
         self.settings = settings
         self.width = max(width, NARROWEST)
         self.flipped: set[int] = set()
-        """Messages of which the other version is seen: the sent one, or the whole."""
+        """Messages of which the other version is shown: sent instead of stored, or vice versa."""
         self.folds: dict[tuple[int, int], bool] = {}
-        """Blocks that were opened (True) or closed (False) by hand, each by its message and its
-        number there."""
+        """Blocks that were opened (True) or closed (False) by hand, by message and number."""
         self._cells: dict[int, Cell] = {}
-        self._empty: set[int] = set()  # rows of which nothing is seen, perhaps thousands
+        self._empty: set[int] = set()  # rows without visible lines, perhaps thousands
 
     def __len__(self) -> int:
         return len(self.conversation.rows)
@@ -93,62 +92,60 @@ class Sheet:
     # Rows
 
     def cell(self, row: int) -> Cell:
-        found = EMPTY if row in self._empty else self._cells.get(row)
-        if found is None:
-            found = self._made(row)
-            if not found.lines:
+        cell = EMPTY if row in self._empty else self._cells.get(row)
+        if cell is None:
+            cell = self._make_cell(row)
+            if not cell.lines:
                 self._empty.add(row)
                 return EMPTY
             if len(self._cells) >= MOST_CELLS:
                 self._cells.clear()
-            self._cells[row] = found
-        return found
+            self._cells[row] = cell
+        return cell
 
     def message(self, row: int) -> int:
-        """The key of the message in a row. It stays when rows come and go before it."""
+        """The key of the message in a row. It does not change when rows are inserted before it."""
         place = self.conversation.rows[row]
         return place.origin.id if isinstance(place, Place) else -row
 
-    def succeeding(self, conversation: Conversation, width: int, settings: Settings) -> Sheet:
-        """Another sheet, on which everything that was done by hand is still done."""
+    def successor(self, conversation: Conversation, width: int, settings: Settings) -> Sheet:
+        """Another sheet with the same folds and flips."""
         other = Sheet(conversation, width, settings)
         other.flipped, other.folds = self.flipped, self.folds
         return other
 
     def forget(self, row: int) -> None:
-        """It is to be made anew."""
+        """Make the row again when it is needed."""
         self._cells.pop(row, None)
         self._empty.discard(row)
 
-    def _made(self, row: int) -> Cell:
+    def _make_cell(self, row: int) -> Cell:
         if not 0 <= row < len(self) or self._is_surely_empty(row):
             return EMPTY
         is_sent = self.settings.is_sent != (self.message(row) in self.flipped)
         lines: list[Line] = []
         owners: list[int] = []
-        seen: list[Block] = []
+        visible: list[ViewBlock] = []
         numbers: list[int] = []
         for number, block in enumerate(self.conversation.blocks(row, sent=is_sent)):
-            found = self._lines(row, number, block)
-            if found:
-                lines += found
-                owners += [len(seen)] * len(found)
-                seen.append(block)
+            own = self._lines(row, number, block)
+            if own:
+                lines += own
+                owners += [len(visible)] * len(own)
+                visible.append(block)
                 numbers.append(number)
-        head = self._head(row, seen)
-        return Cell(head + lines, [-1] * len(head) + owners, seen, numbers)
+        head = self._head(row, visible[0]) if visible else []
+        return Cell(head + lines, [-1] * len(head) + owners, visible, numbers)
 
-    def _head(self, row: int, seen: list[Block]) -> list[Line]:
-        if not seen:
-            return []
+    def _head(self, row: int, first: ViewBlock) -> list[Line]:
         space: list[Line] = [()] if row else []
-        if has_head(seen[0], self._speaker_before(row), Look(self.settings.tools)):
-            return [*space, head_of(seen[0])] if seen[0].role else space
-        follows_rule = row > 0 and isinstance(self.conversation.rows[row - 1], Block)
+        if has_head(first, self._speaker_before(row), Look(self.settings.tools)):
+            return [*space, head_of(first)] if first.role else space
+        follows_rule = row > 0 and isinstance(self.conversation.rows[row - 1], ViewBlock)
         return space if follows_rule else []
 
     def _speaker_before(self, row: int) -> str:
-        """Who spoke last before a row; nobody where something stands between."""
+        """The role of the last message before a row; empty where a rule stands between."""
         for number in range(row - 1, -1, -1):
             before = self.conversation.rows[number]
             if not isinstance(before, Place):
@@ -157,7 +154,7 @@ class Sheet:
                 return before.origin.role or ""
         return ""
 
-    def _lines(self, row: int, number: int, block: Block) -> list[Line]:
+    def _lines(self, row: int, number: int, block: ViewBlock) -> list[Line]:
         if self.settings.only_errors and not self._is_of_error(row, block):
             return []
         fold = self.folds.get((self.message(row), number))
@@ -166,32 +163,31 @@ class Sheet:
         if not is_prose:
             return lines
         if fold is False:
-            lines = [(*lines[0], Span(" …", "dim"))] if lines else []
-        return list(wrapped(lines, self.width)) if self.settings.is_wrapped else lines
+            lines = [(*lines[0], Styled(" …", "dim"))] if lines else []
+        return list(wrap(lines, self.width)) if self.settings.is_wrapped else lines
 
-    def _is_of_error(self, row: int, block: Block) -> bool:
-        """Whether it is a result that has failed, in a row that may have one, or its call."""
+    def _is_of_error(self, row: int, block: ViewBlock) -> bool:
+        """Whether it is a failed result, or the call of one."""
         place = self.conversation.rows[row]
         if isinstance(block, ToolUseBlock) and isinstance(place, Place):
-            failures = self.conversation.reading.failures
+            failures = self.conversation.history.failures
             failed = (answer for answer in place.results if answer.origin.id in failures)
             return any(answer.origin.tool_call_id == block.tool_use_id for answer in failed)
         return isinstance(block, ToolResultBlock) and (block.role == "tool" or block.is_error)
 
-    def _look(self, block: Block, fold: bool | None) -> Look:
-        said = self.settings
+    def _look(self, block: ViewBlock, fold: bool | None) -> Look:
+        settings = self.settings
         is_tool = isinstance(block, ToolUseBlock | ToolResultBlock)
-        look = Look(said.tools, said.has_text, said.has_thinking, said.has_tags, MOST_OF_TEXT)
-        if is_tool:
-            look = look._replace(most=MOST_OF_RESULT)
+        tools, most = settings.tools, MOST_OF_RESULT if is_tool else MOST_OF_TEXT
+        look = Look(tools, settings.has_text, settings.has_thinking, settings.has_tags, most)
         if fold is None:
             return look
         if fold:
-            return look._replace(most=MOST, tools=FULL if is_tool else said.tools)
-        return look._replace(tools=SUMMARY) if is_tool and said.tools == FULL else look
+            return look._replace(most=MOST, tools=FULL if is_tool else tools)
+        return look._replace(tools=SUMMARY) if is_tool and tools == FULL else look
 
     def _is_surely_empty(self, row: int) -> bool:
-        """What can be told without making it, so that a filter over many rows is fast."""
+        """What is known without making the lines, so that a filter over many rows is fast."""
         place = self.conversation.rows[row]
         if not isinstance(place, Place):
             return self.settings.only_errors
@@ -204,26 +200,26 @@ class Sheet:
 
     @cached_property
     def _failed_turns(self) -> set[int]:
-        """The results that have failed, and their calls."""
-        reading = self.conversation.reading
-        failed = [place for place in reading.places if place.origin.id in reading.failures]
+        """The failed results, and their calls."""
+        history = self.conversation.history
+        failed = [place for place in history.places if place.origin.id in history.failures]
         calls = {place.call.origin.id for place in failed if place.call}
         return calls | {place.origin.id for place in failed}
 
     # Lines
 
     def page(self, top: Spot, height: int) -> list[Spot]:
-        """So many lines from one on."""
-        found: list[Spot] = []
+        """`height` lines from `top` on."""
+        spots: list[Spot] = []
         row, line = top
-        while row < len(self) and len(found) < height:
+        while row < len(self) and len(spots) < height:
             lines = len(self.cell(row).lines)
-            found += [Spot(row, number) for number in range(line, lines)]
+            spots += [Spot(row, number) for number in range(line, lines)]
             row, line = row + 1, 0
-        return found[:height]
+        return spots[:height]
 
-    def moved(self, spot: Spot, by: int) -> Spot:
-        """A line further down, or up where `by` is negative; at most to an end."""
+    def shift(self, spot: Spot, by: int) -> Spot:
+        """The line `by` lines further down (or up), at most the last (or first)."""
         row, line = spot.row, spot.line + by
         while line < 0:
             if row == 0:
@@ -238,25 +234,25 @@ class Sheet:
         return Spot(row, line)
 
     def last_top(self, height: int) -> Spot:
-        """Where a page begins that ends with the last line."""
+        """The first line of the last page."""
         if not len(self):
             return Spot(0, 0)
         last = len(self) - 1
-        return self.moved(Spot(last, len(self.cell(last).lines) - 1), 1 - height)
+        return self.shift(Spot(last, len(self.cell(last).lines) - 1), 1 - height)
 
     # Blocks
 
-    def block(self, cursor: Cursor) -> Block | None:
+    def block(self, cursor: Cursor) -> ViewBlock | None:
         blocks = self.cell(cursor.row).blocks if 0 <= cursor.row < len(self) else []
         return blocks[cursor.block] if 0 <= cursor.block < len(blocks) else None
 
     def number(self, cursor: Cursor) -> int:
-        """The number of a block in its message. It stays when others come into view or leave it."""
+        """The number of a block in its message, hidden blocks included."""
         numbers = self.cell(cursor.row).numbers
         return numbers[cursor.block] if cursor.block < len(numbers) else cursor.block
 
     def with_number(self, row: int, number: int) -> Cursor:
-        """The block with this number in its message, else one near it."""
+        """The block with this number in its message, or one near it."""
         return self.nearest(Cursor(row, bisect_left(self.cell(row).numbers, number)))
 
     def spot(self, cursor: Cursor) -> Spot:
@@ -268,7 +264,7 @@ class Sheet:
         return self.cell(cursor.row).owners.count(cursor.block)
 
     def at(self, spot: Spot) -> Cursor | None:
-        """The block of a line; the first one where it is a head."""
+        """The block of a line; the first block for a head."""
         owners = self.cell(spot.row).owners
         if not owners:
             return None
@@ -292,14 +288,14 @@ class Sheet:
         return self.nearest(Cursor(row, len(self.cell(row).blocks) - 1 if row >= 0 else 0))
 
     def nearest(self, cursor: Cursor) -> Cursor:
-        """The block itself, else the next one, else the one before."""
+        """The block itself, or the next one, or the previous one."""
         if self.block(cursor):
             return cursor
         after = next(self.cursors(Cursor(cursor.row, cursor.block - 1), 1), None)
         return after or next(self.cursors(cursor, -1), Cursor(0, 0))
 
-    def toggled(self, cursor: Cursor) -> None:
-        """Open a block, or close it where it is open."""
+    def toggle(self, cursor: Cursor) -> None:
+        """Open a block, or close it if it is open."""
         if self.block(cursor) is None:
             return
         fold = self.message(cursor.row), self.number(cursor)
@@ -313,12 +309,12 @@ class Sheet:
         self.forget(cursor.row)
 
     def flip(self, row: int) -> None:
-        """See the other version of a message."""
+        """Show the other version of a message."""
         self.flipped ^= {self.message(row)}
         self.forget(row)
 
     def _is_cut(self, cursor: Cursor) -> bool:
-        """Whether a block is not seen to its end."""
+        """Whether the end of a block is cut off."""
         cell = self.cell(cursor.row)
         lines = zip(cell.lines, cell.owners, strict=True)
         own = [line for line, owner in lines if owner == cursor.block]
@@ -329,16 +325,16 @@ class Sheet:
         block = self.block(cursor)
         if not isinstance(block, ToolUseBlock | ToolResultBlock) or block.pair is None:
             return None
-        wanted = ToolResultBlock if isinstance(block, ToolUseBlock) else ToolUseBlock
+        kind = ToolResultBlock if isinstance(block, ToolUseBlock) else ToolUseBlock
         for row in self.conversation.turn(cursor.row):
             for number, other in enumerate(self.cell(row).blocks):
-                if isinstance(other, wanted) and other.pair == block.pair:
+                if isinstance(other, kind) and other.pair == block.pair:
                     return Cursor(row, number)
         return None
 
     def error(self, cursor: Cursor, step: int) -> Cursor | None:
-        """The next result that has failed, or the one before; behind the last one the first."""
-        failures = self.conversation.reading.failures
+        """The next (or previous) failed result, wrapping around at the end."""
+        failures = self.conversation.history.failures
         ahead = range(cursor.row + step, len(self) if step > 0 else -1, step)
         around = range(0 if step > 0 else len(self) - 1, cursor.row + step, step)
         for row in (*ahead, *around) if len(self) else ():
@@ -347,26 +343,25 @@ class Sheet:
                 return Cursor(row, 0)
         return None
 
-    def found(self, cursor: Cursor, text: str, step: int) -> Cursor | None:
-        """The next block that has a text in it, whatever the case of its letters; behind the last
-        one the first."""
-        wanted = text.casefold()
+    def search(self, cursor: Cursor, text: str, step: int) -> Cursor | None:
+        """The next (or previous) block that contains a text in any case, wrapping around."""
+        needle = text.casefold()
         end = len(self) - 1
         edge = Cursor(0, -1) if step > 0 else Cursor(end, len(self.cell(end).blocks))
         for other in chain(self.cursors(cursor, step), self.cursors(edge, step)):
             block = self.block(other)
-            if block and wanted in text_of(block).casefold():
+            if block and needle in text_of(block).casefold():
                 return other
             if other == cursor:
                 break
         return None
 
-    def line_with(self, cursor: Cursor, hit: re.Pattern[str]) -> Spot | None:
-        """The first line of a block with something in it. A folded one is opened for that."""
+    def line_with(self, cursor: Cursor, pattern: re.Pattern[str]) -> Spot | None:
+        """The first matching line of a block. A folded block is opened for that."""
         for _ in range(2):
             cell = self.cell(cursor.row)
             for number, (line, owner) in enumerate(zip(cell.lines, cell.owners, strict=True)):
-                if owner == cursor.block and hit.search("".join(span.text for span in line)):
+                if owner == cursor.block and pattern.search("".join(span.text for span in line)):
                     return Spot(cursor.row, number)
             self.folds[self.message(cursor.row), self.number(cursor)] = True
             self.forget(cursor.row)

@@ -1,4 +1,4 @@
-"""Boxes over the screen: a question, a choice, an editor, the help."""
+"""Modal screens: a question, a choice, an editor, the help."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from tract.errors import TractError
-from tract.tui.segments import text as drawn
+from tract.tui.segments import to_text
 from tract.view.lines import Line
 from tract.view.sanitize import one_line, visible
 
@@ -33,10 +33,10 @@ def title(text: str) -> Static:
 
 
 class Field(Input):
-    """A line to write on."""
+    """An input line."""
 
     def on_paste(self, event: events.Paste) -> None:
-        """What is pasted may come from anywhere."""
+        """Pasted text may contain control characters."""
         event.text = visible(event.text)
 
 
@@ -60,7 +60,7 @@ class Ask(ModalScreen[str | None]):
 
 
 class Pick(ModalScreen[str | None]):
-    """A choice of one among some."""
+    """A choice of one option."""
 
     DEFAULT_CSS = CSS.format(name="Pick")
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", show=False)]
@@ -79,7 +79,7 @@ class Pick(ModalScreen[str | None]):
 
 
 class _OneCell(dict[int, str]):
-    """One harmless character for each, so that an editor's columns stay where they are."""
+    """One harmless character for each, so that the columns of the editor stay aligned."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -95,9 +95,9 @@ _PRIVATE = range(0xF0000, 0xFFFFE)
 
 
 class Editor(TextArea):
-    """An editor that shows what could steer a terminal as a picture of it, and keeps it. Inside,
-    characters of one column that nobody uses stand for such, as it would take some of them for the
-    ends of lines, and others for nothing."""
+    """An editor that shows control characters as symbols and keeps them in the text. Internally,
+    private-use characters stand in for them: TextArea would treat some as line ends and hide
+    others."""
 
     def __init__(self, text: str) -> None:
         odd = sorted({char for char in text if char not in "\n\t" and _ONE_CELL[ord(char)] != char})
@@ -108,7 +108,7 @@ class Editor(TextArea):
 
     @property
     def whole(self) -> str:
-        """The text with every character that it had."""
+        """The text with its original characters."""
         return self.text.translate(self._stand_ins)
 
     def get_line(self, line_index: int) -> Text:
@@ -117,7 +117,7 @@ class Editor(TextArea):
 
 
 class Edit(ModalScreen[None]):
-    """A text to be changed. It stays open until it is saved, or given up."""
+    """An editor that stays open until the text is saved or the edit is cancelled."""
 
     DEFAULT_CSS = CSS.format(name="Edit") + "Edit > .box { height: 90%; } Editor { height: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -126,13 +126,13 @@ class Edit(ModalScreen[None]):
     ]
 
     def __init__(self, what: str, text: str, save: Callable[[str], None]) -> None:
-        """`save` is given the text, if it is another one. Its errors are told."""
+        """`save` is called with the text if it was changed. Its errors are shown."""
         super().__init__()
         self._what, self._text, self._save = what, text, save
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
-            yield title(f"{self._what} · ctrl+s saves · escape leaves it as it is")
+            yield title(f"{self._what} · ctrl+s: save · escape: cancel")
             yield Editor(self._text)
             yield Static(id="fault", markup=False)
 
@@ -166,4 +166,4 @@ class Page(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="box"):
             yield title(self._what)
-            yield Static(drawn(self._lines), markup=False)
+            yield Static(to_text(self._lines), markup=False)

@@ -1,4 +1,4 @@
-"""The pane in which a conversation is read."""
+"""The pane that shows a conversation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from tract.tui.layout import Cursor, Settings, Sheet, Spot
 from tract.tui.segments import strip
-from tract.view.blocks import Block
+from tract.view.blocks import ViewBlock
 from tract.view.conversation import Conversation
 
 WHEEL = 3
@@ -23,7 +23,7 @@ EDGES = 2  # the columns beside the text: of the cursor, and of the bar
 
 
 class Pane(Widget, can_focus=True):
-    """A conversation from some line on. It knows no distances, only where it is: so the length of
+    """A conversation from some line on. It knows its position but no distances, so the length of
     the conversation does not matter."""
 
     DEFAULT_CSS = "Pane { height: 1fr; width: 1fr; }"
@@ -44,10 +44,10 @@ class Pane(Widget, can_focus=True):
     ]
 
     class Moved(Message):
-        """The cursor is somewhere else."""
+        """The cursor moved."""
 
     class Lost(Message):
-        """Something is not to be found."""
+        """A search or a jump has no target."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -58,31 +58,31 @@ class Pane(Widget, can_focus=True):
         self.sheet = Sheet(conversation, 80, settings)
         self.cursor = Cursor(0, 0)
         self.marked: set[int] = set()
-        """The messages that are marked for what is done next, by their keys."""
+        """The keys of the messages to which the next change applies."""
         self.is_following = True
         self._top = Spot(0, 0)
         self._left = 0
         self._page: list[Spot] = []
-        self._hit: re.Pattern[str] | None = None
+        self._pattern: re.Pattern[str] | None = None
 
-    # What is seen
+    # Content
 
     @property
     def settings(self) -> Settings:
         return self.sheet.settings
 
     @property
-    def block(self) -> Block | None:
+    def block(self) -> ViewBlock | None:
         """The block under the cursor."""
         return self.sheet.block(self.cursor)
 
     def show(self, settings: Settings) -> None:
-        """See it otherwise. The block under the cursor stays where it is on the screen."""
+        """Change the settings. The block under the cursor keeps its position on the screen."""
         self._renew(self.sheet.conversation, settings)
 
     def turn_to(self, conversation: Conversation, *, is_own: bool = False) -> None:
-        """See another state of the conversation; its end, where that was seen before. After an own
-        change the cursor stays on what was changed."""
+        """Show a newer state of the conversation, and its end if that was visible before. After an
+        own change the cursor stays on the changed message."""
         was_at_end = self.is_following and self._is_at_end()
         was_last = self.cursor == self.sheet.last() and not is_own
         self._renew(conversation, self.settings)
@@ -96,46 +96,46 @@ class Pane(Widget, can_focus=True):
     def _renew(self, conversation: Conversation, settings: Settings) -> None:
         offset, old, cursor = self._offset(), self.sheet, self.cursor
         row = conversation.row_of(old.message(cursor.row)) if len(old) else None
-        self.sheet = old.succeeding(conversation, old.width, settings)
+        self.sheet = old.successor(conversation, old.width, settings)
         self.cursor = self.sheet.with_number(cursor.row if row is None else row, old.number(cursor))
-        self._top = self.sheet.moved(self.sheet.spot(self.cursor), -offset)
+        self._top = self.sheet.shift(self.sheet.spot(self.cursor), -offset)
         self._settle()
 
     def flip(self) -> None:
-        """See the other version of this message: the sent one, or the whole."""
+        """Show the other version of this message: sent or stored."""
         if len(self.sheet):
             self.sheet.flip(self.cursor.row)
             self.cursor = self.sheet.nearest(self.cursor)
             self._settle()
 
-    def go(self, cursor: Cursor | None, otherwise: str = "") -> None:
-        """To a block, which is then seen."""
+    def go(self, cursor: Cursor | None, problem: str = "") -> None:
+        """Move to a block; without one, report the problem."""
         if cursor is None:
-            if otherwise:
-                self.post_message(self.Lost(otherwise))
+            if problem:
+                self.post_message(self.Lost(problem))
             return
         self.cursor = cursor
         self._keep_in_sight()
         self._settle()
 
     def search(self, text: str, step: int) -> None:
-        """To the next block with this text. It stands out until another one is searched for."""
-        self._hit = re.compile(re.escape(text), re.IGNORECASE) if text else None
-        found = self.sheet.found(self.cursor, text, step) if text else None
-        self.go(found, f"there is no {text!r}" if text else "")
-        line = self.sheet.line_with(found, self._hit) if found and self._hit else None
+        """Move to the next block with this text. Matches stay highlighted until the next search."""
+        self._pattern = re.compile(re.escape(text), re.IGNORECASE) if text else None
+        match = self.sheet.search(self.cursor, text, step) if text else None
+        self.go(match, f"{text!r} not found" if text else "")
+        line = self.sheet.line_with(match, self._pattern) if match and self._pattern else None
         if line and line not in self.sheet.page(self._top, self._height):
-            self._top = self.sheet.moved(line, -self._height // 3)
+            self._top = self.sheet.shift(line, -self._height // 3)
         self._settle()
 
     @property
     def _height(self) -> int:
         return max(self.size.height, 1)
 
-    # Where it is
+    # Position
 
     def _offset(self) -> int:
-        """On which line of the screen the block under the cursor begins."""
+        """The line of the screen on which the block under the cursor begins."""
         spot = self.sheet.spot(self.cursor)
         return self._page.index(spot) if spot in self._page else 0
 
@@ -145,9 +145,9 @@ class Pane(Widget, can_focus=True):
         if spot not in page:
             far = abs(spot.row - self._top.row) > height
             back = height // 3 if far or spot < self._top else height - 1
-            self._top = self.sheet.moved(spot, -min(back, height - 1))
+            self._top = self.sheet.shift(spot, -min(back, height - 1))
         elif spot == page[-1] and self.sheet.size(self.cursor) > 1:
-            self._top = self.sheet.moved(self._top, min(self.sheet.size(self.cursor), height // 2))
+            self._top = self.sheet.shift(self._top, min(self.sheet.size(self.cursor), height // 2))
 
     def _settle(self) -> None:
         """Fill the page, without empty lines below the last one."""
@@ -164,7 +164,7 @@ class Pane(Widget, can_focus=True):
 
     def _scroll(self, lines: int) -> None:
         """Move the page; the cursor stays on it."""
-        self._top = self.sheet.moved(self._top, lines)
+        self._top = self.sheet.shift(self._top, lines)
         self._settle()
         if self.sheet.spot(self.cursor) not in self._page:
             page = self._page if lines > 0 else self._page[::-1]
@@ -177,7 +177,7 @@ class Pane(Widget, can_focus=True):
     # Keys and mouse
 
     def action_block(self, step: int) -> None:
-        """To the next block; through a long one line by line."""
+        """To the next block; a long one is scrolled first."""
         height, first = self._height, self.sheet.spot(self.cursor)
         last = Spot(first.row, first.line + self.sheet.size(self.cursor) - 1)
         is_long = self.sheet.size(self.cursor) > height
@@ -212,18 +212,18 @@ class Pane(Widget, can_focus=True):
         self.refresh()
 
     def action_fold(self) -> None:
-        self.sheet.toggled(self.cursor)
+        self.sheet.toggle(self.cursor)
         self._keep_in_sight()
         self._settle()
 
     def action_partner(self) -> None:
-        self.go(self.sheet.partner(self.cursor), "no call or result belongs to this")
+        self.go(self.sheet.partner(self.cursor), "this has no call or result")
 
     def on_resize(self, event: events.Resize) -> None:
         width = event.size.width - EDGES
         if width != self.sheet.width:
             old = self.sheet
-            self.sheet = old.succeeding(old.conversation, width, old.settings)
+            self.sheet = old.successor(old.conversation, width, old.settings)
         self._keep_in_sight()
         self._settle()
 
@@ -234,7 +234,7 @@ class Pane(Widget, can_focus=True):
         self._scroll(-WHEEL)
 
     def on_click(self, event: events.Click) -> None:
-        """On the bar, to that part of the conversation; else to the block."""
+        """On the bar: to that part of the conversation; elsewhere: to the block."""
         if event.x >= self.size.width - 1:
             row = event.y * len(self.sheet) // self._height
             self.go(self.sheet.nearest(Cursor(row, 0)))
@@ -255,7 +255,7 @@ class Pane(Widget, can_focus=True):
         is_here = Cursor(spot.row, owner) == self.cursor
         is_marked = self.sheet.message(spot.row) in self.marked
         edge = Segment(*self._edge(is_here, is_marked, base))
-        body = strip(cell.lines[spot.line], base, self._hit)
+        body = strip(cell.lines[spot.line], base, self._pattern)
         room = max(width - EDGES, 1)
         body = body.crop_extend(self._left, self._left + room, base)
         return Strip([edge, *body, self._bar(y, base)])
@@ -266,7 +266,7 @@ class Pane(Widget, can_focus=True):
         return ("•" if is_marked else " ", base + Style(color="bright_yellow"))
 
     def _bar(self, y: int, base: Style) -> Segment:
-        """Where the page is in the whole: by rows, whose lines nobody has counted."""
+        """The position of the page, measured in rows: lines are not counted."""
         rows, height = max(len(self.sheet), 1), self._height
         first = self._page[0].row * height // rows
         last = max(self._page[-1].row * height // rows, first)

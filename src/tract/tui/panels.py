@@ -1,4 +1,4 @@
-"""What stands around a conversation: the tools at the cursor, and where the context goes."""
+"""Panels around a conversation: the tools at the cursor, and what fills the context."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from textual.widgets import Static
 from tract.core.chain import Place
 from tract.providers.toolsets import diff
 from tract.snapshot import Snapshot
-from tract.tui.segments import text as drawn
+from tract.tui.segments import to_text
 from tract.view.context_usage import Share, growth, shares
 from tract.view.cost import short
-from tract.view.lines import Line, Span
+from tract.view.lines import Line, Styled
 from tract.view.palette import PALETTE
 from tract.view.sanitize import counted, one_line, width
 from tract.view.tool_changes import diff_text
@@ -27,7 +27,7 @@ SOLID, SHADES = "█", ("▓", "▒", "░")
 
 
 class ToolsPanel(VerticalScroll, can_focus=False):
-    """The tools that the model had at some message, and what became of them before it."""
+    """The tools that the model had at a message, and their last change."""
 
     DEFAULT_CSS = """
     ToolsPanel { width: 40%; max-width: 60; border-left: solid $primary; padding: 0 1;
@@ -37,31 +37,30 @@ class ToolsPanel(VerticalScroll, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._seen: object = None
+        self._tools_key: object = None
 
     def compose(self) -> Iterator[Static]:
         yield Static(markup=False)
 
-    def tell(self, reading: Snapshot, place: Place | None) -> None:
-        """Show the tools at this message, unless they are shown already."""
-        sets = reading.toolsets
+    def show(self, snapshot: Snapshot, place: Place | None) -> None:
+        """Show the tools at this message."""
         last = float("inf") if place is None else place.origin.id
-        known = [toolset for step, toolset in sets if step.id <= last]
-        wanted = known[-1].hash if known else None, len(known)
-        if wanted == self._seen:
+        known = [toolset for step, toolset in snapshot.toolsets if step.id <= last]
+        key = known[-1].hash if known else None, len(known)
+        if key == self._tools_key:
             return
-        self._seen = wanted
+        self._tools_key = key
         now, before = (known[-1], known[-2] if len(known) > 1 else None) if known else (None, None)
         change = diff(before or now, now)
-        head: list[Line] = [(Span("Tools at this point", "bold"),)]
+        head: list[Line] = [(Styled("Tools at this point", "bold"),)]
         if now and before:
-            head.append((Span(f"set {len(known)}: {diff_text(change) or 'reworded'}", "note"),))
-        self.query_one(Static).update(drawn([*head, (), *tool_lines(now, change)]))
+            head.append((Styled(f"set {len(known)}: {diff_text(change) or 'reworded'}", "note"),))
+        self.query_one(Static).update(to_text([*head, (), *tool_lines(now, change)]))
         self.scroll_home(animate=False)
 
 
 class TokenBar(Static):
-    """Where the context goes, and how it has grown from answer to answer."""
+    """What fills the context, and how it grew from answer to answer."""
 
     DEFAULT_CSS = "TokenBar { height: 3; padding: 0 1; background: $surface; }"
 
@@ -70,32 +69,32 @@ class TokenBar(Static):
         self._shares: list[Share] = []
         self._growth: list[int] = []
 
-    def tell(self, reading: Snapshot) -> None:
-        self._shares, self._growth = shares(reading), growth(reading)
+    def show(self, snapshot: Snapshot) -> None:
+        self._shares, self._growth = shares(snapshot), growth(snapshot)
         self.refresh()
 
     def render(self) -> Text:
         room = max(self.size.width, 10)
-        rows = (bar(self._shares, room), legend(self._shares, room), grown(self._growth, room))
+        rows = (bar(self._shares, room), legend(self._shares, room), chart(self._growth, room))
         return Text("\n").join(rows)
 
 
-def bar(found: Sequence[Share], room: int) -> Text:
-    """All of the context, each part as long as its share."""
-    total, text = sum(share.tokens for share in found), Text(no_wrap=True)
-    ends = [end * room // total for end in accumulate(s.tokens for s in found)] if total else []
+def bar(parts: Sequence[Share], room: int) -> Text:
+    """The full context, each part as long as its share."""
+    total, text = sum(share.tokens for share in parts), Text(no_wrap=True)
+    ends = [end * room // total for end in accumulate(s.tokens for s in parts)] if total else []
     start = 0
-    for number, (share, end) in enumerate(zip(found, ends, strict=True)):
+    for number, (share, end) in enumerate(zip(parts, ends, strict=True)):
         text.append(_sign(number, share) * (end - start), _style(number, share))
         start = end
     return text
 
 
-def legend(found: Sequence[Share], room: int) -> Text:
-    """What the parts are, the most important first, as far as there is room."""
-    total, text = sum(share.tokens for share in found), Text(no_wrap=True)
+def legend(parts: Sequence[Share], room: int) -> Text:
+    """The names of the parts, the largest first, as far as there is room."""
+    total, text = sum(share.tokens for share in parts), Text(no_wrap=True)
     text.append(f"{short(total)} tokens", "bold")
-    for number, share in sorted(enumerate(found), key=lambda entry: -entry[1].tokens):
+    for number, share in sorted(enumerate(parts), key=lambda entry: -entry[1].tokens):
         words = f" {one_line(share.name)} {short(share.tokens)}"
         if width(text.plain) + len("  █") + width(words) + len(" …") > room:
             text.append(" …", "dim")
@@ -105,18 +104,18 @@ def legend(found: Sequence[Share], room: int) -> Text:
     return text
 
 
-def grown(found: Sequence[int], room: int) -> Text:
-    """One bar for each answer, or for as many as fit; and the most there ever was."""
+def chart(sizes: Sequence[int], room: int) -> Text:
+    """One bar for each answer, or for as many as fit; and the largest size."""
     text = Text(no_wrap=True)
-    if not found:
+    if not sizes:
         return text.append("no answers yet", "dim")
-    most = max(*found, 1)
-    label = f"{counted(len(found), 'answer')}, at most {short(max(found))} tokens before one "
+    most = max(*sizes, 1)
+    label = f"{counted(len(sizes), 'answer')}, at most {short(max(sizes))} tokens of context "
     columns = max(room - len(label), 1)
-    picked = [found[place * len(found) // columns] for place in range(columns)]
-    shown = found if len(found) <= columns else picked
+    if len(sizes) > columns:
+        sizes = [sizes[column * len(sizes) // columns] for column in range(columns)]
     text.append(label, "dim")
-    text.append("".join(HEIGHTS[n * (len(HEIGHTS) - 1) // most] for n in shown), "cyan")
+    text.append("".join(HEIGHTS[n * (len(HEIGHTS) - 1) // most] for n in sizes), "cyan")
     return text
 
 

@@ -1,4 +1,4 @@
-"""Lines as Textual draws them. The text is harmless already, and is never taken for markup."""
+"""Lines as Textual draws them. Their text is already escaped, and never parsed as markup."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from tract.view.lines import TAB, Line, Span
+from tract.view.lines import TAB, Line, Styled
 from tract.view.palette import PALETTE
 
 STYLES = {
@@ -26,7 +26,7 @@ STYLES = {
     "role-user": Style(color="green"),
     "role-assistant": Style(color="cyan"),
     "role-tool": Style(color="yellow"),
-    **{f"p{place}": Style(color=colour.web) for place, colour in enumerate(PALETTE)},
+    **{f"p{number}": Style(color=colour.web) for number, colour in enumerate(PALETTE)},
 }
 
 
@@ -35,19 +35,19 @@ GREY = 0x87
 
 @cache
 def style_of(words: str) -> Style:
-    found = Style.combine([Style(), *(STYLES[word] for word in words.split())])
-    # A dim colour of a pair would be hard to read. One with grey in it is not, on any ground.
-    return _greyed(found) if found.dim and found.color and found.color.triplet else found
+    style = Style.combine([Style(), *(STYLES[word] for word in words.split())])
+    # A dim pair colour is hard to read; mixed with grey it is readable on any background.
+    return _mix_grey(style) if style.dim and style.color and style.color.triplet else style
 
 
-def _greyed(style: Style) -> Style:
+def _mix_grey(style: Style) -> Style:
     red, green, blue = style.color.triplet if style.color and style.color.triplet else (0, 0, 0)
     mixed = [(part + GREY) // 2 for part in (red, green, blue)]
     return style + Style(dim=False, color="#{:02x}{:02x}{:02x}".format(*mixed))
 
 
-def segments(line: Iterable[Span], base: Style, hit: re.Pattern[str] | None) -> Iterator[Segment]:
-    """A line, with what is searched for made to stand out."""
+def segments(line: Iterable[Styled], base: Style, hit: re.Pattern[str] | None) -> Iterator[Segment]:
+    """A line with its matches highlighted."""
     for span in line:
         style, text = base + style_of(span.style), span.text.expandtabs(TAB)
         if hit is None:
@@ -65,11 +65,11 @@ def strip(line: Line, base: Style, hit: re.Pattern[str] | None = None) -> Strip:
     return Strip(segment for segment in segments(line, base, hit) if segment.text)
 
 
-def text(lines: Iterable[Line]) -> Text:
+def to_text(lines: Iterable[Line]) -> Text:
     """Several lines for a widget that draws them itself."""
-    found = Text(no_wrap=True, end="")
+    text = Text(no_wrap=True, end="")
     for number, line in enumerate(lines):
-        found.append("\n" if number else "")
+        text.append("\n" if number else "")
         for span in line:
-            found.append(span.text.expandtabs(TAB), style_of(span.style))
-    return found
+            text.append(span.text.expandtabs(TAB), style_of(span.style))
+    return text

@@ -1,4 +1,4 @@
-"""Long lines of prose on a narrow screen. Code is never broken."""
+"""Wrapping of long lines of prose. Code is never wrapped."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from tract.view.fences import fenced
-from tract.view.lines import BODY, TAB, Line, Span
+from tract.view.fences import mark_code
+from tract.view.lines import BODY, TAB, Line, Styled
 from tract.view.sanitize import width as columns
 
 _CODE = len(BODY) + 4  # so many spaces before a line: what texts have, and four more
-_KEPT = re.compile(rf"\s{{{_CODE},}}(?!\s|[-*+•]\s|\d+[.)]\s)|\s*[|+\t]|\s*[-=*_]{{3,}}\s*$")
-"""How lines begin that lose their meaning when they are broken: code, tables, rules. What stands
-as deep as code may also be an item of a list."""
+_UNWRAPPED = re.compile(rf"\s{{{_CODE},}}(?!\s|[-*+•]\s|\d+[.)]\s)|\s*[|+\t]|\s*[-=*_]{{3,}}\s*$")
+"""How lines begin that must not be wrapped: code, tables, rules. List items may be indented as
+deep as code."""
 
 
-def wrapped(lines: Iterable[Line], room: int) -> Iterator[Line]:
-    """Each line in as many pieces as it needs. What stands in a fence stays as it is."""
+def wrap(lines: Iterable[Line], room: int) -> Iterator[Line]:
+    """Each line in as many pieces as it needs. Fenced code stays unchanged."""
     lines = list(lines)
     texts = ["".join(span.text for span in line) for line in lines]
-    for line, text, is_code in zip(lines, texts, fenced(texts), strict=True):
-        if len(line) != 1 or is_code or len(text) <= room // 2 or _KEPT.match(text):
+    for line, text, is_code in zip(lines, texts, mark_code(texts), strict=True):
+        if len(line) != 1 or is_code or len(text) <= room // 2 or _UNWRAPPED.match(text):
             yield line
         else:
             pieces = _pieces(text.expandtabs(TAB), room)
-            yield from ((Span(piece, line[0].style),) for piece in pieces)
+            yield from ((Styled(piece, line[0].style),) for piece in pieces)
 
 
 def _pieces(text: str, room: int) -> Iterator[str]:
-    """Broken at spaces, each piece under the first word of the line. What has no spaces, as many
-    languages have none, is broken where the room ends."""
+    """Broken at spaces, each piece aligned with the first word of the line. Text without spaces,
+    as in some languages, is broken at the edge."""
     indent = text[: len(text) - len(text.lstrip(" "))]
     piece, used = "", 0
     for word in re.findall(r" *[^ ]+| +$", text):
@@ -41,7 +41,7 @@ def _pieces(text: str, room: int) -> Iterator[str]:
             piece, used = "", 0
             size = columns(word)
         while used + size > room and len(indent) < room // 2:
-            head = _fitting(word, room - used)
+            head = _fit(word, room - used)
             yield piece + head
             word, piece, used = indent + word[len(head) :], "", 0
             size = columns(word)
@@ -49,8 +49,8 @@ def _pieces(text: str, room: int) -> Iterator[str]:
     yield piece
 
 
-def _fitting(word: str, room: int) -> str:
-    """As much of a word as there is room for, and at least one character of it."""
+def _fit(word: str, room: int) -> str:
+    """As much of a word as fits, at least one character."""
     ends = accumulate(map(columns, word))
     fitting = sum(1 for end in ends if end <= room)
     return word[: max(fitting, len(word) - len(word.lstrip(" ")) + 1)]

@@ -1,2 +1,1 @@
-"""What people see of a history. Pure: one model feeds the terminal, the text interface and the web
-page."""
+"""How people see a history. Pure: the terminal, the text interface and the web page share it."""

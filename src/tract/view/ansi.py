@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from tract.view.lines import Line, Span
+from tract.view.lines import Line, Styled
 from tract.view.palette import PALETTE
 
 STYLES = {
@@ -19,22 +19,22 @@ STYLES = {
     "role-user": "32",
     "role-assistant": "36",
     "role-tool": "33",
-    **{f"p{place}": f"38;5;{colour.terminal}" for place, colour in enumerate(PALETTE)},
+    **{f"p{number}": f"38;5;{colour.terminal}" for number, colour in enumerate(PALETTE)},
 }
 
 
-def painted(line: Line) -> str:
+def paint(line: Line) -> str:
     """A line with its styles as escape sequences."""
-    return "".join(_painted(span) for span in line)
+    return "".join(map(_paint, line))
 
 
-def _painted(span: Span) -> str:
+def _paint(span: Styled) -> str:
     codes = _codes(span.style)
     return f"\x1b[{codes}m{span.text}\x1b[0m" if span.text and codes else span.text
 
 
 def plain(line: Line) -> str:
-    """A line as it is read."""
+    """A line without styles."""
     return "".join(span.text for span in line)
 
 

@@ -1,7 +1,7 @@
-"""Blocks: what a history is made of for people who read it. Pure.
+"""Blocks: the parts of a history as people read it. Pure.
 
-Every call and every result is a block of its own, and a result knows from its call what it is
-about, wherever that stands.
+Every call and every result is a block of its own. A result has the label of its call, wherever
+that stands.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tract.context import CompiledContext
 from tract.core.chain import Place
 from tract.core.toolsets import ToolDiff
 from tract.errors import ToolSchemaError
-from tract.model import Form, Json, Message, Raw, Step, ToolCall, readable
+from tract.model import Form, Json, Message, Raw, ToolCall, readable
 from tract.providers.lenient import salvage
 from tract.providers.server_tools import (
     hosted,
@@ -30,7 +30,7 @@ from tract.providers.server_tools import (
     thought_text,
 )
 from tract.providers.tools import declarations, name_of
-from tract.view.call_labels import detail
+from tract.view.call_labels import call_label
 from tract.view.pairs import Pairs, places_of
 
 
@@ -39,27 +39,27 @@ def _tag(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.removesuffix("Block")).lower()
 
 
-class Block(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=_tag):
+class ViewBlock(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=_tag):
     """A piece of a message."""
 
     message: int = 0
     """The number of the message, from 0 on."""
     role: str = ""
     commit: str = ""
-    """The commit that says it; empty where there is none."""
+    """The commit of the message; empty where there is none."""
     note: str = ""
-    """What was done to the message: that it is pinned, edited, left out or a summary."""
+    """What was done to the message: pinned, edited, skipped, or a summary."""
 
 
-class TextBlock(Block, frozen=True):
+class TextBlock(ViewBlock, frozen=True):
     text: str = ""
 
 
-class ThinkingBlock(Block, frozen=True):
+class ThinkingBlock(ViewBlock, frozen=True):
     text: str = ""
 
 
-class ToolUseBlock(Block, frozen=True):
+class ToolUseBlock(ViewBlock, frozen=True):
     """A call."""
 
     tool_use_id: str = ""
@@ -67,60 +67,60 @@ class ToolUseBlock(Block, frozen=True):
     detail: str = ""
     arguments: Json = None
     pair: int | None = None
-    """The number of the call in the whole history. Its result has the same."""
+    """The number of the call in the history. Its result has the same."""
 
 
-class ToolResultBlock(Block, frozen=True):
-    """What a tool returned, or what stands for it."""
+class ToolResultBlock(ViewBlock, frozen=True):
+    """What a tool returned, or what is shown instead."""
 
     tool_use_id: str = ""
     tool_name: str = ""
     detail: str = ""
     size: int = 0
-    """The bytes of the whole result, as far as it is known."""
+    """The bytes of the full result, as far as known."""
     is_error: bool = False
     form: Form = Form.FULL
     text: str = ""
     pair: int | None = None
-    """The number of its call; None where that is not there."""
+    """The number of its call; None where there is none."""
     tokens: int = 0
-    """Of the whole, and of what is sent in its place; 0 where they were not counted."""
+    """The tokens of the full result, and of what is sent instead; 0 where not counted."""
     sent_tokens: int = 0
 
 
-class OtherBlock(Block, frozen=True):
-    """Something that cannot be shown as text: a picture, a document, what nobody knows yet."""
+class OtherBlock(ViewBlock, frozen=True):
+    """Something that cannot be shown as text: an image, a document, an unknown block."""
 
     kind: str = ""
     data: Json = None
 
 
-class ToolsBlock(Block, frozen=True):
-    """The tools that the model is offered, and what became of them since the last time."""
+class ToolsBlock(ViewBlock, frozen=True):
+    """The tools that the model is offered, and how they changed since the last time."""
 
     names: tuple[str, ...] = ()
     change: ToolDiff | None = None
 
 
-class RuleBlock(Block, frozen=True):
+class RuleBlock(ViewBlock, frozen=True):
     """A line between messages: an epoch, the frontier behind it, a branch."""
 
     text: str = ""
 
 
 class TitleBlock(RuleBlock, frozen=True):
-    """Where another conversation begins."""
+    """The title of another conversation."""
 
 
-class About(NamedTuple):
-    """What a block says beside the content of its message."""
+class MessageFacts(NamedTuple):
+    """What blocks say about their message besides its content."""
 
     number: int = 0
     commit: str = ""
     note: str = ""
     form: Form = Form.FULL
     size: int | None = None
-    """Of the whole; None where the message is that."""
+    """The bytes of the full message; None where it is shown in full."""
     tokens: int = 0
     sent_tokens: int = 0
 
@@ -128,41 +128,42 @@ class About(NamedTuple):
 # From JSON or a context
 
 
-def format_request(request: Json) -> list[Block]:
-    """The blocks of a request to a provider, or of its messages, however odd they are."""
+def format_request(request: Json) -> list[ViewBlock]:
+    """The blocks of a request to a provider, or of its messages, even if they are malformed."""
     loaded = salvage(request)
-    return [*offered(loaded.tools or []), *format_messages(loaded.messages)]
+    return [*tools_blocks(loaded.tools or []), *format_messages(loaded.messages)]
 
 
-def format_context(context: CompiledContext) -> list[Block]:
-    """The blocks of what a model is sent. A size is that of what is sent: there is no more here."""
-    told = zip(context.steps, context.message_forms, context.message_tokens, strict=True)
-    abouts = [_about(number, step, form, sent) for number, (step, form, sent) in enumerate(told)]
-    tools = offered(context.tools)
-    return [*tools, *format_messages(context.messages, abouts, context.calls_before)]
-
-
-def _about(number: int, step: Step, form: Form, sent: int) -> About:
-    return About(number, step.hash.hex(), "", form, None, step.token_count, sent)
+def format_context(context: CompiledContext) -> list[ViewBlock]:
+    """The blocks of what a model is sent. Sizes are those of what is sent."""
+    messages = zip(context.steps, context.message_forms, context.message_tokens, strict=True)
+    facts = [
+        MessageFacts(number, step.hash.hex(), "", form, None, step.token_count, sent)
+        for number, (step, form, sent) in enumerate(messages)
+    ]
+    tools = tools_blocks(context.tools)
+    return [*tools, *format_messages(context.messages, facts, context.calls_before)]
 
 
 def format_messages(
     messages: Sequence[Message],
-    abouts: Sequence[About] = (),
+    facts: Sequence[MessageFacts] = (),
     calls_before: Sequence[int] | None = None,
-) -> list[Block]:
+) -> list[ViewBlock]:
     places = places_of(messages)
     before = None if calls_before is None else dict(enumerate(calls_before, 1))
     scribe = Scribe(places, lambda place: messages[place.origin.id - 1], before)
-    found: list[Block] = []
+    blocks: list[ViewBlock] = []
     for number, place in enumerate(places):
-        about = abouts[number] if number < len(abouts) else About(number)
-        found += scribe.blocks(place, messages[number], about)
-    return found
+        about = facts[number] if number < len(facts) else MessageFacts(number)
+        blocks += scribe.blocks(place, messages[number], about)
+    return blocks
 
 
-def offered(schemas: Sequence[dict[str, Json]], change: ToolDiff | None = None) -> list[Block]:
-    """The tools as a block, if there are any or were any before."""
+def tools_blocks(
+    schemas: Sequence[dict[str, Json]], change: ToolDiff | None = None
+) -> list[ViewBlock]:
+    """The tools as a block, if there are or were any."""
     names = tuple(name for schema in schemas for name in _names(schema))
     return [ToolsBlock(names=names, change=change)] if names or change else []
 
@@ -170,7 +171,7 @@ def offered(schemas: Sequence[dict[str, Json]], change: ToolDiff | None = None) 
 def _names(schema: dict[str, Json]) -> list[str]:
     try:
         return [name_of(declaration) for declaration in declarations(schema)]
-    except ToolSchemaError:  # in a request that no provider would take
+    except ToolSchemaError:  # in a request that no provider would accept
         return [readable(schema)[:40]]
 
 
@@ -178,7 +179,7 @@ def _names(schema: dict[str, Json]) -> list[str]:
 
 
 class Scribe:
-    """Makes the blocks of single messages. A call is loaded when its result is told."""
+    """Makes the blocks of single messages. A call is loaded when its result needs it."""
 
     def __init__(
         self,
@@ -188,24 +189,24 @@ class Scribe:
     ) -> None:
         self.pairs = Pairs(places, before)
         self._load = load
-        self._details: dict[int, list[str]] = {}  # of calls, by the place that made them
-        self._hosted: dict[int, dict[str, ToolUseBlock]] = {}  # the same of a provider's own tools
+        self._labels: dict[int, list[str]] = {}  # of calls, by the place of their message
+        self._hosted: dict[int, dict[str, ToolUseBlock]] = {}  # the same for provider-run tools
 
-    def blocks(self, place: Place, message: Message, about: About) -> list[Block]:
-        """What a message says, as it stands at this place. One that says nothing is seen, too."""
+    def blocks(self, place: Place, message: Message, about: MessageFacts) -> list[ViewBlock]:
+        """The blocks of a message. An empty message has one, too."""
         if message.role == "tool":
             return [self._result(place, message, about)]
-        found = list(self._spoken(place, message, about))
-        return found or [TextBlock(**_common(about, message.role))]
+        blocks = list(self._parts(place, message, about))
+        return blocks or [TextBlock(**_common(about, message.role))]
 
-    def _result(self, place: Place, message: Message, about: About) -> Block:
+    def _result(self, place: Place, message: Message, about: MessageFacts) -> ViewBlock:
         call = self.pairs.call_of(place)
         text = whole_text(message)
         return ToolResultBlock(
             **_common(about, message.role),
             tool_use_id=message.tool_call_id or "",
             tool_name=message.name or (call.name if call else ""),
-            detail=self._detail(call.place, call.number) if call else "",
+            detail=self._label(call.place, call.number) if call else "",
             size=size_of(message) if about.size is None else about.size,
             is_error=message.is_error or is_flagged(message),
             form=about.form,
@@ -215,19 +216,23 @@ class Scribe:
             sent_tokens=about.sent_tokens,
         )
 
-    def _detail(self, place: Place, index: int) -> str:
-        known = self._details.get(place.origin.id)
-        if known is None:
-            known = [detail(call.arguments) for call in self._load(place).tool_calls]
-            self._details[place.origin.id] = known
-        return known[index] if index < len(known) else ""
+    def _label(self, place: Place, index: int) -> str:
+        labels = self._labels.get(place.origin.id)
+        if labels is None:
+            labels = [call_label(call.arguments) for call in self._load(place).tool_calls]
+            self._labels[place.origin.id] = labels
+        return labels[index] if index < len(labels) else ""
 
-    def _spoken(self, place: Place, message: Message, about: About) -> Iterator[Block]:
+    def _parts(self, place: Place, message: Message, about: MessageFacts) -> Iterator[ViewBlock]:
         common = _common(about, message.role)
         if thought := thought_beside(message):
             yield ThinkingBlock(**common, text=thought)
-        if said := text_beside(message):
-            yield TextBlock(**common, text=said)
+        if text := text_beside(message):
+            yield TextBlock(**common, text=text)
+        if isinstance(message.content, str):  # the usual case
+            if message.content:
+                yield TextBlock(**common, text=message.content)
+            return
         pieces = _Pieces(common, self.pairs.number(place, 0), self.pairs.first_hosted(place))
         for block in message.blocks:
             if isinstance(block, Raw):
@@ -237,8 +242,8 @@ class Scribe:
             elif block.text:
                 yield TextBlock(**common, text=block.text)
 
-    def _with_call(self, place: Place, block: Block) -> Block:
-        """What a provider's tool returned, when another message of the same turn has the call."""
+    def _with_call(self, place: Place, block: ViewBlock) -> ViewBlock:
+        """A result of a provider-run tool whose call is in another message of the same turn."""
         if not isinstance(block, ToolResultBlock) or block.pair is not None:
             return block
         for other in self.pairs.earlier_in_turn(place):
@@ -248,19 +253,19 @@ class Scribe:
         return block
 
     def _hosted_at(self, place: Place) -> dict[str, ToolUseBlock]:
-        """The calls of one message that the provider ran by itself, by their ids."""
-        known = self._hosted.get(place.origin.id)
-        if known is None:
+        """The calls of one message that the provider ran itself, by their ids."""
+        uses = self._hosted.get(place.origin.id)
+        if uses is None:
             pieces = _Pieces({}, 0, self.pairs.first_hosted(place))
             raws = (raw for raw in self._load(place).blocks if isinstance(raw, Raw))
-            found = [piece for raw in raws for piece in pieces.raw(raw)]
-            known = {use.tool_use_id: use for use in found if isinstance(use, ToolUseBlock)}
-            self._hosted[place.origin.id] = known
-        return known
+            blocks = [piece for raw in raws for piece in pieces.raw(raw)]
+            uses = {use.tool_use_id: use for use in blocks if isinstance(use, ToolUseBlock)}
+            self._hosted[place.origin.id] = uses
+        return uses
 
 
 class _Pieces:
-    """The calls of one message, numbered; those that the provider runs itself apart."""
+    """The calls of one message, numbered; provider-run calls have numbers of their own."""
 
     def __init__(self, common: dict[str, Json], first: int, first_hosted: int) -> None:
         self._common = common
@@ -272,19 +277,19 @@ class _Pieces:
         self._next += 1
         return self._use(call, self._next - 1)
 
-    def raw(self, raw: Raw) -> Iterator[Block]:
+    def raw(self, raw: Raw) -> Iterator[ViewBlock]:
         if is_thought(raw):
             yield ThinkingBlock(**self._common, text=thought_text(raw))
             return
-        found = hosted(raw)
-        if found.call:
-            use = self._use(found.call, self._next_hosted)
+        pair = hosted(raw)
+        if pair.call:
+            use = self._use(pair.call, self._next_hosted)
             self._next_hosted += 1
             self._hosted[use.tool_use_id] = use
             yield use
-        if found.result:
-            yield self._result(found.result)
-        if not found.call and not found.result:
+        if pair.result:
+            yield self._result(pair.result)
+        if not pair.call and not pair.result:
             yield OtherBlock(**self._common, kind=label(raw), data=raw.data)
 
     def _use(self, call: ToolCall, pair: int) -> ToolUseBlock:
@@ -292,7 +297,7 @@ class _Pieces:
             **self._common,
             tool_use_id=call.id,
             tool_name=call.name,
-            detail=detail(call.arguments),
+            detail=call_label(call.arguments),
             arguments=call.arguments,
             pair=pair,
         )
@@ -312,12 +317,12 @@ class _Pieces:
         )
 
 
-def _common(about: About, role: str) -> dict[str, Json]:
+def _common(about: MessageFacts, role: str) -> dict[str, Json]:
     return {"message": about.number, "role": role, "commit": about.commit, "note": about.note}
 
 
 def size_of(message: Message) -> int:
-    """The bytes of a result: of its texts, and of the JSON of whatever else is in it."""
+    """The bytes of a result: of its texts, and of everything else as JSON."""
     if not has_pictures(message):
         return bytes_of(whole_text(message))
     content: Json = message.content

@@ -1,4 +1,4 @@
-"""Where the context goes: which part of what a model is sent is what, and how it has grown."""
+"""What fills the context: how many tokens each part has, and how they grew."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tract.core.chain import Place
 from tract.model import Step
-from tract.snapshot import Snapshot
+from tract.view.history import History
 
 SYSTEM, TOOLS, TEXT, SUMMARIES = "system", "tools", "text", "summaries"
 
@@ -22,7 +22,7 @@ class Share(NamedTuple):
     is_result: bool = False
 
 
-def shares(reading: Snapshot) -> list[Share]:
+def shares(reading: History) -> list[Share]:
     """System, tools, text, then the results by tool, the largest first; nothing that is empty."""
     parts: Counter[str] = Counter()
     results: Counter[str] = Counter()
@@ -33,9 +33,9 @@ def shares(reading: Snapshot) -> list[Share]:
         else:
             parts[_part(place)] += tokens
     parts[TOOLS] = tool_tokens(reading)
-    found = [Share(name, parts[name]) for name in (SYSTEM, TOOLS, SUMMARIES, TEXT)]
-    found += [Share(name, tokens, True) for name, tokens in results.most_common()]
-    return [share for share in found if share.tokens]
+    all_shares = [Share(name, parts[name]) for name in (SYSTEM, TOOLS, SUMMARIES, TEXT)]
+    all_shares += [Share(name, tokens, True) for name, tokens in results.most_common()]
+    return [share for share in all_shares if share.tokens]
 
 
 def _part(place: Place) -> str:
@@ -44,13 +44,13 @@ def _part(place: Place) -> str:
     return SYSTEM if place.origin.role == "system" else TEXT
 
 
-def tool_tokens(reading: Snapshot) -> int:
+def tool_tokens(reading: History) -> int:
     """What the tools in force cost in every request."""
     sets = reading.toolsets
     return sum(tool.token_count for tool in sets[-1][1].tools) if sets else 0
 
 
-def growth(reading: Snapshot) -> list[int]:
+def growth(reading: History) -> list[int]:
     """How many tokens of messages the model had before it gave each answer. What was undone later
     counts as if it had never been; a result that was reshaped twice has its last form at once."""
     now: dict[int, int] = {}
@@ -65,28 +65,28 @@ def growth(reading: Snapshot) -> list[int]:
     return found
 
 
-def _costs(reading: Snapshot) -> Mapping[int, list[tuple[int, int]]]:
-    """By each commit the places that look otherwise since, with what they cost from then on: at
-    first what they were born with, then what they cost now."""
+def _costs(reading: History) -> Mapping[int, list[tuple[int, int]]]:
+    """By each commit the places that look different since, with what they cost from then on: at
+    first what they were born with, from the first change on what they cost now."""
     chain = reading.chain
     rewrites = [step.id for step in chain.steps if step.links]
     outdated = chain.outdated_answers()
-    found: dict[int, list[tuple[int, int]]] = {}
+    costs: dict[int, list[tuple[int, int]]] = {}
     for place in chain.places:
         born, tokens = place.origin, reading.weight(place)
-        later = {step.id for step in _changes(place) if step.id > born.id}
+        later = [step.id for step in _changes(place) if step.id > born.id]
         if born.id in outdated:
-            later.add(rewrites[bisect_right(rewrites, born.id)])
+            later.append(rewrites[bisect_right(rewrites, born.id)])
         is_born_whole = bool(later) and born.shape is None
         first = born.token_count if is_born_whole else tokens
-        found.setdefault(born.id, []).append((born.id, first))
-        for commit in later:
-            found.setdefault(commit, []).append((born.id, tokens))
-    return found
+        costs.setdefault(born.id, []).append((born.id, first))
+        if later:
+            costs.setdefault(min(later), []).append((born.id, tokens))
+    return costs
 
 
 def _changes(place: Place) -> Iterator[Step]:
-    """What was done to a place. A call looks otherwise when its results are collapsed, and these
+    """What was done to a place. A call looks different when its results are collapsed, and these
     when it is left out."""
     for member in (place.call, place) if place.call else place.turn:
         yield from member.changes

@@ -1,4 +1,4 @@
-"""A conversation: the blocks of a dialog in their order, each made when somebody looks at it."""
+"""A conversation: the blocks of a dialog in order, each made when it is needed."""
 
 from __future__ import annotations
 
@@ -10,97 +10,110 @@ from tract.core.chain import Place
 from tract.core.wording import GET_TOOL_RESULT
 from tract.model import Form, Message, Priority, Toolset
 from tract.providers.toolsets import diff
-from tract.snapshot import Snapshot
-from tract.view.blocks import About, Block, RuleBlock, Scribe, ToolsBlock, offered, size_of
+from tract.view.blocks import (
+    MessageFacts,
+    RuleBlock,
+    Scribe,
+    ToolsBlock,
+    ViewBlock,
+    size_of,
+    tools_blocks,
+)
+from tract.view.history import History
 from tract.view.lines import SHORT
 from tract.view.rewrites import epochs, frontier
 
-Row = Place | Block
+ConversationRow = Place | ViewBlock
 """A message, or something that stands between messages."""
 
 
-def format_dialog(reading: Snapshot, *, sent: bool = False) -> Iterator[Block]:
-    """The blocks of a dialog: all that is kept, or, with `sent`, what the model is sent of it."""
-    conversation = Conversation(reading)
+def format_dialog(history: History, *, sent: bool = False) -> Iterator[ViewBlock]:
+    """The blocks of a dialog: everything stored or, with `sent`, what the model is sent."""
+    conversation = Conversation(history)
     for number in range(len(conversation.rows)):
         yield from conversation.blocks(number, sent=sent)
 
 
 class Conversation:
-    """A dialog as people read it: messages, and between them the tools, epochs and the frontier."""
+    """A dialog as people read it: messages and, between them, tools, epochs and the frontier."""
 
-    def __init__(self, reading: Snapshot) -> None:
-        self.reading = reading
-        self._scribe = Scribe(reading.places, reading.whole)
-        self.rows = _rows(reading)
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self._scribe = Scribe(history.places, history.whole)
+        self.rows = _rows(history)
         self._row_of = {
             row.origin.id: number for number, row in enumerate(self.rows) if isinstance(row, Place)
         }
 
     def row_of(self, message: int) -> int | None:
-        """The row of the message that was appended by the commit with this key."""
+        """The row of the message that the commit with this key appended."""
         return self._row_of.get(message)
 
     def turn(self, number: int) -> list[int]:
-        """The rows of a call and its results, whichever of them this row is."""
+        """The rows of a call and its results, given any of them."""
         row = self.rows[number]
         members = row.turn if isinstance(row, Place) else []
         return [self._row_of[place.origin.id] for place in members] or [number]
 
     def row_at(self, commit: str) -> int | None:
-        """Where a commit stands."""
+        """The row of a commit."""
         digest = bytes.fromhex(commit)
         for number, row in enumerate(self.rows):
             if isinstance(row, Place) and digest in (row.origin.hash, row.shown.hash):
                 return number
         return None
 
-    def blocks(self, number: int, *, sent: bool) -> list[Block]:
-        """What is to be seen of a row. A result that its call stands for is still told."""
+    def blocks(self, number: int, *, sent: bool) -> list[ViewBlock]:
+        """The blocks of a row. A collapsed result is still listed."""
         row = self.rows[number]
-        if isinstance(row, ToolsBlock) and sent and self.reading.fetches:
+        if isinstance(row, ToolsBlock) and sent and self.history.fetches:
             return [replace(row, names=tuple(dict.fromkeys((*row.names, GET_TOOL_RESULT))))]
-        if isinstance(row, Block):
+        if isinstance(row, ViewBlock):
             return [row]
-        return self._sent(row, number) if sent else self._kept(row, number)
+        return self._sent(row, number) if sent else self._stored(row, number)
 
-    def _kept(self, place: Place, number: int) -> list[Block]:
+    def _stored(self, place: Place, number: int) -> list[ViewBlock]:
         if place.sources:
             return []
+        whole = self.history.whole(place)
+        if self.history.chain.is_plain:  # the usual case in a file
+            step = place.origin
+            facts = MessageFacts(number, step.hash.hex(), tokens=step.token_count)
+            return self._scribe.blocks(place, whole, facts)
         form = self._form(place)
-        tokens = 0 if form == Form.FULL else self.reading.weight(place)
-        whole = self.reading.whole(place)
-        return self._scribe.blocks(place, whole, _about(place, number, form, None, tokens))
+        tokens = 0 if form == Form.FULL else self.history.weight(place)
+        return self._scribe.blocks(place, whole, _facts(place, number, form, None, tokens))
 
-    def _sent(self, place: Place, number: int) -> list[Block]:
+    def _sent(self, place: Place, number: int) -> list[ViewBlock]:
         form, step = self._form(place), place.shown
-        found = self.reading.sent(place)
-        if found is None and form != Form.COLLAPSED:
+        sent = self.history.sent(place)
+        if sent is None and form != Form.COLLAPSED:
             return []
-        is_left_out = found is not None and found.is_left_out
+        is_left_out = sent is not None and sent.is_left_out
         is_whole = (form == Form.FULL and not is_left_out) or step.role != "tool"
-        size = None if is_whole else size_of(self.reading.whole(place))
-        about = _about(place, number, form, size, found.tokens if found else 0)
+        size = None if is_whole else size_of(self.history.whole(place))
+        facts = _facts(place, number, form, size, sent.tokens if sent else 0)
         gone = Message("tool", "", step.tool_call_id, step.name, step.is_error)
-        return self._scribe.blocks(place, found.message if found else gone, about)
+        return self._scribe.blocks(place, sent.message if sent else gone, facts)
 
     def _form(self, place: Place) -> Form:
-        item = self.reading.item(place)
+        item = self.history.item(place)
         if item is not None:
             return item.shape.form
-        return Form.COLLAPSED if self.reading.is_collapsed(place) else Form.FULL
+        return Form.COLLAPSED if self.history.is_collapsed(place) else Form.FULL
 
 
-def _about(place: Place, number: int, form: Form, size: int | None, sent: int) -> About:
-    """What the blocks of a message say beside it; without a size, the message is the whole."""
-    step = place.shown
-    return About(number, step.hash.hex(), note_on(place), form, size, step.token_count, sent)
+def _facts(place: Place, number: int, form: Form, size: int | None, sent: int) -> MessageFacts:
+    """Without a size, the message is shown in full."""
+    step, note = place.shown, describe_changes(place)
+    return MessageFacts(number, step.hash.hex(), note, form, size, step.token_count, sent)
 
 
-def note_on(place: Place) -> str:
-    """What was done to a message, in a few words."""
+def describe_changes(place: Place) -> str:
+    """What was done to a message, for its head."""
     if place.summary:
-        return f"summed up by {place.summary.origin.hash.hex()[:SHORT]}"
+        commit = place.summary.origin.hash.hex()[:SHORT]
+        return f"summed up by {commit}" if commit else "summed up"
     if place.sources:
         return f"summary of {len(place.sources)} messages"
     words = ["skipped"] if place.is_left_out or place.is_skipped_result else []
@@ -109,33 +122,35 @@ def note_on(place: Place) -> str:
     return ", ".join(words)
 
 
-def _rows(reading: Snapshot) -> list[Row]:
-    """The messages, and before each what happened since the one before it."""
-    between = sorted([*_tools(reading), *_epochs(reading)], key=lambda entry: -entry[0])
-    last = frontier(reading)
-    rows: list[Row] = []
-    for number, place in enumerate(reading.places):
+def _rows(history: History) -> list[ConversationRow]:
+    """The messages, and before each what happened since the previous one."""
+    between = sorted([*_tools(history), *_epochs(history)], key=lambda entry: -entry[0])
+    last = None if history.chain.is_plain else frontier(history)
+    rows: list[ConversationRow] = []
+    for number, place in enumerate(history.places):
         while between and between[-1][0] < place.origin.id and not place.sources:
             rows.append(between.pop()[1])
         rows.append(place)
-        if number == last and number + 1 < len(reading.places):
+        if number == last and number + 1 < len(history.places):
             rows.append(RuleBlock(text="rewritten up to here"))
     return [*rows, *(block for _, block in reversed(between))]
 
 
-def _tools(reading: Snapshot) -> Iterator[tuple[int, Block]]:
-    """The sets of tools, each with the key of the commit from which on it was offered."""
+def _tools(history: History) -> Iterator[tuple[int, ViewBlock]]:
+    """The toolsets, each with the key of the commit before the one that offered it."""
     before: Toolset | None = None
-    for step, toolset in reading.toolsets:
+    for step, toolset in history.toolsets:
         change = diff(before, toolset) if before else None
-        for block in offered(toolset.schemas, change):
+        for block in tools_blocks(toolset.schemas, change):
             yield step.id - 1, block
         before = toolset
 
 
-def _epochs(reading: Snapshot) -> Iterator[tuple[int, Block]]:
-    for number, epoch in enumerate(epochs(reading.chain), 1):
-        undone = " (undone)" if epoch.is_undone else ""
+def _epochs(history: History) -> Iterator[tuple[int, ViewBlock]]:
+    rewrites = [] if history.chain.is_plain else epochs(history.chain)
+    for number, epoch in enumerate(rewrites, 1):
         commit = epoch.step.hash.hex()
-        text = f"epoch {number} · {commit[:SHORT]} · {epoch.words}{undone}"
+        undone = " (undone)" if epoch.is_undone else ""
+        words = [f"epoch {number}", commit[:SHORT], f"{epoch.words}{undone}"]
+        text = " · ".join(filter(None, words))  # a file has no commits
         yield epoch.step.id, RuleBlock(text=text, commit=commit)

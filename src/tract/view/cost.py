@@ -1,4 +1,4 @@
-"""What a dialog has cost: as far as providers said it, or as it follows from prices."""
+"""The cost of a dialog, as reported by providers or calculated from prices."""
 
 from __future__ import annotations
 
@@ -38,31 +38,31 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 Prices = Mapping[str, Price]
-"""By the beginning of a model's name; the longest that fits counts."""
+"""By the beginning of a model's name; the longest match applies."""
 
 
-def prices_of(given: Json) -> Prices:
-    """What somebody has written down, checked."""
+def prices_of(document: Json) -> Prices:
+    """The price list in a configuration file."""
     try:
-        return msgspec.convert(given, dict[str, Price])
+        return msgspec.convert(document, dict[str, Price])
     except msgspec.ValidationError as error:
-        raise InputError(f"not prices: {error}") from None
+        raise InputError(f"not a valid price list: {error}") from None
 
 
 class Bill(NamedTuple):
-    """The tokens of all answers, and the money for those of which it is known."""
+    """The tokens of all answers, and the dollars as far as known."""
 
     usage: Usage
     dollars: float | None
     unpriced: int = 0
-    """How many answers have no price."""
+    """The number of answers without a price."""
 
 
 def bill(answers: Iterable[tuple[str | None, Mapping[str, Json]]], prices: Prices) -> Bill:
     """The sum of answers, each with its model."""
     total, dollars, priced, unpriced = Usage(), 0.0, 0, 0
-    for model, given in answers:
-        usage = usage_of(given)
+    for model, reported in answers:
+        usage = usage_of(reported)
         cost = usage.cost if usage.cost is not None else _cost(model, usage, prices)
         total = Usage(*map(sum, zip(total[:4], usage[:4], strict=True)))
         dollars += cost or 0
@@ -76,15 +76,15 @@ def _cost(model: str | None, usage: Usage, prices: Prices) -> float | None:
     return prices[max(fitting, key=len)].of(usage) if fitting else None
 
 
-def bill_text(found: Bill) -> str:
-    """`$1.23`; `$1.23+` where not all is known; `1.2M → 34k` tokens, in and out,
-    where nothing is."""
-    if found.dollars is not None:
-        return f"${found.dollars:,.2f}" + ("+" if found.unpriced else "")
-    if not found.usage.tokens:
+def bill_text(total: Bill) -> str:
+    """`$1.23`; `$1.23+` where some prices are unknown; `1.2M → 34k` tokens in and out where all
+    are."""
+    if total.dollars is not None:
+        return f"${total.dollars:,.2f}" + ("+" if total.unpriced else "")
+    if not total.usage.tokens:
         return ""
-    read = found.usage.read + found.usage.cached + found.usage.written
-    return f"{short(read)} → {short(found.usage.answered)}"
+    read = total.usage.read + total.usage.cached + total.usage.written
+    return f"{short(read)} → {short(total.usage.answered)}"
 
 
 def short(number: int) -> str:

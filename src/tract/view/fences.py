@@ -1,4 +1,4 @@
-"""Code in somebody's text: what stands between fences."""
+"""Fenced code in text."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 
 
-def fenced(lines: Iterable[str]) -> Iterator[bool]:
-    """Whether each line belongs to code, which the fences do too. A fence is closed by one of its
-    kind that is at least as long and says nothing else."""
+def mark_code(lines: Iterable[str]) -> Iterator[bool]:
+    """Whether each line is code or a fence. A fence is closed by one of the same kind that is at
+    least as long and has no other text."""
     fence = ""
     for line in lines:
-        found = _FENCE.fullmatch(line)
-        yield bool(fence or found)
-        if found and not fence:
-            fence = found[1]
-        elif found and found[1].startswith(fence) and not found[2].strip():
+        match = _FENCE.fullmatch(line)
+        yield bool(fence or match)
+        if match and not fence:
+            fence = match[1]
+        elif match and match[1].startswith(fence) and not match[2].strip():
             fence = ""

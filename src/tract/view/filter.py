@@ -1,4 +1,4 @@
-"""Which blocks of a history somebody wants to see."""
+"""Filters for the blocks of a history."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from typing import NamedTuple
 from tract.content.preview.verdict import has_failed
 from tract.model import Json, readable
 from tract.providers import parsed
-from tract.view.blocks import Block, OtherBlock, ToolResultBlock, ToolsBlock, ToolUseBlock
+from tract.view.blocks import OtherBlock, ToolResultBlock, ToolsBlock, ToolUseBlock, ViewBlock
 
 
-class Choice(NamedTuple):
-    """What is wanted; all of it must be true of a block."""
+class BlockFilter(NamedTuple):
+    """The conditions that a block must meet, all of them."""
 
     roles: frozenset[str] = frozenset()
-    """Who says it; empty: anybody."""
+    """Any of these roles; empty: all."""
     pattern: re.Pattern[str] | None = None
-    """What is said."""
+    """Found in the text of the block."""
     errors: bool = False
-    """Only results that have failed, and the calls that they answer."""
+    """Only failed results and their calls."""
 
 
-def chosen(blocks: Iterable[Block], choice: Choice) -> Iterator[Block]:
-    """The blocks that are wanted, in their order."""
-    if choice.errors:
-        blocks = _failed(list(blocks))
-    for block in blocks:
-        is_role = not choice.roles or block.role in choice.roles
-        if is_role and (choice.pattern is None or choice.pattern.search(text_of(block))):
-            yield block
+def filter_blocks(blocks: Iterable[ViewBlock], conditions: BlockFilter) -> Iterable[ViewBlock]:
+    """The blocks that meet the conditions, in order."""
+    roles, pattern, errors = conditions
+    if errors:
+        blocks = _failures(list(blocks))
+    if roles:
+        blocks = (block for block in blocks if block.role in roles)
+    return blocks if pattern is None else (b for b in blocks if pattern.search(text_of(b)))
 
 
-def _failed(blocks: list[Block]) -> Iterator[Block]:
+def _failures(blocks: list[ViewBlock]) -> Iterator[ViewBlock]:
     failed = [b for b in blocks if isinstance(b, ToolResultBlock) and is_failure(b)]
     pairs = {block.pair for block in failed} - {None}
     for block in blocks:
@@ -43,12 +43,12 @@ def _failed(blocks: list[Block]) -> Iterator[Block]:
 
 
 def is_failure(block: ToolResultBlock) -> bool:
-    """Flagged as an error, or telling of one."""
+    """Whether a result is flagged as an error, or reports one."""
     return block.is_error or has_failed(block.text)
 
 
-def text_of(block: Block) -> str:
-    """Everything that a block says."""
+def text_of(block: ViewBlock) -> str:
+    """The full text of a block."""
     match block:
         case ToolUseBlock():
             return f"{block.tool_name} {block.tool_use_id}\n{_arguments(block.arguments)}"
@@ -63,8 +63,8 @@ def text_of(block: Block) -> str:
 
 
 def _arguments(arguments: Json) -> str:
-    """Arguments as they are shown: the value of each as it is."""
-    given = parsed(arguments) if isinstance(arguments, str) else arguments
-    if not isinstance(given, dict):
-        return readable(given)
-    return "\n".join(f"{key}: {readable(value)}" for key, value in given.items())
+    """The arguments of a call, one per line."""
+    values = parsed(arguments) if isinstance(arguments, str) else arguments
+    if not isinstance(values, dict):
+        return readable(values)
+    return "\n".join(f"{key}: {readable(value)}" for key, value in values.items())

@@ -1,6 +1,6 @@
-"""Lines: how blocks are written, on a terminal, in the text interface and on a page. Pure.
+"""Lines: blocks as text for the terminal, the text interface and the page. Pure.
 
-All text of a line is harmless already: here is where it is made so. Nothing is ever reflowed.
+All text is escaped here. Nothing is ever reflowed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import NamedTuple
 from tract.model import Form, Json, readable
 from tract.providers import parsed
 from tract.view.blocks import (
-    Block,
     OtherBlock,
     RuleBlock,
     TextBlock,
@@ -20,6 +19,7 @@ from tract.view.blocks import (
     ToolResultBlock,
     ToolsBlock,
     ToolUseBlock,
+    ViewBlock,
     bytes_of,
 )
 from tract.view.palette import colour_of, tag_of
@@ -30,39 +30,39 @@ FULL, SUMMARY, HIDDEN = "full", "summary", "hidden"
 TOOLS = (FULL, SUMMARY, HIDDEN)
 SHORT = 10
 HEAD, BODY = "  ", "    "
-"""What is said stands deeper than the head of any call or result, so it cannot pass for one."""
+"""Text is indented deeper than the head of a call or result, so that it cannot pass for one."""
 TAB = 4  # columns, where tabs have to be counted
 LONGEST_HINT = 120
 LARGEST_DATA = 2000
 
 
-class Span(NamedTuple):
-    """A piece of a line, harmless, and how it looks: words such as `bold`, `dim` or `p3`."""
+class Styled(NamedTuple):
+    """A piece of a line, escaped, and its styles: words such as `bold`, `dim` or `p3`."""
 
     text: str
     style: str = ""
 
 
-Line = tuple[Span, ...]
+Line = tuple[Styled, ...]
 
 
 class Look(NamedTuple):
-    """How blocks are looked at."""
+    """What to show of blocks."""
 
     tools: str = FULL
     has_text: bool = True
     has_thinking: bool = True
     has_tags: bool = False
-    """Whether a short name stands for the colour of a pair."""
+    """Whether short tags replace the colours of pairs."""
     most: int | None = None
-    """Of a long body at most so many lines are shown."""
+    """At most this many lines of a long text."""
 
 
 EVERYTHING = Look()
 
 
-def written(blocks: Iterable[Block], look: Look = EVERYTHING) -> Iterator[Line]:
-    """The lines of blocks, each message under its head. Results stand under their calls."""
+def format_lines(blocks: Iterable[ViewBlock], look: Look = EVERYTHING) -> Iterator[Line]:
+    """The lines of blocks, each message under its head. Results follow their calls."""
     message, speaker = None, ""
     for block in blocks:
         lines = lines_of(block, look)
@@ -80,29 +80,29 @@ def written(blocks: Iterable[Block], look: Look = EVERYTHING) -> Iterator[Line]:
         yield from lines
 
 
-def has_head(block: Block, speaker: str, look: Look) -> bool:
-    """Whether a message that begins with this block has a head of its own, after another one has
-    spoken. A result has none, nor have folded calls in a row."""
+def has_head(block: ViewBlock, speaker: str, look: Look) -> bool:
+    """Whether a message that begins with this block has a head. A result has none, nor have folded
+    calls in a row."""
     is_call = isinstance(block, ToolUseBlock) and look.tools == SUMMARY
     return block.role != "tool" and not (is_call and speaker == block.role and not block.note)
 
 
-def head_of(block: Block) -> Line:
-    """Who speaks, in which commit, and what became of it."""
-    found = [Span(one_line(block.role), f"bold {role_style(block.role)}")]
+def head_of(block: ViewBlock) -> Line:
+    """The role, the commit, and what was done to the message."""
+    parts = [Styled(one_line(block.role), f"bold {role_style(block.role)}")]
     if block.commit:
-        found.append(Span(f" {one_line(block.commit[:SHORT])}", "dim"))
+        parts.append(Styled(f" {one_line(block.commit[:SHORT])}", "dim"))
     if block.note:
-        found.append(Span(f" {one_line(block.note)}", "note"))
-    return tuple(found)
+        parts.append(Styled(f" {one_line(block.note)}", "note"))
+    return tuple(parts)
 
 
 def role_style(role: str) -> str:
     return f"role-{role}" if role in ("system", "user", "assistant", "tool") else ""
 
 
-def lines_of(block: Block, look: Look = EVERYTHING) -> list[Line]:
-    """The lines of one block; none where it is not to be seen."""
+def lines_of(block: ViewBlock, look: Look = EVERYTHING) -> list[Line]:
+    """The lines of one block; none where it is hidden."""
     match block:
         case TextBlock(text=text):
             return _text(text, look) if look.has_text else []
@@ -117,15 +117,15 @@ def lines_of(block: Block, look: Look = EVERYTHING) -> list[Line]:
         case ToolsBlock():
             return [_tools(block)]
         case RuleBlock(text=text):
-            return [(Span(f"── {one_line(text)} ──", "rule"),)]
+            return [(Styled(f"── {one_line(text)} ──", "rule"),)]
     return []
 
 
 # Calls and results
 
 
-def can_be_hidden(block: Block) -> bool:
-    """Whether it is not seen where tools are hidden. Errors always are."""
+def can_be_hidden(block: ViewBlock) -> bool:
+    """Whether it disappears where tools are hidden. Errors stay."""
     is_result = isinstance(block, ToolResultBlock) and not block.is_error
     return is_result or isinstance(block, ToolUseBlock)
 
@@ -144,20 +144,20 @@ def _result(block: ToolResultBlock, look: Look) -> list[Line]:
 
 
 def _result_head(block: ToolResultBlock, look: Look, *, folded: bool = False) -> Line:
-    """The line of a result; folded, an error also says what it is about."""
+    """The line of a result; a folded error also has its first line."""
     words, style = result_words(block, folded=folded), pair_style(block.pair)
     hint = _hint(block.text) if folded and block.is_error else ""
     if folded and not block.is_error:
         style += " dim"
     words = f"{words}: {hint}" if hint else words
     head = _head(words, style, block.pair, look, is_error=block.is_error)
-    is_noted = block.note and block.role == "tool"  # any other message has a head that tells it
-    return (*head, Span(f" {one_line(block.note)}", "note")) if is_noted else head
+    is_noted = block.note and block.role == "tool"  # other messages have it in their head
+    return (*head, Styled(f" {one_line(block.note)}", "note")) if is_noted else head
 
 
 def result_words(block: ToolResultBlock, *, folded: bool = False) -> str:
-    """What a result is, on one line: `[tool_result] Read ...path/file.ts (1523 bytes)`, and
-    shorter where tools are folded."""
+    """The head of a result: `[tool_result] Read ...path/file.ts (1523 bytes)`; shorter where tools
+    are folded."""
     name = one_line(block.tool_name)
     about = one_line(block.detail) if name else ""
     size = f"({measure(block)})"
@@ -169,7 +169,7 @@ def result_words(block: ToolResultBlock, *, folded: bool = False) -> str:
 
 
 def measure(block: ToolResultBlock) -> str:
-    """The bytes of a result; where it is not shown whole also its form, and what that saves."""
+    """The bytes of a result; where it is not shown in full also its form and the tokens."""
     size = f"{block.size} bytes"
     if block.form == Form.FULL:
         return size
@@ -185,9 +185,9 @@ def pair_style(pair: int | None) -> str:
 def _head(words: str, style: str, pair: int | None, look: Look, *, is_error: bool = False) -> Line:
     tag = f" {tag_of(pair)}" if look.has_tags and pair is not None else ""
     if not is_error:
-        return (Span(HEAD + words + tag, style),)
+        return (Styled(HEAD + words + tag, style),)
     label, bracket, rest = words.partition("]")
-    return (Span(HEAD + label + bracket, "error bold"), Span(rest + tag, style))
+    return (Styled(HEAD + label + bracket, "error bold"), Styled(rest + tag, style))
 
 
 def _joined(*words: str) -> str:
@@ -195,26 +195,26 @@ def _joined(*words: str) -> str:
 
 
 def _hint(text: str) -> str:
-    """What an error says first."""
+    """The first line of an error."""
     lines = (one_line(line[: LONGEST_HINT * 4]) for line in text[:4000].splitlines())
     return cut(next(filter(None, lines), ""), LONGEST_HINT)
 
 
 def _arguments(arguments: Json, look: Look) -> list[Line]:
     is_json = isinstance(arguments, str) and arguments.lstrip()[:1] in ("{", "[")
-    given = parsed(arguments) if is_json else arguments
-    if given is None or given in ("", {}, []):
+    values = parsed(arguments) if is_json else arguments
+    if values is None or values in ("", {}, []):
         return []
-    if not isinstance(given, dict):
-        return _body(_readable(given), BODY, "", look)
-    return [line for key, value in given.items() for line in _argument(key, value, look)]
+    if not isinstance(values, dict):
+        return _body(_readable(values), BODY, "", look)
+    return [line for key, value in values.items() for line in _argument(key, value, look)]
 
 
 def _argument(key: str, value: Json, look: Look) -> list[Line]:
     text = readable(value)
-    name = Span(f"{BODY}{one_line(key)}:", "dim")
+    name = Styled(f"{BODY}{one_line(key)}:", "dim")
     if "\n" not in text:
-        return [(name, Span(" " + visible(text)))]
+        return [(name, Styled(" " + visible(text)))]
     return [(name,), *_body(text, BODY + HEAD, "", look)]
 
 
@@ -222,24 +222,24 @@ def _argument(key: str, value: Json, look: Look) -> list[Line]:
 
 
 def _tools(block: ToolsBlock) -> Line:
-    what = change_text(block.change) if block.change else ", ".join(block.names)
-    return (Span(f"{HEAD}[tools] {len(block.names)} offered: {one_line(what)}", "dim"),)
+    text = change_text(block.change) if block.change else ", ".join(block.names)
+    return (Styled(f"{HEAD}[tools] {len(block.names)} offered: {one_line(text)}", "dim"),)
 
 
 def _text(text: str, look: Look) -> list[Line]:
-    return _body(text, BODY, "", look) or [(Span(f"{BODY}(nothing)", "dim"),)]
+    return _body(text, BODY, "", look) or [(Styled(f"{BODY}(empty)", "dim"),)]
 
 
 def _thinking(block: ThinkingBlock, look: Look) -> list[Line]:
     if not block.text.strip():
-        return [(Span(f"{HEAD}[thinking] (kept by the provider)", "dim"),)]
-    head: Line = (Span(f"{HEAD}[thinking]", "dim"),)
+        return [(Styled(f"{HEAD}[thinking] (kept by the provider)", "dim"),)]
+    head: Line = (Styled(f"{HEAD}[thinking]", "dim"),)
     return [head, *_body(block.text, BODY, "dim", look)]
 
 
 def _other(block: OtherBlock, look: Look) -> list[Line]:
     text = _readable(block.data)
-    head: Line = (Span(f"{HEAD}[{one_line(block.kind)}] ({bytes_of(text)} bytes)", "dim"),)
+    head: Line = (Styled(f"{HEAD}[{one_line(block.kind)}] ({bytes_of(text)} bytes)", "dim"),)
     return [head, *(_body(text, BODY, "dim", look) if len(text) <= LARGEST_DATA else [])]
 
 
@@ -248,12 +248,12 @@ def _readable(value: Json) -> str:
 
 
 def _body(text: str, indent: str, style: str, look: Look) -> list[Line]:
-    """The lines of a text as they are; of a long one the first, and how many are left."""
+    """The lines of a text; for a long one the first, and the number of the rest."""
     if not text:
         return []
     lines = visible(text.replace("\r\n", "\n").removesuffix("\n")).split("\n")
     left = len(lines) - look.most if look.most is not None else 0
-    if left <= 1:  # a line that tells of one more would take as much room as that
-        return [(Span(indent + line, style),) for line in lines]
-    rest = (Span(f"{indent}… {left} more lines", "dim"),)
-    return [*((Span(indent + line, style),) for line in lines[: look.most]), rest]
+    if left <= 1:  # a line that counts one more line would be as long
+        return [(Styled(indent + line, style),) for line in lines]
+    rest = (Styled(f"{indent}… {left} more lines", "dim"),)
+    return [*((Styled(indent + line, style),) for line in lines[: look.most]), rest]

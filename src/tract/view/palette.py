@@ -1,4 +1,4 @@
-"""The colours of pairs, and what takes their place where there is no colour."""
+"""The colours of pairs, and the tags that replace them where there is no colour."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Colour(NamedTuple):
-    """A colour of the 256 that terminals share, and the same for a page."""
+    """One of the 256 terminal colours, and the same colour for a page."""
 
     terminal: int
     web: str
@@ -23,13 +23,13 @@ PALETTE = (
     Colour(139, "#af87af"),  # mauve
     Colour(96, "#875f87"),  # plum
 )
-"""Found by search: each stands out from a dark and from a light ground, any two of them differ for
-people with each kind of colour blindness, and neighbours most. None is a red, which is for errors.
+"""Chosen by search: each is readable on dark and light backgrounds, any two differ for people with
+each kind of colour blindness, neighbours most. There is no red: that is for errors.
 """
 
 
 def colour_of(pair: int) -> int:
-    """Which colour of the palette a pair has: its place in the whole history decides."""
+    """The number of a pair's colour: its position in the history decides."""
     return pair % len(PALETTE)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tract.core.chain import Chain
 from tract.core.place import Place
 from tract.model import Step
-from tract.snapshot import Snapshot
+from tract.view.history import History
 
 
 class Epoch(NamedTuple):
@@ -70,7 +70,7 @@ def _words(step: Step, chain: Chain, answered: int) -> str:
     return ", ".join(f"{number} {word}" for word, number in counts.items())
 
 
-def frontier(reading: Snapshot) -> int | None:
+def frontier(reading: History) -> int | None:
     """The number of the last place that is not sent as it was sent before; None where all are.
     What follows it, a provider may have cached."""
     answers = Answers(reading.chain)
@@ -82,7 +82,7 @@ def frontier(reading: Snapshot) -> int | None:
     return None
 
 
-def _is_rewritten(reading: Snapshot, place: Place, first: float) -> bool:
+def _is_rewritten(reading: History, place: Place, first: float) -> bool:
     """Whether a place is sent differently than for the first answer after it."""
     if place.sources and place.origin.id > first:
         return True

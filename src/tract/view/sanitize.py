@@ -1,35 +1,39 @@
-"""Untrusted text made visible and harmless. Everything that is shown to people passes here."""
+"""Untrusted text made visible and harmless. Everything shown to people is escaped here."""
 
 from __future__ import annotations
 
 import unicodedata
 
+from tract.content.text import counted
+
+__all__ = ["counted", "cut", "one_line", "visible", "width"]
+
 
 class _Visible(dict[int, str]):
-    """What stands for each character, filled as characters turn up."""
+    """The replacement of each character, filled on demand."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        self[code] = char if _is_harmless(char) else _escaped(code)
+        self[code] = char if _is_harmless(char) else _escape(code)
         return self[code]
 
 
-_UNSEEN = (
+_INVISIBLE = (
     *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x3164, 0xFFA0),
-    *range(0xFE00, 0xFE0F),  # the last one of these makes emoji of signs
+    *range(0xFE00, 0xFE0F),  # the last selector makes emoji and is harmless
     *range(0xE0100, 0xE01F0),
 )
-"""Letters and marks that nobody sees: fillers, and selectors of variants, which can hide a text."""
+"""Invisible letters and marks: fillers and variation selectors, which can hide a text."""
 
 
 def _is_harmless(char: str) -> bool:
-    """Letters, marks, signs, spaces; and the joiners that scripts and emoji need."""
-    if ord(char) in _UNSEEN:
+    """Letters, marks, signs, spaces, and the joiners that scripts and emoji need."""
+    if ord(char) in _INVISIBLE:
         return False
     return char.isprintable() or char in "\n\t\u200c\u200d" or unicodedata.category(char) == "Zs"
 
 
-def _escaped(code: int) -> str:
+def _escape(code: int) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
@@ -39,8 +43,8 @@ _VISIBLE = _Visible()
 
 
 def visible(text: str) -> str:
-    """The text with everything that could steer a terminal or reorder a line spelled out: control
-    and escape characters, C1, bidirectional and invisible marks, lone surrogates."""
+    """The text with everything escaped that could control a terminal or reorder a line: control
+    characters, C1, bidirectional and invisible marks, lone surrogates."""
     return text if text.isascii() and text.isprintable() else text.translate(_VISIBLE)
 
 
@@ -66,7 +70,3 @@ def cut(text: str, room: int) -> str:
     while width(text) > room - 1:
         text = text[:-1]
     return text + "…"
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,4 +1,4 @@
-"""What became of the tools, in a few words."""
+"""Changes of the tools, in a few words."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from tract.core.toolsets import ToolDiff
 SEVERAL = 8  # how many tools a line names
 
 
-def change_text(found: ToolDiff) -> str:
-    """`+ls -rm ~grep` for added, removed and changed; just how many where they are many."""
-    words = [f"+{name}" for name in found.added]
-    words += [f"-{name}" for name in found.removed]
-    words += [f"~{name}" for name in found.changed]
-    return " ".join(words) if 0 < len(words) <= SEVERAL else diff_text(found)
+def change_text(change: ToolDiff) -> str:
+    """`+ls -rm ~grep` for added, removed and changed tools; only counts where there are many."""
+    words = [f"+{name}" for name in change.added]
+    words += [f"-{name}" for name in change.removed]
+    words += [f"~{name}" for name in change.changed]
+    return " ".join(words) if 0 < len(words) <= SEVERAL else diff_text(change)
 
 
-def diff_text(found: ToolDiff) -> str:
+def diff_text(change: ToolDiff) -> str:
     numbers = {
-        "added": found.added,
-        "removed": found.removed,
-        "changed": found.changed,
-        "moved": found.reordered,
+        "added": change.added,
+        "removed": change.removed,
+        "changed": change.changed,
+        "moved": change.reordered,
     }
     return ", ".join(f"{len(names)} {word}" for word, names in numbers.items() if names)

@@ -1,4 +1,4 @@
-"""Tool definitions as people read them, with what became of each."""
+"""Tool definitions for people, with their changes."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Iterator
 from tract.core.toolsets import ToolDiff
 from tract.model import Json, Toolset, readable
 from tract.providers.toolsets import declared
-from tract.view.lines import BODY, Line, Span
+from tract.view.lines import BODY, Line, Styled
 from tract.view.sanitize import one_line
 
 
 def tool_lines(toolset: Toolset | None, change: ToolDiff) -> Iterator[Line]:
-    """The definitions of a set, with what became of each since the set before."""
+    """The definitions of a toolset, with their changes since the previous toolset."""
     if toolset is None:
-        yield (Span("No tools were recorded.", "dim"),)
+        yield (Styled("No tools were recorded.", "dim"),)
         return
     for name in change.removed:
-        yield (Span(f"- {one_line(name)}", "error"),)
+        yield (Styled(f"- {one_line(name)}", "error"),)
     costs = {tool.name: tool.token_count for tool in toolset.tools}
     for name, schema in declared(toolset).items():
         sign, style = _sign(name, change)
         cost = f"  {costs[name]} tokens" if name in costs else ""
-        yield (Span(f"{sign} {one_line(name)}", style), Span(cost, "dim"))
+        yield (Styled(f"{sign} {one_line(name)}", style), Styled(cost, "dim"))
         for path in change.changed.get(name, ()):
-            yield (Span(f"{BODY}~ {one_line(path)}", "note"),)
+            yield (Styled(f"{BODY}~ {one_line(path)}", "note"),)
         yield from _declaration(schema)
 
 
@@ -35,13 +35,13 @@ def _sign(name: str, change: ToolDiff) -> tuple[str, str]:
 
 
 def _declaration(schema: dict[str, Json]) -> Iterator[Line]:
-    said = schema.get("description")
-    if isinstance(said, str) and said.strip():
-        yield (Span(BODY + one_line(said.strip().split("\n")[0]), ""),)
+    text = schema.get("description")
+    if isinstance(text, str) and text.strip():
+        yield (Styled(BODY + one_line(text.strip().split("\n")[0]), ""),)
     parameters = schema.get("parameters")
     properties = parameters.get("properties") if isinstance(parameters, dict) else None
     required = parameters.get("required") if isinstance(parameters, dict) else None
     for name, kind in properties.items() if isinstance(properties, dict) else ():
-        told = kind.get("type", "") if isinstance(kind, dict) else ""
+        type_name = kind.get("type", "") if isinstance(kind, dict) else ""
         mark = "" if isinstance(required, list) and name in required else "?"
-        yield (Span(f"{BODY}{one_line(name)}{mark}: {one_line(readable(told))}", "dim"),)
+        yield (Styled(f"{BODY}{one_line(name)}{mark}: {one_line(readable(type_name))}", "dim"),)

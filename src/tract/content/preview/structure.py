@@ -132,13 +132,7 @@ def _decode(raw: msgspec.Raw) -> str:
 def _prune_text(text: str, budget: int) -> str:
     start, end = _after_space(text, 0), len(text.rstrip())
     preview = ""
-    for part in (
-        1.0,
-        0.8,
-        0.6,
-        0.4,
-        0.2,
-    ):  # marks take room too
+    for part in (1.0, 0.8, 0.6, 0.4, 0.2):  # marks take room too
         preview = "\n".join(_lines(text, _prune(text, start, end, int(budget * part))))
         if len(preview) <= budget:
             break

@@ -6,18 +6,19 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
+from tract.content.text import one_line
+
 SUMMARY = 120
 
 _COLORS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
 
 
-def one_line(text: str) -> str:
+def summary_line(text: str) -> str:
     """A text as one short line without control characters."""
     plain = _COLORS.sub("", text[: SUMMARY * 4])
     if not plain.isprintable():
         plain = "".join(c if c.isprintable() else " " for c in plain)
-    line = " ".join(plain.split())
-    return line if len(line) <= SUMMARY else line[: SUMMARY - 1] + "…"
+    return one_line(plain, SUMMARY)
 
 
 def listed(names: Iterable[str]) -> str:
