@@ -377,7 +377,7 @@ def test_compile_at_a_commit_or_branch(here: Path) -> None:
         ("commit --file broken.json", 2, "not valid JSON"),
         ("commit --file deep.json", 2, "nested"),
         ("commit --file list.json -m note", 2, "--message"),
-        ("commit --file role.json", 2, "tract: role 'judge'"),
+        ("commit --file role.json", 2, "tract: unknown role 'judge'"),
         ("commit --file number.json", 2, "tract: "),
         ("commit --file missing.json", 2, "No such file"),
         ("commit", 2, "no text"),

@@ -79,7 +79,7 @@ def test_a_transcript_is_shown_without_a_database(here: Path) -> None:
     done = run("show", "request.json", cwd=here)
     assert (done.returncode, done.stderr) == (
         0,
-        "request.json: repair: a result has no open call: 'lost'\n",
+        "request.json: repair: result 'lost' has no matching call\n",
     )
     assert [line for line in done.stdout.splitlines() if line.startswith("  [")] == [
         "  [tools] 1 offered: Read",
@@ -451,7 +451,7 @@ def test_json_and_a_page_exclude_each_other(here: Path) -> None:
 def test_stdin_is_a_transcript(here: Path) -> None:
     done = invoke("show", "-", stdin=json.dumps(REQUEST))
     assert done.stdout == ok("show", "request.json")
-    assert done.stderr == "-: repair: a result has no open call: 'lost'\n"
+    assert done.stderr == "-: repair: result 'lost' has no matching call\n"
     assert invoke("show", "-", stdin="").exit_code == 2
 
 

@@ -82,7 +82,7 @@ def test_the_calls_are_compressed_without_a_model_and_brought_back(here: Path) -
     first, *_, last = after = contents()
     assert (len(after), first, last) == (5, before[0], "Thanks.")
     assert "grep" in after[2]
-    assert after[2].startswith("[Summary of 4 earlier messages; get_tool_result")
+    assert after[2].startswith("[Summary of 4 earlier messages; call get_tool_result")
     undo(result)
     assert contents() == before
 
@@ -288,7 +288,7 @@ def test_a_result_is_summarized_without_a_model(here: Path) -> None:
     )
     assert told
     assert int(told[2]) < int(told[1]) / 5
-    assert contents()[3].startswith("[summary of the result of grep; get_tool_result")
+    assert contents()[3].startswith("[summary of the result of grep; call get_tool_result")
     assert text.splitlines()[0] in contents()[3]
     assert "call_1" in ok("result", "call_1", "--grep", "a199")
     undo(result)

@@ -172,14 +172,14 @@ def test_visits_are_bounded() -> None:
     selection = select(deep, "$" + "..*" * 300)
     assert not selection.is_complete
     assert len(selection.values) <= MAX_VISITED
-    assert describe_miss(selection).startswith("given up after 4000000 values")
+    assert describe_miss(selection).startswith("stopped after 4000000 values")
 
 
 def test_what_was_not_visited_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_search, "MAX_VISITED", 50)
     selection = select([{"a": [number]} for number in range(100)], "$..a[0]")
     assert not selection.is_complete
-    assert not selection.missing or describe_miss(selection).startswith("given up")
+    assert not selection.missing or describe_miss(selection).startswith("stopped after")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1,]", "{'a': 1}", "[" * 100_000, "1 2", "9" * 5_000])
@@ -299,7 +299,7 @@ def test_the_work_of_filters_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
         selection = select(document, f"$.items[?{condition}]")
         assert not selection.is_complete, condition
         assert len(selection.values) < 10_000
-        assert not selection.missing or describe_miss(selection).startswith("given up")
+        assert not selection.missing or describe_miss(selection).startswith("stopped after")
 
 
 def test_a_comparison_of_deep_values_needs_no_stack() -> None:

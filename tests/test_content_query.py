@@ -181,7 +181,7 @@ def test_lines_as_models_write_them(given_lines: Any, expected: Lines) -> None:
     ],
 )
 def test_what_is_no_range_is_refused(given_lines: Any) -> None:
-    with pytest.raises(InputError, match="lines is a range such as 10-20, 10- or -5"):
+    with pytest.raises(InputError, match="lines must be a range such as 10-20, 10- or -5"):
         slice_of({"lines": given_lines})
 
 
@@ -208,23 +208,26 @@ def test_arguments_as_models_give_them(arguments: Any, expected: Slice) -> None:
 @pytest.mark.parametrize(
     ("arguments", "fact"),
     [
-        ({"lines": "1", "grep": "a"}, "give lines or grep, not both"),
-        ({"line": 3}, "unknown argument 'line'; known: id, tool_call_id, lines, grep, context"),
-        ({"offset": "x"}, "offset is a whole number, not 'x'"),
-        ({"offset": True}, "offset is a whole number, not True"),
-        ({"limit": -1}, "limit is a whole number of at least 0, not -1"),
-        ({"limit": 1.5}, "limit is a whole number of at least 0, not 1.5"),
-        ({"grep": "a", "context": -1}, "context is a whole number of at least 0"),
-        ({"grep": 5}, "grep is a text, not 5"),
-        ({"grep": "x" * 501}, "grep has at most 500 characters, this one 501"),
-        ({"json_path": ["a"]}, "json_path is a text, not ['a']"),
-        ({"grep": DEEP}, "grep is a text, not ["),
-        ({"lines": DEEP}, "lines is a range such as"),
+        ({"lines": "1", "grep": "a"}, "pass lines or grep, not both"),
+        (
+            {"line": 3},
+            "unknown argument 'line'; expected one of id, tool_call_id, lines, grep, context",
+        ),
+        ({"offset": "x"}, "offset must be a whole number, not 'x'"),
+        ({"offset": True}, "offset must be a whole number, not True"),
+        ({"limit": -1}, "limit must be a whole number of at least 0, not -1"),
+        ({"limit": 1.5}, "limit must be a whole number of at least 0, not 1.5"),
+        ({"grep": "a", "context": -1}, "context must be a whole number of at least 0"),
+        ({"grep": 5}, "grep must be a string, not 5"),
+        ({"grep": "x" * 501}, "grep must have at most 500 characters, not 501"),
+        ({"json_path": ["a"]}, "json_path must be a string, not ['a']"),
+        ({"grep": DEEP}, "grep must be a string, not ["),
+        ({"lines": DEEP}, "lines must be a range such as"),
         ({"x" * 10_000: 1}, "unknown argument 'xxx"),
         ({"json_path": "$[?(a)]"}, "cannot be read from character 4 on"),
-        ([], "arguments are an object, not list"),
-        ("[1]", "arguments are an object, not list"),
-        (None, "arguments are an object, not NoneType"),
+        ([], "arguments must be a JSON object, not list"),
+        ("[1]", "arguments must be a JSON object, not list"),
+        (None, "arguments must be a JSON object, not NoneType"),
         ("{", "not JSON"),
         ("[" * 100_000, "nested too deeply"),
     ],
@@ -248,7 +251,7 @@ def test_the_id_is_read_apart() -> None:
     assert id_of('{"id": "call_1", "lines": "1"}') == "call_1"
     assert id_of({"id": "a#2"}) == "a#2"
     for arguments in ({}, {"id": None}, {"id": 5}, {"lines": "1"}):
-        with pytest.raises(InputError, match="the id of a result is a text"):
+        with pytest.raises(InputError, match="id must be a string"):
             id_of(arguments)
 
 
@@ -270,10 +273,10 @@ def test_a_page_says_what_it_is_and_how_to_go_on() -> None:
     assert answer(TEXT, Slice(offset=5), label="call_1", max_chars=20) == (
         f"[call_1 · offset 5–25 of {len(TEXT)} characters, lines 1–4 of 342]\n"
         "1\nline 2\nline 3\nline\n"
-        "[more: offset=25]"
+        "[more: call again with offset=25]"
     )
     assert answer(TEXT, Slice(offset=5, limit=4), label="call_1").endswith(
-        "\n1\nli\n[more: offset=9, limit=4]"
+        "\n1\nli\n[more: call again with offset=9, limit=4]"
     )
     assert answer(TEXT, Slice(offset=-5), label="call_1") == (
         f"[call_1 · offset {len(TEXT) - 5}–{len(TEXT)} of {len(TEXT)} characters, "
@@ -283,7 +286,7 @@ def test_a_page_says_what_it_is_and_how_to_go_on() -> None:
 
 def test_a_page_behind_the_end_names_the_size() -> None:
     assert answer("abc", Slice(offset=3), label="c") == (
-        "[c · nothing at offset 3: there are 3 characters]"
+        "[c · nothing at offset 3: the text has 3 characters]"
     )
     assert answer("abc", Slice(offset=-9), label="c") == "[c · all of 3 characters, 1 line]\nabc"
 
@@ -314,8 +317,8 @@ def test_one_line_of_a_megabyte_can_be_paged_through() -> None:
         ("-2", "lines 341–342 of 342", "line 341\nline 342\n"),
         ("342-900", "line 342 of 342", "line 342\n"),
         ("0-1", "line 1 of 342", "line 1\n"),
-        ("400-500", "no lines 400-500: there are only 342 lines, from 1 on", ""),
-        ("0", "no lines 0: there are only 342 lines, from 1 on", ""),
+        ("400-500", "no lines 400-500: lines are numbered 1–342", ""),
+        ("0", "no lines 0: lines are numbered 1–342", ""),
     ],
 )
 def test_lines(lines: str, title: str, body: str) -> None:
@@ -324,7 +327,8 @@ def test_lines(lines: str, title: str, body: str) -> None:
 
 def test_lines_that_do_not_fit_go_on_with_the_next_line() -> None:
     assert answer(TEXT, Slice(lines=Lines(10, 20)), label="call_1", max_chars=30) == (
-        "[call_1 · lines 10–12 of 342]\nline 10\nline 11\nline 12\n\n[more: lines=13-20]"
+        "[call_1 · lines 10–12 of 342]\nline 10\nline 11\nline 12\n\n"
+        "[more: call again with lines=13-20]"
     )
 
 
@@ -334,7 +338,7 @@ def test_a_line_that_does_not_fit_goes_on_within() -> None:
     told.append(answer(text, slice_of({"lines": "2-3", "offset": 20}), label="c", max_chars=20))
     assert told == [
         "[c · line 2 of 3, offset 0–20 of 31 characters]\n" + "x" * 20 + "\n"
-        "[more: lines=2-3, offset=20]",
+        "[more: call again with lines=2-3, offset=20]",
         "[c · lines 2–3 of 3, offset 20–31 of 31 characters]\n" + "x" * 5 + "\nlast\n",
     ]
     assert answer(text, slice_of({"lines": "2-3", "offset": 99}), label="c") == (
@@ -359,13 +363,13 @@ def test_lines_together_are_those_asked_for(
 
 def test_hits_with_what_is_around_them() -> None:
     assert answer(TEXT, Slice(grep="line (12|15|42)$"), label="call_1") == (
-        "[call_1 · grep line (12|15|42)$ · 3 hits in lines 1–342 of 342]\n"
+        "[call_1 · grep line (12|15|42)$ · 3 matches in lines 1–342 of 342]\n"
         "10-line 10\n11-line 11\n12:line 12\n13-line 13\n14-line 14\n"
         "15:line 15\n16-line 16\n17-line 17\n--\n"
         "40-line 40\n41-line 41\n42:line 42\n43-line 43\n44-line 44"
     )
     assert answer(TEXT, Slice(grep="line (1|2|342)$", context=0), label="call_1") == (
-        "[call_1 · grep line (1|2|342)$ · 3 hits in lines 1–342 of 342]\n"
+        "[call_1 · grep line (1|2|342)$ · 3 matches in lines 1–342 of 342]\n"
         "1:line 1\n2:line 2\n342:line 342"
     )
 
@@ -373,33 +377,36 @@ def test_hits_with_what_is_around_them() -> None:
 def test_hits_that_do_not_fit_go_on_behind_the_last() -> None:
     wanted = Slice(grep="0", context=1)
     assert answer(TEXT, wanted, label="call_1", max_chars=66) == (
-        "[call_1 · grep 0 · 61 hits in lines 1–342 of 342]\n"
+        "[call_1 · grep 0 · 61 matches in lines 1–342 of 342]\n"
         "9-line 9\n10:line 10\n11-line 11\n--\n19-line 19\n20:line 20\n21-line 21\n"
-        f"[more: the same grep with offset={TEXT.index('line 22')}]"
+        f"[more: call again with the same grep, offset={TEXT.index('line 22')}]"
     )
 
 
 def test_labels_and_patterns_are_cut() -> None:
     told = answer("a", Slice(grep="y" * 500), label="l" * 10_000)
-    assert told == f"[{'l' * 199}… · grep {'y' * 99}… · 0 hits in line 1 of 1]"
+    start = f"[{'l' * 199}… · grep {'y' * 99}… · 0 matches in line 1 of 1; try "
+    assert told.startswith(start)
     assert answer("a", Slice(), label="two\nlines").startswith("[two\\nlines · ")
 
 
 def test_no_hit_is_said() -> None:
-    assert answer("a\n", Slice(grep="b"), label="c") == "[c · grep b · 0 hits in line 1 of 1]"
+    assert answer("a\n", Slice(grep="b"), label="c") == (
+        "[c · grep b · 0 matches in line 1 of 1; try a shorter pattern, or (?i) to ignore case]"
+    )
 
 
 def test_no_regular_expression_is_searched_as_it_is() -> None:
     assert answer("f(x\ny", Slice(grep="f(x"), label="c") == (
-        "[c · grep f(x (no usable regular expression, searched as plain text) · "
-        "1 hit in lines 1–2 of 2]\n1:f(x\n2-y"
+        "[c · grep f(x (not a supported regular expression; searched as plain text) · "
+        "1 match in lines 1–2 of 2]\n1:f(x\n2-y"
     )
 
 
 def test_a_long_line_is_shown_around_its_hits() -> None:
     text = "short\n" + "a" * 1_000 + "needle" + "b" * 1_000 + "needle\nend"
     assert answer(text, Slice(grep="needle", context=1), label="c") == (
-        "[c · grep needle · 2 hits in lines 1–3 of 3]\n"
+        "[c · grep needle · 2 matches in lines 1–3 of 3]\n"
         f"1-short\n2:…{'a' * 294}needle{'b' * 200}… [offset=712, limit=500]\n"
         f"2:…{'b' * 294}needle [offset=1718, limit=300]\n3-end"
     )
@@ -417,9 +424,9 @@ def test_places_of_a_long_line_leave_no_gap() -> None:
         ("0", "402"),
         ("303", "300"),
     ]
-    assert "1 hit " in part_of("xa" * 500, Slice(grep="^x")).title
-    assert "1 hit " in part_of("a" * 500 + " x" + "xx" * 500, Slice(grep=r"\bx")).title
-    assert "0 hits " in part_of("xa" * 500, Slice(grep="^x", offset=2)).title
+    assert "1 match " in part_of("xa" * 500, Slice(grep="^x")).title
+    assert "1 match " in part_of("a" * 500 + " x" + "xx" * 500, Slice(grep=r"\bx")).title
+    assert "0 matches " in part_of("xa" * 500, Slice(grep="^x", offset=2)).title
 
 
 words = st.lists(st.sampled_from(["x", "y", " ", "\n", "z" * 700, "x" * 300]), max_size=40)
@@ -440,7 +447,7 @@ def test_hits_together_are_all_hits_once(text: str, room: int, context: int, chu
     lines = enumerate(lines_of(text), 1)
     expected = [number for number, line in lines if re.search(grep, line.removesuffix("\n"))]
     assert list(dict.fromkeys(number_of(row) for row in hits)) == expected
-    assert f" {len(hits)} hit" in at_once.title or not text
+    assert f" {len(hits)} match" in at_once.title or not text
     assert [number_of(row) for row in rows] == sorted(number_of(row) for row in rows)
 
 
@@ -484,7 +491,7 @@ def test_work_is_bounded_and_the_search_goes_on(work: int, monkeypatch: pytest.M
     pages = list(parts(text, Slice(grep="error|x", context=3), 10**6))
     assert len(pages) > 3
     assert pages[0].title.startswith("grep error|x · ")
-    assert " hits in lines 1–" in pages[0].title
+    assert " matches in lines 1–" in pages[0].title
     rows = [row for page in pages for row in page.body.split("\n") if row and row != "--"]
     assert [row for row in rows if "error" in row] == [row for row in rows if is_hit(row)]
     assert sum(map(is_hit, rows)) == 250
@@ -515,12 +522,12 @@ RESULT = json.dumps({"stdout": TEXT, "codes": [0, 1], "files": [{"name": "a"}, {
         ({"json_path": "$.stdout", "lines": "3"}, "[c · $.stdout · line 3 of 342]\nline 3\n"),
         (
             {"json_path": "stdout", "grep": "line 9$", "context": 0},
-            "[c · stdout · grep line 9$ · 1 hit in lines 1–342 of 342]\n9:line 9",
+            "[c · stdout · grep line 9$ · 1 match in lines 1–342 of 342]\n9:line 9",
         ),
         (
             {"json_path": "$.stdout", "limit": 6},
             f"[c · $.stdout · offset 0–6 of {len(TEXT)} characters, line 1 of 342]\nline 1\n"
-            "[more: the same json_path with offset=6, limit=6]",
+            "[more: call again with the same json_path, offset=6, limit=6]",
         ),
         (
             {"json_path": "$.files[0].size"},
@@ -534,14 +541,14 @@ def test_json(arguments: dict[str, Any], text: str) -> None:
 
 def test_what_is_not_json_is_said() -> None:
     assert answer("plain", Slice(json_path="$.a"), label="c") == (
-        "[c · not JSON: Expecting value: line 1 column 1 (char 0)]"
+        "[c · not JSON: Expecting value: line 1 column 1 (char 0); use lines or grep instead]"
     )
     nested = "[" * 100_000 + "]" * 100_000
     assert "nested too deeply" in answer(nested, Slice(json_path="$"), label="c")
     large = StringReader("")
     large.size = 10**9
     assert answer(large, Slice(json_path="$"), label="c") == (
-        "[c · too large for json_path: 1000000000 characters; use lines or grep]"
+        "[c · too large for json_path: 1000000000 characters; use lines or grep instead]"
     )
 
 
@@ -619,7 +626,7 @@ def test_nothing_is_read_but_what_is_needed() -> None:
     assert "line 50000 of 100000" in answer(source, slice_of({"lines": "50000"}), label="c")
     assert "offset 500000–508000" in answer(source, slice_of({"offset": 500_000}), label="c")
     whole = StoredSource("x" * 10**6 + "\ny" * 10**5, 65_536)
-    assert " 100000 hits " in answer(whole, slice_of({"grep": "y"}), label="c")
+    assert " 100000 matches " in answer(whole, slice_of({"grep": "y"}), label="c")
 
 
 def test_real_results_can_be_fetched_completely() -> None:

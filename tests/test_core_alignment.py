@@ -605,3 +605,43 @@ def goes_on_behind_a_response(t: Tract) -> None:
     with pytest.raises(InputError, match="resp_9"):
         t.record({"model": "m", "previous_response_id": "resp_9", "input": [told]})
     assert t.fsck().ok
+
+
+# Texts of earlier versions
+
+
+def replaced(value: Any, old: str, new: str) -> Any:
+    """The value with one text for another in every string."""
+    if isinstance(value, str):
+        return value.replace(old, new)
+    if isinstance(value, dict):
+        return {key: replaced(item, old, new) for key, item in value.items()}
+    return [replaced(item, old, new) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("provider", ["to_openai", "to_anthropic", "to_responses", "to_gemini"])
+def test_what_earlier_versions_sent_is_known(provider: str) -> None:
+    with Tract.open() as t:
+        t.user("go")
+        t.assistant("ok", tool_calls=[ToolCall("a", "run"), ToolCall("b", "run")])
+        t.tool_result("a", "run", "line\n" * 2_000, form="collapsed")
+        t.tool_result("b", "run", "no\n" * 2_000, form="collapsed", is_error=True)
+        t.tool_result("lost", "ls", "a stray result")
+        t.assistant("well", tool_calls=[ToolCall("c", "run")])
+        t.tool_result("c", "run", "line\n" * 2_000, form="reference")
+        t.user("and?")
+        sent = getattr(t.compile(), provider)()
+        for now, before in (
+            ("[Called run (a); result", "[Tool: run | Result summarized — call a]"),
+            ("[Called run (b); failed; result", "[Tool: run | Result summarized — call b | error]"),
+        ):
+            assert now in str(sent)
+            sent = replaced(sent, f"{now} not shown]", before)
+        now = "[Result of ls for an unknown call 'lost':]"
+        sent = replaced(sent, now, "[A result of ls that no open call 'lost' waited for:]")
+        hint = 'get_tool_result(id="c")'
+        now = f"[preview only; call {hint} for the full result]"
+        sent = replaced(sent, now, f"[not shown whole; {hint} has the rest]")
+        assert "[not shown whole" in str(sent)
+        assert t.record(sent) == []
+        assert t.current_branch == "main"

@@ -15,7 +15,7 @@ from tract.core import forms as results
 from tract.core.chain import Chain
 from tract.core.place import Look, Place, outermost, summaries_of
 from tract.errors import EditError
-from tract.model import Head, Priority
+from tract.model import Form, Head, Priority, Shape
 
 SKIP, NORMAL, PINNED = Priority
 
@@ -407,14 +407,16 @@ def test_what_was_shown_when() -> None:
     assert chain.outdated_answers() == {answer.id}
 
 
-def test_a_mark_and_the_opposite_one_outdate_only_what_is_between() -> None:
+def test_an_undo_brings_back_what_an_opposite_mark_does_not() -> None:
     build = ChainBuilder()
     first = build.append()
-    build.append("assistant")
-    build.mark(first, SKIP)
+    earlier = build.append("assistant")
+    mark = build.mark(first, SKIP)
     between = build.append("assistant")
-    build.mark(first, NORMAL)
+    opposite = build.mark(first, NORMAL)
     build.append("assistant")
+    assert fold(build).outdated_answers() == {earlier.id, between.id}
+    build.void(opposite, mark)
     assert fold(build).outdated_answers() == {between.id}
 
 
@@ -435,13 +437,17 @@ NONE = b"\0" * 32
 """Stands for the empty set."""
 
 
+def toolset_changes(chain: Chain) -> list[tuple[int, bytes]]:
+    return [(step.id, toolset) for step, toolset in chain.toolset_changes()]
+
+
 def test_no_toolset_was_recorded() -> None:
     build = ChainBuilder()
     first = build.append()
     chain = fold(build)
     assert chain.toolset is None
     assert chain.toolset_at(first) is None
-    assert chain.toolset_changes() == []
+    assert toolset_changes(chain) == []
 
 
 def test_a_toolset_is_in_force_until_the_next() -> None:
@@ -455,7 +461,7 @@ def test_a_toolset_is_in_force_until_the_next() -> None:
     assert chain.toolset == B
     at = [chain.toolset_at(commit) for commit in (before, after, mark, last)]
     assert at == [None, A, B, B]
-    assert chain.toolset_changes() == [(given.id, A), (mark.id, B)]
+    assert toolset_changes(chain) == [(given.id, A), (mark.id, B)]
 
 
 @pytest.mark.parametrize("kind", ["edit", "summary"])
@@ -468,7 +474,7 @@ def test_the_set_of_an_edit_or_a_summary_tells_only_where_it_comes_from(kind: st
     chain = fold(build)
     assert chain.toolset == chain.toolset_at(later) == B
     assert chain.toolset_at(commit) == (C if kind == "edit" else A)
-    assert chain.toolset_changes() == [(first.id, A), (second.id, B)]
+    assert toolset_changes(chain) == [(first.id, A), (second.id, B)]
 
 
 def test_an_edit_without_tools_has_those_in_force() -> None:
@@ -526,7 +532,7 @@ def test_changes_of_tools_are_named_by_their_commits() -> None:
     offer = build.offer(B)
     build.append()
     build.mark(call, SKIP)
-    assert fold(build).toolset_changes() == [(call.id, A), (offer.id, B)]
+    assert toolset_changes(fold(build)) == [(call.id, A), (offer.id, B)]
 
 
 def test_the_same_set_again_is_no_change() -> None:
@@ -535,7 +541,7 @@ def test_the_same_set_again_is_no_change() -> None:
     build.append(tools=A)
     build.append(tools=B)
     build.append(tools=B)
-    assert fold(build).toolset_changes() == [(1, A), (3, B)]
+    assert toolset_changes(fold(build)) == [(1, A), (3, B)]
 
 
 @st.composite
@@ -593,7 +599,7 @@ def test_the_toolset_is_the_plain_one(build: ChainBuilder, data: st.DataObject) 
         seen = ChainBuilder()
         seen.steps = build.steps[: step.id]
         assert chain.toolset_at(head(step)) == (step.toolset or plain_toolset(seen))
-    last = [toolset for _, toolset in chain.toolset_changes()][-1:]
+    last = [toolset for _, toolset in toolset_changes(chain)][-1:]
     assert last == ([chain.toolset] if chain.toolset else [])
 
 
@@ -857,3 +863,55 @@ def test_an_undo_in_place_equals_a_fold_from_the_beginning(build: Builder) -> No
 @given(chains(forms=True))
 def test_an_undone_mark_or_edit_equals_a_fold_from_the_beginning(build: ChainBuilder) -> None:
     assert_equal_folds(fold(build), AlwaysAnew(build.steps))
+
+
+# What a change of the fold would be noticed by
+
+
+def test_an_edit_shows_all_whatever_the_form_was() -> None:
+    build = ChainBuilder()
+    build.append(calls=("a",))
+    result = build.append(answers="a")
+    build.reshape(result, "truncated")
+    assert fold(build).place(result).shape == Shape(Form.TRUNCATED)
+    build.edit(result)
+    assert fold(build).place(result).shape is None
+
+
+@pytest.mark.parametrize(
+    ("role", "tokens", "is_last"),
+    [("user", 1, True), ("assistant", 1, True), ("user", 0, False), ("system", 1, False)],
+)
+def test_what_a_request_may_end_with(role: str, tokens: int, is_last: bool) -> None:
+    build = ChainBuilder()
+    build.append(role, token_count=tokens)
+    assert fold(build).places[0].stays_last is is_last
+
+
+def test_a_result_goes_to_its_call_and_a_stray_one_stays() -> None:
+    build = ChainBuilder()
+    build.append(calls=("a",))
+    build.append(answers="a")
+    build.append(answers="b")
+    assert [place.stays_last for place in fold(build).places] == [True, False, True]
+
+
+def test_a_summary_of_one_source_named_twice_has_it_once() -> None:
+    build = Builder()
+    first, other = build.append(), build.append()
+    edit = build.edit(first)
+    build.compress(first, edit, other)
+    chain = fold(build)
+    assert [place.origin.id for place in chain.places[0].sources] == [first.id, other.id]
+    assert shown(chain) == [(4, False)]
+
+
+def test_answers_between_a_change_and_its_undo_are_outdated() -> None:
+    build = ChainBuilder()
+    first = build.append()
+    build.append("assistant")
+    edit = build.edit(first)
+    between = build.append("assistant")
+    build.void(edit)
+    build.append("assistant")
+    assert fold(build).outdated_answers() == {between.id}

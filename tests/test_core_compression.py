@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.chains import Builder, chains_with_summaries, fold
+from tests.chains import Builder, chains_with_summaries, fold, head
 from tract.core import compression
 from tract.core.chain import Chain
 from tract.core.compression import (
     CompressResult,
     FrozenPlan,
     PendingCompress,
-    PlaceState,
     Plan,
     plan_listed,
     plan_listed_turns,
@@ -24,9 +23,10 @@ from tract.core.compression import (
     plan_turns,
     planned_again,
 )
+from tract.core.place import Look
 from tract.core.turns import calls_of
 from tract.errors import CompressError, ConflictError, EditError, InputError
-from tract.model import CommitInfo, CommitOperation, Head, Priority, Summary
+from tract.model import CommitInfo, CommitOperation, Head, Priority, Step, Summary
 
 PINNED, SKIP = Priority.PINNED, Priority.SKIP
 
@@ -63,7 +63,7 @@ def test_neighbours_go_together() -> None:
     heads = [build.append() for _ in range(6)]
     plan = listed(fold(build), [heads[4], heads[0], heads[1], heads[5]])
     assert groups(plan) == [[1, 2], [5, 6]]
-    shown = [[seen.commit for seen in group] for group in plan.states]
+    shown = [[head(look.shown) for look in group] for group in plan.looks]
     assert shown == [[heads[0], heads[1]], [heads[4], heads[5]]]
     assert kept(plan) == []
 
@@ -157,7 +157,7 @@ def test_every_chosen_message_is_in_one_group_or_stays(build: Builder, data: st.
     for group in plan.groups:
         start = visible.index(group[0])
         assert visible[start : start + len(group)] == group
-    assert planned_again(chain, FrozenPlan("main", plan.states, [], [], [])).groups == plan.groups
+    assert planned_again(chain, FrozenPlan("main", plan.looks, [], [], [])).groups == plan.groups
 
 
 # Ranges
@@ -328,7 +328,7 @@ def test_a_list_with_other_tools() -> None:
 
 
 def planned(chain: Chain, heads: Sequence[Head]) -> FrozenPlan:
-    return FrozenPlan("main", listed(chain, heads).states, [], [1], ["[…]"])
+    return FrozenPlan("main", listed(chain, heads).looks, [], [1], ["[…]"])
 
 
 def test_what_comes_behind_does_not_matter() -> None:
@@ -417,8 +417,8 @@ def written(plan: FrozenPlan, made: Sequence[Summary]) -> CompressResult:
     return compression.result(plan, commits, made)
 
 
-def seen(number: int) -> PlaceState:
-    return PlaceState(Head(number, bytes([number])), None, Priority.NORMAL)
+def seen(number: int) -> Look:
+    return Look(Step(number, bytes([number]), "append"))
 
 
 PLANNED = FrozenPlan("main", [[seen(1)], [seen(3)]], ["02"], [30, 10], ["x", "y"])

@@ -47,6 +47,16 @@ def test_a_tidy_history_stays_as_it_is() -> None:
     assert notes(history) == []
 
 
+def test_a_late_result_is_counted_as_a_rewrite() -> None:
+    """Whoever dumped the stand-in already must dump anew."""
+    arrangement = Arrangement()
+    rewrites = []
+    for message in (call("a"), user(), result("a"), user()):
+        arrangement.feed(message)
+        rewrites.append(arrangement.rewrites)
+    assert rewrites == [0, 0, 1, 1]
+
+
 @given(tidy_histories())
 def test_any_tidy_history_stays_as_it_is(history: list[Message]) -> None:
     assert arranged(history) == history
@@ -88,13 +98,13 @@ def test_a_stray_is_quoted_and_noted() -> None:
     assert "grep" in quote.text
     assert "'x'" in quote.text
     assert '{"n": 1}' in quote.text
-    assert notes([result("x")]) == ["a result has no open call: 'x'"]
+    assert notes([result("x")]) == ["result 'x' has no matching call"]
 
 
 def test_an_equal_second_result_is_left_out_and_noted() -> None:
     history = [call("a"), result("a"), result("a")]
     assert arranged(history) == history[:2]
-    assert notes(history) == ["left out a second, equal result of call 'a'"]
+    assert notes(history) == ["omitted a duplicate result of call 'a'"]
 
 
 def test_a_second_result_that_differs_is_quoted() -> None:

@@ -78,9 +78,9 @@ def test_what_has_no_partner_is_noted() -> None:
     user = Message("user", "hm")
     assert notes(call("a"), result) == notes(call("a"), user, result) == []
     assert notes(call("a")) == notes(call("a"), user) == ["call 'a' of run has no result"]
-    assert notes(call("a"), result, result) == ["left out a second, equal result of call 'a'"]
-    assert notes(call("a"), result, other) == ["a result has no open call: 'a'"]
-    assert notes(call("a"), result, user, result, user) == ["a result has no open call: 'a'"]
+    assert notes(call("a"), result, result) == ["omitted a duplicate result of call 'a'"]
+    assert notes(call("a"), result, other) == ["result 'a' has no matching call"]
+    assert notes(call("a"), result, user, result, user) == ["result 'a' has no matching call"]
 
 
 @given(histories)

@@ -17,9 +17,9 @@ from tract.content.query import KNOWN
 from tract.core.chain import Chain, Place
 from tract.core.result_lookup import near
 from tract.core.wording import GET_TOOL_RESULT_SCHEMA as SCHEMA
+from tract.providers import PROVIDERS
 from tract.providers.call_ids import find_result
 from tract.providers.common import WireIds
-from tract.providers.tools import TARGETS
 
 
 def answered(*ids: str) -> list[Place]:
@@ -41,12 +41,12 @@ def found(places: list[Place], name: str) -> int:
 
 
 def test_the_tool_is_declared_for_each_provider() -> None:
-    assert set(GET_TOOL_RESULT_TOOL) == set(TARGETS)
+    assert set(GET_TOOL_RESULT_TOOL) == set(PROVIDERS)
     names = [
         declared.get("name") or declared["function"]["name"]
         for declared in GET_TOOL_RESULT_TOOL.values()
     ]
-    assert names == ["get_tool_result"] * len(TARGETS)
+    assert names == ["get_tool_result"] * len(PROVIDERS)
 
 
 def test_the_tool_takes_what_a_slice_knows() -> None:
@@ -115,12 +115,12 @@ def test_a_result_is_found_by_what_a_provider_got(ids: tuple[str, ...]) -> None:
 
 def test_one_that_was_made_up_is_refused_with_what_is_near() -> None:
     places = answered("call_abc1", "call_abd2", "zzz")
-    with pytest.raises(ResultNotFoundError, match=r"'call_abc2'.*near.*call_abc1") as refused:
+    with pytest.raises(ResultNotFoundError, match=r"'call_abc2'.*similar.*call_abc1") as refused:
         find_result(places, "call_abc2")
     assert "zzz" not in str(refused.value)
     with pytest.raises(ResultNotFoundError) as refused:
         find_result(places, "something else entirely")
-    assert "near" not in str(refused.value)
+    assert "similar" not in str(refused.value)
     assert len(str(refused.value)) < 200
 
 

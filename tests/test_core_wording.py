@@ -43,7 +43,7 @@ def test_a_reference_says_what_it_is_and_how_to_get_it() -> None:
         "3 lines: hello",
         "hello",
         "world",
-        '[not shown whole; get_tool_result(id="c") has the rest]',
+        '[preview only; call get_tool_result(id="c") for the full result]',
     ]
 
 
@@ -74,7 +74,7 @@ def test_a_preview_is_as_long_as_the_form_says() -> None:
 
 
 def test_a_result_of_an_unknown_tool() -> None:
-    assert "result of a tool " in reference(place(), GIST)
+    assert reference(place(), GIST).startswith("[tool result · c · ")
 
 
 @given(st.text(max_size=400) | texts, st.integers(1, 60), st.text("ab", min_size=1, max_size=30))
@@ -92,13 +92,13 @@ def test_truncated_is_the_beginning() -> None:
     kept, _, tail = told.rpartition("\n")
     assert text.startswith(kept + "\n")
     assert 75 <= len(kept) <= 100
-    assert tail == '[truncated; get_tool_result(id="c") has the rest]'
+    assert tail == '[truncated; call get_tool_result(id="c") for the full result]'
 
 
 def test_a_summary_says_how_to_get_the_full_result() -> None:
     told = summary(place(name="grep"), "nothing found")
     assert told.splitlines() == [
-        '[summary of the result of grep; get_tool_result(id="c") has the whole]',
+        '[summary of the result of grep; call get_tool_result(id="c") for the full result]',
         "nothing found",
     ]
 
@@ -125,24 +125,24 @@ def test_a_collapsed_turn_keeps_texts_and_blocks() -> None:
     build.append(answers="c0_0")
     said = Message("assistant", (Text("Let me see"), IMAGE, ToolCall("c0_0", "grep")))
     told = collapsed(said, Chain(build.steps).places[0])
-    line = Text("[Tool: grep | Result summarized — call c0_0]")
+    line = Text("[Called grep (c0_0); result not shown]")
     assert told == Message("assistant", (Text("Let me see"), IMAGE, line))
 
 
 def test_a_collapsed_turn_tells_which_results_were_errors() -> None:
     lines = collapsed_turn(("a", True), ("b", False))
-    assert ["error" in line for line in lines] == [True, False]
+    assert ["failed" in line for line in lines] == [True, False]
 
 
 def test_a_collapsed_turn_tells_of_each_error_where_an_id_is_used_twice() -> None:
     lines = collapsed_turn(("a", True), ("a", False))
-    assert ["error" in line for line in lines] == [True, False]
+    assert ["failed" in line for line in lines] == [True, False]
 
 
 def test_a_collapsed_turn_names_results_by_their_labels() -> None:
     lines = collapsed_turn(("a", False), ("a", False), ("", False), before=("a",))
-    assert [line.split("call ")[1].rstrip("]") for line in lines][:2] == ["a#2", "a#3"]
-    assert "call result-" in lines[2]
+    assert [line.split()[2] for line in lines][:2] == ["(a#2);", "(a#3);"]
+    assert "(result-" in lines[2]
 
 
 # Summaries of messages
@@ -163,11 +163,11 @@ def test_many_results_are_counted(count: int) -> None:
     members = turn(build, *(f"c{number}" for number in range(count)))
     chain = fold(build)
     said = summary_heading([chain.place(head) for head in members])
-    named = ", ".join(f"c{number} (a tool)" for number in range(8))
+    named = ", ".join(f"c{number}" for number in range(8))
     more = f", {count - 8} more" if count > 8 else ""
     assert said == (
         f"[Summary of {count + 1} earlier messages; "
-        f'get_tool_result(id="…") has whole results: {named}{more}]'
+        f'call get_tool_result(id="…") for the full result of {named}{more}]'
     )
 
 
@@ -181,4 +181,4 @@ def test_results_under_summaries_are_named_as_they_can_be_asked_for() -> None:
     label = chain.place(stray).label
     assert label.startswith("result-")
     assert said.startswith("[Summary of 5 earlier messages;")
-    assert said.endswith(f": a (a tool), a#2 (a tool), {label} (ls)]")
+    assert said.endswith(f" of a, a#2, {label} (ls)]")

@@ -58,7 +58,7 @@ def runs(page: Path) -> bool:
     return any(block.language in ("python", "console") for block in blocks(page))
 
 
-@pytest.mark.parametrize("tokens", ["exact", "estimated"])
+@pytest.mark.parametrize("tokens", ["exact", pytest.param("estimated", marks=pytest.mark.long)])
 @pytest.mark.parametrize("page", [page for page in PAGES if runs(page)], ids=name_of)
 def test_a_page_does_what_it_says(
     page: Path,
@@ -152,7 +152,7 @@ def test_the_python_check_finds(block: str) -> None:
 
 
 def test_the_demo_runs() -> None:
-    demo = [sys.executable, ROOT / "examples" / "demo.py"]
+    demo = [sys.executable, str(ROOT / "examples" / "demo.py")]
     done = subprocess.run(demo, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", 0 problems" in done.stdout

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import tomllib
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -38,6 +39,15 @@ def test_every_importer_is_in_the_list_once() -> None:
     assert sorted(importers.MODULES) == sorted(modules - HELPERS)
     names = [importers.importer(name).NAME for name in importers.MODULES]
     assert len(set(names)) == len(names)
+
+
+def test_the_contract_of_independence_names_every_importer() -> None:
+    project = tomllib.loads(
+        (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    )
+    contracts = project["tool"]["importlinter"]["contracts"]
+    (modules,) = (one["modules"] for one in contracts if one["type"] == "independence")
+    assert sorted(modules) == sorted(f"tract.importers.{name}" for name in importers.MODULES)
 
 
 def test_an_importer_is_loaded_only_when_it_is_asked_for() -> None:

@@ -302,7 +302,7 @@ def test_calls_without_results_are_told_as_repairs(quick: Tract, tmp_path: Path)
     report = import_file(quick, given(tmp_path, *TURN[:5], user("u2", "a3", [result("nobody")])))
     assert report.repairs == [
         "call 't1' of Read has no result",
-        "a result has no open call: 'nobody'",
+        "result 'nobody' has no matching call",
     ]
     assert said(quick.sibling(SESSION))[2][0] == "tool"
 
@@ -316,9 +316,9 @@ def test_repairs_are_what_compile_notes(quick: Tract, tmp_path: Path) -> None:
     report = import_file(quick, given(tmp_path, *twice))
     assert report.repairs == quick.sibling(SESSION).compile().notes_for("openai", tools=False)
     assert report.repairs == [
-        "left out a second, equal result of call 't1'",
+        "omitted a duplicate result of call 't1'",
         "call 't2' of Read has no result",
-        "a result has no open call: 'nobody'",
+        "result 'nobody' has no matching call",
     ]
 
 

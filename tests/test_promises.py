@@ -36,7 +36,8 @@ from tract.core.alignment import atoms
 from tract.core.wording import NO_RESULT
 from tract.importers.items import Exchange
 from tract.importers.writer import import_file
-from tract.providers.requests import HISTORY, SYSTEM, load
+from tract.providers import PROVIDERS
+from tract.providers.requests import load
 from tract.providers.validate import Violation, validate
 
 has_data = pytest.mark.skipif(not REAL, reason="the shared transcripts are not here")
@@ -176,7 +177,7 @@ RECORDED = [
     (path, number)
     for path in REAL
     for number, found in enumerate(exchanges(path))
-    if found.request[HISTORY[found.provider]]
+    if found.request[PROVIDERS[found.provider].history]
 ]
 STARTS_WITH_ASSISTANT = "opencode_anthropic_accepts_patched_order.json"
 """Its model takes a history without a user at its start; others do not, and nobody knows for whom
@@ -190,7 +191,7 @@ def comes_back(found: Exchange, path: Path) -> bool:
 
 def spoken(request: dict[str, Any], provider: str) -> str:
     """The messages and the system text, in the order of their keys."""
-    keys = (HISTORY[provider], *SYSTEM[provider])
+    keys = (PROVIDERS[provider].history, *PROVIDERS[provider].system)
     return json.dumps({key: request[key] for key in keys if request.get(key)})
 
 
@@ -204,7 +205,7 @@ def meaning(request: dict[str, Any], provider: str) -> tuple[Any, ...]:
 def test_a_recorded_request_comes_back(path: Path, tmp_path: Path) -> None:
     """The same JSON for the same provider; where it was not valid, the repairs are noted."""
     for found in exchanges(path):
-        if not found.request[HISTORY[found.provider]]:
+        if not found.request[PROVIDERS[found.provider].history]:
             continue
         for t in imported(file_of(tmp_path, found.request).path):
             context = t.compile()
@@ -251,7 +252,7 @@ def test_each_request_of_a_file_is_a_point_of_its_history(path: Path) -> None:
         if (
             is_valid
             and path.name != STARTS_WITH_ASSISTANT
-            and found.request[HISTORY[found.provider]]
+            and found.request[PROVIDERS[found.provider].history]
         ):
             tools = points[found.provider, meaning(found.request, found.provider)]
             assert (found.request.get("tools") or []) in tools

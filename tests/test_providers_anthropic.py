@@ -452,3 +452,16 @@ def test_what_one_provider_is_not_shown_is_noted() -> None:
             "image is not shown to openai_responses",
             "image is not shown to gemini",
         ]
+
+
+def test_neighbours_that_came_as_two_messages_stay_two() -> None:
+    blocks = [{"type": "text", "text": "a"}]
+    history = [{"role": "user", "content": blocks}, {"role": "user", "content": blocks}]
+    assert dumped(*history)["messages"] == history
+
+
+def test_all_thoughts_at_the_end_of_an_answer_are_left_out() -> None:
+    thoughts = [{"type": "thinking", "thinking": word, "signature": "c2ln"} for word in "ab"]
+    text = {"type": "text", "text": "hi"}
+    answer = {"role": "assistant", "content": [thoughts[0], text, *thoughts]}
+    assert dumped(HELLO, answer)["messages"][1]["content"] == [thoughts[0], text]

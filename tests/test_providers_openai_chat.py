@@ -11,7 +11,7 @@ from hypothesis import given
 from tests.strategies import histories, openai_messages, texts, tidy_histories
 from tract import InputError, Message, Text, ToolCall, Tract
 from tract.core.wording import NO_RESULT, SKIPPED
-from tract.providers.openai_responses import load_items
+from tract.providers.responses_items import load_items
 from tract.providers.validate import validate
 
 

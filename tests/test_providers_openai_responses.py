@@ -14,7 +14,14 @@ from tests.strategies import histories, names, said, shuffled, texts, tidy_histo
 from tests.tool_schemas import Schema, Spec, written
 from tract import InputError, Message, Raw, Text, ToolCall, Tract
 from tract.core.wording import NO_RESULT, SKIPPED
-from tract.providers.openai_responses import UNKNOWN_TOOL, Dump, added_tools, load_items
+from tract.providers import PROVIDERS
+from tract.providers.openai_responses import Dump
+from tract.providers.responses_items import UNKNOWN_TOOL, load_items
+
+
+def added_tools(tools: list[dict[str, Any]]) -> list[Any]:
+    return PROVIDERS["responses"].tool_changes([], tools)
+
 
 HELLO: dict[str, Any] = {"role": "user", "content": "hello"}
 HI = {"type": "output_text", "text": "hi", "annotations": [], "logprobs": []}
@@ -324,10 +331,8 @@ def test_a_text_alone_is_the_users() -> None:
     assert list(load_items("hello")) == [Message("user", "hello")]
 
 
-def test_a_reference_to_what_is_known_is_that() -> None:
+def test_a_reference_to_a_call_is_a_call_of_an_unknown_tool() -> None:
     items = [HELLO, {"type": "item_reference", "id": "fc_1"}, DONE]
-    history = list(load_items(items, {"fc_1": CALL}))
-    assert history == list(load_items([HELLO, CALL, DONE]))
     assert list(load_items(items))[1].tool_calls[0].name == UNKNOWN_TOOL
 
 

@@ -16,8 +16,11 @@ from tests.corpus import DATA
 from tests.strategies import anthropic_messages, json_values, openai_messages, said, shuffled
 from tract import InputError, Tract
 from tract.errors import TractError
-from tract.providers.requests import HISTORY, SYSTEM, load, provider_of
+from tract.providers import PROVIDERS
+from tract.providers.requests import load, provider_of
 
+HISTORY = {name: known.history for name, known in PROVIDERS.items()}
+SYSTEM = {name: known.system for name, known in PROVIDERS.items()}
 ANTHROPIC: dict[str, Any] = {
     "model": "claude-x",
     "max_tokens": 9,
@@ -195,7 +198,7 @@ def test_what_is_no_request_is_refused(given: Any) -> None:
 
 
 def test_a_provider_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(InputError, match="none of"):
+    with pytest.raises(InputError, match="expected one of"):
         load(OPENAI, "nobody")
     with pytest.raises(InputError, match="contents"):
         load(OPENAI, "gemini")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tract import Message, ToolCall
 from tract.model import Raw, Text
-from tract.providers.openai_responses import ITEM
+from tract.providers.responses_items import ITEM
 from tract.providers.thoughts import without_thoughts
 
 THOUGHT = Raw("anthropic", {"type": "thinking", "thinking": "hm", "signature": "s"})

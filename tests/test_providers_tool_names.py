@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from tests.validity import violations
 from tract import ScriptedLLM, Tract
-from tract.providers.tool_names import LONGEST, legal_name
+from tract.providers import PROVIDERS
+from tract.providers.tool_names import legal_name
 
+LONGEST = PROVIDERS["anthropic"].longest_name
+LIMITS = [known.longest_name for known in PROVIDERS.values() if known.longest_name]
 NAMES = ["functions.Bash", "mcp__" + "x" * 90, "two words", "é", "\ud800", "a" * 200]
 
 
@@ -19,17 +22,17 @@ def tool(name: str) -> dict[str, Any]:
     return {"name": name, "description": "A tool.", "input_schema": {"type": "object"}}
 
 
-@given(st.text(), st.sampled_from(list(LONGEST)))
-def test_any_name_is_made_legal_and_stays_so(name: str, target: str) -> None:
-    legal = legal_name(name, target)
-    assert 1 <= len(legal) <= LONGEST[target]
-    assert legal_name(legal, target) == legal
+@given(st.text(), st.sampled_from(LIMITS))
+def test_any_name_is_made_legal_and_stays_so(name: str, longest: int) -> None:
+    legal = legal_name(name, longest)
+    assert 1 <= len(legal) <= longest
+    assert legal_name(legal, longest) == legal
     assert legal.isascii()
 
 
-@given(st.sets(st.text(max_size=200), min_size=2, max_size=20), st.sampled_from(list(LONGEST)))
-def test_two_names_stay_two(names: set[str], target: str) -> None:
-    assert len({legal_name(name, target) for name in names}) == len(names)
+@given(st.sets(st.text(max_size=200), min_size=2, max_size=20), st.sampled_from(LIMITS))
+def test_two_names_stay_two(names: set[str], longest: int) -> None:
+    assert len({legal_name(name, longest) for name in names}) == len(names)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -51,7 +54,7 @@ def test_calls_and_definitions_agree(name: str) -> None:
 
 def test_an_answer_has_the_name_that_is_known() -> None:
     name = "functions.Bash"
-    wire = legal_name(name, "openai")
+    wire = legal_name(name, PROVIDERS["openai"].longest_name)
     call = {"id": "c", "type": "function", "function": {"name": wire, "arguments": "{}"}}
     with Tract.open() as t:
         t.llm = ScriptedLLM([{"role": "assistant", "content": None, "tool_calls": [call]}])
@@ -73,7 +76,7 @@ def test_tools_that_were_taken_away_are_declared_as_they_are_called() -> None:
         t.user("and?")
         assert violations(t.compile()) == []
         assert names_in(t.compile().to_anthropic_params()) == [
-            legal_name("functions.Bash", "anthropic")
+            legal_name("functions.Bash", LONGEST)
         ]
 
 
@@ -84,8 +87,11 @@ def test_changes_among_the_messages_have_legal_names_too() -> None:
         t.set_tools([tool("ls"), tool("new one")])
         t.user("and?")
         params = t.compile(tools="inline").to_anthropic_params()
-        assert names_in(params) == ["ls", legal_name("old one", "anthropic")]
+        assert names_in(params) == [
+            "ls",
+            legal_name("old one", LONGEST),
+        ]
         (changes,) = [m["content"] for m in params["messages"] if m["role"] == "system"]
         removed, added = changes
-        assert removed["tool"]["name"] == legal_name("old one", "anthropic")
-        assert added["tool"]["definition"]["name"] == legal_name("new one", "anthropic")
+        assert removed["tool"]["name"] == legal_name("old one", LONGEST)
+        assert added["tool"]["definition"]["name"] == legal_name("new one", LONGEST)

@@ -27,7 +27,9 @@ from tests.tool_schemas import (
     written,
 )
 from tract import InputError, ToolSchemaError, convert_tool
-from tract.providers.tools import declarations, form_of, function_of, json_schema, minimal, name_of
+from tract.providers import PROVIDERS
+from tract.providers.open_api import json_schema
+from tract.providers.tools import declarations, form_of, function_of, name_of
 from tract.providers.tools import offered as offer
 
 OBJECT: Schema = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -415,9 +417,9 @@ def test_a_tool_is_a_dict(given: Any, target: str) -> None:
 
 @pytest.mark.parametrize("target", ["mcp", "", "OpenAI", None, 5, [], {}])
 def test_a_target_is_one_of_four(target: Any) -> None:
-    with pytest.raises(ToolSchemaError, match="none of openai, anthropic, responses, gemini"):
+    with pytest.raises(ToolSchemaError, match="of openai, anthropic, responses, gemini"):
         convert_tool({"name": "read"}, target)
-    with pytest.raises(ToolSchemaError, match="none of openai, anthropic, responses, gemini"):
+    with pytest.raises(ToolSchemaError, match="of openai, anthropic, responses, gemini"):
         offer([], target)
 
 
@@ -611,24 +613,26 @@ def test_what_the_older_key_of_gemini_does_not_know_is_said_in_the_newer_one() -
 def test_the_least_that_declares_a_tool() -> None:
     spec = Spec("read", EMPTY)
     for target in ("openai", "responses", "anthropic"):
-        assert minimal(["read"], target) == [written(spec, target)]
-    assert minimal(["read", "write"], "gemini") == [
+        assert PROVIDERS[target].declare(["read"]) == [written(spec, target)]
+    assert PROVIDERS["gemini"].declare(["read", "write"]) == [
         {"functionDeclarations": [{"name": "read"}, {"name": "write"}]}
     ]
 
 
 @given(st.lists(tool_names, unique=True), st.sampled_from(TARGETS))
 def test_the_least_declares_each_name_in_order(names: list[str], target: str) -> None:
-    declared = [each for tool in minimal(names, target) for each in declarations(tool)]
+    declared = [each for tool in PROVIDERS[target].declare(names) for each in declarations(tool)]
     assert [name_of(each) for each in declared] == names
     assert all(form_of(each) == target for each in declared)
 
 
 def test_what_one_caller_does_to_its_tools_is_not_seen_by_the_next() -> None:
-    (tool,) = minimal(["read"], "anthropic")
+    (tool,) = PROVIDERS["anthropic"].declare(["read"])
     try:
         tool["input_schema"]["properties"]["x"] = {}
-        assert minimal(["read"], "anthropic") == [written(Spec("read", EMPTY), "anthropic")]
+        assert PROVIDERS["anthropic"].declare(["read"]) == [
+            written(Spec("read", EMPTY), "anthropic")
+        ]
     finally:
         tool["input_schema"]["properties"].clear()
 

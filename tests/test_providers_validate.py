@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from tests.corpus import DATA
 from tract.errors import InputError
+from tract.providers.detect import detect
 from tract.providers.validate import (
     VALIDATORS,
     Violation,
     anthropic,
-    detect,
     gemini,
     openai_chat,
     openai_responses,
@@ -835,7 +835,7 @@ def test_names_of_providers() -> None:
     history = [HELLO, called()]
     assert validate(history, "openai_responses") == validate(history, "responses") != []
     assert validate(CHAT_LOOP[:2], "openai_chat") == validate(CHAT_LOOP[:2], "openai") != []
-    with pytest.raises(InputError, match="none of anthropic, openai, responses, gemini"):
+    with pytest.raises(InputError, match="expected one of anthropic, openai, responses, gemini"):
         validate(LOOP, "acme")
 
 

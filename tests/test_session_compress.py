@@ -249,7 +249,7 @@ def test_a_turn_is_compressed_as_a_whole(t: Tract) -> None:
         t.compile()
         .messages[1]
         .text.startswith(
-            '[Summary of 3 earlier messages; get_tool_result(id="…") has whole results: '
+            '[Summary of 3 earlier messages; call get_tool_result(id="…") for the full result of '
             "a (ls), b (ls)]\n"
         )
     )
@@ -1019,7 +1019,8 @@ def test_a_summary_of_summaries_counts_the_messages(quick: Tract) -> None:
     inner = quick.compress(said, content="x").summaries
     quick.compress([*inner, quick.user("1")], content="y")
     assert quick.compile().messages[0].text == (
-        '[Summary of 4 earlier messages; get_tool_result(id="…") has whole results: a (ls)]\ny'
+        "[Summary of 4 earlier messages; "
+        'call get_tool_result(id="…") for the full result of a (ls)]\ny'
     )
     assert quick.get_tool_result("a").endswith("src")
 

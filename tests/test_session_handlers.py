@@ -184,7 +184,7 @@ def test_a_summary_is_a_form_and_the_original_can_be_fetched(t: Tract) -> None:
 
     t.on("tool_result", handler)
     info = turn(t)
-    head = '[summary of the result of grep; get_tool_result(id="c") has the whole]'
+    head = '[summary of the result of grep; call get_tool_result(id="c") for the full result]'
     assert seen(t) == [f"{head}\nthree hits"]
     assert contents == ["summarized", "three hits", BIG]
     assert t.list_tool_results()[0].form == Form.SUMMARY
@@ -949,7 +949,7 @@ def test_a_configuration_that_is_none(t: Tract, given: dict[str, Any]) -> None:
 
 
 def test_a_configuration_by_itself() -> None:
-    assert not summarization().registered
-    assert summarization(auto_threshold=0).registered
-    assert summarization(instructions={"a": ""}).registered
-    assert not Summarization(default_instructions="x").registered
+    assert not summarization().handler
+    assert summarization(auto_threshold=0).handler
+    assert summarization(instructions={"a": ""}).handler
+    assert not Summarization(default_instructions="x").handler

@@ -61,7 +61,7 @@ def seen(t: Tract, **view: Any) -> list[str]:
 
 
 def is_reference(text: str) -> bool:
-    return text.startswith("[result of ") and "[not shown whole; get_tool_result(" in text
+    return text.startswith("[result of ") and "[preview only; call get_tool_result(" in text
 
 
 def forms(t: Tract, **view: Any) -> list[str]:
@@ -84,7 +84,7 @@ def is_offered(t: Tract, **view: Any) -> bool:
 def body(answer: str) -> str:
     """An answer without its label and without the line that says how to go on."""
     _, _, rest = answer.partition("\n")
-    return rest.rpartition("\n[more: ")[0] or rest
+    return rest.rpartition("\n[more: call again with ")[0] or rest
 
 
 def assert_valid(t: Tract) -> None:
@@ -137,7 +137,7 @@ def test_a_result_is_born_collapsed(t: Tract) -> None:
     assert is_reference(seen(t)[0])
     t.user("more")
     assert seen(t) == []
-    assert t.compile().messages[1].text == "[Tool: grep | Result summarized — call c]"
+    assert t.compile().messages[1].text == "[Called grep (c); result not shown]"
     assert body(t.get_tool_result("c", lines="1")) == BIG.splitlines(keepends=True)[0]
     assert_valid(t)
 
@@ -351,8 +351,8 @@ def test_a_turn_collapses_when_every_result_does(t: Tract) -> None:
     assert seen(t) == []
     assert [b.text for b in t.compile().messages[1].blocks] == [  # type: ignore[union-attr]
         "Both at once.",
-        "[Tool: grep | Result summarized — call a]",
-        "[Tool: grep | Result summarized — call b | error]",
+        "[Called grep (a); result not shown]",
+        "[Called grep (b); failed; result not shown]",
     ]
     assert_valid(t)
     t.restore(mark)
@@ -383,7 +383,7 @@ def test_reused_ids_are_told_apart_when_collapsed(t: Tract) -> None:
         turn(t, "c", f"the result number {number}", form="collapsed")
     t.user("more")
     lines = [m.text for m in t.compile().messages if m.role == "assistant"]
-    named = [line.split("call ")[1].rstrip("]") for line in lines]
+    named = [line.partition("(")[2].partition(")")[0] for line in lines]
     assert [body(t.get_tool_result(name)) for name in named] == [
         f"the result number {number}" for number in range(3)
     ]

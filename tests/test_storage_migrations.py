@@ -84,7 +84,7 @@ def old(db: str, v6: Path) -> str:
     migrate(driver, known_migrations()[:1])
     for table in TABLES_OF_6:
         rows = execute(str(v6), f"SELECT * FROM {table}")
-        driver.run_many(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        driver.insert_rows(table, rows)
     for table in ("dialogs", "blobs", "commits"):
         driver.run(f"ALTER TABLE {table} ALTER COLUMN id RESTART WITH 1000")
     driver.close()

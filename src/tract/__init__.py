@@ -58,7 +58,7 @@ from tract.model import (
     Text,
     ToolCall,
 )
-from tract.providers.compressor import (
+from tract.providers.message_lists import (
     CompressorConfig,
     collapse_tool_chains,
     compress_messages,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -20,9 +20,10 @@ from tract.core.forms import ResultSettings, forms, is_fixed, settings
 from tract.core.turns import results_of
 from tract.core.wording import preview_of, reference_tokens
 from tract.errors import ConflictError, InputError, ResultNotFoundError, StorageError
-from tract.model import CommitInfo, Form, Gist, Head, Json, Shape, Step, ToolCall
+from tract.model import CommitInfo, Form, Gist, Json, Shape, Step, ToolCall
 from tract.providers.call_ids import find_result
 from tract.providers.frameworks import STORAGE_TYPE, is_reference, load_dump
+from tract.session import Session
 from tract.session.session import check_name
 from tract.tract import Tract
 
@@ -100,7 +101,7 @@ class ToolResultsStorage:
     def __init__(self, path_or_store: str | os.PathLike[str] | Tract, dialog_id: str) -> None:
         check_name("dialog", dialog_id)
         self.dialog_id = dialog_id
-        self._given = path_or_store
+        self._source = path_or_store
         self._tract: Tract | None = None
         self._is_closed = False
         self._opening = threading.Lock()
@@ -121,8 +122,8 @@ class ToolResultsStorage:
         """Keep a result whole and show it as a reference. Its call is recorded too, unless the
         dialog has one with this id that waits for a result."""
         call = ToolCall(tool_call_id, tool_name, args)
-        said = None if timestamp is None else {"timestamp": _as_text(timestamp)}
-        return await self._run(lambda tract: _store(tract, call, result, said, is_error))
+        metadata = None if timestamp is None else {"timestamp": _as_text(timestamp)}
+        return await self._run(lambda tract: _store(tract, call, result, metadata, is_error))
 
     async def get_result(self, tool_call_id: str) -> Json:
         """The result exactly as it was stored, or as it was edited since; None for an unknown
@@ -171,9 +172,9 @@ class ToolResultsStorage:
 
     def _check_batch(self) -> None:
         """A batch of this thread has the connection; another thread would wait for it forever."""
-        if not isinstance(self._given, Tract):
+        if not isinstance(self._source, Tract):
             return
-        driver = self._given.session.store.driver
+        driver = self._source.session.store.driver
         if driver.lock.acquire(blocking=False):
             try:
                 if driver.depth:
@@ -186,20 +187,20 @@ class ToolResultsStorage:
             if self._is_closed:
                 raise StorageError("this storage was closed")
             if self._tract is None:
-                self._tract = _open(self._given, self.dialog_id)
+                self._tract = _open(self._source, self.dialog_id)
             return self._tract
 
     def _close(self) -> None:
         with self._opening:
             self._is_closed = True
-            if self._tract is not None and not isinstance(self._given, Tract):
+            if self._tract is not None and not isinstance(self._source, Tract):
                 self._tract.close()
 
 
-def _open(given: str | os.PathLike[str] | Tract, dialog: str) -> Tract:
-    if not isinstance(given, Tract):
-        return Tract.open(given, dialog=dialog)
-    return given if given.dialog == dialog else given.sibling(dialog)
+def _open(source: str | os.PathLike[str] | Tract, dialog: str) -> Tract:
+    if not isinstance(source, Tract):
+        return Tract.open(source, dialog=dialog)
+    return source if source.dialog == dialog else source.sibling(dialog)
 
 
 def _as_text(timestamp: object) -> str:
@@ -212,17 +213,18 @@ def _as_text(timestamp: object) -> str:
 
 
 def _store(
-    tract: Tract, call: ToolCall, result: Json, said: dict[str, Json] | None, is_error: bool
+    tract: Tract, call: ToolCall, result: Json, metadata: dict[str, Json] | None, is_error: bool
 ) -> ToolResultReference:
+    session = tract.session
     with tract.batch():
-        _, head = tract.session.lock_branch()
-        if tract.session.chain(head).tool_name(call.id) is None:
+        _, head = session.lock_branch()
+        if session.chain(head).tool_name(call.id) is None:
             tract.assistant(tool_calls=[call])
         info = tract.tool_result(
-            call.id, call.name, result, is_error=is_error, form=Form.REFERENCE, metadata=said
+            call.id, call.name, result, is_error=is_error, form=Form.REFERENCE, metadata=metadata
         )
-        place = tract.session.chain().place(tract.session.resolve(info))
-        known = _described(tract, {place: Form.REFERENCE}, [info])[0]
+        place = session.chain().place(session.resolve(info))
+        [known] = _described(session, {place: Form.REFERENCE}, [info])
     return ToolResultReference(
         known.tool_call_id,
         known.tool_name,
@@ -236,38 +238,34 @@ def _store(
 
 def _content(tract: Tract, name: str) -> Json:
     with tract.session.lock:
-        place = _find(tract, name)
+        place = _find(tract.session, name)
         return None if place is None else tract.session.compiler.load(place.shown).content
 
 
 def _metadata(tract: Tract, name: str) -> ToolResultMetadata | None:
-    with tract.session.lock:
-        place = _find(tract, name)
+    session = tract.session
+    with session.lock:
+        place = _find(session, name)
         if place is None:
             return None
-        info = tract.session.store.info(Head(place.shown.id, place.shown.hash))
-        return _described(tract, {place: _form(tract, place)}, [info])[0]
+        return _described(session, {place: _form(session, place)}, session.infos([place]))[0]
 
 
-def _form(tract: Tract, place: Place) -> Form | None:
+def _form(session: Session, place: Place) -> Form | None:
     """What the model sees of one result. Only whether it is collapsed depends on others."""
     own = place.shape.form if place.shape else Form.FULL
     if own == Form.COLLAPSED:
-        return forms(_places(tract))[place]
+        return forms(session.chain().places)[place]
     if place.is_hidden or place.is_skipped_result:
         return None
     return Form.FULL if is_fixed(place) else own
 
 
-def _find(tract: Tract, name: str) -> Place | None:
+def _find(session: Session, name: str) -> Place | None:
     try:
-        return find_result(_places(tract), name)
+        return find_result(session.chain().places, name)
     except ResultNotFoundError:
         return None
-
-
-def _places(tract: Tract) -> list[Place]:
-    return tract.session.chain().places
 
 
 # All results
@@ -276,43 +274,37 @@ def _places(tract: Tract) -> list[Place]:
 def list_results(tract: Tract) -> list[ToolResultMetadata]:
     """What is known of the results of the branch, oldest first. None of them is read."""
     with tract.session.lock:
-        seen = forms(_places(tract))
-        return _described(tract, seen, tract.session.infos(list(seen)))
+        shown = forms(tract.session.chain().places)
+        return _described(tract.session, shown, tract.session.infos(list(shown)))
 
 
 def _described(
-    tract: Tract, seen: Mapping[Place, Form | None], infos: Sequence[CommitInfo]
+    session: Session, shown: Mapping[Place, Form | None], infos: Sequence[CommitInfo]
 ) -> list[ToolResultMetadata]:
-    gists = tract.session.store.gists([place.shown.blob_id or 0 for place in seen])
-    return [
-        _described_one(tract, place, form, info, gists.get(place.shown.blob_id or 0))
-        for (place, form), info in zip(seen.items(), infos, strict=True)
-    ]
-
-
-def _described_one(
-    tract: Tract, place: Place, form: Form | None, info: CommitInfo, gist: Gist | None
-) -> ToolResultMetadata:
-    step = place.shown
-    gist = gist or _small_gist(tract, step) or Gist("", info.preview, info.preview)
-    return ToolResultMetadata(
-        tool_call_id=place.label,
-        tool_name=step.name or "",
-        status="error" if step.is_error or gist.is_error else "success",
-        size_bytes=step.byte_size,
-        token_count=step.token_count,
-        summary=gist.summary,
-        truncated_preview=preview_of(gist, place.shape or Shape()),
-        form=form,
-        timestamp=_time(info),
-        dialog_id=tract.dialog,
-        commit_hash=info.commit_hash,
-    )
-
-
-def _small_gist(tract: Tract, step: Step) -> Gist | None:
-    """Of a content that came with its commit; None where it would have to be read."""
-    return None if step.data is None else gist_of(tract.session.compiler.load(step).content)
+    gists = session.store.gists([place.shown.blob_id or 0 for place in shown])
+    described = []
+    for (place, form), info in zip(shown.items(), infos, strict=True):
+        step = place.shown
+        gist = gists.get(step.blob_id or 0)
+        if gist is None and step.data is not None:  # a content that came with its commit
+            gist = gist_of(session.compiler.load(step).content)
+        gist = gist or Gist("", info.preview, info.preview)
+        described.append(
+            ToolResultMetadata(
+                tool_call_id=place.label,
+                tool_name=step.name or "",
+                status="error" if step.is_error or gist.is_error else "success",
+                size_bytes=step.byte_size,
+                token_count=step.token_count,
+                summary=gist.summary,
+                truncated_preview=preview_of(gist, place.shape or Shape()),
+                form=form,
+                timestamp=_time(info),
+                dialog_id=session.dialog,
+                commit_hash=info.commit_hash,
+            )
+        )
+    return described
 
 
 def _time(info: CommitInfo) -> datetime | None:
@@ -359,46 +351,41 @@ def migrate_results(
     mark: what was interrupted goes on with the next call, and where nothing is left to do nothing
     is written.
     """
-    limits = _limits(tract, inline_tokens)
-    with tract.session.lock:
-        fates = _fates(tract, limits)
+    session = tract.session
+    limits = _limits(session.settings, inline_tokens)
+    with session.lock:
+        fates = _fates(session, limits)
     wanted = [commit_id for commit_id, fate in fates.items() if fate == "migrated"]
-    before = after = migrated = 0
-    commits: list[str] = []
+    batches = []
     for start in range(0, len(wanted), BATCH):
-        batch = _reshape(tract, wanted[start : start + BATCH], limits)
-        if batch.commit is not None:
-            commits.append(batch.commit)
-        migrated += batch.results
-        before, after = before + batch.tokens_before, after + batch.tokens_after
+        batches.append(_reshape(tract, set(wanted[start : start + BATCH]), limits))
         if progress is not None:
             progress(min(start + BATCH, len(wanted)), len(wanted))
+    migrated = sum(batch.results for batch in batches)
+    before = sum(batch.tokens_before for batch in batches)
+    after = sum(batch.tokens_after for batch in batches)
     count = Counter(fates.values())
     already = count["already"] + len(wanted) - migrated  # what others did meanwhile
+    commits = [batch.commit for batch in batches if batch.commit]
     return MigrationReport(
         len(fates), migrated, already, count["small"], count["fixed"], before, after, commits
     )
 
 
-def _limits(tract: Tract, inline_tokens: int | None) -> ResultSettings:
+def _limits(own: ResultSettings, inline_tokens: int | None) -> ResultSettings:
     """The settings of the dialog, with a limit in any case."""
-    own = tract.session.settings
     limit = own.inline_tokens if inline_tokens is None else inline_tokens
-    given = {**msgspec.to_builtins(own), "inline_tokens": INLINE_TOKENS if limit is None else limit}
-    return settings(**given)
+    limit = INLINE_TOKENS if limit is None else limit
+    return settings(**{**msgspec.to_builtins(own), "inline_tokens": limit})
 
 
-def _fates(tract: Tract, limits: ResultSettings) -> dict[int, str]:
+def _fates(session: Session, limits: ResultSettings) -> dict[int, str]:
     """What is to become of each result in the view, by its commit."""
-    places = results_of(_places(tract), None, None, None)
-    return {
-        place.origin.id: _fate(tract, place, limits)
-        for place in places
-        if not place.is_skipped_result
-    }
+    places = results_of(session.chain().places, None, None, None)
+    return {p.origin.id: _fate(session, p, limits) for p in places if not p.is_skipped_result}
 
 
-def _fate(tract: Tract, place: Place, limits: ResultSettings) -> str:
+def _fate(session: Session, place: Place, limits: ResultSettings) -> str:
     step = place.shown
     if is_fixed(place):
         return "fixed"
@@ -406,47 +393,51 @@ def _fate(tract: Tract, place: Place, limits: ResultSettings) -> str:
         return "already"
     if limits.shape(step.name, step.token_count) is None:
         return "small"
-    if step.byte_size <= ENVELOPE_BYTES and is_reference(tract.session.compiler.load(step).content):
+    if step.byte_size <= ENVELOPE_BYTES and is_reference(session.compiler.load(step).content):
         return "already"
     return "migrated"
 
 
-class _Batch(msgspec.Struct):
+class _Batch(NamedTuple):
+    """What one mark did."""
+
     results: int = 0
     tokens_before: int = 0
     tokens_after: int = 0
     commit: str | None = None
 
 
-def _reshape(tract: Tract, wanted: Sequence[int], limits: ResultSettings) -> _Batch:
+def _reshape(tract: Tract, wanted: Collection[int], limits: ResultSettings) -> _Batch:
     """One mark for those that are still to be migrated."""
-    done = _Batch()
+    session = tract.session
     with tract.batch():
-        _, head = tract.session.lock_branch()
-        chosen = set(wanted)
-        shapes: dict[str, Shape] = {}
-        for place in tract.session.chain(head).places:
-            step = place.shown
-            shape = limits.shape(step.name, step.token_count)
-            if place.origin.id in chosen and not (place.shape or is_fixed(place)) and shape:
-                shapes[place.origin.hash.hex()] = shape
-                done.results += 1
-                done.tokens_before += step.token_count
-                done.tokens_after += reference_tokens(_gist(tract, step), shape) or 0
-        if shapes:
-            done.commit = tract.reshape(shapes, message="results as references").commit_hash
-    return done
+        _, head = session.lock_branch()
+        places = [place for place in session.chain(head).places if place.origin.id in wanted]
+        free = [place for place in places if not (place.shape or is_fixed(place))]
+        own = [limits.shape(place.shown.name, place.shown.token_count) for place in free]
+        shapes = {place: shape for place, shape in zip(free, own, strict=True) if shape}
+        if not shapes:
+            return _Batch()
+        gists = _gists(session, [place.shown for place in shapes])
+        by_commit = {place.origin.hash.hex(): shape for place, shape in shapes.items()}
+        mark = tract.reshape(by_commit, message="results as references")
+    return _Batch(
+        len(shapes),
+        sum(place.shown.token_count for place in shapes),
+        sum(reference_tokens(gists[p.shown.blob_id or 0], s) or 0 for p, s in shapes.items()),
+        mark.commit_hash,
+    )
 
 
-def _gist(tract: Tract, step: Step) -> Gist:
-    """What is told of a result. What an older release has not written is written now, so that the
+def _gists(session: Session, steps: Sequence[Step]) -> dict[int, Gist]:
+    """What is shown of results. What an older release has not written is written now, so that a
     result need not be read whenever it is shown."""
-    blob_id = step.blob_id or 0
-    known = tract.session.store.gists([blob_id]).get(blob_id)
-    if known is None:
-        found = gist_of(tract.session.compiler.load(step).content)
-        known = replace(
-            found, token_count=tract.session.tokens.count(found.summary + found.preview)
-        )
-        tract.session.store.add_gist(blob_id, known)
-    return known
+    gists = session.store.gists([step.blob_id or 0 for step in steps])
+    for step in steps:
+        blob_id = step.blob_id or 0
+        if blob_id not in gists:
+            gist = gist_of(session.compiler.load(step).content)
+            count = session.tokens.count(gist.summary + gist.preview)
+            gists[blob_id] = replace(gist, token_count=count)
+            session.store.add_gist(blob_id, gists[blob_id])
+    return gists

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from math import inf
 
 from tract.content.blocks import whole_text
@@ -47,6 +47,9 @@ class Compiler:
     """The chain at one head and what was compiled of it. Another head that stems from this one
     extends both; any other is read anew."""
 
+    as_sent = staticmethod(as_sent)
+    without_thoughts = staticmethod(without_thoughts)
+
     def __init__(self, store: Store, count: Callable[[str], int], *, keeps: bool = True) -> None:
         """Unless it `keeps` them, large contents are loaded each time that they are asked for."""
         self._store = store
@@ -67,7 +70,10 @@ class Compiler:
             if steps is None:
                 self._start_anew()
                 steps = self._store.steps(head) if head.id else []
-            self._extend(steps or [])
+            altered = self._chain.extend(steps or [])
+            if altered < inf:  # what was compiled of the messages before that is kept
+                self._transcript = self._transcript.before(altered)
+                self._transcribed = min(self._transcribed, self._chain.position(altered))
             self._head = head
         return self._chain
 
@@ -119,7 +125,7 @@ class Compiler:
         )
         return CompiledContext(transcript, Offered(self.toolset(chain.toolset)))
 
-    def told(self, places: Sequence[Place], *, whole: bool) -> list[tuple[Message, int]]:
+    def texts(self, places: Sequence[Place], *, whole: bool) -> list[tuple[Message, int]]:
         """What the view says at these places, with its tokens; a collapsed turn in more words. With
         `whole`, what is behind it, with the tokens of the view."""
         items = [as_told(place) for place in places]
@@ -144,8 +150,8 @@ class Compiler:
         outdated = chain.outdated_answers()
         for number, item in enumerate(items):
             if item.place.origin.id in outdated:
-                before, _ = found = rendered[number]
-                rendered[number] = self._without_thoughts(*found)
+                before, size = rendered[number]
+                rendered[number] = self._without_thoughts(before, size)
                 if rendered[number][0] is not before:
                     transcript.thoughtless.append(len(transcript.messages) + number)
         transcript.extend(
@@ -158,14 +164,14 @@ class Compiler:
 
     def sent(self, item: Shown, *, thoughtless: bool) -> tuple[Message, int]:
         """What is sent of one message of the view, and its tokens."""
-        found = self._rendered(item, self._gists([item]))
-        return self._without_thoughts(*found) if thoughtless else found
+        rendered = self._rendered(item, self._gists([item]))
+        return self._without_thoughts(*rendered) if thoughtless else rendered
 
     def weights(self, items: Sequence[Shown], outdated: Container[int]) -> list[int]:
         """The tokens of what is sent of each; of the outdated without their thoughts."""
         gists = self._gists(items)
-        found = [(item.place.origin.id in outdated, self._rendered(item, gists)) for item in items]
-        return [self._without_thoughts(*sent)[1] if old else sent[1] for old, sent in found]
+        rendered = [(i.place.origin.id in outdated, self._rendered(i, gists)) for i in items]
+        return [self._without_thoughts(*sent)[1] if old else sent[1] for old, sent in rendered]
 
     def _without_thoughts(self, message: Message, tokens: int) -> tuple[Message, int]:
         left = without_thoughts(message)
@@ -179,37 +185,37 @@ class Compiler:
         if shape.form == Form.FULL:
             return self.message(step), step.token_count
         if shape.form == Form.COLLAPSED:
-            message = self.collapsed(place)
+            message = collapsed(without_thoughts(self.message(step)), place)
             return message, self._count(message.text)
         if shape.form == Form.TRUNCATED:
             text = truncated(whole_text(self.message(step)), place, shape)
             if text is None:
                 return self.message(step), step.token_count
             return self._result(step, text)
-        found = gists.get(step.blob_id or 0)
-        if found is None:  # forgotten
+        gist = gists.get(step.blob_id or 0)
+        if gist is None:  # forgotten
             return self.message(step), step.token_count
         if shape.form == Form.SUMMARY:
-            return self._result(step, summary(place, shape.text or found.summary))
-        return self._result(step, reference(place, found, shape), reference_tokens(found, shape))
+            return self._result(step, summary(place, shape.text or gist.summary))
+        return self._result(step, reference(place, gist, shape), reference_tokens(gist, shape))
 
     def _result(self, step: Step, text: str, tokens: int | None = None) -> tuple[Message, int]:
         """A result of which something else is shown than what it is."""
-        told = Message("tool", text, step.tool_call_id, step.name, step.is_error, step.origin)
-        return told, self._count(text) if tokens is None else tokens
+        result = Message("tool", text, step.tool_call_id, step.name, step.is_error, step.origin)
+        return result, self._count(text) if tokens is None else tokens
 
     def _gists(self, items: Sequence[Shown]) -> dict[int, Gist]:
         """What is said in the place of results. What was not written with them is made now."""
-        told = (Form.REFERENCE, Form.SUMMARY)
-        steps = [item.place.shown for item in items if item.shape.form in told]
-        found = self._store.gists([step.blob_id or 0 for step in steps])
+        described = (Form.REFERENCE, Form.SUMMARY)
+        steps = [item.place.shown for item in items if item.shape.form in described]
+        gists = self._store.gists([step.blob_id or 0 for step in steps])
         for step in steps:
-            if step.blob_id not in found:
+            if step.blob_id not in gists:
                 try:
-                    found[step.blob_id or 0] = gist_of(self.load(step).content)
+                    gists[step.blob_id or 0] = gist_of(self.load(step).content)
                 except ForgottenError:
                     continue
-        return found
+        return gists
 
     def failed(self, places: Sequence[Place]) -> list[Place]:
         """The results among these that were flagged as errors, or tell of one."""
@@ -233,12 +239,12 @@ class Compiler:
         roles = [step.role for step in transcript.steps]
         base: Toolset | None = None
         later: dict[int, Toolset] = {}
-        for commit_id, digest in self._chain.toolset_changes():
+        for step, digest in self._chain.toolset_changes():
             toolset = self._store.toolset(digest)
             if base is None or not base.tools:
                 base = toolset
             else:
-                first = bisect_left(transcript.places, commit_id)
+                first = bisect_left(transcript.places, step.id)
                 later[roles[:first].count("assistant")] = toolset
         return Offered(base, later)
 
@@ -256,44 +262,25 @@ class Compiler:
                 self._large[step.hash] = message
         return message
 
-    def collapsed(self, call: Place) -> Message:
-        """An answer with a line in place of each of its calls, without its thoughts."""
-        return collapsed(without_thoughts(self.message(call.shown)), call)
-
-    def as_sent(self, message: Message) -> Iterator[list[Message]]:
-        """The message as it comes back from each provider."""
-        return as_sent(message)
-
     def load(self, step: Step) -> Message:
         """What the commit says; an error if it was forgotten."""
         data = step.data if step.data is not None else self._store.content(step.blob_id or 0)
-        content = from_json(data)
+        content, calls = from_json(data), []
         if isinstance(content, list):
             content = unpack_content(step.role or "", content)
-        message = Message(
+            calls = [[block.id, block.name] for block in content if isinstance(block, ToolCall)]
+        if calls != list(step.calls):
+            raise CorruptError(f"commit {step.hash.hex()}: its calls were altered")
+        return Message(
             step.role or "", content, step.tool_call_id, step.name, step.is_error, step.origin
         )
-        if (step.calls or isinstance(content, tuple)) and not _has_its_calls(message, step):
-            raise CorruptError(f"commit {step.hash.hex()}: its calls were altered")
-        return message
 
     def _start_anew(self) -> None:
         self._chain, self._head, self._large = Chain(), EMPTY, {}
         self._transcript, self._transcribed = Transcript(), 0
-
-    def _extend(self, steps: list[Step]) -> None:
-        """Keep what was compiled of the messages before the first that is shown differently."""
-        altered = self._chain.extend(steps)
-        if altered < inf:
-            self._transcript = self._transcript.before(altered)
-            self._transcribed = min(self._transcribed, self._chain.position(altered))
 
 
 def _tombstone(step: Step) -> Message:
     calls = [ToolCall(call_id, name) for call_id, name in step.calls]
     content = (Text(FORGOTTEN), *calls) if calls else FORGOTTEN
     return Message(step.role or "", content, step.tool_call_id, step.name, step.is_error)
-
-
-def _has_its_calls(message: Message, step: Step) -> bool:
-    return [[call.id, call.name] for call in message.tool_calls] == list(step.calls)

@@ -7,37 +7,27 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from tract.core.chain import Chain
 from tract.core.ordering import Arrangement
 from tract.core.toolsets import Offered
 from tract.model import Form, Json, Message, Step, Toolset
-from tract.providers import anthropic, gemini, openai_chat, openai_responses
-from tract.providers import tools as forms
-from tract.providers.tool_names import LONGEST, legal_name, with_legal_name, with_legal_names
+from tract.providers import PROVIDERS, Provider
+from tract.providers import provider as provider_named
+from tract.providers.tool_names import legal_name, with_legal_name, with_legal_names
+from tract.providers.tools import (
+    Offer,
+    convert_tool,
+    declarations,
+    form_of,
+    name_of,
+    offered,
+)
 from tract.providers.toolsets import changes_of
 
 ToolChanges = Mapping[int, list[Json]]
 NOTHING_OFFERED = Offered(None)
-
-
-class Dump(Protocol):
-    """A provider's messages, made one by one, with notes on what it is not given as it was."""
-
-    notes: list[str]
-
-    def feed(self, message: Message) -> None: ...
-
-    def finish(self, tail: Iterable[Message] = ()) -> Any: ...
-
-
-TARGETS: dict[str, type[Dump]] = {
-    forms.OPENAI: openai_chat.Dump,
-    forms.ANTHROPIC: anthropic.Dump,
-    forms.RESPONSES: openai_responses.Dump,
-    forms.GEMINI: gemini.Dump,
-}
 
 
 class Transcript:
@@ -102,14 +92,14 @@ class Transcript:
 
     def dump(
         self,
-        target: str,
+        target: Provider,
         size: int,
         changes: ToolChanges | None = None,
         following: Sequence[Message] = (),
     ) -> tuple[Any, list[str]]:
         """The first messages for a provider with what follows them, and what had to be repaired."""
         with self._lock:
-            key = target, bool(changes)
+            key = target.name, bool(changes)
             wire = self._wires.get(key)
             if wire is None or not wire.goes_on(size, changes or {}):
                 wire = _Wire(target)
@@ -121,18 +111,17 @@ class Transcript:
 class _Wire:
     """A dump that goes on where it stopped."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: Provider) -> None:
         self._fed = 0
         self._target = target
-        self._kind = kind = TARGETS[target]
         self._arrangement = Arrangement()
-        self._dump = kind()
+        self._dump = target.dump()
         self._dumped = 0
         self._rewrites = 0
         self._changes: ToolChanges = {}
 
     def goes_on(self, size: int, changes: ToolChanges) -> bool:
-        """Whether what was dumped is a beginning of what is asked for now."""
+        """Whether what was dumped is a beginning of the requested dump."""
         return self._fed <= size and all(
             changes.get(place) == blocks for place, blocks in self._changes.items()
         )
@@ -144,19 +133,19 @@ class _Wire:
         changes: ToolChanges,
         following: Sequence[Message],
     ) -> tuple[Any, list[str]]:
-        arrangement = self._arrangement
+        arrangement, longest = self._arrangement, self._target.longest_name
         for message in messages[self._fed : size]:
             arrangement.feed(message)
         self._fed, self._changes = size, changes
         if arrangement.rewrites != self._rewrites:  # a late result changed what was dumped
-            self._dump, self._dumped, self._rewrites = self._kind(), 0, arrangement.rewrites
-        if isinstance(self._dump, anthropic.Dump | openai_responses.Dump):
-            self._dump.tool_changes = changes
+            self._dump, self._dumped = self._target.dump(), 0
+            self._rewrites = arrangement.rewrites
+        self._dump.tool_changes = changes
         for message in arrangement.messages[self._dumped :]:
-            self._dump.feed(with_legal_names(message, self._target))
+            self._dump.feed(with_legal_names(message, longest))
         self._dumped = len(arrangement.messages)
         tail, notes = arrangement.ending()
-        sent = self._dump.finish(with_legal_names(m, self._target) for m in [*tail, *following])
+        sent = self._dump.finish(with_legal_names(m, longest) for m in [*tail, *following])
         return sent, [*arrangement.notes, *notes, *self._dump.notes]
 
 
@@ -168,7 +157,67 @@ class Seen(NamedTuple):
     toolset: Toolset | None
 
 
-class CompiledContext:
+class Requests:
+    """The messages and the full request for each provider."""
+
+    def to_messages(self, provider: str) -> Any:
+        """The messages for any provider: what `to_openai`, `to_anthropic`, `to_responses` or
+        `to_gemini` returns."""
+        raise NotImplementedError
+
+    def to_params(self, provider: str) -> dict[str, Json]:
+        """The full request to any provider: what `to_openai_params`, `to_anthropic_params`,
+        `to_responses_params` or `to_gemini_params` returns."""
+        raise NotImplementedError
+
+    def to_dicts(self) -> list[dict[str, Json]]:
+        """The messages as plain dicts: the chat form, which most libraries understand."""
+        return self.to_openai()
+
+    def to_openai(self) -> list[dict[str, Json]]:
+        """Messages for Chat Completions. The list is yours, the dicts in it are shared with later
+        contexts: copy one before you change it."""
+        messages: list[dict[str, Json]] = self.to_messages("openai")
+        return messages
+
+    def to_openai_params(self) -> dict[str, Json]:
+        """`messages` for Chat Completions, and `tools` where there are any."""
+        return self.to_params("openai")
+
+    def to_anthropic(self) -> dict[str, Json]:
+        """`messages` for the Messages API, and `system` when there is such a text. The list is
+        yours, the dicts in it are shared with later contexts: copy one before you change it."""
+        params: dict[str, Json] = self.to_messages("anthropic")
+        return params
+
+    def to_anthropic_params(self) -> dict[str, Json]:
+        """`system`, `messages` and `tools` for the Messages API, each where there is one. Calls
+        without tools are refused there: if the tools were taken away, they are declared once more
+        with a `tool_choice` that rules them out."""
+        return self.to_params("anthropic")
+
+    def to_responses(self) -> list[dict[str, Json]]:
+        """`input` items for the Responses API, just those of the messages."""
+        items: list[dict[str, Json]] = self.to_messages("responses")
+        return items
+
+    def to_responses_params(self) -> dict[str, Json]:
+        """`input` items for the Responses API, `tools` where there are any, and `instructions`
+        where the history came with such."""
+        return self.to_params("responses")
+
+    def to_gemini(self) -> dict[str, Json]:
+        """`contents` for Gemini, and `systemInstruction` when there is such a text. The list is
+        yours, the dicts in it are shared with later contexts: copy one before you change it."""
+        params: dict[str, Json] = self.to_messages("gemini")
+        return params
+
+    def to_gemini_params(self) -> dict[str, Json]:
+        """`contents`, `systemInstruction` and `tools` for Gemini, each where there is one."""
+        return self.to_params("gemini")
+
+
+class CompiledContext(Requests):
     """A history as a model would get it. The messages are shared between contexts: read only."""
 
     def __init__(
@@ -273,16 +322,17 @@ class CompiledContext:
     def tools(self) -> list[dict[str, Json]]:
         """The definitions as they were given. With `tools="inline"` the first set: later changes
         stand among the messages."""
-        given = self._offered.base.schemas if self._offered.base else []
-        extra = self._beside(given)
-        form = forms.form_of(given[0]) if given else forms.OPENAI
-        target = form if form in forms.TARGETS else forms.ANTHROPIC
-        return given + [forms.convert_tool(schema, target) for schema in extra]
+        schemas = self._offered.base.schemas if self._offered.base else []
+        form = form_of(schemas[0]) if schemas else "openai"
+        target = form if form in PROVIDERS else "anthropic"
+        return schemas + [convert_tool(schema, target) for schema in self._beside(schemas)]
 
     def _beside(self, schemas: list[dict[str, Json]]) -> list[dict[str, Json]]:
         """The tools by which a model asks for results, unless they are among these."""
-        names = {forms.name_of(d) for schema in schemas for d in forms.declarations(schema)}
-        return [schema for schema in self._extra if forms.name_of(schema) not in names]
+        if not self._extra:
+            return []
+        names = {name_of(d) for schema in schemas for d in declarations(schema)}
+        return [schema for schema in self._extra if name_of(schema) not in names]
 
     @property
     def toolset(self) -> Toolset | None:
@@ -300,79 +350,40 @@ class CompiledContext:
     @property
     def betas(self) -> list[str]:
         """What `to_anthropic_params` needs, for `client.beta.messages.create(betas=…)`."""
-        return [anthropic.INLINE_TOOLS] if self._changes(forms.ANTHROPIC) else []
+        needed = [known for known in PROVIDERS.values() if known.betas and self._changes(known)]
+        return [beta for known in needed for beta in known.betas]
 
     @property
     def notes(self) -> list[str]:
-        """What had to be repaired so that the providers take the messages, and what one of them
+        """What had to be repaired so that the providers accept the messages, and what one of them
         is not shown."""
-        return list(dict.fromkeys(note for target in TARGETS for note in self.notes_for(target)))
+        return list(dict.fromkeys(note for name in PROVIDERS for note in self.notes_for(name)))
 
     def notes_for(self, provider: str, *, tools: bool = True) -> list[str]:
-        """The same for one of them: `openai`, `anthropic`, `responses` or `gemini`; without
+        """The same for one provider: `openai`, `anthropic`, `responses` or `gemini`; without
         `tools`, for the messages alone."""
-        found: list[str] = []
+        target = provider_named(provider)
+        notes: list[str] = []
         number = bisect_left(self._transcript.thoughtless, self.commit_count)
         if number:
-            found.append(f"thoughts of {number} answers left out: what they followed has changed")
-        found += self._dump(provider)[1]
-        return found + self._offer(provider).notes if tools else found
+            notes.append(f"thoughts of {number} answers left out: what they followed has changed")
+        notes += self._dump(target)[1]
+        return notes + self._offer(target, self.called).notes if tools else notes
 
-    def to_dicts(self) -> list[dict[str, Json]]:
-        """The messages as plain dicts: the chat form, which most libraries understand."""
-        return self.to_openai()
+    def to_messages(self, provider: str) -> Any:
+        return self._dump(provider_named(provider))[0]
 
-    def to_openai(self) -> list[dict[str, Json]]:
-        """Messages for Chat Completions. The list is yours, the dicts in it are shared with later
-        contexts: copy one before you change it."""
-        messages: list[dict[str, Json]] = self._dump(forms.OPENAI)[0]
-        return messages
-
-    def to_openai_params(self) -> dict[str, Json]:
-        """`messages` for Chat Completions, and `tools` where there are any."""
-        return {"messages": self.to_openai(), **_listed(self._offer(forms.OPENAI).tools)}
-
-    def to_anthropic(self) -> dict[str, Json]:
-        """`messages` for the Messages API, and `system` when there is such a text. The list is
-        yours, the dicts in it are shared with later contexts: copy one before you change it."""
-        params: dict[str, Json] = self._dump(forms.ANTHROPIC)[0]
-        return params
-
-    def to_anthropic_params(self) -> dict[str, Json]:
-        """`system`, `messages` and `tools` for the Messages API, each where there is one. Calls
-        without tools are refused there: if the tools were taken away, they are declared once more
-        with a `tool_choice` that rules them out."""
-        params, _ = self._dump(forms.ANTHROPIC, self._changes(forms.ANTHROPIC))
-        offer = self._offer(forms.ANTHROPIC)
-        if offer.tools:
-            return anthropic.with_tools(params, offer.tools)
-        if self.called:
-            called = [legal_name(name, forms.ANTHROPIC) for name in self.called]
-            declared = forms.minimal(called, forms.ANTHROPIC)
-            return {**params, "tools": declared, "tool_choice": anthropic.NO_CHOICE}
-        return dict(params)
-
-    def to_responses(self) -> list[dict[str, Json]]:
-        """`input` items for the Responses API, just those of the messages."""
-        items: list[dict[str, Json]] = self._dump(forms.RESPONSES)[0]
-        return items
-
-    def to_responses_params(self) -> dict[str, Json]:
-        """`input` items for the Responses API, `tools` where there are any, and `instructions`
-        where the history came with such."""
-        items, _ = self._dump(forms.RESPONSES, self._changes(forms.RESPONSES))
-        params = openai_responses.with_instructions(self.messages, items)
-        return {**params, **_listed(self._offer(forms.RESPONSES).tools)}
-
-    def to_gemini(self) -> dict[str, Json]:
-        """`contents` for Gemini, and `systemInstruction` when there is such a text. The list is
-        yours, the dicts in it are shared with later contexts: copy one before you change it."""
-        params: dict[str, Json] = self._dump(forms.GEMINI)[0]
-        return params
-
-    def to_gemini_params(self) -> dict[str, Json]:
-        """`contents`, `systemInstruction` and `tools` for Gemini, each where there is one."""
-        return {**self.to_gemini(), **_listed(self._offer(forms.GEMINI).tools)}
+    def to_params(self, provider: str) -> dict[str, Json]:
+        target = PROVIDERS.get(provider) or provider_named(provider)
+        changes = self._changes(target) if self._offered.later else None
+        following = self._following
+        sent, _ = self._transcript.dump(target, self.commit_count, changes, following)
+        called = self.called
+        messages = self._transcript.messages if self.commit_count else following
+        first = messages[0] if messages else None
+        tools = self._offer(target, called).tools
+        called = [legal_name(name, target.longest_name) for name in called]
+        return target.request(sent, tools, called, first)
 
     @property
     def called(self) -> list[str]:
@@ -381,43 +392,50 @@ class CompiledContext:
             name for name, place in self._transcript.called.items() if place < self.commit_count
         ]
 
-    def _dump(self, target: str, changes: ToolChanges | None = None) -> tuple[Any, list[str]]:
-        return self._transcript.dump(target, self.commit_count, changes, self._following)
+    def _dump(self, target: Provider) -> tuple[Any, list[str]]:
+        return self._transcript.dump(target, self.commit_count, None, self._following)
 
-    def _offer(self, target: str) -> forms.Offer:
+    def _offer(self, target: Provider, called: list[str]) -> Offer:
         """The tools of a request. Where none were ever recorded, those that are called are declared
         with what can be known of them: some providers refuse a call of an undeclared tool."""
-        offered = self._offered
-        if offered.base is None:
-            note = f"no tools were recorded; declared from the calls: {', '.join(self.called)}"
-            known = {forms.name_of(schema) for schema in self._extra}
-            called = [name for name in self.called if name not in known]
-            found = forms.minimal(called, target) + forms.offered(self._extra, target).tools
-            return _with_legal_names(forms.Offer(found, [note] if called else []), target)
-        in_list = offered.base if self._is_told(target) else offered.latest
+        base = self._offered.base
+        if base is None:
+            return self._declared(target, called)
+        in_list = base if self._accepts_changes(target) else self._offered.latest
         schemas = in_list.schemas if in_list else []
-        return _with_legal_names(forms.offered([*schemas, *self._beside(schemas)], target), target)
+        offer = offered([*schemas, *self._beside(schemas)], target.name)
+        return _with_legal_names(offer, target)
 
-    def _is_told(self, target: str) -> bool:
-        """Whether a provider can be told what became of its tools. Else it gets the latest set."""
-        if target == forms.RESPONSES:  # it can be given tools, but none can be taken away
-            return all(change.is_addition for change in changes_of(self._offered))
-        return target == forms.ANTHROPIC
+    def _declared(self, target: Provider, called: list[str]) -> Offer:
+        """The tools that are called, and those by which a model asks for results."""
+        extra = {name_of(schema) for schema in self._extra}
+        names = [name for name in called if name not in extra]
+        wires = [legal_name(name, target.longest_name) for name in names]
+        tools = target.declare(wires)
+        if self._extra:
+            tools += offered(self._extra, target.name).tools
+        notes = _renamed(names, wires, target) if names != wires else []
+        if names:
+            listed = ", ".join(called)
+            notes = [f"no tools were recorded; declared from the calls: {listed}", *notes]
+        return Offer(tools, notes)
 
-    def _changes(self, target: str) -> ToolChanges:
+    def _accepts_changes(self, target: Provider) -> bool:
+        """Whether a provider can be told how its tools change. Else it gets the latest set."""
+        changes = changes_of(self._offered) if self._offered.later else []
+        return target.accepts_changes(only_additions=all(change.is_addition for change in changes))
+
+    def _changes(self, target: Provider) -> ToolChanges:
         """What a provider is told of later tools, by the number of the answer before which it
         stands."""
-        if not self._is_told(target):
+        if not self._offered.later or not self._accepts_changes(target):
             return {}
-        found: dict[int, list[Json]] = {}
+        blocks: dict[int, list[Json]] = {}
         for change in changes_of(self._offered):
-            added = _with_legal_names(forms.offered(change.added, target), target).tools
-            removed = [legal_name(name, target) for name in change.removed]
-            if target == forms.RESPONSES:
-                found[change.answer] = openai_responses.added_tools(added)
-            else:
-                found[change.answer] = anthropic.tool_changes(removed, added)
-        return {answer: blocks for answer, blocks in found.items() if blocks}
+            added = _with_legal_names(offered(change.added, target.name), target).tools
+            removed = [legal_name(name, target.longest_name) for name in change.removed]
+            blocks[change.answer] = target.tool_changes(removed, added)
+        return {answer: content for answer, content in blocks.items() if content}
 
 
 def _running(history: Iterable[Step]) -> Iterator[int]:
@@ -433,14 +451,20 @@ def context_of(messages: Sequence[Message], token_count: int = 0) -> CompiledCon
     return CompiledContext(transcript)
 
 
-def _with_legal_names(offer: forms.Offer, target: str) -> forms.Offer:
-    """The tools as the provider takes their names, which is told."""
-    tools = [with_legal_name(tool, target) for tool in offer.tools]
-    names = [forms.name_of(tool) for tool in offer.tools if target in LONGEST]
-    told = [(name, legal_name(name, target)) for name in names]
-    notes = [f"{target} knows {name!r:.80} as {wire}" for name, wire in told if name != wire]
-    return forms.Offer(tools, [*offer.notes, *notes])
+def _with_legal_names(offer: Offer, target: Provider) -> Offer:
+    """The tools with names that the provider accepts, and a note on each that is replaced."""
+    longest = target.longest_name
+    if longest is None:
+        return offer
+    names = [name_of(tool) for tool in offer.tools]
+    wires = [legal_name(name, longest) for name in names]
+    if names == wires:
+        return offer
+    tools = [with_legal_name(tool, longest) for tool in offer.tools]
+    return Offer(tools, [*offer.notes, *_renamed(names, wires, target)])
 
 
-def _listed(found: list[dict[str, Json]]) -> dict[str, Json]:
-    return {"tools": found} if found else {}
+def _renamed(names: list[str], wires: list[str], target: Provider) -> list[str]:
+    """Notes on names that the provider does not accept."""
+    pairs = zip(names, wires, strict=True)
+    return [f"{target.name} knows {name!r:.80} as {wire}" for name, wire in pairs if name != wire]

@@ -1,26 +1,26 @@
-"""What can go wrong, as one small tree.
+"""The errors, as one small tree.
 
     TractError
-    ├── InputError               what was given cannot be taken
-    │   ├── NotJsonError         NaN, a key that is no string, too deep, a type JSON lacks
+    ├── InputError               an argument cannot be accepted
+    │   ├── NotJsonError         NaN, a key that is not a string, too deep, a type JSON lacks
     │   ├── RoleError            a role that is unknown or does not fit
-    │   ├── ToolSchemaError      a tool definition that nobody, or not this provider, can take
+    │   ├── ToolSchemaError      a tool definition that is invalid, or not for this provider
     │   ├── EditError            a commit that cannot be edited, marked or restored
     │   └── CompressError        messages that cannot be compressed, or not alone
-    ├── NotFoundError            a name that names nothing
+    ├── NotFoundError            a name that does not exist
     │   ├── CommitNotFoundError
-    │   ├── AmbiguousPrefixError a prefix that names several commits
+    │   ├── AmbiguousPrefixError a prefix of several commits
     │   ├── BranchNotFoundError
     │   ├── ResultNotFoundError  an id that no result of this dialog has
     │   └── DialogNotFoundError
-    ├── ConflictError            somebody else was there first
+    ├── ConflictError            another writer was first
     ├── ForgottenError           the content was forgotten on purpose
-    ├── LLMError                 a model is needed, and there is no answer to go on with
+    ├── LLMError                 a model is needed and gave no usable answer
     │   ├── NoLLMError           none is configured
-    │   ├── LLMCallError         it could not be asked, or broke off
+    │   ├── LLMCallError         the call failed or broke off
     │   └── LLMAnswerError       its answer cannot be used
-    ├── HandlerError             a handler failed; the result that it was given is kept
-    ├── StorageError             the database cannot do what it was asked
+    ├── HandlerError             a handler failed; the result is kept
+    ├── StorageError             the database failed
     │   ├── CorruptError         stored bytes do not match their hash
     │   ├── SchemaError          a database of a newer tract, or of something else
     │   ├── ReadOnlyError
@@ -33,15 +33,15 @@ Every message carries the fact: the hash, the name, the number.
 
 
 class TractError(Exception):
-    """Whatever tract raises on purpose."""
+    """The base of all errors that tract raises on purpose."""
 
 
 class InputError(TractError, ValueError):
-    """What was given cannot be taken; nothing was written."""
+    """An argument cannot be accepted; nothing was written."""
 
 
 class NotJsonError(InputError):
-    """A value that JSON cannot hold exactly."""
+    """A value that JSON cannot represent exactly."""
 
 
 class RoleError(InputError):
@@ -49,7 +49,7 @@ class RoleError(InputError):
 
 
 class ToolSchemaError(InputError):
-    """A tool definition that cannot be taken, or that a provider has nothing like."""
+    """A tool definition that is invalid, or that a provider has no equivalent for."""
 
 
 class EditError(InputError):
@@ -61,7 +61,7 @@ class CompressError(InputError):
 
 
 class NotFoundError(TractError, LookupError):
-    """A name that names nothing."""
+    """A name that does not exist."""
 
 
 class CommitNotFoundError(NotFoundError):
@@ -85,7 +85,7 @@ class DialogNotFoundError(NotFoundError):
 
 
 class ConflictError(TractError):
-    """Somebody else was there first; nothing was written."""
+    """Another writer was first; nothing was written."""
 
 
 class ForgottenError(TractError):
@@ -93,7 +93,7 @@ class ForgottenError(TractError):
 
 
 class LLMError(TractError):
-    """A model is needed, and there is no answer to go on with; nothing was written."""
+    """A model is needed and gave no usable answer; nothing was written."""
 
 
 class NoLLMError(LLMError):
@@ -101,7 +101,7 @@ class NoLLMError(LLMError):
 
 
 class LLMCallError(LLMError):
-    """The model could not be asked, or broke off."""
+    """The call of the model failed or broke off."""
 
 
 class LLMAnswerError(LLMError):
@@ -109,11 +109,11 @@ class LLMAnswerError(LLMError):
 
 
 class HandlerError(TractError):
-    """A handler failed, took too long or called itself. The result it was given is kept."""
+    """A handler failed, took too long or called itself. The result is kept."""
 
 
 class StorageError(TractError):
-    """The database cannot do what it was asked."""
+    """The database failed."""
 
 
 class CorruptError(StorageError):

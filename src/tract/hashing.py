@@ -56,7 +56,7 @@ def from_json(data: bytes) -> Json:
         return _decode(data.decode("ascii"))[0]
     if b"\\" not in data:
         return data[1:-1].decode("ascii")
-    return scanstring(data.decode("ascii"), 1)[0]  # a text: no need for the whole parser
+    return scanstring(data.decode("ascii"), 1)[0]  # a text needs no full parser
 
 
 def content_hash(data: bytes) -> bytes:
@@ -77,7 +77,7 @@ def hash_stored_schema(data: bytes) -> bytes:
 
 
 def toolset_hash(tools: Iterable[bytes]) -> bytes:
-    """The name of an ordered set of tools, given by the hashes of their schemas."""
+    """The hash of an ordered set of tools, from the hashes of their schemas."""
     return sha256(_encode([tool.hex() for tool in tools]).encode("ascii")).digest()
 
 
@@ -88,8 +88,8 @@ def commit_hash(
     role: str | None = None,
     **rest: Json,
 ) -> bytes:
-    """The name of a commit: SHA-256 of its envelope as sorted JSON. Absent fields are omitted, so
-    that a field which is added later changes no old hash."""
+    """SHA-256 of the envelope of a commit as sorted JSON. Absent fields are omitted, so that fields
+    added later change no old hash."""
     fields = {
         "operation": operation,
         "parent": parent.hex() if parent else None,
@@ -97,10 +97,10 @@ def commit_hash(
         "role": role,
         **rest,
     }
-    named = {
+    present = {
         key: value for key, value in fields.items() if value is not None and value is not False
     }
-    return sha256(_encode_sorted(named).encode("ascii")).digest()
+    return sha256(_encode_sorted(present).encode("ascii")).digest()
 
 
 def append_hash(
@@ -144,7 +144,7 @@ def _is_about_nan(error: Exception) -> bool:
 
 
 def _check_faithful(value: Json) -> None:
-    """Refuse what the encoder takes but would not give back: other keys, endless depth."""
+    """Reject what the encoder accepts but would change: other keys, endless depth."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [c for item in level for c in _children(item) if type(c) not in _SCALARS]
@@ -166,7 +166,7 @@ def _children(value: Json) -> Iterable[Json]:
 
 
 def json_or_text(text: str) -> Json:
-    """The value of a JSON text; the text itself where it is not JSON. Empty means no arguments."""
+    """The value of a JSON text; the text itself if it is not JSON. Empty means no arguments."""
     try:
         value = json.loads(text or "{}", parse_constant=_refuse)
         to_json(value)  # refuses what is too large or too deep to be sent on

@@ -1,4 +1,4 @@
-"""The values that everything else is made of. They know no provider and no database."""
+"""The values that everything else is made of. They depend on no provider and no database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = ""
 
 Origin = dict[str, dict[str, Json]]
 """What a provider wrote around a value: `{provider: its dict with the modelled values as null}`.
-It brings unknown keys and key order back when the value is sent to that provider again."""
+It restores unknown keys and key order when the value is sent to that provider again."""
 
 
 class CommitOperation(StrEnum):
@@ -33,8 +33,8 @@ class CommitOperation(StrEnum):
 
 
 DECIDING = (CommitOperation.APPEND, CommitOperation.MARK)
-"""The operations whose toolset is in force from there on. On the others it tells where they come
-from: an edit of an old message does not bring old tools back."""
+"""The operations whose toolset is active from there on. On others it records only their origin: an
+edit of an old message does not bring old tools back."""
 
 
 class Priority(StrEnum):
@@ -46,7 +46,7 @@ class Priority(StrEnum):
 
 
 class Form(StrEnum):
-    """What the model sees of a result that is kept whole."""
+    """What the model sees of a result, which is stored in full."""
 
     FULL = "full"
     TRUNCATED = "truncated"
@@ -56,8 +56,8 @@ class Form(StrEnum):
 
 
 class Shape(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A form with what belongs to it: how many tokens of the content are shown, or which words
-    stand in its place."""
+    """A form with its parameters: how many tokens of the content are shown, or the text that
+    replaces it."""
 
     form: Form = Form.FULL
     tokens: int | None = None
@@ -65,18 +65,18 @@ class Shape(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Gist(msgspec.Struct, frozen=True, gc=False):
-    """What stands for a result that is not shown: what it is, in one line and in a few."""
+    """What a result that is not shown is: its kind, a one-line summary and a preview."""
 
     kind: str
     summary: str
     preview: str
     is_error: bool = False
-    """Whether the content itself tells of a failure."""
+    """Whether the content itself reports a failure."""
     token_count: int = 0
 
 
 class Summary(NamedTuple):
-    """A text that stands for others, and who made it."""
+    """A text that replaces others, and who made it."""
 
     text: str
     made_by: str
@@ -91,7 +91,7 @@ class Text(msgspec.Struct, frozen=True, gc=False):
 
 
 class ToolCall(msgspec.Struct, frozen=True, gc=False):
-    """A call by the model. Arguments stay as they came: a dict, or the provider's very string."""
+    """A call by the model. Arguments stay as they came: a dict, or the provider's exact string."""
 
     id: str
     name: str
@@ -100,7 +100,7 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
 
 
 class Raw(msgspec.Struct, frozen=True, gc=False):
-    """A block that is not modelled (an image, a thought, a server tool), kept for its provider."""
+    """A block without a type here (an image, a thought, a server tool), kept for its provider."""
 
     provider: str
     data: Json
@@ -111,7 +111,7 @@ Blocks = tuple[Block, ...]
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """A role and what it says: a text, or blocks.
+    """A role and its content: a text, or blocks.
 
     A tool message is exactly one result, and its content is whatever JSON the tool returned.
     """
@@ -125,12 +125,12 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def blocks(self) -> Blocks:
-        """The content as blocks; what a tool returned is one text."""
+        """The content as blocks; a result is one text."""
         return self.content if isinstance(self.content, tuple) else (Text(self.text),)
 
     @property
     def text(self) -> str:
-        """What can be read of it, calls left out."""
+        """The texts, without the calls."""
         if isinstance(self.content, tuple):
             return "\n".join(block.text for block in self.content if isinstance(block, Text))
         return "" if self.content is None else readable(self.content)
@@ -143,7 +143,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
 
 class Mark(msgspec.Struct, frozen=True, gc=False):
-    """What a mark commit says of one earlier commit: its priority, or that it is void."""
+    """What a mark commit sets for one earlier commit: its priority, or that it is void."""
 
     target: str
     kind: str
@@ -151,7 +151,7 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
 
 
 class Head(NamedTuple):
-    """A commit by key and hash; both None where a branch has no commit yet."""
+    """A commit by key and hash; both None if a branch has no commit yet."""
 
     id: int | None
     hash: bytes | None
@@ -170,23 +170,23 @@ class Link(msgspec.Struct, frozen=True, gc=False):
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, gc=False):
-    """A tool as it was declared to a model, named by the hash of its schema."""
+    """A tool as it was declared to a model, identified by the hash of its schema."""
 
     hash: bytes
     name: str
     data: bytes
-    """The schema as JSON, in the key order in which it was first given."""
+    """The schema as JSON, in the key order of its first declaration."""
     token_count: int = 0
     token_source: str = ""
 
     @property
     def schema(self) -> dict[str, Json]:
-        """A copy that is the caller's own."""
+        """A copy that the caller may change."""
         return json.loads(self.data)  # type: ignore[no-any-return]
 
 
 class Toolset(msgspec.Struct, frozen=True, gc=False):
-    """The tools that a model had, in their order."""
+    """The tools that a model had, in order."""
 
     hash: bytes
     tools: tuple[ToolDefinition, ...] = ()
@@ -237,7 +237,7 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     generation_config: dict[str, Json] | None = None
     links: tuple[Link, ...] = ()
     shape: Shape | None = None
-    """The form in which a result was born; None where it is full."""
+    """The form in which a result was committed; None if it is full."""
     byte_size: int = 0
 
 
@@ -277,22 +277,22 @@ class DialogInfo(msgspec.Struct, frozen=True):
     tokens: int
     bytes: int
     errors: int
-    """Results that were flagged so."""
+    """Results that are flagged as errors."""
     created_at: datetime
     updated_at: datetime | None
 
 
 def pack_shape(shape: Shape) -> str:
-    """A shape as it is stored: a form that has nothing to it is just its name."""
+    """A shape as it is stored: a form without parameters is just its name."""
     if shape.tokens is None and shape.text is None:
         return str(shape.form)
-    said = {"form": str(shape.form), "tokens": shape.tokens, "text": shape.text}
-    return json.dumps({key: value for key, value in said.items() if value is not None})
+    fields = {"form": str(shape.form), "tokens": shape.tokens, "text": shape.text}
+    return json.dumps({key: value for key, value in fields.items() if value is not None})
 
 
 def unpack_shape(stored: str) -> Shape:
-    said: Json = json.loads(stored) if stored.startswith("{") else {"form": stored}
-    return Shape(Form(said["form"]), said.get("tokens"), said.get("text"))
+    fields: Json = json.loads(stored) if stored.startswith("{") else {"form": stored}
+    return Shape(Form(fields["form"]), fields.get("tokens"), fields.get("text"))
 
 
 def pack_content(role: str, content: str | Blocks | Json) -> Json:
@@ -303,14 +303,14 @@ def pack_content(role: str, content: str | Blocks | Json) -> Json:
 
 
 def unpack_content(role: str, packed: Json) -> str | Blocks | Json:
-    """What `pack_content` packed. A tool's list is the tool's own; any other list is blocks."""
+    """The reverse of `pack_content`. The list of a tool is its result; any other list is blocks."""
     if isinstance(packed, list) and role != "tool":
         return tuple(_unpack(block) for block in packed)
     return packed
 
 
 def has_only_calls(data: bytes) -> bool:
-    """Whether a packed content is surely nothing but calls, told without reading it."""
+    """Whether a packed content is certainly only calls, without parsing it."""
     return data.startswith(b'[{"call"') and b'{"text"' not in data and b'{"raw"' not in data
 
 
@@ -373,7 +373,7 @@ GLANCE = 100
 
 
 def glance(message: Message) -> str:
-    """One line that tells what a message is about."""
+    """One line about a message."""
     if isinstance(message.content, str):
         return " ".join(message.content[: GLANCE * 4].split())[:GLANCE]
     calls = "".join(

@@ -7,7 +7,7 @@ from functools import cached_property
 from tract.compiler import Compiler
 from tract.core.chain import Place
 from tract.core.forms import Sent, Shown, shown
-from tract.model import DECIDING, Form, Head, Message, Step, Toolset
+from tract.model import Form, Head, Message, Step, Toolset
 from tract.providers.thoughts import without_thoughts
 from tract.storage import Store
 
@@ -93,11 +93,6 @@ class Snapshot:
     @cached_property
     def toolsets(self) -> list[tuple[Step, Toolset]]:
         """The sets of tools in their order, each with the commit that put it in force."""
-        found: list[tuple[Step, Toolset]] = []
-        for step in self.chain.steps:
-            if step.toolset is None or step.operation not in DECIDING:
-                continue
-            if not found or found[-1][1].hash != step.toolset:
-                with self._store.lock:
-                    found.append((step, self._store.toolset(step.toolset)))
-        return found
+        changes = self.chain.toolset_changes()
+        with self._store.lock:
+            return [(step, self._store.toolset(digest)) for step, digest in changes]

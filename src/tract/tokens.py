@@ -1,4 +1,4 @@
-"""Token counts: exact through the `tokens` extra, otherwise an own estimate."""
+"""Token counts: exact with the `tokens` extra, otherwise an estimate."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ class TokenCounter(NamedTuple):
 
 
 def token_counter(name: str | None = None) -> TokenCounter:
-    """The counter called `name`; None is exact o200k if installed, else the estimate."""
+    """The counter called `name`; None is exact o200k if installed, otherwise the estimate."""
     if name is None:
         name = "o200k" if _exact_is_installed() else "estimate"
     if name in _VOCABULARIES:
@@ -30,7 +30,7 @@ def token_counter(name: str | None = None) -> TokenCounter:
     if name == "chars/4":
         return TokenCounter(name, _quarter_of_characters)
     known = ", ".join([*_VOCABULARIES, "estimate", "chars/4"])
-    raise InputError(f"unknown token counter {name!r}; known: {known}")
+    raise InputError(f"unknown token counter {name!r}; expected one of {known}")
 
 
 def _quarter_of_characters(text: str) -> int:
@@ -61,9 +61,8 @@ def _exact_counter(name: str) -> TokenCounter:
 
 
 def _encoder(name: str) -> _Encode:
-    known = _encoders.get(name)
-    if known is not None:
-        return known
+    if name in _encoders:
+        return _encoders[name]
     with _loading:
         if name not in _encoders:
             import splintr
@@ -146,8 +145,8 @@ def estimate_tokens(text: str) -> int:
         return max(round(_weigh(text)), 1 if text else 0)
     step = (len(text) - _WINDOW) / (_WINDOWS - 1)
     starts = (round(step * number) for number in range(_WINDOWS))
-    sampled = sum(_weigh(text[start : start + _WINDOW]) for start in starts)
-    return round(sampled * len(text) / (_WINDOW * _WINDOWS))
+    weight = sum(_weigh(text[start : start + _WINDOW]) for start in starts)
+    return round(weight * len(text) / (_WINDOW * _WINDOWS))
 
 
 @cache

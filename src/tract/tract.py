@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypedDict, Unpack, overload
 
 from tract.content.query import slice_of
 from tract.context import CompiledContext
-from tract.core import drafts
+from tract.core import drafts, turns
 from tract.core import forms as result_forms
 from tract.core.compression import CompressResult, PendingCompress, SummarizedResult
 from tract.core.drafts import Details
@@ -46,10 +46,10 @@ from tract.session import (
     results,
     summaries,
 )
-from tract.session import tools as session_tools
 from tract.session.commits import CommitOptions, message_of
 from tract.session.handlers import Handler, PendingToolResult
 from tract.session.session import MAIN
+from tract.session.tools import set_tools, toolset_at
 from tract.snapshot import Snapshot
 from tract.storage import Store, maintenance
 from tract.tokens import TokenCounter
@@ -58,27 +58,24 @@ TOOL_VIEWS = ("latest", "inline")
 KEPT_ERRORS = 100
 
 
-class CompressOptions(TypedDict, total=False):
-    """What `Tract.compress` accepts beside the messages; it explains it."""
+class SummaryOptions(TypedDict, total=False):
+    """What `Tract.compress` and `Tract.compress_tool_calls` both accept; they explain it."""
 
-    content: str | None
     instructions: str | None
     system_prompt: str | None
     target_tokens: int | None
-    preserve: Sequence[Commit]
     on_progress: Progress | None
 
 
-class CompressToolsOptions(TypedDict, total=False):
-    """What `Tract.compress_tool_calls` accepts beside the messages; it explains it."""
+class CompressOptions(SummaryOptions, total=False):
+    content: str | None
+    preserve: Sequence[Commit]
 
+
+class CompressToolsOptions(SummaryOptions, total=False):
     name: str | None
-    target_tokens: int | None
-    instructions: str | None
-    system_prompt: str | None
     preserve_answer: bool
     keep_recent: int
-    on_progress: Progress | None
 
 
 class Tract:
@@ -108,14 +105,7 @@ class Tract:
         of a PostgreSQL server, but not one of this process. `tokens` names a token counter. With
         `create=False` nothing new is made. `llm` is who answers and summarizes.
         """
-        session = Session.open(
-            path_or_url,
-            dialog=dialog,
-            llm=llm,
-            durability=durability,
-            tokens=tokens,
-            create=create,
-        )
+        session = Session.open(path_or_url, dialog, llm, durability, tokens, create)
         try:
             return cls(session)
         except BaseException:
@@ -315,7 +305,7 @@ class Tract:
     ) -> CommitInfo | None:
         """From here on the model has these tools, in any provider's format; with None, none.
         Nothing is written where that is so already."""
-        return session_tools.set_tools(self.session, tools, message)
+        return set_tools(self.session, tools, message)
 
     def configure_results(
         self,
@@ -384,7 +374,7 @@ class Tract:
         handler. It gets a `PendingToolResult` and may take `timeout` seconds. If it fails, the
         result stays as it is; the failure is logged and kept in `handler_errors`."""
         handlers.check_registration(event, handler, timeout)
-        handlers.listen(self, handlers.Registered(handler, timeout))
+        handlers.listen(self, handler, timeout)
 
     def off(self, event: str) -> None:
         """Have no handler look at new tool results."""
@@ -647,7 +637,8 @@ class Tract:
 
     def find_tool_calls(self, name: str | None = None) -> list[CommitInfo]:
         """The messages in the view that call tools, or one tool, oldest first."""
-        return results.find_calls(self.session, name)
+        with self.session.lock:
+            return self.session.infos(turns.calls_of(self.session.chain().places, name))
 
     def find_tool_turns(self, name: str | None = None) -> list[ToolTurn]:
         """The calls in the view with their results, oldest first."""
@@ -664,22 +655,25 @@ class Tract:
 
     def get_tools(self) -> list[dict[str, Json]] | None:
         """The tools that the model has now; None where none were ever recorded."""
-        toolset = session_tools.current(self.session)
+        with self.session.lock:
+            toolset = self.session.compiler.toolset(self.session.chain().toolset)
         return None if toolset is None else toolset.schemas
 
     def get_commit_tools(self, commit: Commit) -> list[dict[str, Json]]:
         """The tools of a commit: those recorded with it, else those in force at it."""
-        toolset = session_tools.toolset_at(self.session, commit)
+        toolset = toolset_at(self.session, commit)
         return toolset.schemas if toolset else []
 
     def diff_tools(self, a: Commit | CompiledContext, b: Commit | CompiledContext) -> ToolDiff:
         """What became of the tools from one commit, branch or compiled context to another."""
-        old, new = (session_tools.toolset_at(self.session, place) for place in (a, b))
+        old, new = (toolset_at(self.session, place) for place in (a, b))
         return toolsets.diff(old, new)
 
     def tool_history(self, name: str) -> list[ToolVersion]:
         """The versions of a tool on this branch, oldest first, with the messages that used it."""
-        return session_tools.history(self.session, name)
+        with self.session.lock:
+            steps = self.session.chain().steps
+            return toolsets.history(name, steps, self.session.store.toolset)
 
     # Branches
 

@@ -103,7 +103,7 @@ class Sign(NamedTuple):
 
 
 ASKED = re.compile(r'get_tool_result\(id=("(?:[^"\\]|\\.)*")\)')
-COLLAPSED = re.compile(r"^\[Tool: \w+ \| Result summarized — call (\S+?)( \| error)?\]$")
+COLLAPSED = re.compile(r"^\[Called \w+ \((\S+?)\)(; failed)?; result not shown\]$")
 
 
 def signs(context: CompiledContext) -> list[Sign]:
@@ -125,9 +125,9 @@ def fetched(t: Tract, label: str) -> str:
     while True:
         answer = t.get_tool_result(label, offset=offset, limit=PAGE)
         head, _, rest = answer.partition("\n")
-        assert "not shown whole" not in head
-        more = rest.rpartition("\n[more: offset=")
-        is_last = f"[more: offset={offset + PAGE}, limit={PAGE}]" not in rest[PAGE:]
+        assert "preview only" not in head
+        more = rest.rpartition("\n[more: call again with offset=")
+        is_last = f"[more: call again with offset={offset + PAGE}, limit={PAGE}]" not in rest[PAGE:]
         pages.append(rest if is_last else more[0])
         if is_last:
             return "".join(pages)

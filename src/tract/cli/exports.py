@@ -11,15 +11,14 @@ from typing import IO, Any, NamedTuple
 import click
 
 from tract.cli.commits import plain
-from tract.cli.history import PROVIDERS, request_for
 from tract.cli.inputs import at_option, json_option, parse_json
 from tract.cli.screen import dump, json_text, put, say, write
 from tract.cli.target import Target, resolve_optional
 from tract.context import CompiledContext
 from tract.model import Json, Message, Raw, Text, ToolCall
-from tract.providers import parsed
-from tract.providers.tools import OPENAI
-from tract.providers.validate import Violation, detect, validate
+from tract.providers import PROVIDERS, parsed
+from tract.providers.detect import detect
+from tract.providers.validate import Violation, validate
 from tract.view.sanitize import counted, one_line, visible
 
 JSONL, MARKDOWN = "jsonl", "markdown"
@@ -93,7 +92,7 @@ def _text(context: CompiledContext, name: str, kind: str) -> str:
         return markdown(name, context.messages)
     if kind == JSONL:
         return "".join(json_text(message) + "\n" for message in context.to_openai())
-    return json_text(request_for(kind, context), indent=2) + "\n"
+    return json_text(context.to_params(kind), indent=2) + "\n"
 
 
 def _document(context: CompiledContext, name: str, kind: str, notes: list[str]) -> str:
@@ -103,14 +102,14 @@ def _document(context: CompiledContext, name: str, kind: str, notes: list[str]) 
     elif kind == JSONL:
         document["messages"] = context.to_openai()
     else:
-        document["params"] = request_for(kind, context)
+        document["params"] = context.to_params(kind)
     return json_text({**document, "notes": notes}) + "\n"
 
 
 def _notes(context: CompiledContext, kind: str) -> list[str]:
     """What had to be changed for this format."""
     if kind == JSONL:
-        return list(dict.fromkeys(context.notes_for(OPENAI, tools=False)))
+        return list(dict.fromkeys(context.notes_for("openai", tools=False)))
     return list(dict.fromkeys(context.notes_for(kind)))
 
 
@@ -198,7 +197,7 @@ class _Verdict(NamedTuple):
 @click.argument("file", type=click.File("rb"))
 @click.option(
     "--provider",
-    type=click.Choice(PROVIDERS),
+    type=click.Choice(tuple(PROVIDERS)),
     help="Whose rules to apply.  [default: detected automatically]",
 )
 @click.option(

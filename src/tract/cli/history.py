@@ -12,13 +12,12 @@ from tract.cli.inputs import at_option, json_option
 from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, dump_list, dump_pretty, say, table
 from tract.cli.target import Target, resolve_optional
 from tract.context import CompiledContext
-from tract.providers.tools import ANTHROPIC, GEMINI, OPENAI, RESPONSES
+from tract.providers import PROVIDERS
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 
 NUMBER = click.IntRange(min=0)
 MOST_NOTES = 3  # how many are printed below the messages
-PROVIDERS = (ANTHROPIC, OPENAI, RESPONSES, GEMINI)
 
 
 @click.command("log")
@@ -62,8 +61,8 @@ def search_command(target: Target, text: str, here: bool, as_json: bool) -> None
 @click.option(
     "--format",
     "provider",
-    type=click.Choice([OPENAI, ANTHROPIC, RESPONSES, GEMINI]),
-    default=OPENAI,
+    type=click.Choice(tuple(PROVIDERS)),
+    default="openai",
     show_default=True,
     help="The provider's message format.",
 )
@@ -120,14 +119,15 @@ def compile_command(
             keep_recent=keep_recent,
             inline_under=inline_under,
         )
-    request = request_for(provider, context) if params else _messages(provider, context)
-    betas = context.betas if params and provider == ANTHROPIC else []
+    request = context.to_params(provider) if params else _messages(provider, context)
+    betas = context.betas if params and PROVIDERS[provider].betas else []
     if as_json:
         fields = {"params": request} if params else request
+        if isinstance(request, list):
+            fields = {PROVIDERS[provider].history: request}
         dump({"format": provider, **fields, "betas": betas, **_counts(context)})
     else:
-        is_object = params or provider in (ANTHROPIC, GEMINI)
-        dump_pretty(request if is_object else next(iter(request.values())))
+        dump_pretty(request)
     say(_totals(context, betas))
 
 
@@ -144,27 +144,11 @@ def _load(tract: Tract, loaded: tuple[str, ...], at: str | None) -> bool | list[
     return [info.id for info in tract.list_tool_results(*loaded)]
 
 
-def request_for(provider: str, context: CompiledContext) -> dict[str, Any]:
-    """The full request to a provider."""
-    match provider:
-        case "anthropic":
-            return context.to_anthropic_params()
-        case "responses":
-            return context.to_responses_params()
-        case "gemini":
-            return context.to_gemini_params()
-    return context.to_openai_params()
-
-
-def _messages(provider: str, context: CompiledContext) -> dict[str, Any]:
-    match provider:
-        case "anthropic":
-            return context.to_anthropic()
-        case "responses":
-            return {"input": context.to_responses_params()["input"]}
-        case "gemini":
-            return context.to_gemini()
-    return {"messages": context.to_openai()}
+def _messages(provider: str, context: CompiledContext) -> Any:
+    messages = context.to_messages(provider)
+    if isinstance(messages, dict):
+        return messages
+    return context.to_params(provider)[PROVIDERS[provider].history]
 
 
 def _counts(context: CompiledContext) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from tract.cli.inputs import json_option, message_option
 from tract.cli.screen import CYAN, DIM, Column, Painted, dump, dump_list, put, say, table
 from tract.cli.target import Target, resolve
 from tract.content.blocks import whole_text
+from tract.content.text import size
 from tract.core.forms import ToolResultInfo
 from tract.core.turns import Superseded
 from tract.errors import CommitNotFoundError, ResultNotFoundError
@@ -25,7 +26,6 @@ SEVERAL = 5  # how many names a message lists
 NUMBER = Column(right=True)
 COLUMNS = (Column(CYAN), Column(), NUMBER, NUMBER, Column(), Column(), Column(DIM))
 TIMES = ((86_400, "d"), (3_600, "h"), (60, "min"))
-SIZES = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
 
 
 # Lists
@@ -70,16 +70,7 @@ def _cells(info: ToolResultInfo, summaries: Mapping[str, str]) -> tuple[str, str
     form = info.form.value if info.form else LEFT_OUT
     if info.commit_hash in summaries:
         form = SUMMED_UP
-    return info.tool or "", info.id, _size(info.byte_size), f"{info.token_count} tok", form
-
-
-def _size(size: int) -> str:
-    """Bytes in about three digits."""
-    for limit, unit in SIZES:
-        if size >= limit:
-            number = f"{size / limit:.3g}" if size < 1000 * limit else f"{size // limit}"
-            return f"{number} {unit}"
-    return f"{size} B"
+    return info.tool or "", info.id, size(info.byte_size), f"{info.token_count} tok", form
 
 
 def _age(info: ToolResultInfo, now: datetime) -> str:

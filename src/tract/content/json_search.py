@@ -26,6 +26,7 @@ from tract.content.jsonpath import (
     Query,
     parse_path,
 )
+from tract.content.text import printable
 from tract.errors import NotJsonError
 from tract.model import Json, readable
 
@@ -40,7 +41,7 @@ def parse_json(text: str) -> Json:
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except RecursionError:
-        raise NotJsonError("not JSON that can be read: it is nested too deeply") from None
+        raise NotJsonError("not JSON that can be read: nested too deeply") from None
     except ValueError as error:
         raise NotJsonError(f"not JSON: {error}") from None
 
@@ -237,17 +238,17 @@ def _as_json(value: Json) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except RecursionError:  # the stack may be fuller than it was when this was parsed
-        raise NotJsonError("not JSON that can be shown: it is nested too deeply") from None
+        raise NotJsonError("not JSON that can be shown: nested too deeply") from None
 
 
 def describe_miss(selection: Selection) -> str:
     """What there is at the last value that was reached, for a path that selects nothing."""
     if not selection.is_complete:
-        return f"given up after {MAX_VISITED} values; a path with fewer .. and * gets further"
+        return f"stopped after {MAX_VISITED} values; use a path with fewer .. and *"
     values = selection.values
-    reached = _one_line(selection.step.path)[:200] if selection.step else "$"
+    reached = printable(selection.step.path)[:200] if selection.step else "$"
     first = f"the first of {len(values)} values at " if len(values) > 1 else ""
-    looked = _one_line(selection.missing.path)[:200] if selection.missing else reached
+    looked = printable(selection.missing.path)[:200] if selection.missing else reached
     return f"nothing at {looked}: {first}{reached} is {describe(values[0])}"
 
 
@@ -268,8 +269,4 @@ def _keys(value: dict[str, Json]) -> str:
         return "no keys"
     names = [key if len(key) <= MAX_KEY else f"{key[:MAX_KEY]}…" for key in islice(value, MAX_KEYS)]
     rest = f" and {len(value) - MAX_KEYS} more" if len(value) > MAX_KEYS else ""
-    return "the keys " + ", ".join(map(_one_line, names)) + rest
-
-
-def _one_line(name: str) -> str:
-    return name if name.isprintable() else json.dumps(name, ensure_ascii=False)[1:-1]
+    return "the keys " + ", ".join(map(printable, names)) + rest

@@ -13,7 +13,6 @@ A text need not be in memory. It is read through a `TextReader`, in pieces of bo
 
 from __future__ import annotations
 
-import json
 import re
 from reprlib import repr as brief
 from typing import NamedTuple
@@ -23,6 +22,7 @@ import msgspec
 from tract.content import hits, json_search, jsonpath
 from tract.content.grep import END, Pattern, pattern_of
 from tract.content.reader import StringReader, TextReader
+from tract.content.text import counted, printable
 from tract.errors import InputError, NotJsonError
 from tract.model import Json
 
@@ -70,7 +70,7 @@ def slice_of(arguments: Json) -> Slice:
     count as absent, because with some providers a model fills in every argument."""
     fields = _fields(arguments)
     if "lines" in fields and "grep" in fields:
-        raise InputError("give lines or grep, not both")
+        raise InputError("pass lines or grep, not both")
     limit = _number("limit", fields.get("limit", 0), least=0)
     path = _text("json_path", fields.get("json_path"), jsonpath.MAX_PATH)
     if path is not None:
@@ -90,7 +90,7 @@ def id_of(arguments: Json) -> str:
     fields = _fields(arguments)
     result_id = fields.get("id", fields.get("tool_call_id"))
     if not isinstance(result_id, str):
-        raise InputError(f"the id of a result is a text, not {brief(result_id)}")
+        raise InputError(f"id must be a string, not {brief(result_id)}")
     return result_id
 
 
@@ -98,18 +98,20 @@ def _fields(arguments: Json) -> dict[str, Json]:
     if isinstance(arguments, str):
         arguments = json_search.parse_json(arguments) if arguments.strip() else {}
     if not isinstance(arguments, dict):
-        raise InputError(f"arguments are an object, not {type(arguments).__name__}")
+        raise InputError(f"arguments must be a JSON object, not {type(arguments).__name__}")
     unknown = [name for name in arguments if name not in KNOWN]
     if unknown:
-        raise InputError(f"unknown argument {brief(unknown[0])}; known: {', '.join(KNOWN)}")
+        raise InputError(
+            f"unknown argument {brief(unknown[0])}; expected one of {', '.join(KNOWN)}"
+        )
     return {name: value for name, value in arguments.items() if value not in (None, "", [])}
 
 
 def _text(name: str, value: Json, longest: int) -> str | None:
     if value is not None and not isinstance(value, str):
-        raise InputError(f"{name} is a text, not {brief(value)}")
+        raise InputError(f"{name} must be a string, not {brief(value)}")
     if value and len(value) > longest:
-        raise InputError(f"{name} has at most {longest} characters, this one {len(value)}")
+        raise InputError(f"{name} must have at most {longest} characters, not {len(value)}")
     return value
 
 
@@ -117,7 +119,7 @@ def _number(name: str, value: Json, least: int) -> int:
     whole = _whole(value)
     if whole is None or whole < least:
         at_least = "" if least < 0 else f" of at least {least}"
-        raise InputError(f"{name} is a whole number{at_least}, not {brief(value)}")
+        raise InputError(f"{name} must be a whole number{at_least}, not {brief(value)}")
     return min(whole, MAX_NUMBER)
 
 
@@ -148,7 +150,7 @@ def _lines(value: Json) -> Lines:
     lines = _range(match) if match else None
     if lines is None:
         raise InputError(
-            f"lines is a range such as 10-20, 10- or -5 (the last), not {brief(value)}"
+            f"lines must be a range such as 10-20, 10- or -5 (the last 5), not {brief(value)}"
         )
     return lines
 
@@ -181,9 +183,9 @@ def answer(
     """A title line in brackets, the part itself, and if something is left a last line in brackets
     with the arguments for it."""
     part = part_of(reader, request, max_chars)
-    head = f"[{_one_line(label, MAX_LABEL)} · {part.title}]"
+    head = f"[{printable(label, MAX_LABEL)} · {part.title}]"
     body = [part.body] if part.body else []
-    more = [f"[more: {next_arguments(part.following)}]"] if part.following else []
+    more = [f"[more: call again with {next_arguments(part.following)}]"] if part.following else []
     return "\n".join([head, *body, *more])
 
 
@@ -196,7 +198,7 @@ def next_arguments(following: Slice) -> str:
         "limit": following.limit,
     }
     text = ", ".join(f"{name}={value}" for name, value in changed.items() if value is not None)
-    return f"the same {' and '.join(same)} with {text}" if same else text
+    return f"the same {' and '.join(same)}, {text}" if same else text
 
 
 def part_of(reader: TextReader | str, request: Slice, max_chars: int = MAX_CHARS) -> Part:
@@ -209,7 +211,7 @@ def part_of(reader: TextReader | str, request: Slice, max_chars: int = MAX_CHARS
     try:
         title, text = _text_at(reader, request.json_path)
     except NotJsonError as error:
-        return Part(f"{error!s:.200}")
+        return Part(f"{error!s:.200}; use lines or grep instead")
     if text is None:
         return Part(title)
     part = _part_of_text(StringReader(text), request, room)
@@ -218,16 +220,16 @@ def part_of(reader: TextReader | str, request: Slice, max_chars: int = MAX_CHARS
 
 def _text_at(reader: TextReader, path: str) -> tuple[str, str | None]:
     if reader.size > json_search.MAX_CHARS:
-        raise NotJsonError(f"too large for json_path: {_characters(reader)}; use lines or grep")
+        raise NotJsonError(f"too large for json_path: {_characters(reader)}")
     document = json_search.parse_json(reader.read(0, reader.size))
     selection = json_search.select(document, path)
     if selection.missing:
         return json_search.describe_miss(selection), None
     text, is_all = json_search.render(selection)
     count = len(selection.values)
-    many = "" if count == 1 else f" · {_count(count, 'value')}"
-    rest = "" if is_all else ", and more that are not shown"
-    return f"{_one_line(path, MAX_NAMED)}{many}{rest}", text
+    many = "" if count == 1 else f" · {counted(count, 'value')}"
+    rest = "" if is_all else ", more not shown"
+    return f"{printable(path, MAX_NAMED)}{many}{rest}", text
 
 
 def _part_of_text(reader: TextReader, request: Slice, room: int) -> Part:
@@ -248,20 +250,19 @@ def _page(reader: TextReader, request: Slice, room: int) -> Part:
     body = reader.read(start, start + room)
     stop = start + len(body)
     if stop - start == reader.size:
-        return Part(f"all of {_characters(reader)}, {_count(reader.line_count, 'line')}", body)
+        return Part(f"all of {_characters(reader)}, {counted(reader.line_count, 'line')}", body)
     title = f"offset {start}–{stop} of {_characters(reader)}, {_numbers(reader, start, stop)}"
     return Part(title, body, _with(request, offset=stop) if stop < reader.size else None)
 
 
 def _past_the_end(reader: TextReader, start: int) -> Part:
-    return Part(f"nothing at offset {start}: there are {_characters(reader)}")
+    return Part(f"nothing at offset {start}: the text has {_characters(reader)}")
 
 
 def _range_of_lines(reader: TextReader, request: Slice, room: int) -> Part:
     first, last = _within(request.lines or Lines(1), reader.line_count)
     if first > last:
-        count = _count(reader.line_count, "line")
-        return Part(f"no lines {request.lines}: there are only {count}, from 1 on")
+        return Part(f"no lines {request.lines}: lines are numbered 1–{reader.line_count}")
     begin, end = reader.line_start(first), reader.line_start(last + 1)
     start = begin + _from(request.offset, end - begin)
     if start >= end:
@@ -310,8 +311,11 @@ def _hit_part(reader: TextReader, request: Slice, room: int) -> Part:
     is_all = sum(line.is_hit for line in fitting) == count
     behind = search.at if is_all else fitting[-1].behind
     following = _with(request, offset=behind) if behind < reader.size else None
-    title = f"{_grep_title(search.pattern, request)} · {_count(count, 'hit')} in "
-    title += _numbers(reader, start, search.at)
+    lines_searched = _numbers(reader, start, search.at)
+    matches = f"{counted(count, 'match')} in {lines_searched}"
+    is_miss = not (count or following or start)
+    hint = "; try a shorter pattern, or (?i) to ignore case" if is_miss else ""
+    title = f"{_grep_title(search.pattern, request)} · {matches}{hint}"
     return Part(title, "\n".join(line.text for line in fitting), following)
 
 
@@ -319,8 +323,8 @@ def _hit_part(reader: TextReader, request: Slice, room: int) -> Part:
 
 
 def _grep_title(pattern: Pattern, request: Slice) -> str:
-    title = f"grep {_one_line(request.grep or '', MAX_NAMED)}"
-    note = " (no usable regular expression, searched as plain text)"
+    title = f"grep {printable(request.grep or '', MAX_NAMED)}"
+    note = " (not a supported regular expression; searched as plain text)"
     return title + note if pattern.is_literal else title
 
 
@@ -331,16 +335,7 @@ def _numbers(reader: TextReader, start: int, stop: int) -> str:
 
 
 def _characters(reader: TextReader) -> str:
-    return _count(reader.size, "character")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _one_line(text: str, longest: int) -> str:
-    shown = json.dumps(text, ensure_ascii=False)[1:-1] if not text.isprintable() else text
-    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+    return counted(reader.size, "character")
 
 
 _with = msgspec.structs.replace

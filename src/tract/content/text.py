@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 
-_PLURALS = {"entry": "entries"}
+_PLURALS = {"entry": "entries", "match": "matches"}
 
 
 def one_line(text: str, limit: int | None = None) -> str:
@@ -35,8 +36,20 @@ def size(count: float) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """The beginning of a text, up to the end of a line where one is near."""
+    """The beginning of a text, up to the end of a line where one is near. A mark stays with its
+    letter, and what a joiner, a surrogate pair or CR LF holds together stays together."""
     if len(text) <= limit:
         return text
-    end = text.rfind("\n", limit * 3 // 4, limit)
-    return text[: end if end > 0 else limit]
+    end = max(text.rfind("\n", limit * 3 // 4, limit), 0) or limit
+    while end > 0 and _belong_together(text[end - 1], text[end]):
+        end -= 1
+    return text[:end]
+
+
+def _belong_together(left: str, right: str) -> bool:
+    return (
+        unicodedata.category(right)[0] == "M"
+        or "\u200d" in (left, right)
+        or ("\ud800" <= left <= "\udbff" and "\udc00" <= right <= "\udfff")
+        or left + right == "\r\n"
+    )

@@ -9,7 +9,18 @@ from msgspec.structs import replace
 
 from tract.core.chain import Chain
 from tract.core.place import Place
-from tract.core.wording import FORGOTTEN, NO_RESULT, SKIPPED, START, how_to_fetch, quoted
+from tract.core.wording import (
+    COLLAPSED,
+    FORGOTTEN,
+    FORMERLY_COLLAPSED,
+    NO_RESULT,
+    SKIPPED,
+    START,
+    collapsed,
+    formerly_quoted,
+    how_to_fetch,
+    quoted,
+)
 from tract.hashing import json_or_text, to_sorted_json
 from tract.model import Block, Json, Message, Priority, Raw, Step, Text, ToolCall
 
@@ -22,8 +33,7 @@ class Messages(Protocol):
 
     def message(self, step: Step) -> Message: ...
 
-    def collapsed(self, call: Place) -> Message:
-        """An answer with a line in place of each of its calls."""
+    def without_thoughts(self, message: Message) -> Message: ...
 
     def as_sent(self, message: Message) -> Iterator[list[Message]]:
         """The message as it comes back from each provider."""
@@ -92,7 +102,7 @@ def _walk(given: Sequence[Message], places: Sequence[Place], messages: Messages)
         if _take(stream, place, messages):
             told.update(source.origin.id for source in place.everything_under)
             continue
-        if place.results and _take_any(stream, _sent(messages.collapsed(place), messages)):
+        if place.results and _take_any(stream, _collapsed(place, messages)):
             told.update(result.origin.id for result in place.results)
             continue
         is_elsewhere = place.origin.role == "system" and stream.role != "system"
@@ -235,6 +245,12 @@ def _sent(version: Message, messages: Messages) -> Iterator[list[Atom]]:
             yield form
 
 
+def _collapsed(call: Place, messages: Messages) -> Iterator[list[Atom]]:
+    answer = messages.without_thoughts(messages.message(call.shown))
+    for line in (COLLAPSED, FORMERLY_COLLAPSED):
+        yield from _sent(collapsed(answer, call, line), messages)
+
+
 def _versions(place: Place, messages: Messages) -> Iterator[Message]:
     former = (look.shown for _, look in place.past)
     for step in {step.hash: step for step in [place.shown, place.origin, *former]}.values():
@@ -245,3 +261,4 @@ def _versions(place: Place, messages: Messages) -> Iterator[Message]:
             yield replace(result, content=SKIPPED)
         if place.call is None:
             yield quoted(result)
+            yield formerly_quoted(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from math import inf
 from typing import NamedTuple
 
@@ -85,7 +85,7 @@ class Chain:
 
     @property
     def places(self) -> list[Place]:
-        """Where every message stands. A plain chain can be shown without."""
+        """Where every message stands. A plain chain can be shown without them."""
         self._fold()
         return self._places
 
@@ -124,7 +124,7 @@ class Chain:
         self._first_altered = min(self._first_altered, at)
 
     def _collapse(self) -> None:
-        """A collapsed turn is shown so only while something follows it."""
+        """Report the turns that collapse or open: one collapses only if something follows it."""
         ends = (p.at for p in reversed(self._places) if p.stays_last and not p.is_hidden)
         before, self._last = self._last, next(ends, 0)
         if before != self._last and self.is_lazy:
@@ -286,9 +286,9 @@ class Chain:
         """What an undo of these commits voids: the changes themselves, or all changes of a message,
         the summaries that stand for it included."""
         steps = {step.id: step for step in self.steps}
-        found = {step.id: step for commit in commits for step in self._changes(commit, steps)}
-        self._check_summaries(list(found.values()))
-        return list(found.values())
+        undone = {step.id: step for commit in commits for step in self._changes(commit, steps)}
+        self._check_summaries(list(undone.values()))
+        return list(undone.values())
 
     def _changes(self, commit: Head, steps: Mapping[int, Step]) -> list[Step]:
         self._fold()
@@ -297,13 +297,13 @@ class Chain:
             raise EditError(f"commit {_hex(commit)} is not in the history at this point")
         if commit.id in self._voided:
             raise EditError(f"commit {_hex(commit)} is undone already")
-        found = [step]
-        if step.operation == "append":
-            place = self.place(commit)
-            found = [*place.changes, *(summary.origin for summary in summaries_of(place))]
-        if not found:
+        if step.operation != "append":
+            return [step]
+        place = self.place(commit)
+        changes = [*place.changes, *(summary.origin for summary in summaries_of(place))]
+        if not changes:
             raise EditError(f"nothing to restore: commit {_hex(commit)} was never changed")
-        return found
+        return changes
 
     def _check_summaries(self, undone: Sequence[Step]) -> None:
         """A summary of summaries is undone first; none comes back where there is another one."""
@@ -356,8 +356,7 @@ class Chain:
         return bisect_left(self.places, at, key=lambda place: place.at)
 
     def order(self, commit: Head) -> int:
-        """What tells before from after: of a message or an edit of it the key of the place, of a
-        mark its own."""
+        """The order of commits: `Place.at` of a message and its edits, the own key of a mark."""
         self._fold()
         place = self._by_commit.get(commit.id or 0)
         if place is None and not self.has(commit):
@@ -365,13 +364,14 @@ class Chain:
         return place.at if place else commit.id or 0
 
     def outdated_answers(self) -> set[int]:
-        """The answers before which something looked different than now. What a provider let its
-        model think in them does not fit any more."""
+        """The answers before which something was altered since, or looked different than now for
+        the sake of a change that is undone. What a provider let its model think in them does not
+        fit any more. An undo brings it back, an opposite mark does not."""
         ranges = [
             (bisect_right(self._answers, since), bisect_left(self._answers, until))
             for place in self._with_past
             if place.origin.id in self._by_commit
-            for since, until in _other_times(place)
+            for since, until in self._other_times(place)
         ]
         outdated: set[int] = set()
         reached = 0
@@ -379,6 +379,18 @@ class Chain:
             outdated.update(self._answers[max(first, reached) : end])
             reached = max(reached, end)
         return outdated
+
+    def _other_times(self, place: Place) -> Iterator[tuple[int, int]]:
+        """From which commit to which answers after a place are outdated."""
+        looks = [look.visible for _, look in place.past] + [place.look.visible]
+        since = place.origin.id
+        for (until, _), (look, following) in zip(place.past, pairwise(looks), strict=True):
+            is_in_force = until not in self._voided and until not in self._undos
+            if is_in_force and look != following:
+                yield place.origin.id, until
+            elif look != looks[-1]:
+                yield since, until
+            since = until
 
     def undone(self, before: float = inf) -> set[int]:
         """The commits that are undone, or were so before a commit."""
@@ -406,21 +418,21 @@ class Chain:
 
     def toolsets_at(self, commits: Sequence[int]) -> list[bytes | None]:
         """The same for several, in one pass; None for a commit that is not here."""
-        found: dict[int, bytes | None] = dict.fromkeys(commits)
+        toolsets: dict[int, bytes | None] = dict.fromkeys(commits)
         active = None
         for step in self.steps:
             active = next(recorded_toolsets([step]), active)
-            if step.id in found:
-                found[step.id] = step.toolset or active
-        return [found[commit] for commit in commits]
+            if step.id in toolsets:
+                toolsets[step.id] = step.toolset or active
+        return [toolsets[commit] for commit in commits]
 
-    def toolset_changes(self) -> list[tuple[int, bytes]]:
-        """The toolsets in their order, each with the key of the commit that put it in force."""
-        changes: list[tuple[int, bytes]] = []
+    def toolset_changes(self) -> list[tuple[Step, bytes]]:
+        """The toolsets in their order, each with the commit that put it in force."""
+        changes: list[tuple[Step, bytes]] = []
         for step in self.steps:
             for toolset in recorded_toolsets([step]):
                 if not changes or changes[-1][1] != toolset:
-                    changes.append((step.id, toolset))
+                    changes.append((step, toolset))
         return changes
 
     def toolset_without(self, undone: Iterable[Step]) -> bytes | None:
@@ -434,15 +446,6 @@ class Chain:
 def recorded_toolsets(steps: Iterable[Step]) -> Iterator[bytes]:
     """The sets that steps put in force, in their order."""
     return (step.toolset for step in steps if step.toolset and step.operation in DECIDING)
-
-
-def _other_times(place: Place) -> Iterator[tuple[int, int]]:
-    """From which commit to which a place looked different than now."""
-    since, now = place.origin.id, place.look.visible
-    for until, look in place.past:
-        if look.visible != now:
-            yield since, until
-        since = until
 
 
 def _hex(commit: Head) -> str:

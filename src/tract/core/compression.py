@@ -9,9 +9,9 @@ from typing import NamedTuple
 import msgspec
 
 from tract.core.chain import Chain
-from tract.core.place import Place, in_sent_order
+from tract.core.place import Look, Place, in_sent_order
 from tract.errors import CompressError, ConflictError, EditError, InputError
-from tract.model import CommitInfo, Head, Priority, Shape, Summary
+from tract.model import CommitInfo, Head, Priority, Summary
 
 GIVEN = "given"
 """Who made a summary that a caller wrote."""
@@ -27,28 +27,16 @@ class Plan(NamedTuple):
     preserved: list[Place]
 
     @property
-    def states(self) -> list[list[PlaceState]]:
+    def looks(self) -> list[list[Look]]:
         """What each group shows. The places themselves may change as the chain grows."""
-        return [[PlaceState.of(place) for place in group] for group in self.groups]
-
-
-class PlaceState(NamedTuple):
-    """What a place shows at one moment, and how."""
-
-    commit: Head
-    shape: Shape | None
-    priority: Priority
-
-    @classmethod
-    def of(cls, place: Place) -> PlaceState:
-        return cls(Head(place.shown.id, place.shown.hash), place.shape, place.priority)
+        return [[place.look for place in group] for group in self.groups]
 
 
 class FrozenPlan(NamedTuple):
     """A plan as it was when it was made."""
 
     branch: str
-    groups: list[list[PlaceState]]
+    groups: list[list[Look]]
     preserved: list[str]
     sizes: list[int]
     """How many tokens each group shows."""
@@ -59,8 +47,7 @@ class FrozenPlan(NamedTuple):
 
     @property
     def sources(self) -> list[str]:
-        commits = [state.commit for group in self.groups for state in group]
-        return [commit.hash.hex() for commit in commits if commit.hash]
+        return [look.shown.hash.hex() for group in self.groups for look in group]
 
     def only(self, wanted: Iterable[bool]) -> FrozenPlan:
         """Some of the groups."""
@@ -123,14 +110,19 @@ def plan_listed_turns(
 
 def planned_again(chain: Chain, plan: FrozenPlan) -> Plan:
     """The same plan on a chain that has grown since: nothing in it may have changed."""
-    states = [state for group in plan.groups for state in group]
+    commits = [look.shown for group in plan.groups for look in group]
     try:
-        again = plan_listed(chain, [chain.place(state.commit) for state in states], ())
+        places = [chain.place(Head(step.id, step.hash)) for step in commits]
+        again = plan_listed(chain, places, ())
     except (CompressError, EditError) as error:
         raise ConflictError(f"the history has changed meanwhile: {error}") from error
-    if again.states != plan.groups:
+    if _visible(again.looks) != _visible(plan.groups):
         raise ConflictError("what was to be compressed has been changed meanwhile")
     return again
+
+
+def _visible(groups: Sequence[Sequence[Look]]) -> list[list[object]]:
+    return [[look.visible for look in group] for group in groups]
 
 
 def _plan(chain: Chain, chosen: Iterable[Place], preserve: Collection[Place]) -> Plan:

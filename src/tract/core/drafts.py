@@ -136,9 +136,9 @@ def summarizing(draft: Draft, sources: Sequence[Place]) -> Draft:
     return replace(draft, operation=CommitOperation.COMPRESS, links=links)
 
 
-def shape_of(given: Any) -> Shape:
+def shape_of(form: Any) -> Shape:
     """A form as a caller names it."""
-    shape = given if isinstance(given, Shape) else Shape(given)
+    shape = form if isinstance(form, Shape) else Shape(form)
     if shape.form not in list(Form):
         raise InputError(f"form {shape.form!r:.80} is none of {', '.join(Form)}")
     if not (shape.tokens is None or (type(shape.tokens) is int and shape.tokens >= 0)):
@@ -295,5 +295,5 @@ def _draft(
 
 
 def _gist(content: Json, tokens: TokenCounter) -> Gist:
-    found = gist_of(content)
-    return replace(found, token_count=tokens.count(found.summary + found.preview))
+    gist = gist_of(content)
+    return replace(gist, token_count=tokens.count(gist.summary + gist.preview))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
+import msgspec
+
 from tract.model import Message, ToolCall
 
 Owner = TypeVar("Owner")
@@ -53,15 +55,13 @@ def pair(calls: Sequence[str], results: Iterable[str]) -> list[int | None]:
     return [answers.get(number) for number in range(len(calls))]
 
 
-class Slot:
+class Slot(msgspec.Struct, eq=False):
     """A call, and where its result goes."""
 
-    __slots__ = ("call", "note", "position")
-
-    def __init__(self, call: ToolCall) -> None:
-        self.call = call
-        self.position: int | None = None  # of the stand-in, once something followed the turn
-        self.note = 0
+    call: ToolCall
+    position: int | None = None
+    """Where a stand-in is, once something followed the turn."""
+    note: int = 0
 
 
 class Pairing:
@@ -75,16 +75,18 @@ class Pairing:
         self._start_turn(())
 
     def _start_turn(self, calls: Sequence[ToolCall]) -> None:
-        self._turn = dict.fromkeys(Slot(call) for call in calls)
-        self._open.ask((slot.call.id, slot) for slot in self._turn)
-        self._results: list[Message] = []
+        self.waiting = dict.fromkeys(Slot(call) for call in calls)
+        """The calls of the last turn that still wait."""
         self.strays: list[Message] = []
-        """The results since the last message that no open call waited for."""
+        """The results of the last turn that no open call waited for."""
+        self._results: list[Message] = []
+        if calls:
+            self._open.ask((slot.call.id, slot) for slot in self.waiting)
 
     def next_turn(self, calls: Sequence[ToolCall]) -> tuple[list[Slot], list[Message]]:
         """Begin a message with these calls. Returns the calls of the turn before that still wait,
         and its strays. Both are noted, until a late result comes."""
-        waiting, strays = list(self._turn), self.strays
+        waiting, strays = list(self.waiting), self.strays
         for slot in waiting:
             slot.note = self._note(_note_open(slot.call))
         for stray in strays:
@@ -98,11 +100,11 @@ class Pairing:
         slot = self._open.answer(call_id)
         if slot is None:
             if any(_is_same(result, other) for other in self._results):
-                self._note(f"left out a second, equal result of call {call_id!r:.80}")
+                self._note(f"omitted a duplicate result of call {call_id!r:.80}")
             else:
                 self.strays.append(result)
-        elif slot in self._turn:
-            del self._turn[slot]
+        elif slot in self.waiting:
+            del self.waiting[slot]
             self._results.append(result)
         else:
             del self._notes[slot.note]
@@ -116,11 +118,6 @@ class Pairing:
             self.next_turn(message.tool_calls)
 
     @property
-    def waiting(self) -> list[ToolCall]:
-        """The calls of the last turn that still wait."""
-        return [slot.call for slot in self._turn]
-
-    @property
     def notes(self) -> list[str]:
         """What has no partner before the last turn."""
         return list(self._notes.values())
@@ -128,7 +125,7 @@ class Pairing:
     @property
     def last_notes(self) -> list[str]:
         """What has no partner in the last turn, if nothing else comes."""
-        return [*map(_note_open, self.waiting), *map(_note_stray, self.strays)]
+        return [_note_open(slot.call) for slot in self.waiting] + [*map(_note_stray, self.strays)]
 
     def _note(self, text: str) -> int:
         self._count += 1
@@ -141,7 +138,7 @@ def _note_open(call: ToolCall) -> str:
 
 
 def _note_stray(result: Message) -> str:
-    return f"a result has no open call: {result.tool_call_id!r:.80}"
+    return f"result {result.tool_call_id!r:.80} has no matching call"
 
 
 def _is_same(one: Message, other: Message) -> bool:

@@ -23,7 +23,7 @@ def result_named(places: Sequence[Place], name: str) -> Place | None:
 
 def unknown_result(places: Sequence[Place], name: str) -> ResultNotFoundError:
     similar = near(name, [place.label for place in _results(places)])
-    hint = f"; near it are {', '.join(similar)}" if similar else ""
+    hint = f"; similar ids: {', '.join(similar)}" if similar else ""
     return ResultNotFoundError(f"no result {name!r:.100} in this dialog{hint}")
 
 

@@ -371,6 +371,9 @@ class Thread:
     def as_sent(self, message: Message) -> Iterator[list[Message]]:
         return self._rules.as_sent(message)
 
+    def without_thoughts(self, message: Message) -> Message:
+        return self._rules.without_thoughts(message)
+
 
 class Branch:
     """One branch of a thread, to be read place by place like a snapshot of a database."""

@@ -1,4 +1,4 @@
-"""Calls with their results, as they stand after all changes. Pure."""
+"""Calls with their results, after all changes. Pure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DroppedTurns(msgspec.Struct, frozen=True):
 
 
 class Superseded(msgspec.Struct, frozen=True):
-    """A result that a later call has made old."""
+    """A result that a later call has made obsolete."""
 
     result: CommitInfo
     by: CommitInfo
@@ -97,7 +97,7 @@ def failed_turns(
     ]
 
 
-class _Made(NamedTuple):
+class _AnsweredCall(NamedTuple):
     """A call with its result."""
 
     result: Place
@@ -113,28 +113,31 @@ def superseded(
     From new to old, each with the newest that did so."""
     calls: dict[tuple[str, str], Place] = {}
     files: dict[str, Place] = {}
-    for made in reversed(list(_made(places, load))):
-        newer = calls.get((made.name, made.arguments))
-        if is_fixed(made.result):
+    for call in reversed(list(_answered_calls(places, load))):
+        newer = calls.get((call.name, call.arguments))
+        if is_fixed(call.result):
             pass  # it can have no other form
         elif newer:
-            yield made.result, newer, "called again"
-        elif made.path is not None and made.path in files:
-            yield made.result, files[made.path], "the file was read or changed again"
-        if made.result.shown.is_error:
+            yield call.result, newer, "called again"
+        elif call.path is not None and call.path in files:
+            yield call.result, files[call.path], "the file was read or changed again"
+        if call.result.shown.is_error:
             continue  # what failed makes nothing old
-        calls.setdefault((made.name, made.arguments), made.result)
-        if made.path is not None:
-            files.setdefault(made.path, made.result)
+        calls.setdefault((call.name, call.arguments), call.result)
+        if call.path is not None:
+            files.setdefault(call.path, call.result)
 
 
-def _made(places: Sequence[Place], load: Callable[[Step], Message]) -> Iterator[_Made]:
-    for call in calls_of(places, None):
-        calls = dict(zip(call.answers, load(call.shown).tool_calls, strict=True))
-        for result in call.results:
-            made = calls.get(result)
-            if made and not result.is_hidden:
-                yield _Made(result, made.name, _key(made.arguments), _path(made.arguments))
+def _answered_calls(
+    places: Sequence[Place], load: Callable[[Step], Message]
+) -> Iterator[_AnsweredCall]:
+    for place in calls_of(places, None):
+        calls = dict(zip(place.answers, load(place.shown).tool_calls, strict=True))
+        for result in place.results:
+            call = calls.get(result)
+            if call and not result.is_hidden:
+                arguments = call.arguments
+                yield _AnsweredCall(result, call.name, _key(arguments), _path(arguments))
 
 
 def _key(arguments: Json) -> str:
@@ -149,5 +152,5 @@ def _path(arguments: Json) -> str | None:
             return None
     if not isinstance(arguments, dict):
         return None
-    found = (arguments[key] for key in FILE_ARGUMENTS if isinstance(arguments.get(key), str))
-    return next(found, None)
+    paths = (arguments[key] for key in FILE_ARGUMENTS if isinstance(arguments.get(key), str))
+    return next(paths, None)

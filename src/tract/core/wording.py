@@ -7,32 +7,39 @@ was sent, so that a request keeps the bytes that a provider has cached.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from tract.content.text import cut
+from tract.content.text import counted, cut
 from tract.core.chain import FULL, Place
-from tract.model import Gist, Json, Message, Raw, Shape, Text, ToolCall
+from tract.model import Block, Gist, Json, Message, Shape, Text, ToolCall
 
 GET_TOOL_RESULT = "get_tool_result"
 GET_TOOL_RESULT_SCHEMA: dict[str, Json] = {
     "name": GET_TOOL_RESULT,
     "description": (
-        "Read a tool result of this conversation that is not shown whole. Give its id, and what "
-        "you want of it: lines, the hits of a grep, the value at a json_path, or characters by "
-        "offset and limit. Long answers come in pages; the last line says how to go on."
+        "Read a tool result of this conversation that is shown only in part, or not at all. Pass "
+        "its id, and optionally which part to read: lines, grep, json_path, or offset and limit. "
+        "A long answer is split into pages; its last line says how to get the next page."
     ),
     "input_schema": {
         "type": "object",
         "properties": {
-            "id": {"type": "string", "description": "The id that the reference shows."},
-            "lines": {"type": "string", "description": 'Lines, the first being 1: "10-20", "-5".'},
-            "grep": {"type": "string", "description": "A regular expression to search lines for."},
-            "context": {"type": "integer", "description": "Lines around each hit of grep."},
+            "id": {"type": "string", "description": "The id shown with the result."},
+            "lines": {
+                "type": "string",
+                "description": 'Line numbers from 1: "10-20", "10-", or "-5" for the last 5.',
+            },
+            "grep": {
+                "type": "string",
+                "description": "Regular expression. Returns the lines that match.",
+            },
+            "context": {"type": "integer", "description": "Lines to show around each match."},
             "json_path": {
                 "type": "string",
-                "description": "A path such as $.items[0].name or $.items[?@.size > 3].",
+                "description": "Path such as $.items[0].name or $.items[?@.size > 3].",
             },
-            "offset": {"type": "integer", "description": "The first character, from 0."},
-            "limit": {"type": "integer", "description": "At most so many characters."},
+            "offset": {"type": "integer", "description": "First character to return, from 0."},
+            "limit": {"type": "integer", "description": "Maximum number of characters."},
         },
         "required": ["id"],
     },
@@ -53,6 +60,12 @@ def no_result(call: ToolCall) -> Message:
 
 def quoted(result: Message) -> Message:
     """A result whose call is missing, as a user message that is recognisable as tool text."""
+    what = f"Result of {result.name}" if result.name else "Tool result"
+    return Message("user", f"[{what} for an unknown call {result.tool_call_id!r}:]\n{result.text}")
+
+
+def formerly_quoted(result: Message) -> Message:
+    """What earlier versions sent, for `record()`."""
     tool = result.name or "a tool"
     head = f"[A result of {tool} that no open call {result.tool_call_id!r} waited for:]"
     return Message("user", f"{head}\n{result.text}")
@@ -63,12 +76,29 @@ def quoted(result: Message) -> Message:
 DEFAULT_TOKENS = 400
 CHARACTERS_PER_TOKEN = 4
 FRAME_TOKENS = 60  # of a reference, beside summary and preview
-COLLAPSED_LINE = "[Tool: {name} | Result summarized — call {id}]"
-ERROR = " | error"
+
+
+class CollapsedLine(NamedTuple):
+    """What stands for a call and its result."""
+
+    answered: str
+    open: str
+    failed: str
+    """What `{error}` stands for."""
+
+
+COLLAPSED = CollapsedLine(
+    "[Called {name} ({id}){error}; result not shown]", "[Called {name}]", "; failed"
+)
+FORMERLY_COLLAPSED = CollapsedLine(
+    "[Tool: {name} | Result summarized — call {id}{error}]", "[Tool: {name}]", " | error"
+)
+"""What earlier versions sent. Agents keep histories with it, and `record()` must recognise it."""
 
 
 def how_to_fetch(place: Place) -> str:
-    """The call that gets a result; every form of it says so, and is known by it."""
+    """The call that returns a full result. Every form has it, and `record()` knows forms by it:
+    it must never change."""
     return f'{GET_TOOL_RESULT}(id="{place.label}")'
 
 
@@ -77,7 +107,7 @@ def reference(place: Place, gist: Gist, shape: Shape = FULL) -> str:
     step = place.shown
     failed = step.is_error or gist.is_error
     facts = (
-        f"result of {step.name or 'a tool'}",
+        f"result of {step.name}" if step.name else "tool result",
         place.label,
         "error" if failed else "success",
         f"{step.byte_size} bytes",
@@ -85,7 +115,7 @@ def reference(place: Place, gist: Gist, shape: Shape = FULL) -> str:
     )
     preview = preview_of(gist, shape)
     summary = "" if preview.strip() == gist.summary else gist.summary
-    rest = f"[not shown whole; {how_to_fetch(place)} has the rest]"
+    rest = f"[preview only; call {how_to_fetch(place)} for the full result]"
     return "\n".join(part for part in (f"[{' · '.join(facts)}]", summary, preview, rest) if part)
 
 
@@ -105,7 +135,7 @@ def preview_of(gist: Gist, shape: Shape) -> str:
 def truncated(text: str, place: Place, shape: Shape) -> str | None:
     """The beginning of a text; None where that would not be shorter."""
     limit = _characters(shape)
-    tail = f"\n[truncated; {how_to_fetch(place)} has the rest]"
+    tail = f"\n[truncated; call {how_to_fetch(place)} for the full result]"
     return None if len(text) <= limit + len(tail) else cut(text, limit) + tail
 
 
@@ -115,27 +145,27 @@ def _characters(shape: Shape) -> int:
 
 def summary(place: Place, text: str) -> str:
     """A summary of a result, and how to get the full result."""
-    name = place.shown.name or "a tool"
-    return f"[summary of the result of {name}; {how_to_fetch(place)} has the whole]\n{text}"
+    what = f"result of {place.shown.name}" if place.shown.name else "tool result"
+    return f"[summary of the {what}; call {how_to_fetch(place)} for the full result]\n{text}"
 
 
-def collapsed(message: Message, call: Place) -> Message:
+def collapsed(message: Message, call: Place, line: CollapsedLine = COLLAPSED) -> Message:
     """An assistant message with a line in place of each call and its result. The caller leaves out
     the thoughts: no provider accepts them without the calls that they led to."""
     results = iter(call.answers)
-    blocks = tuple(_collapsed(block, results) for block in message.blocks)
+    blocks = tuple(_collapsed(block, results, line) for block in message.blocks)
     return Message(message.role, blocks, name=message.name)
 
 
-def _collapsed(block: Text | ToolCall | Raw, results: Iterator[Place | None]) -> Text | Raw:
+def _collapsed(block: Block, results: Iterator[Place | None], line: CollapsedLine) -> Block:
     """A call and its result, which is the next one, as one line."""
     if not isinstance(block, ToolCall):
         return block
     result = next(results, None)
     if result is None:  # an edit has changed the calls, or some still wait
-        return Text(f"[Tool: {block.name}]")
-    state = ERROR if result.shown.is_error else ""
-    return Text(COLLAPSED_LINE.format(name=block.name, id=result.label + state))
+        return Text(line.open.format(name=block.name))
+    error = line.failed if result.shown.is_error else ""
+    return Text(line.answered.format(name=block.name, id=result.label, error=error))
 
 
 # What is said about a summary of messages
@@ -148,14 +178,17 @@ def summary_heading(group: Sequence[Place]) -> str:
     """What a summary of messages stands for, and how to get the results among them."""
     under = [p for place in group for p in (place, *place.everything_under)]
     messages = sum(not place.sources for place in under)
-    heading = f"Summary of {messages} earlier message{'s' * (messages != 1)}"
+    heading = f"Summary of {counted(messages, 'earlier message')}"
     results = [place for place in under if place.origin.role == "tool"]
     if results:
-        heading += f'; {GET_TOOL_RESULT}(id="…") has whole results: {_names(results)}'
+        heading += f'; call {GET_TOOL_RESULT}(id="…") for the full result of {_names(results)}'
     return f"[{heading}]"
 
 
 def _names(results: Sequence[Place]) -> str:
-    named = [f"{place.label} ({place.shown.name or 'a tool'})" for place in results[:NAMED_RESULTS]]
+    names = [
+        f"{place.label} ({place.shown.name})" if place.shown.name else place.label
+        for place in results[:NAMED_RESULTS]
+    ]
     more = [f"{len(results) - NAMED_RESULTS} more"] if len(results) > NAMED_RESULTS else []
-    return ", ".join(named + more)
+    return ", ".join(names + more)

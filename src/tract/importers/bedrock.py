@@ -8,8 +8,8 @@ import struct
 from collections.abc import Iterator
 
 from tract.importers.coerce import as_dict, dicts, json_or_none
-from tract.importers.streams import Stream, from_events
 from tract.model import Json, readable
+from tract.providers.streams import Stream, from_events
 
 PRELUDE = struct.Struct(">III")
 """The length of a frame, that of its headers, and a checksum."""
@@ -19,6 +19,8 @@ CHECKSUM = 4
 def is_request(body: Json) -> bool:
     """Whether the blocks are named by their key and not by a type."""
     messages = dicts(as_dict(body).get("messages"))
+    if messages and "modelId" in body:
+        return True
     blocks = [block for message in messages for block in dicts(message.get("content"))]
     return bool(blocks) and all("type" not in block for block in blocks)
 
@@ -50,7 +52,9 @@ def _message(message: dict[str, Json]) -> dict[str, Json]:
 
 
 def _blocks(content: Json) -> list[Json]:
-    return [_block(block) for block in dicts(content)]
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block if "type" in block else _block(block) for block in dicts(content)]
 
 
 def _block(block: dict[str, Json]) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""Ids for calls that have none, so that each result finds its call."""
+"""Ids for calls that have none: `core.pairing` knows calls by their ids."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from tract.importers.collect import read_lines
 from tract.importers.items import Entry, Item
 from tract.importers.source import Source
 from tract.model import ROOT, Json, Message
-from tract.providers.openai_responses import INSTRUCTIONS, load_items, load_output
+from tract.providers.responses_items import INSTRUCTIONS, load_items, load_output
 
 NAME = "codex"
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from tract.errors import InputError
 from tract.hashing import to_json
 from tract.model import Json
+from tract.providers import common
 
 Loaded = TypeVar("Loaded")
 
@@ -17,9 +18,8 @@ MILLISECONDS = 100_000_000_000
 """A larger number is a time in milliseconds, not in seconds."""
 
 
-def as_dict(value: Json) -> dict[str, Json]:
-    """The dict; an empty one for anything else."""
-    return value if isinstance(value, dict) else {}
+as_dict = common.dict_or_empty
+dicts = common.dicts
 
 
 def require_dict(value: Json, rule: str) -> dict[str, Json]:
@@ -31,12 +31,6 @@ def require_dict(value: Json, rule: str) -> dict[str, Json]:
 
 def as_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
-
-
-def dicts(value: Json) -> list[dict[str, Json]]:
-    """Those items of a list that are dicts."""
-    items = value if isinstance(value, list) else ()
-    return [item for item in items if isinstance(item, dict)]
 
 
 def as_text(value: Json) -> str | None:

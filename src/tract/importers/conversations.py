@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tract.errors import InputError
 from tract.importers.coerce import as_dict, as_text, dicts, ensure_storable
 from tract.importers.items import Exchange, Problem
-from tract.importers.provider import HISTORY, RESPONSES, opening
+from tract.importers.provider import opening
 from tract.model import Json
 
 KEPT_RESPONSES = 1000
@@ -36,7 +36,7 @@ class Conversations:
 
     def place(self, exchange: Exchange) -> Exchange:
         """The exchange with its full history, in its dialog."""
-        if exchange.provider != RESPONSES:
+        if exchange.provider != "responses":
             return replace(exchange, dialog=self._name(exchange))
         request, dialog = self._continue(exchange)
         self._remember(request, exchange.response, dialog)
@@ -60,7 +60,7 @@ class Conversations:
         return {**rest, "input": [*history, *_items(request)]}, dialog
 
     def _resolve(self, request: dict[str, Json]) -> dict[str, Json]:
-        """The request with the items themselves where it only refers to them."""
+        """The request with the items that it only refers to."""
         items = request.get("input")
         if not isinstance(items, list):
             return request
@@ -87,7 +87,7 @@ class Conversations:
 
 
 def _items(request: dict[str, Json]) -> list[Json]:
-    items = request.get(HISTORY[RESPONSES])
+    items = request.get("input")
     if isinstance(items, str):
         return [{"role": "user", "content": items}]
     return items if isinstance(items, list) else []

@@ -184,7 +184,7 @@ def _part(part: Json) -> dict[str, Json]:
         return {"type": "image_url", "image_url": fields["imageUrl"]}
     if fields.get("type") == _OPAQUE and isinstance(fields.get("value"), dict):
         return {"type": "opaque", "value": fields["value"]}
-    raise InputError(f"a part of kind {str(fields.get('type'))[:80]}, which nobody knows")
+    raise InputError(f"unknown kind of part: {str(fields.get('type'))[:80]}")
 
 
 def _call(log: dict[str, Json]) -> dict[str, Json]:

@@ -62,27 +62,21 @@ class _Session:
         self._model: str | None = None
         self._effort: str | None = None
 
-    def take(self, event: dict[str, Json]) -> list[Item]:
-        entry = self._entry(event)
-        return [] if entry is None else [entry]
-
-    def _entry(self, event: dict[str, Json]) -> Entry | None:
+    def take(self, event: dict[str, Json]) -> Iterator[Item]:
         kind, data = event.get("type"), event.get("data")
         if not isinstance(kind, str) or kind not in _KINDS:
-            return None
+            return
         if not isinstance(data, dict):
             raise InputError(f"{kind} needs data")
         if kind in ("session.start", "session.model_change"):
             self._set_model(data)
-        entry = load(self._read, event)
-        if entry is None:
-            return None
-        return replace(
-            entry,
-            messages=tuple(map(self._ids.assign, entry.messages)),
-            dialog=as_text(data.get("parentToolCallId")),  # of the sub-agent
-            time=as_time(event.get("timestamp")),
-        )
+        if entry := load(self._read, event):
+            yield replace(
+                entry,
+                messages=tuple(map(self._ids.assign, entry.messages)),
+                dialog=as_text(data.get("parentToolCallId")),  # of the sub-agent
+                time=as_time(event.get("timestamp")),
+            )
 
     def _read(self, event: dict[str, Json]) -> Entry | None:
         data = event["data"]

@@ -130,7 +130,9 @@ def _entries(message: Json) -> list[Entry]:
     message = require_dict(message, "a message is an object")
     time = as_time(message.get("timestamp"))
     if message.get("type") == "user":
-        return [Entry(messages=(Message("user", _content(message.get("content"))),), time=time)]
+        content = message.get("content")
+        content = content if isinstance(content, str) else tuple(_blocks(content))
+        return [Entry(messages=(Message("user", content),), time=time)]
     if message.get("type") != "gemini":
         return []
     calls = dicts(message.get("toolCalls"))
@@ -141,11 +143,8 @@ def _entries(message: Json) -> list[Entry]:
         model=as_text(message.get("model")),
         time=time,
     )
-    return [answer, *(_result(call) for call in calls if _has_result(call))]
-
-
-def _content(content: Json) -> str | tuple[Block, ...]:
-    return content if isinstance(content, str) else tuple(_blocks(content))
+    finished = [call for call in calls if call.get("result") or call.get("resultDisplay")]
+    return [answer, *map(_result, finished)]
 
 
 def _blocks(content: Json) -> Iterator[Block]:
@@ -171,10 +170,6 @@ def _call(call: dict[str, Json]) -> ToolCall:
     if name is None:
         raise InputError("a call needs a name")
     return ToolCall(text_of(call.get("id")), name, call.get("args", {}))
-
-
-def _has_result(call: dict[str, Json]) -> bool:
-    return bool(call.get("result") or call.get("resultDisplay"))
 
 
 def _result(call: dict[str, Json]) -> Entry:

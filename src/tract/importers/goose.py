@@ -9,7 +9,6 @@ from tract.importers.coerce import as_dict, as_text, as_time, dicts, load
 from tract.importers.collect import read_values
 from tract.importers.conversations import Conversations, check_exchange
 from tract.importers.items import Entry, Exchange, Item, Problem
-from tract.importers.provider import ANTHROPIC
 from tract.importers.source import Source
 from tract.model import Json, readable
 from tract.providers import load_message
@@ -84,7 +83,7 @@ def _exchange(recording: dict[str, Json]) -> Exchange:
         request["tools"] = [_tool(tool) for tool in dicts(prompt["tools"])]
     message = as_dict(output.get("message"))
     return Exchange(
-        provider=ANTHROPIC,
+        provider="anthropic",
         request=request,
         response=_response(message, as_dict(output.get("usage"))) if message else None,
         time=as_time(message.get("created")),

@@ -11,7 +11,7 @@ from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item
 from tract.model import Json, Message
 from tract.providers import load_message
-from tract.providers.frameworks import load_dump
+from tract.providers.frameworks import load_dump, unwrap
 
 KINDS = ("human", "ai", "system", "tool", "function", "chat", "developer")
 BESIDE = ("artifact", "additional_kwargs", "response_metadata")
@@ -25,19 +25,6 @@ def is_dumped(message: dict[str, Json]) -> bool:
     # Other programs have lines of the type `system` too.
     own = kind in ("human", "ai") or body is not message
     return own or "additional_kwargs" in body or "response_metadata" in body
-
-
-def unwrap(message: dict[str, Json]) -> tuple[str | None, dict[str, Json]]:
-    """The kind of a message and its fields, from any of the three ways to dump it."""
-    kind, body = message.get("type"), message
-    if kind == "constructor":
-        path, body = message.get("id"), as_dict(message.get("kwargs"))
-        kind = path[-1] if isinstance(path, list) and path else None
-    elif isinstance(message.get("data"), dict):
-        body = message["data"]
-    if not isinstance(kind, str) or kind == "message" or "role" in message:
-        return None, body
-    return kind.removesuffix("Chunk").removesuffix("Message").lower(), body
 
 
 class DumpedMessages:

@@ -23,7 +23,7 @@ from tract.importers.coerce import (
 from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source
-from tract.importers.sqlite_files import Database, Record, is_sqlite
+from tract.importers.sqlite_files import Database, Record, is_database
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall
 from tract.providers import parsed
 
@@ -45,15 +45,7 @@ WHERE hash NOT IN (SELECT parent_hash FROM messages WHERE parent_hash IS NOT NUL
 
 
 def detect(source: Source) -> bool:
-    try:
-        return is_sqlite(source) and _has_logs(source.path)
-    except InputError:
-        return False
-
-
-def _has_logs(path: Path) -> bool:
-    with _Database(path) as database:
-        return bool(_kinds(database))
+    return is_database(source, _kinds)
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -71,19 +63,13 @@ def read(source: Source) -> Iterator[Item]:
             yield Problem("database", str(error))
 
 
-def _kinds(database: _Database) -> list[str]:
+def _kinds(database: Database) -> list[str]:
     """The schemas that this database has tables of."""
-    old = [
-        table
-        for table in ("logs", "log")
-        if table in database.tables and database.columns(table) >= LOG_COLUMNS
-    ]
-    is_response = database.tables >= RESPONSES and "prompt" in database.columns("responses")
-    return [
-        *(["tree"] if database.tables >= TREE else []),
-        *(["responses"] if is_response else []),
-        *old,
-    ]
+    kinds = ["tree"] if database.tables >= TREE else []
+    if database.tables >= RESPONSES and "prompt" in database.columns("responses"):
+        kinds.append("responses")
+    old = [table for table in ("logs", "log") if table in database.tables]
+    return kinds + [table for table in old if database.columns(table) >= LOG_COLUMNS]
 
 
 class _Database(Database):
@@ -260,12 +246,9 @@ def _messages(role: str, parts: list[dict[str, Json]], database: _Database) -> I
             raise InputError("a result without content")
         role = "user"
     if blocks or not results:
-        plain = "".join(block.text for block in blocks if isinstance(block, Text))
-        yield Message(role, tuple(blocks) if len(blocks) > 1 or not _is_text(blocks) else plain)
-
-
-def _is_text(blocks: list[Block]) -> bool:
-    return all(isinstance(block, Text) for block in blocks)
+        texts = [block.text for block in blocks if isinstance(block, Text)]
+        is_plain = len(blocks) == len(texts) < 2
+        yield Message(role, "".join(texts) if is_plain else tuple(blocks))
 
 
 def _result(part: dict[str, Json], database: _Database) -> Message:

@@ -11,9 +11,9 @@ from tract.importers.coerce import as_dict, as_time, dicts, ensure_storable, jso
 from tract.importers.collect import read_values
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source
-from tract.importers.sqlite_files import Database, Record, is_sqlite
+from tract.importers.sqlite_files import Database, Record, is_database, is_sqlite
 from tract.model import Json
-from tract.providers.openai_responses import load_items
+from tract.providers.responses_items import load_items
 
 NAME = "openai-agents"
 
@@ -28,7 +28,7 @@ PARTS = frozenset({"input_text", "output_text", "input_image", "input_file", "re
 
 def detect(source: Source) -> bool:
     if is_sqlite(source):
-        return _has_table(source)
+        return is_database(source, lambda database: TABLE in database.tables)
     value = source.peek
     items = dicts(value if isinstance(value, list) else as_dict(value).get("items"))
     return all(map(_may_be_item, items)) and any(map(_is_item, items))
@@ -43,14 +43,6 @@ def _is_item(item: dict[str, Json]) -> bool:
     return item.get("type") in tuple(ITEMS) or (
         "role" in item and any(part.get("type") in tuple(PARTS) for part in parts)
     )
-
-
-def _has_table(source: Source) -> bool:
-    try:
-        with Database(source.path) as database:
-            return TABLE in database.tables
-    except InputError:
-        return False
 
 
 def read(source: Source) -> Iterator[Item]:

@@ -11,10 +11,11 @@ from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_text, as_time, dicts, load, require_dict
 from tract.importers.collect import attempt, read_values
 from tract.importers.items import Entry, Item, Problem
-from tract.importers.provider import CHAT_ROLES, has_anthropic_blocks, is_chat
+from tract.importers.provider import CHAT_ROLES, is_chat
 from tract.importers.source import Source
 from tract.model import Json, Message, ToolCall
 from tract.providers import load_message
+from tract.providers.detect import detect as detect_provider
 
 NAME = "openai-chat"
 
@@ -30,7 +31,7 @@ def detect(source: Source) -> bool:
 
 
 def _is_list(value: Json) -> bool:
-    if not is_chat(value) or has_anthropic_blocks(value):
+    if not is_chat(value) or detect_provider(value) != "openai":
         return False
     # Items of the Responses API have types.
     return all("type" not in message for message in dicts(value))

@@ -165,12 +165,7 @@ class _Run:
         elif kind not in SILENT and content:
             yield self._entry(event, (Message("user", readable(content)),), metadata=metadata)
 
-    def _entry(
-        self,
-        event: dict[str, Json],
-        messages: tuple[Message, ...],
-        **fields: Any,
-    ) -> Entry:
+    def _entry(self, event: dict[str, Json], messages: tuple[Message, ...], **fields: Any) -> Entry:
         time = as_time(event.get("timestamp"))
         return Entry(messages=messages, dialog=self._dialog, time=time, **fields)
 

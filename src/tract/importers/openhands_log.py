@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from tract.errors import InputError
 from tract.importers.coerce import as_dict, as_name, as_time
 from tract.importers.items import Exchange, Item
-from tract.importers.provider import response_provider
 from tract.importers.source import Source
 from tract.model import Json
+from tract.providers.detect import response_provider
 
 NAME = "openhands-log"
 

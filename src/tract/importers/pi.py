@@ -54,27 +54,23 @@ class _Session:
         self._thinking: str | None = None
         self._has_begun = False
 
-    def take(self, line: dict[str, Json]) -> list[Item]:
-        entry = self._entry(line)
-        return [] if entry is None else [entry]
-
-    def _entry(self, line: dict[str, Json]) -> Entry | None:
+    def take(self, line: dict[str, Json]) -> Iterator[Item]:
         key, before = self._place(line)
         if key is not None and key in self._stands_for:
-            return None  # a repeated line
+            return  # a repeated line
         if key is not None:
             self._stands_for[key] = before  # stays so if it is no message
         if line.get("type") in ("session", "thinking_level_change"):
             self._thinking = as_text(line.get("thinkingLevel"))
         entry = load(self._read, line)
         if entry is None:
-            return None
+            return
         if key is not None:
             self._stands_for[key] = key
         if not self._has_begun:
             self._has_begun, before = True, None
-        named = tuple(map(self._ids.assign, entry.messages))
-        return replace(entry, messages=named, key=key, parent=before)
+        messages = tuple(map(self._ids.assign, entry.messages))
+        yield replace(entry, messages=messages, key=key, parent=before)
 
     def _place(self, line: dict[str, Json]) -> tuple[str | None, str | None]:
         """The id of a line, and the entry that it follows. The first line has the session's id."""
@@ -115,7 +111,7 @@ class _Session:
             case "compactionSummary" | "branchSummary":
                 summary = text_of(message.get("summary"))
                 return Entry(messages=(Message("user", summary),), **when)
-        raise InputError(f"a message of {str(message.get('role'))[:80]!r}, whom nobody knows")
+        raise InputError(f"unknown role {str(message.get('role'))[:80]!r}")
 
     def _about(self, message: dict[str, Json]) -> dict[str, Json]:
         return {

@@ -1,64 +1,42 @@
-"""Whose a request or a response is: told by what it holds."""
+"""Which provider a recorded request or response belongs to, and whether it is one at all."""
 
 from __future__ import annotations
 
 from tract.importers.coerce import dicts
 from tract.model import Json
+from tract.providers import PROVIDERS
+from tract.providers.detect import detect
 
-ANTHROPIC, OPENAI, RESPONSES, GEMINI = "anthropic", "openai", "responses", "gemini"
-
-HISTORY = {ANTHROPIC: "messages", OPENAI: "messages", RESPONSES: "input", GEMINI: "contents"}
-"""Where each provider's requests have their history."""
-
-ANTHROPIC_BLOCKS = frozenset(
-    {"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"}
-)
-ANTHROPIC_KEYS = frozenset({"system", "anthropic_version", "stop_sequences", "thinking"})
 CHAT_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+NO_ANSWER = ("embed", "moderation", "tts", "rerank")
+"""Parts of names of models that have an input too, and no answer to it."""
 
 
 def request_provider(body: Json, url: str = "") -> str | None:
     """The provider that a request is written for; None where it is no request for a model's
     answer."""
-    if not isinstance(body, dict):
+    name = detect(body, url)
+    if name is None:
         return None
-    if is_gemini_history(body.get("contents")):
-        return GEMINI
-    if is_chat(body.get("messages")):
-        return ANTHROPIC if _is_for_anthropic(body, url) else OPENAI
-    is_input = isinstance(body.get("input"), str) or bool(dicts(body.get("input")))
-    return RESPONSES if is_input and _is_for_responses(body, url) else None
+    history = body[PROVIDERS[name].history]
+    match PROVIDERS[name].history:
+        case "messages":
+            is_history = is_chat(history)
+        case "contents":
+            is_history = isinstance(history, str) or is_gemini_history(history)
+        case _:
+            is_history = isinstance(history, str) or bool(dicts(history))
+    return name if is_history and _is_for_answer(name, body, url) else None
 
 
-def _is_for_responses(body: dict[str, Json], url: str) -> bool:
+def _is_for_answer(name: str, body: dict[str, Json], url: str) -> bool:
     """Embeddings, moderations and speech have an input too."""
+    if "input" not in body:
+        return True
     if url:
-        return url.partition("?")[0].endswith("/responses")
+        return url.partition("?")[0].endswith(PROVIDERS[name].marks.paths)
     model = str(body.get("model"))
-    return not any(other in model for other in ("embed", "moderation", "tts", "rerank"))
-
-
-def _is_for_anthropic(body: dict[str, Json], url: str) -> bool:
-    if url:
-        path = url.partition("?")[0]
-        if path.endswith(("/chat/completions", "/completions")):
-            return False
-        if path.endswith("/messages"):
-            return True
-    return (
-        not ANTHROPIC_KEYS.isdisjoint(body)
-        or str(body.get("model")).startswith("claude")
-        or any("input_schema" in tool for tool in dicts(body.get("tools")))
-        or has_anthropic_blocks(body["messages"])
-    )
-
-
-def has_anthropic_blocks(messages: Json) -> bool:
-    return any(
-        block.get("type") in tuple(ANTHROPIC_BLOCKS)
-        for message in dicts(messages)
-        for block in dicts(message.get("content"))
-    )
+    return not any(other in model for other in NO_ANSWER)
 
 
 def is_chat(messages: Json) -> bool:
@@ -89,29 +67,14 @@ def is_gemini_history(contents: Json) -> bool:
     )
 
 
-def response_provider(body: Json) -> str | None:
-    """The provider whose answer it is; None where it is no answer of a model."""
-    if not isinstance(body, dict):
-        return None
-    if body.get("type") == "message" and isinstance(body.get("content"), list):
-        return ANTHROPIC if body.get("role") == "assistant" else None
-    if any(isinstance(choice.get("message"), dict) for choice in dicts(body.get("choices"))):
-        return OPENAI
-    if body.get("object") == "response" and isinstance(body.get("output"), list):
-        return RESPONSES
-    if any("content" in c or "finishReason" in c for c in dicts(body.get("candidates"))):
-        return GEMINI
-    return None
-
-
 def opening(provider: str, request: dict[str, Json]) -> str:
     """The first thing that a history says besides its instructions: what makes two requests belong
-    to one conversation. Instructions tell the time, and change."""
-    history = request.get(HISTORY[provider])
+    to one conversation. Instructions contain the time, and change."""
+    history = request.get(PROVIDERS[provider].history)
     if isinstance(history, str):
         return f"{provider}\n{history}"
-    said = [m for m in dicts(history) if m.get("role") not in ("system", "developer")]
-    first = said[0] if said else {}
+    messages = [m for m in dicts(history) if m.get("role") not in ("system", "developer")]
+    first = messages[0] if messages else {}
     return "\n".join([provider, *_texts(first.get("content", first.get("parts")))])
 
 

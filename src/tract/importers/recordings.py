@@ -1,4 +1,4 @@
-"""One recorded HTTP exchange with a provider, in whatever way it was written down."""
+"""One recorded HTTP exchange with a provider, in any of the recorders' formats."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from tract.importers import bedrock
 from tract.importers.coerce import as_dict, as_time, dicts, json_or_none
 from tract.importers.conversations import Conversations, check_exchange
 from tract.importers.items import Exchange, Item, Problem
-from tract.importers.provider import ANTHROPIC, request_provider, response_provider
+from tract.importers.provider import request_provider
 from tract.importers.source import MAX_DOCUMENT
-from tract.importers.streams import Stream, assembled, from_events, is_stream
 from tract.model import Json
+from tract.providers.detect import response_provider
+from tract.providers.streams import Stream, from_events, from_text, is_stream
 
 
 def is_recording(record: Json) -> bool:
@@ -86,7 +87,7 @@ _AROUND = {"string", "text", "encoding", "size", "mimeType", "compression", "com
 
 
 def _unpack(text: Json) -> str | bytes | None:
-    """The bytes behind base64, unzipped where they were zipped; a text where they are one."""
+    """The bytes of base64, decompressed if needed; a text if they are UTF-8."""
     try:
         data = base64.b64decode(text)
         if data.startswith(b"\x1f\x8b"):
@@ -122,7 +123,7 @@ def read_recording(record: Json, place: str, conversations: Conversations) -> It
         return
     provider, request = _provider(recording), as_dict(recording.body)
     if bedrock.is_request(request):
-        provider, request = ANTHROPIC, bedrock.convert_request(request)
+        provider, request = "anthropic", bedrock.convert_request(request)
     if provider is None:
         return
     try:
@@ -148,7 +149,7 @@ def _response(recording: Recording) -> Stream:
     if isinstance(answer, bytes):
         return bedrock.convert_stream(answer)
     if isinstance(answer, str) and is_stream(answer):
-        return assembled(answer)
+        return from_text(answer)
     body = _json(answer)
     if isinstance(body, list) and any("candidates" in event for event in dicts(body)):
         return Stream(from_events(dicts(body)))

@@ -8,24 +8,18 @@ from tract.importers import bedrock
 from tract.importers.coerce import as_dict, as_time
 from tract.importers.conversations import check_exchange
 from tract.importers.items import Exchange, Item, Problem
-from tract.importers.provider import (
-    ANTHROPIC,
-    GEMINI,
-    HISTORY,
-    OPENAI,
-    RESPONSES,
-    has_anthropic_blocks,
-    is_chat,
-    is_gemini_history,
-    request_provider,
-    response_provider,
-    without_cut,
-)
+from tract.importers.provider import is_chat, is_gemini_history, request_provider, without_cut
 from tract.importers.source import Source
-from tract.importers.streams import assembled, from_events, is_event, is_stream
 from tract.model import Json
+from tract.providers import PROVIDERS
+from tract.providers.detect import detect as detect_provider
+from tract.providers.detect import response_provider
+from tract.providers.streams import from_events, from_text, is_event, is_stream
 
 NAME = "provider-requests"
+
+SAVED = ("openai", "responses")
+"""Without a model, their messages are saved conversations, which other importers read."""
 
 REPEATED = ("instructions", "tools", "model")
 """What a response of the Responses API repeats of its request."""
@@ -57,19 +51,21 @@ def read(source: Source) -> Iterator[Item]:
 def _provider(value: Json) -> str | None:
     """The provider of a request or response. A chat that names no model is a saved conversation."""
     if isinstance(value, list):
-        if is_gemini_history(value):
-            return GEMINI
-        return ANTHROPIC if is_chat(value) and has_anthropic_blocks(value) else None
+        name = detect_provider(value) if is_gemini_history(value) or is_chat(value) else None
+        return None if name in SAVED else name
     body = as_dict(value)
     if "request" in body or "response" in body or "traj" in body:
         return None
-    provider = response_provider(body)
-    if provider:
-        return provider
-    provider = request_provider(body)
-    if provider in (OPENAI, RESPONSES) and not isinstance(body.get("model"), str):
-        return None
-    return provider
+    name = request_provider(body)
+    if name and not (isinstance(body.get("model"), str) or _is_clear(body, name)):
+        name = None
+    return response_provider(body) or name
+
+
+def _is_clear(body: dict[str, Json], name: str) -> bool:
+    """Whether it can be nothing else than a request, even without a model."""
+    is_list = isinstance(body[PROVIDERS[name].history], list)
+    return is_list and name not in SAVED
 
 
 def _exchange(value: Json, place: str) -> Item:
@@ -77,10 +73,9 @@ def _exchange(value: Json, place: str) -> Item:
     if provider is None:
         return Problem(place, "neither a request nor a response")
     if isinstance(value, list):
-        history = without_cut(value) if provider == ANTHROPIC else value
-        return check_exchange(
-            Exchange(provider=provider, request={HISTORY[provider]: history}), place
-        )
+        history = without_cut(value) if is_chat(value) else value
+        request = {PROVIDERS[provider].history: history}
+        return check_exchange(Exchange(provider=provider, request=request), place)
     if response_provider(value):
         return _answer(value, place)
     request = bedrock.convert_request(value) if bedrock.is_request(value) else value
@@ -94,8 +89,8 @@ def _answer(response: dict[str, Json] | None, place: str) -> Item:
     provider = response_provider(response)
     if response is None or provider is None:
         return Problem(place, "no response of a model")
-    request: dict[str, Json] = {HISTORY[provider]: []}
-    if provider == RESPONSES:
+    request: dict[str, Json] = {PROVIDERS[provider].history: []}
+    if "instructions" in PROVIDERS[provider].system:
         request |= {key: response[key] for key in REPEATED if response.get(key)}
     time = response.get("created", response.get("created_at", response.get("createTime")))
     exchange = Exchange(provider=provider, request=request, response=response, time=as_time(time))
@@ -104,12 +99,12 @@ def _answer(response: dict[str, Json] | None, place: str) -> Item:
 
 def _peek_stream(source: Source) -> dict[str, Json] | None:
     """The beginning of a streamed response."""
-    response = assembled(source.head.decode("utf-8", "ignore")).response
+    response = from_text(source.head.decode("utf-8", "ignore")).response
     return response if response_provider(response) else None
 
 
 def _read_stream(source: Source) -> Iterator[Item]:
-    stream = assembled(source.data().decode("utf-8", "replace"))
+    stream = from_text(source.data().decode("utf-8", "replace"))
     if stream.unread:
         yield Problem("document", f"{stream.unread} events could not be read")
     yield _answer(stream.response, "document")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import zlib
@@ -203,7 +204,7 @@ class _GzipReader(io.RawIOBase):
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._unpacker = zlib.decompressobj(wbits=31)
+        self._gzip = gzip.GzipFile(fileobj=file)
         self._left = MAX_UNPACKED
         self.problem = ""
 
@@ -216,29 +217,19 @@ class _GzipReader(io.RawIOBase):
         return len(data)
 
     def _piece(self, most: int) -> bytes:
-        while True:
-            if self._unpacker.eof:  # another part may follow
-                packed = self._unpacker.unused_data or self._file.read(SAMPLE)
-                if not packed:
-                    return b""
-                self._unpacker = zlib.decompressobj(wbits=31)
-            else:
-                packed = self._unpacker.unconsumed_tail or self._file.read(SAMPLE)
-            try:
-                data = self._unpacker.decompress(packed, min(most, self._left + 1))
-            except zlib.error as error:
-                return self._fail(f"damaged: {error}")
-            self._left -= len(data)
-            if self._left < 0:
-                return self._fail(f"more than {MAX_UNPACKED} bytes")
-            if data:
-                return data
-            if not packed:
-                return self._fail("cut: its compressed data has no end")
-
-    def _fail(self, problem: str) -> bytes:
-        self.problem = problem
-        return b""
+        try:
+            data = self._gzip.read1(min(most, self._left + 1))
+        except EOFError:
+            self.problem = "cut: its compressed data has no end"
+            return b""
+        except (OSError, zlib.error) as error:
+            self.problem = f"damaged: {error}"
+            return b""
+        self._left -= len(data)
+        if self._left < 0:
+            self.problem = f"more than {MAX_UNPACKED} bytes"
+            return b""
+        return data
 
     def close(self) -> None:
         self._file.close()

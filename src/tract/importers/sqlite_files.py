@@ -3,7 +3,7 @@ only that of tract's own file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -61,6 +61,17 @@ class Database:
 
     def _error(self, error: Exception) -> InputError:
         return InputError(f"{self._name}: {error}")
+
+
+def is_database(source: Source, test: Callable[[Database], object]) -> bool:
+    """Whether the file is a SQLite database that can be read and passes the test."""
+    if not is_sqlite(source):
+        return False
+    try:
+        with Database(source.path) as database:
+            return bool(test(database))
+    except InputError:
+        return False
 
 
 def _connect(path: Path) -> Any:

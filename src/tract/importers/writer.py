@@ -23,7 +23,6 @@ from tract.providers import load_answer, requests, toolsets
 from tract.session import Session
 from tract.session.record import knows, record
 from tract.session.session import MAIN
-from tract.storage import draft_hashes
 from tract.tract import Tract
 
 MAX_REPORTED = 1000
@@ -140,14 +139,15 @@ class _Writing:
     def _record(self, item: Exchange) -> None:
         # What came before it, the importer has put in its place, as far as the file has it.
         request = {k: v for k, v in item.request.items() if k != "previous_response_id"}
-        messages = requests.load(request, item.provider).messages
+        history = requests.load(request, item.provider)
+        messages = history.messages
         if item.response is not None:
             messages = [*messages, load_answer(item.response).message]
         recorder = self._recorders.get(item.dialog)
         if recorder is None:
             recorder = self._recorders[item.dialog] = self._recorder(item.dialog, messages)
         metadata = {"time": item.time.isoformat()} if item.time else None
-        new = record(recorder, request, item.response, metadata)
+        new = record(recorder, history, item.response, metadata)
         appended = [commit for commit in new if commit.operation == CommitOperation.APPEND]
         for commit in appended:
             step = recorder.store.step(recorder.resolve(commit))
@@ -200,7 +200,7 @@ class _Tree:
         if self._branches.keys() == {None}:
             return True
         first = self._session.completed(drafts[0], self._names.get)
-        return store.find(key, draft_hashes(first, EMPTY, self._shapes)) is not None
+        return store.find(key, EMPTY, first, self._shapes) is not None
 
     def append(self, entry: Entry, drafts: Sequence[Draft]) -> Iterator[tuple[Draft, bool]]:
         """Write what is new. Says of each message whether it was."""

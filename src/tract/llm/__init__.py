@@ -23,9 +23,7 @@ __all__ = [
 ]
 
 _CLIENTS: dict[str, type[SdkLLM]] = {
-    "anthropic": AnthropicLLM,
-    "openai": OpenAILLM,
-    "responses": ResponsesLLM,
+    client.provider: client for client in (AnthropicLLM, OpenAILLM, ResponsesLLM)
 }
 
 

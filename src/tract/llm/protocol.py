@@ -37,12 +37,12 @@ class LLMClient(Protocol):
         """
 
 
-def check_client(given: object) -> None:
+def check_client(client: object) -> None:
     """Refuse what cannot answer, before it is asked."""
-    if given is None:
+    if client is None:
         return
-    if not callable(getattr(given, "complete", None)):
-        raise InputError(f"an llm is a client with complete(), not {given!r:.80}")
-    window = getattr(given, "window", None)
-    if type(window) is not int or not isinstance(getattr(given, "model", None), str):
-        raise InputError(f"an llm has a model and a window: {given!r:.80}")
+    if not callable(getattr(client, "complete", None)):
+        raise InputError(f"an llm is a client with complete(), not {client!r:.80}")
+    window = getattr(client, "window", None)
+    if type(window) is not int or not isinstance(getattr(client, "model", None), str):
+        raise InputError(f"an llm has a model and a window: {client!r:.80}")

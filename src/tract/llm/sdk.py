@@ -1,5 +1,5 @@
-"""What the clients over a provider's SDK share: when it is imported, how it is asked, what its
-errors become."""
+"""What all clients over an SDK share: when the SDK is imported, how a request is sent, what errors
+become."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from tract.context import CompiledContext
 from tract.errors import InputError, LLMCallError, MissingExtraError
 from tract.llm.protocol import OnText
 from tract.model import Json, readable
+from tract.providers import PROVIDERS
+from tract.providers.streams import live
 
 Answer = dict[str, Json]
-Event = dict[str, Json]
 
 SHOWN = 300  # characters of a provider's message
 # What JSON of another shape than a provider's makes our code and the SDKs' raise.
@@ -26,6 +27,8 @@ _MALFORMED = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 class SdkLLM:
     """A model behind a provider's SDK. Threads may share it."""
 
+    provider: ClassVar[str]
+    """The name of the provider whose format the API has."""
     package: ClassVar[str]
     """What is imported; also the name of the extra."""
     maker: ClassVar[str]
@@ -47,13 +50,13 @@ class SdkLLM:
     ) -> None:
         self.model = model
         self.window = self.usual_window if window is None else window
-        given = {
+        options = {
             "base_url": base_url,
             "api_key": api_key,
             "timeout": timeout,
             "max_retries": max_retries,
         }
-        self._options = {name: value for name, value in given.items() if value is not None}
+        self._options = {name: value for name, value in options.items() if value is not None}
         self._client = client
         self._is_own = client is None
         self._lock = Lock()
@@ -68,7 +71,7 @@ class SdkLLM:
         self.close()
 
     def close(self) -> None:
-        """Close the connections. A client that was given stays open; it is the giver's."""
+        """Close the connections. A client that the caller passed in stays open."""
         with self._lock:
             if self._is_own and self._client is not None:
                 self._client.close()
@@ -83,7 +86,7 @@ class SdkLLM:
     ) -> Answer:
         if config and "stream" in config:
             raise InputError("stream is no part of config: with on_text the answer is streamed")
-        params = {**self._params(context), **(config or {})}
+        params = {**self._settings(), **context.to_params(self.provider), **(config or {})}
         with self._translated():
             params = _sendable(params)
         headers = self._headers(context)
@@ -94,9 +97,9 @@ class SdkLLM:
 
     # What a provider decides
 
-    def _params(self, context: CompiledContext) -> dict[str, Json]:
-        """The body of a request."""
-        raise NotImplementedError
+    def _settings(self) -> dict[str, Json]:
+        """What a request has besides the context."""
+        return {"model": self.model}
 
     def _headers(self, context: CompiledContext) -> dict[str, str]:
         """What the request needs besides the SDK's own headers."""
@@ -106,22 +109,18 @@ class SdkLLM:
         """The same request, to be answered with a stream."""
         return {**params, "stream": True}
 
-    def _assembled(self, events: Iterator[Event]) -> Generator[str, None, Answer]:
-        """The text of a stream, piece by piece; in the end the whole answer."""
-        raise NotImplementedError
-
     def _failure_of(self, answer: Answer) -> str | None:
-        """What went wrong where the provider says so in an answer."""
+        """The error that an answer reports, if any."""
         return None
 
     def _made(self, sdk: Any) -> Any:
-        """A client of the SDK. Keys and addresses that were not given are the SDK's to find."""
+        """A client of the SDK, which looks up missing keys and addresses itself."""
         return getattr(sdk, self.maker)(**self._options)
 
     # The call
 
     def _post(self, params: dict[str, Json], headers: dict[str, str], **streaming: Any) -> Any:
-        """Ask through the SDK's `post`, which takes any parameter and gives back plain JSON."""
+        """Send through the SDK's `post`, which accepts any parameter and returns plain JSON."""
         options = {"headers": headers} if headers else {}
         client = self._sdk_client()
         return client.post(self.path, cast_to=object, body=params, options=options, **streaming)
@@ -169,18 +168,18 @@ class SdkLLM:
         body = self._for_stream(params)
         kind = self._sdk().Stream[object]
         with self._post(body, headers, stream=True, stream_cls=kind) as stream:
-            return (yield from self._assembled(iter(stream)))
+            answer: Answer | None = yield from live(PROVIDERS[self.provider], stream)
+        if answer is None:
+            raise self._error("the stream ended before the answer did")
+        return answer
 
     # Errors
 
-    def _error(self, said: str) -> LLMCallError:
+    def _error(self, text: str) -> LLMCallError:
         """An error in one line, and never with the key."""
-        line = " ".join(self._without_keys(said).split())
-        shown = line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
-        return LLMCallError(f"{self.model}: {shown}")
-
-    def _broken_off(self) -> LLMCallError:
-        return self._error("the stream ended before the answer did")
+        line = " ".join(self._without_keys(text).split())
+        shortened = line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
+        return LLMCallError(f"{self.model}: {shortened}")
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -188,39 +187,38 @@ class SdkLLM:
         try:
             yield
         except failures as error:
-            raise self._error(self._told(error)) from error
+            raise self._error(self._describe(error)) from error
 
     def _failures(self) -> tuple[type[Exception], ...]:
         sdk, http = self._sdk(), import_module("httpx2")
         return getattr(sdk, f"{self.maker}Error"), http.HTTPError, http.InvalidURL, *_MALFORMED
 
-    def _told(self, error: Exception) -> str:
-        """An SDK's error: the status, and the provider's words."""
+    def _describe(self, error: Exception) -> str:
+        """An SDK's error: the status, and the provider's message."""
         status = getattr(error, "status_code", 0)
-        said = _provider_message(getattr(error, "body", None)) or str(error)
+        text = _provider_message(getattr(error, "body", None)) or str(error)
         if isinstance(error, _MALFORMED):
-            said = f"request or response cannot be read: {type(error).__name__}: {error}"
+            text = f"request or response cannot be read: {type(error).__name__}: {error}"
         elif error.__cause__ and not status:  # such as "connection refused"
             cause = str(error.__cause__)
-            said = f"{said} {self._address()} {'' if cause in said else cause}"
-        told = said or type(error).__name__
-        return f"{status} {told}" if status >= 400 else told
+            text = f"{text} {self._address()} {'' if cause in text else cause}"
+        text = text or type(error).__name__
+        return f"{status} {text}" if status >= 400 else text
 
     def _address(self) -> str:
         url = getattr(self._client, "base_url", None)
         return f"({url.scheme}://{url.netloc.decode('ascii')})" if url else ""
 
     def _without_keys(self, text: str) -> str:
-        given = self._options.get("api_key")
         keys = [getattr(self._client, name, None) for name in ("api_key", "auth_token")]
-        for key in (given, *keys):
+        for key in (self._options.get("api_key"), *keys):
             if isinstance(key, str) and len(key) >= 8:  # shorter ones are words, not secrets
                 text = text.replace(key, "[key]")
         return text
 
 
 def _sendable(params: dict[str, Json]) -> dict[str, Json]:
-    """The request without halves of surrogate pairs, which no wire takes."""
+    """The request without halves of surrogate pairs, which cannot be sent."""
     text = json.dumps(params, ensure_ascii=False)
     if text.isascii():
         return params
@@ -232,9 +230,10 @@ def _sendable(params: dict[str, Json]) -> dict[str, Json]:
 
 
 def _provider_message(body: Any) -> str:
-    """What the body of an error says. Some SDKs give the whole, some what is in its `error`."""
+    """The message in the body of an error. Some SDKs return the full body, some its `error`."""
     if not isinstance(body, dict):
         return body if isinstance(body, str) else ""
     error = body.get("error")
-    said = [(error if isinstance(error, dict) else body).get(name) for name in ("type", "message")]
-    return ": ".join(part for part in said if isinstance(part, str)) or readable(body)
+    fields = error if isinstance(error, dict) else body
+    parts = [fields.get(name) for name in ("type", "message")]
+    return ": ".join(part for part in parts if isinstance(part, str)) or readable(body)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from tract.content.blocks import whole_text
 from tract.content.preview import gist
+from tract.content.text import one_line
 from tract.context import context_of
 from tract.errors import InputError, LLMAnswerError, LLMError
 from tract.llm import LLMClient
@@ -296,11 +297,8 @@ def _outline_of(message: Message, characters: int) -> str:
         failed = " failed" if message.is_error else ""
         quoted = indent(_glimpse(message.content, characters), "│ ", lambda _: True)
         return f"→ {message.name or 'a tool'}{failed}\n{quoted}"
-    calls = [f"{call.name}({_brief(readable(call.arguments))})" for call in message.tool_calls]
-    text = [_brief(message.text)] if message.text else []
+    calls = [
+        f"{call.name}({one_line(readable(call.arguments), 200)})" for call in message.tool_calls
+    ]
+    text = [one_line(message.text, 200)] if message.text else []
     return "\n".join([*text, *calls])
-
-
-def _brief(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 200 else line[:199] + "…"

@@ -1,9 +1,12 @@
-"""Anthropic Messages: messages in and out."""
+"""Anthropic Messages: its requests, responses and streams."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from itertools import takewhile
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -11,19 +14,25 @@ from tract.content.blocks import block_text, is_blocks, result_text
 from tract.core.wording import START
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
+from tract.providers.assemblers import MessageAssembler
+from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     ANY,
     STARTED,
     WireIds,
     as_object,
+    check_message,
     filled,
     foreign_text,
     hollow,
     kind_of,
+    only_answer,
+    rest_of,
     text_block,
     text_or,
     unseen,
 )
+from tract.providers.functions import Function, Schema, dump_function, load_function
 
 PROVIDER, MESSAGE, BLOCK = "anthropic", "anthropic.message", "anthropic.block"
 INLINE_TOOLS = "inline-tools-2026-09-15"
@@ -43,32 +52,51 @@ OWN_THOUGHTS = ("thinking", "redacted_thinking")
 MAX_BREAKPOINTS = 4
 
 
-def load_message(given: dict[str, Json]) -> list[Message]:
+def load_message(message: dict[str, Json]) -> list[Message]:
     """One message; each result in it becomes a message of its own, and the rest one more."""
-    role, content = given["role"], given.get("content")
-    if isinstance(content, str) and list(given) == ["role", "content"]:
+    role, content = message["role"], message.get("content")
+    if isinstance(content, str) and list(message) == ["role", "content"]:
         return [Message(role, content)]
     if not isinstance(content, list):
-        return [_with_origin(Message(role, content or ""), given)]
+        return [_with_origin(Message(role, content or ""), message)]
     results = [_load_result(block) for block in content if _is_result(block)]
     blocks = tuple(_load_block(block) for block in content if not _is_result(block))
     if not results:
-        return [_with_origin(Message(role, blocks), given)]
+        return [_with_origin(Message(role, blocks), message)]
     rest = [Message(role, blocks, origin={PART: {}})] if blocks else []
-    return [_with_origin(results[0], given), *results[1:], *rest]
+    return [_with_origin(results[0], message), *results[1:], *rest]
 
 
-def apart(message: Message, given: dict[str, Json]) -> Message:
-    """The message as one of its own, beside another of its role."""
-    return message if MESSAGE in (message.origin or {}) else _with_origin(message, given)
+def load_messages(messages: Json) -> Iterator[Message]:
+    """The messages of a request. Neighbours of one role stay apart."""
+    if not isinstance(messages, list):
+        raise InputError(f"messages are a list, not {type(messages).__name__}")
+    role = None
+    for message in messages:
+        check_message(message)
+        first, *rest = load_message(message)
+        if message["role"] == role and MESSAGE not in (first.origin or {}):
+            first = _with_origin(first, message)
+        yield first
+        yield from rest
+        role = message["role"]
+
+
+def load_system(system: Json) -> Message | None:
+    if not system:
+        return None
+    fields = {"role": "system", "content": system}
+    check_message(fields)
+    message = load_message(fields)[0]
+    return replace(message, origin={SYSTEM: {}} if isinstance(system, list) else None)
 
 
 def _is_result(block: Json) -> bool:
     return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
-def _with_origin(first: Message, given: dict[str, Json]) -> Message:
-    return replace(first, origin={**(first.origin or {}), MESSAGE: hollow(given, "content")})
+def _with_origin(first: Message, around: dict[str, Json]) -> Message:
+    return replace(first, origin={**(first.origin or {}), MESSAGE: hollow(around, "content")})
 
 
 def _load_result(block: dict[str, Json]) -> Message:
@@ -106,164 +134,149 @@ def load_call(block: dict[str, Json]) -> ToolCall:
     )
 
 
-def content_of(message: Message) -> Json:
-    """The blocks as they came, ids included."""
-    return [_wire_block(block, lambda call_id: call_id) for block in message.blocks]
-
-
 class Dump:
     """Messages with alternating roles. It is fed messages in valid order: results right behind
     their calls. Neighbours of one role are joined, unless they came as messages of their own."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
+        self.tool_changes: Mapping[int, list[Json]] = {}
         self._system: list[Message] = []
+        self._system_text: str | list[Json] | None = ""  # None where it has to be made anew
         self._out: list[dict[str, Json]] = []
         self._group: list[Message] = []
+        self._role = ""  # of the open group
         self._parts: list[Json] = []
         self._is_marked = False  # whether the open group has a cache breakpoint
         self._marked: list[int] = []  # which of `_out` have one
         self._ids = WireIds(LEGAL_ID, unique=True)
-        self.tool_changes: Mapping[int, list[Json]] = {}
-        """Blocks that change the tools, by the number of the answer before which they stand."""
         self._answers = 0
-        self._changes: list[Json] = []  # those that have not found their place yet
+        self._changes: list[Json] = []  # those that have no position yet
 
     def feed(self, message: Message) -> None:
         if message.role == "system":
             self._system.append(message)
+            self._system_text = None
             return
         self.notes += unseen(message, PROVIDER, RESULT_TYPES)
         if message.role == "assistant":
             self._ids.start_turn()
-            self._changes = self._changes + self.tool_changes.get(self._answers, [])
+            if self.tool_changes:
+                self._changes = self._changes + self.tool_changes.get(self._answers, [])
             self._answers += 1
         parts = self._render(message)
-        if message.role == "assistant" and parts and _is_thought(parts[-1]):
-            self.notes.append("a thought at the end of an answer was left out")
-            parts = parts[: -sum(1 for _ in takewhile(_is_thought, reversed(parts)))]
-        if not parts:
-            return
-        if not self._group and not self._out and message.role == "assistant":
+        if parts:
+            self._add(message, parts)
+
+    def _add(self, message: Message, parts: list[Json]) -> None:
+        role = "assistant" if message.role == "assistant" else "user"
+        if not self._group and not self._out and role == "assistant":
             self.notes.append(STARTED)
-        if self._group and self._starts_anew(message):
+        came_alone = message.role != "tool" and message.origin and MESSAGE in message.origin
+        if self._group and (role != self._role or came_alone):
             self._close_group()
-            if self._changes and message.role == "assistant" and self._out[-1]["role"] == "user":
+            if self._changes and role == "assistant" and self._out[-1]["role"] == "user":
                 self._out.append({"role": "system", "content": self._changes})
                 self._changes = []
         self._group.append(message)
+        self._role = role
         self._parts += parts
-        self._is_marked = self._is_marked or _breakpoints(parts) > 0
+        self._is_marked = self._is_marked or any(
+            isinstance(part.get("cache_control"), dict) for part in parts
+        )
 
     def finish(self, tail: Iterable[Message] = ()) -> dict[str, Json]:
         """The messages so far with their system text, and a tail that is not remembered."""
-        aside = Dump()
-        aside._group, aside._parts, aside._ids = self._group[:], self._parts[:], self._ids.aside()
-        aside._is_marked = self._is_marked
+        rest = copy(self)
+        rest.notes, rest._out, rest._ids = [], self._out[:], self._ids.aside()
+        rest._group, rest._parts, rest._marked = self._group[:], self._parts[:], self._marked[:]
+        rest.tool_changes, rest._changes = {}, []
         for message in tail:
-            aside.feed(message)
-        if aside._group:
-            aside._close_group()
-        messages = [*self._out, *aside._out]
+            rest.feed(message)
+        if rest._group:
+            rest._close_group()
+        messages = rest._out
         changes = self._changes + self.tool_changes.get(self._answers, [])
         if changes and messages and messages[-1]["role"] == "user":
             messages.append({"role": "system", "content": changes})
-        system = _system(self._system)
-        marked = self._marked + [len(self._out) + index for index in aside._marked]
-        _limit_breakpoints(messages, marked, MAX_BREAKPOINTS - _breakpoints(system))
+        if self._system_text is None:
+            self._system_text = _system(self._system)
+        system = self._system_text
+        if rest._marked:
+            _limit_breakpoints(messages, rest._marked, MAX_BREAKPOINTS - _breakpoints(system))
         if messages and messages[0]["role"] == "assistant":
             messages.insert(0, {"role": "user", "content": START})
         return {"messages": messages} | ({"system": system} if system else {})
 
     def _close_group(self) -> None:
-        if self._is_marked:
-            self._marked.append(len(self._out))
-        self._out.append(self._joined())
-        self._group, self._parts, self._is_marked = [], [], False
-        self._marked = _limit_breakpoints(self._out, self._marked, MAX_BREAKPOINTS)
-
-    def _starts_anew(self, message: Message) -> bool:
-        if _wire_role(message) != _wire_role(self._group[-1]):
-            return True
-        return message.role != "tool" and MESSAGE in (message.origin or {})
-
-    def _joined(self) -> dict[str, Json]:
         """One message. A lone text that came as a text stays one."""
         first = self._group[0]
         lone = len(self._group) == 1 and isinstance(first.content, str) and first.role != "tool"
-        content = first.content if lone else self._parts
-        values = {"role": _wire_role(first), "content": content}
-        return filled(first.origin, MESSAGE, values, "content")
+        message = {"role": self._role, "content": first.content if lone else self._parts}
+        if first.origin:
+            message = filled(first.origin, MESSAGE, message, "content")
+        self._out.append(message)
+        if self._is_marked:
+            self._marked.append(len(self._out) - 1)
+            self._marked = _limit_breakpoints(self._out, self._marked, MAX_BREAKPOINTS)
+        self._group, self._parts, self._is_marked = [], [], False
 
     def _render(self, message: Message) -> list[Json]:
         if message.role == "tool":
             return [self._result(message)]
-        parts = [_wire_block(block, self._ids.call) for block in message.blocks]
-        return self._calls_last([part for part in parts if part and not _is_blank(part)])
-
-    def _calls_last(self, parts: list[Json]) -> list[Json]:
-        """What is said behind a call goes before it: the results must follow directly."""
-        calls = [index for index, part in enumerate(parts) if part.get("type") == "tool_use"]
-        late = [part for part in parts[calls[0] :] if part.get("type") == "text"] if calls else []
-        if not late:
-            return parts
-        self.notes.append("a text behind a call was put before it")
-        rest = [part for part in parts[calls[0] :] if part.get("type") != "text"]
-        return [*parts[: calls[0]], *late, *rest]
+        blocks = message.content if isinstance(message.content, tuple) else message.blocks
+        parts = [_wire_block(block, self._ids.call) for block in blocks]
+        parts = [
+            part
+            for part in parts
+            if part and (part.get("type") != "text" or str(part.get("text", "")).strip())
+        ]
+        kinds = [part.get("type") for part in parts]
+        if "tool_use" in kinds and "text" in kinds[kinds.index("tool_use") :]:
+            # The results must follow the calls directly.
+            self.notes.append("a text behind a call was put before it")
+            parts = _calls_last(parts, kinds.index("tool_use"))
+        if message.role == "assistant" and parts and parts[-1].get("type") in OWN_THOUGHTS:
+            self.notes.append("a thought at the end of an answer was left out")
+            parts = parts[: -sum(1 for _ in takewhile(_is_thought, reversed(parts)))]
+        return parts
 
     def _result(self, message: Message) -> dict[str, Json]:
+        content: Json = message.content
         values: dict[str, Json] = {
             "type": "tool_result",
             "tool_use_id": self._ids.result(message.tool_call_id or ""),
-            "content": _result_content(message.content),
+            "content": content if isinstance(content, str) else _result_content(content),
         }
         if message.is_error:
             values["is_error"] = True
+        if not message.origin:
+            return values
         required = ("tool_use_id", "content") if values["content"] else ("tool_use_id",)
         return filled(message.origin, BLOCK, values, *required)
-
-
-def tool_changes(removed: Iterable[str], added: Iterable[dict[str, Json]]) -> list[Json]:
-    """Blocks for a system message among the messages, from which on the model has other tools."""
-    references = [{"type": "tool_reference", "name": name} for name in removed]
-    # Without breakpoints: there are four for a request, and they belong to what comes first.
-    plain = ({key: tool[key] for key in tool if key != "cache_control"} for tool in added)
-    definitions = [{"type": "tool_definition", "definition": tool} for tool in plain]
-    return [
-        *({"type": "tool_removal", "tool": tool} for tool in references),
-        *({"type": "tool_addition", "tool": tool} for tool in definitions),
-    ]
-
-
-def with_tools(params: dict[str, Json], tools: list[dict[str, Json]]) -> dict[str, Json]:
-    """The request with tools; their cache breakpoints count among the four."""
-    marked = _breakpoints(tools)
-    if not marked:
-        return params | {"tools": tools}
-    tools = _without(tools, marked - MAX_BREAKPOINTS)
-    left = max(0, MAX_BREAKPOINTS - marked)
-    system = params.get("system")
-    if _breakpoints(system):
-        params["system"] = _without(system, _breakpoints(system) - left)
-        left = max(0, left - _breakpoints(system))
-    messages = params["messages"]
-    places = [i for i, message in enumerate(messages) if _breakpoints(message["content"])]
-    _limit_breakpoints(messages, places, left)
-    return params | {"tools": tools}
 
 
 def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:
     match block:
         case Text(text, origin):
-            return filled(origin, BLOCK, {"type": "text", "text": text})
+            part = {"type": "text", "text": text}
+            return filled(origin, BLOCK, part) if origin else part
         case ToolCall(id, name, arguments, origin):
-            call = {"type": "tool_use", "id": wire_id(id), "name": name}
-            return filled(origin, BLOCK, {**call, "input": as_object(arguments)}, "id", "input")
+            data = arguments if isinstance(arguments, dict) else as_object(arguments)
+            call = {"type": "tool_use", "id": wire_id(id), "name": name, "input": data}
+            return filled(origin, BLOCK, call, "id", "input") if origin else call
         case Raw(provider, data) if provider in (PROVIDER, ANY):
             return data
         case Raw():
-            told = foreign_text(block)
-            return None if told is None else {"type": "text", "text": told}
+            note = foreign_text(block)
+            return None if note is None else {"type": "text", "text": note}
+
+
+def _calls_last(parts: list[Json], first: int) -> list[Json]:
+    """The texts behind the first call before it."""
+    late = [part for part in parts[first:] if part.get("type") == "text"]
+    rest = [part for part in parts[first:] if part.get("type") != "text"]
+    return [*parts[:first], *late, *rest]
 
 
 def _is_thought(part: Json) -> bool:
@@ -295,22 +308,22 @@ def _breakpoints(content: Json) -> int:
 
 
 def _limit_breakpoints(messages: list[dict[str, Json]], marked: list[int], limit: int) -> list[int]:
-    """The provider takes four cache breakpoints, and who moves one along leaves many behind. The
-    newest stay; says where they are."""
+    """The provider accepts four cache breakpoints, and a client that moves one along leaves many
+    behind. The newest stay; returns their positions."""
     left: list[int] = []
     for index in reversed(marked):
         content = messages[index]["content"]
-        found = _breakpoints(content)
-        if found > limit:
-            messages[index] = messages[index] | {"content": _without(content, found - limit)}
+        number = _breakpoints(content)
+        if number > limit:
+            messages[index] = messages[index] | {"content": _without(content, number - limit)}
         if limit > 0:
             left.insert(0, index)
-        limit = max(0, limit - found)
+        limit = max(0, limit - number)
     return left
 
 
 def _without(content: Json, number: int) -> list[Json]:
-    """The blocks, the first so many breakpoints taken away."""
+    """The blocks without the first so many breakpoints."""
     parts = []
     for part in content:
         if number > 0 and isinstance(part.get("cache_control"), dict):
@@ -318,10 +331,6 @@ def _without(content: Json, number: int) -> list[Json]:
             part = {key: value for key, value in part.items() if key != "cache_control"}
         parts.append(part)
     return parts
-
-
-def _wire_role(message: Message) -> str:
-    return "assistant" if message.role == "assistant" else "user"
 
 
 def _result_content(content: Json) -> Json:
@@ -334,3 +343,139 @@ def _result_content(content: Json) -> Json:
 
 def _result_block(block: dict[str, Json]) -> dict[str, Json]:
     return block if block["type"] in RESULT_TYPES else {"type": "text", "text": block_text(block)}
+
+
+class Anthropic(Provider):
+    """The Messages API."""
+
+    name = "anthropic"
+    system = ("system",)
+    marks = Marks(
+        parts={
+            **dict.fromkeys((*OWN_BLOCKS, "tool_addition", "tool_removal"), Evidence.CONTENT),
+            **dict.fromkeys(("tool_use", "tool_result"), Evidence.CALL),
+        },
+        request_keys={
+            "system": Evidence.SYSTEM,
+            **dict.fromkeys(("anthropic_version", "stop_sequences", "thinking"), Evidence.SETTING),
+        },
+        models=("claude",),
+        paths=("/messages",),
+    )
+    stop_key = "stop_reason"
+    cut_reasons = ("max_tokens", "model_context_window_exceeded", "refusal")
+    usage_keys = UsageKeys(
+        read=("input_tokens",),
+        cached=("cache_read_input_tokens",),
+        written=("cache_creation_input_tokens",),
+        answered=("output_tokens",),
+        apart=("cache_read_input_tokens", "cache_creation_input_tokens"),
+    )
+    layers = (MESSAGE, PART)
+    assembler = MessageAssembler
+    dump = Dump
+    legal_id = LEGAL_ID
+    has_unique_ids = True
+    longest_name = 128
+    betas = (INLINE_TOOLS,)
+    tool_keys: ClassVar[Mapping[str, str]] = {
+        "strict": "strict",
+        "parameters": "input_schema",
+        "deferred": "defer_loading",
+    }
+
+    load_history = staticmethod(load_messages)
+    load_system = staticmethod(load_system)
+    load_call = staticmethod(load_call)
+
+    def load_message(self, message: dict[str, Json]) -> list[Message]:
+        check_message(message)
+        return load_message(message)
+
+    def owns_call(self, call: dict[str, Json]) -> bool:
+        return call.get("type") == "tool_use"
+
+    def original_content(self, message: Message) -> Json:
+        """The blocks as they came, ids included."""
+        return [_wire_block(block, str) for block in message.blocks]
+
+    def is_response(self, body: dict[str, Json]) -> bool:
+        is_answer = body.get("type") == "message" and body.get("role", "assistant") == "assistant"
+        return is_answer and isinstance(body.get("content"), list)
+
+    def load_response(self, response: dict[str, Json]) -> Answer:
+        fields = {"role": "assistant", "content": response.get("content")}
+        message = only_answer(load_message(fields))
+        return Answer(message, response.get("usage"), rest_of(response))
+
+    def is_event(self, event: Event) -> bool:
+        return event.get("type") == "message_start"
+
+    def request(
+        self, sent: Json, tools: list[Schema], called: Sequence[str], first: Message | None
+    ) -> dict[str, Json]:
+        """Calls without tools are refused: if the tools were taken away, they are declared once
+        more with a `tool_choice` that rules them out."""
+        if tools and any("cache_control" in tool for tool in tools):
+            return _with_tools(sent, tools)
+        if tools:
+            return {**sent, "tools": tools}
+        if called:
+            return {**sent, "tools": self.declare(called), "tool_choice": NO_CHOICE}
+        return dict(sent)
+
+    def tool_evidence(self, schema: Schema) -> int:
+        return 3 if "input_schema" in schema or _is_server_tool(schema.get("type")) else 0
+
+    def load_tool(self, declaration: Schema) -> Function | None:
+        if "input_schema" not in declaration:
+            return None
+        fields = {**declaration}
+        if fields.get("type") in ("custom", "function", None):
+            fields.pop("type", None)
+        return load_function(fields, self.tool_keys)
+
+    def dump_tool(self, function: Function) -> Schema:
+        return dump_function(function, self.tool_keys)
+
+    def declare(self, names: Iterable[str]) -> list[Schema]:
+        return [
+            {"name": name, "input_schema": {"type": "object", "properties": {}}} for name in names
+        ]
+
+    def accepts_changes(self, *, only_additions: bool) -> bool:
+        return True
+
+    def tool_changes(self, removed: Iterable[str], added: list[Schema]) -> list[Json]:
+        """Blocks for a system message among the messages."""
+        references = [{"type": "tool_reference", "name": name} for name in removed]
+        # Without breakpoints: a request has four, and they belong to what comes first.
+        plain = ({key: tool[key] for key in tool if key != "cache_control"} for tool in added)
+        definitions = [{"type": "tool_definition", "definition": tool} for tool in plain]
+        return [
+            *({"type": "tool_removal", "tool": tool} for tool in references),
+            *({"type": "tool_addition", "tool": tool} for tool in definitions),
+        ]
+
+
+def _with_tools(params: dict[str, Json], tools: list[Schema]) -> dict[str, Json]:
+    """The request with tools whose cache breakpoints count among the four."""
+    marked = _breakpoints(tools)
+    tools = _without(tools, marked - MAX_BREAKPOINTS)
+    left = max(0, MAX_BREAKPOINTS - marked)
+    system = params.get("system")
+    if _breakpoints(system):
+        params["system"] = _without(system, _breakpoints(system) - left)
+        left = max(0, left - _breakpoints(system))
+    messages = params["messages"]
+    places = [i for i, message in enumerate(messages) if _breakpoints(message["content"])]
+    _limit_breakpoints(messages, places, left)
+    return params | {"tools": tools}
+
+
+def _is_server_tool(kind: Json) -> bool:
+    """A tool that the provider runs has a date in its type, with two exceptions."""
+    if not isinstance(kind, str):
+        return False
+    is_dated = re.search(r"_\d{8}$", kind) is not None
+    return is_dated or kind == "mcp_toolset" or kind.startswith("tool_search_tool_")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from tract.core.chain import Place
 from tract.core.result_lookup import result_named, unknown_result
-from tract.providers import WIRE_IDS
 from tract.providers.common import REPLACED, WireIds
+from tract.providers.registry import PROVIDERS
 
 
 def find_result(places: Sequence[Place], name: str) -> Place:
@@ -36,7 +36,8 @@ def original_id(places: Sequence[Place], call_id: str) -> str:
 
 
 def _wire_ids() -> Iterator[WireIds]:
-    return (WireIds(legal, unique=unique) for legal, unique in WIRE_IDS)
+    known = PROVIDERS.values()
+    return (WireIds(provider.legal_id, unique=provider.has_unique_ids) for provider in known)
 
 
 def _results_by_wire_id(places: Sequence[Place], ids: WireIds) -> dict[str, Place]:

@@ -1,4 +1,4 @@
-"""What the formats share: ids that a provider takes, and provider dicts around our values."""
+"""What the formats share: legal call ids, and provider dicts around our values."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from copy import copy
 from hashlib import sha256
 
 from tract.content.blocks import is_blocks, whole_text
-from tract.errors import InputError
+from tract.errors import InputError, RoleError
 from tract.hashing import json_or_text
-from tract.model import Json, Message, Origin, Raw, Text, ToolCall, readable
+from tract.model import ROLES, Json, Message, Origin, Raw, Text, ToolCall, readable
 
 REPLACED = re.compile(r"call_[0-9a-f]{24}")
-"""What stands for an id that a provider does not take."""
+"""The replacement of an id that a provider does not accept."""
 
 
 class WireIds:
-    """Call ids as a provider takes them. An id that is legal and new stays; any other is replaced
-    by a name that depends only on the id and on how often it was seen."""
+    """Call ids as a provider accepts them. A legal and new id stays; any other is replaced by one
+    that depends only on the id and on how often it was seen."""
 
     def __init__(self, legal: str, *, unique: bool) -> None:
         self._legal = re.compile(legal)
@@ -47,13 +47,14 @@ class WireIds:
     def _replacement(self, call_id: str) -> str:
         while True:
             times = self._seen[call_id] = self._seen.get(call_id, 0) + 1
-            said = f"{call_id}\0{times}".encode("utf-8", "surrogatepass")
-            wire = "call_" + sha256(said).hexdigest()[:24]
+            seed = f"{call_id}\0{times}".encode("utf-8", "surrogatepass")
+            wire = "call_" + sha256(seed).hexdigest()[:24]
             if wire not in self._used:
                 return wire
 
     def result(self, call_id: str) -> str:
-        """The name of the call that this result answers: the first of this turn that is left."""
+        """The name of the call that this result answers: the first of this turn that is left. No
+        search is needed, since a dump is fed messages that are paired already."""
         return self._turn[call_id].pop(0)
 
     def _is_taken(self, call_id: str) -> bool:
@@ -61,7 +62,7 @@ class WireIds:
 
 
 def text_or(value: Json, default: str) -> str:
-    """An id or a name, which is a text where it is said at all."""
+    """An id or a name; the default where it is missing or empty."""
     if value is None:
         return default
     if not isinstance(value, str):
@@ -84,11 +85,11 @@ def text_block(block: dict[str, Json], layer: str) -> Text:
     return Text(text, None if list(block) == ["type", "text"] else {layer: hollow(block, "text")})
 
 
-def hollow(given: dict[str, Json], *modelled: str) -> dict[str, Json]:
+def hollow(fields: dict[str, Json], *modelled: str) -> dict[str, Json]:
     """A provider's dict without the values that are kept elsewhere; a list leaves an empty one."""
     return {
         key: ([] if isinstance(value, list) else None) if key in modelled else value
-        for key, value in given.items()
+        for key, value in fields.items()
     }
 
 
@@ -119,7 +120,7 @@ def json_text(value: Json) -> str:
 
 
 ANY = "any"
-"""The provider of a block whose type nobody knows yet: it goes out as it came, to whomever."""
+"""The provider of a block of an unknown type: it is sent to every provider as it came."""
 
 STARTED = "the user must speak first: a text was put before the first answer"
 
@@ -127,7 +128,7 @@ THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "thought"})
 
 
 def kind_of_raw(raw: Raw) -> str | None:
-    """What a block is. Gemini's have no type: they are what their first key says."""
+    """The type of a block. Gemini's have none: their first key names it."""
     if not isinstance(raw.data, dict) or not raw.data:
         return None
     if "type" in raw.data:
@@ -137,25 +138,24 @@ def kind_of_raw(raw: Raw) -> str | None:
 
 
 def foreign_text(raw: Raw) -> str | None:
-    """What one provider is told of another's block. A thought is nobody else's business."""
+    """The text for a block of another provider. Thoughts are not shown to others."""
     kind = kind_of_raw(raw)
     return None if kind in THOUGHTS else f"[{kind or 'content'} not shown]"
-
-
-GEMINI_FUNCTION = "gemini.function"
 
 
 def unseen(message: Message, provider: str, result_types: tuple[str, ...]) -> list[str]:
     """Notes on what this provider is not shown of a message."""
     content: Json = message.content
     kinds: list[object] = []
-    if message.role == "tool" and is_blocks(content):
+    if message.role == "tool" and isinstance(content, list) and is_blocks(content):
         kinds = [block["type"] for block in content if block["type"] not in result_types]
     elif isinstance(content, tuple):
         foreign = [b for b in content if isinstance(b, Raw) and b.provider not in (provider, ANY)]
         kinds = [kind_of_raw(block) for block in foreign]
-    if provider != "gemini" and (message.origin or {}).get(GEMINI_FUNCTION, {}).get("parts"):
-        kinds.append("what came with a function's response")
+    for layer, around in (message.origin or {}).items():
+        owner, _, what = layer.partition(".")
+        if what == "function" and owner != provider and around.get("parts"):
+            kinds.append("what came with a function's response")
     return [f"{kind} is not shown to {provider}" for kind in kinds]
 
 
@@ -163,15 +163,67 @@ ERROR = "Error: "
 
 
 def result_words(message: Message) -> str:
-    """A result where it must be text: the error flag has to be said in words."""
+    """A result where it must be text: the error flag becomes a prefix."""
     text = whole_text(message)
-    told = text[: len(ERROR)].lower() == ERROR.lower()
-    return ERROR + text if message.is_error and not told else text
+    has_prefix = text[: len(ERROR)].lower() == ERROR.lower()
+    return ERROR + text if message.is_error and not has_prefix else text
 
 
 def as_object(arguments: Json) -> dict[str, Json]:
-    """Arguments where they must be an object. What is none is kept under a name of its own."""
+    """Arguments where they must be an object. Any other value is kept under a key of its own."""
     if arguments is None:
         return {}
-    found = json_or_text(arguments) if isinstance(arguments, str) else arguments
-    return found if isinstance(found, dict) else {"raw_arguments": found}
+    value = json_or_text(arguments) if isinstance(arguments, str) else arguments
+    return value if isinstance(value, dict) else {"raw_arguments": value}
+
+
+def dicts(value: Json) -> list[dict[str, Json]]:
+    """Those items of a list that are dicts."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def dict_or_empty(value: Json) -> dict[str, Json]:
+    """The dict; an empty one where it is something else."""
+    return value if isinstance(value, dict) else {}
+
+
+def without(fields: dict[str, Json], *keys: str) -> dict[str, Json]:
+    return {key: value for key, value in fields.items() if key not in keys}
+
+
+OTHER_ROLES = {"developer": "system", "function": "tool"}
+"""Roles of Chat Completions that mean others."""
+
+
+def check_message(message: Json) -> None:
+    """Refuse what is no message at all."""
+    if not isinstance(message, dict):
+        raise InputError(f"a message is a dict, not {type(message).__name__}")
+    role, content = message.get("role"), message.get("content")
+    if "role" not in message:
+        keys = ", ".join(map(str, message))[:200]
+        raise InputError(f"not a message: it has no role, but {keys!r}")
+    if role not in (*ROLES, *OTHER_ROLES):
+        raise RoleError(f"unknown role {role!r}; expected one of {', '.join(ROLES)}")
+    if role != "tool":
+        check_content(content)
+
+
+def check_content(content: Json) -> None:
+    if not (content is None or isinstance(content, str | list)):
+        raise InputError(f"content is a text or a list, not {type(content).__name__}")
+
+
+ANSWER_KEYS = ("choices", "output", "candidates", "content", "usage", "role", "type", "object")
+
+
+def rest_of(response: dict[str, Json]) -> dict[str, Json]:
+    """A response without its answer and its usage."""
+    return without(response, *ANSWER_KEYS, "usageMetadata", "usage_metadata")
+
+
+def only_answer(messages: list[Message]) -> Message:
+    """The one message of the assistant that a response must hold."""
+    if len(messages) != 1 or messages[0].role != "assistant":
+        raise RoleError(f"an answer is one assistant message, not {messages[0].role!r}")
+    return messages[0]

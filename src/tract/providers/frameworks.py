@@ -7,45 +7,48 @@ from typing import Any
 
 from tract.hashing import json_or_text
 from tract.model import Json, Message, Text, ToolCall
-from tract.providers import load_call, load_message
+from tract.providers.messages import load_call, load_message
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 STORAGE_TYPE = "tool_results"
 
 
-def load_dump(given: Any) -> Any:
-    """A history whose messages are a provider's or ours; what was dumped by a framework is
+def load_dump(history: Any) -> Any:
+    """A history whose messages are a provider's or ours. Messages that a framework dumped are
     translated, anything else stays as it is."""
-    if isinstance(given, dict) and isinstance(given.get("messages"), list):
-        return {**given, "messages": _load_all(given["messages"])}
-    return _load_all(given) if isinstance(given, list | tuple) else given
+    if isinstance(history, dict) and isinstance(history.get("messages"), list):
+        return {**history, "messages": _load_all(history["messages"])}
+    return _load_all(history) if isinstance(history, list | tuple) else history
 
 
 def _load_all(messages: Sequence[Any]) -> list[Any]:
     return [_load(message) if isinstance(message, dict) else message for message in messages]
 
 
-def _load(given: dict[str, Json]) -> Message | dict[str, Json]:
-    if "role" in given or "content_type" in given:
-        return given
-    kind, body = _unwrapped(given)
-    role = ROLES.get(kind)
+def _load(message: dict[str, Json]) -> Message | dict[str, Json]:
+    if "role" in message or "content_type" in message:
+        return message
+    kind, body = unwrap(message)
+    role = ROLES.get(kind or "")
     if role == "tool" or (role is None and _is_bare_result(body)):
         return _result(body)
     if role == "assistant":
         return _answer(body)
-    return given if role is None else {"role": role, "content": body.get("content")}
+    return message if role is None else {"role": role, "content": body.get("content")}
 
 
-def _unwrapped(given: dict[str, Json]) -> tuple[str, dict[str, Json]]:
-    """The kind of a message and what it says, from any of three ways to write it."""
-    kind, body = given.get("type"), given
-    if kind == "constructor" and isinstance(given.get("kwargs"), dict):
-        path, body = given.get("id"), given["kwargs"]
+def unwrap(message: dict[str, Json]) -> tuple[str | None, dict[str, Json]]:
+    """The kind of a LangChain message and its fields, from any of the three ways to dump it; no
+    kind where it is no such message."""
+    kind, body = message.get("type"), message
+    if kind == "constructor" and isinstance(message.get("kwargs"), dict):
+        path, body = message.get("id"), message["kwargs"]
         kind = path[-1] if isinstance(path, list) and path else None
-    elif isinstance(given.get("data"), dict):
-        body = given["data"]
-    return str(kind).removesuffix("Chunk").removesuffix("Message").lower(), body
+    elif isinstance(message.get("data"), dict):
+        body = message["data"]
+    if not isinstance(kind, str) or kind == "message" or "role" in message:
+        return None, body
+    return kind.removesuffix("Chunk").removesuffix("Message").lower(), body
 
 
 def _is_bare_result(body: dict[str, Json]) -> bool:
@@ -60,21 +63,20 @@ def _result(body: dict[str, Json]) -> Message:
 
 def _answer(body: dict[str, Json]) -> Message | dict[str, Json]:
     """The calls stand beside the content, and often in it once more."""
-    given = {"role": "assistant", "content": body.get("content") or ""}
     calls = [_call(call) for call in body.get("tool_calls") or ()]
-    (said,) = load_message(given)
-    known = {call.id for call in said.tool_calls}
+    (answer,) = load_message({"role": "assistant", "content": body.get("content") or ""})
+    known = {call.id for call in answer.tool_calls}
     new = [call for call in calls if call.id not in known]
     if not new:
-        return said
-    blocks = [block for block in said.blocks if not isinstance(block, Text) or block.text]
+        return answer
+    blocks = [block for block in answer.blocks if not isinstance(block, Text) or block.text]
     return Message("assistant", (*blocks, *new))
 
 
-def _call(given: Any) -> ToolCall:
-    if isinstance(given, dict) and "args" in given:
-        return ToolCall(given.get("id") or "", given.get("name") or "", given["args"])
-    return load_call(given)
+def _call(call: Any) -> ToolCall:
+    if isinstance(call, dict) and "args" in call:
+        return ToolCall(call.get("id") or "", call.get("name") or "", call["args"])
+    return load_call(call)
 
 
 def is_reference(content: Json) -> bool:
@@ -89,5 +91,5 @@ def is_reference(content: Json) -> bool:
     kept = content.get("result_ref")
     if isinstance(kept, dict):
         return kept.get("storage_type") == STORAGE_TYPE
-    _, body = _unwrapped(content)
+    _, body = unwrap(content)
     return _is_bare_result(body) and is_reference(body.get("content", body.get("result")))

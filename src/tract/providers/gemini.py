@@ -1,32 +1,45 @@
-"""Gemini: contents in and out. Keys may be written in camel case or with underscores."""
+"""Gemini: its requests, responses and streams. Keys may be in camel case or in snake case."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from typing import ClassVar
 
 from msgspec.structs import replace
 
 from tract.content.blocks import block_text, is_blocks
 from tract.core.wording import START
-from tract.errors import InputError, RoleError
+from tract.errors import InputError, RoleError, ToolSchemaError
 from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, readable
+from tract.providers.assemblers import ContentAssembler
+from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     ANY,
-    GEMINI_FUNCTION,
     STARTED,
     WireIds,
     as_object,
+    dicts,
     filled,
     foreign_text,
     hollow,
+    rest_of,
     result_words,
     text_or,
     unseen,
 )
+from tract.providers.functions import (
+    NO_PARAMETERS,
+    Function,
+    Schema,
+    dump_function,
+    is_built_in,
+    load_function,
+)
+from tract.providers.open_api import is_open_api, json_schema
 
 PROVIDER, MESSAGE, BLOCK = "gemini", "gemini.message", "gemini.block"
-FUNCTION = GEMINI_FUNCTION  # what stands in a call or a response
+FUNCTION = "gemini.function"  # what stands in a call or a response
 RESPONSE = "gemini.response"  # the key under which a response has what the tool returned
 PART = "gemini.part"  # what came among results, in the same content
 SYSTEM = "gemini.system"
@@ -41,14 +54,13 @@ NO_SIGNATURE = "skip_thought_signature_validator"
 UNNAMED = "unknown_tool"
 
 
-def is_own(given: dict[str, Json]) -> bool:
-    """Whether a message can only have been written for this provider."""
-    parts = given.get("parts")
-    return "content" not in given and isinstance(parts, list) and not any(map(_has_type, parts))
-
-
-def _has_type(part: Json) -> bool:
-    return not isinstance(part, dict) or "type" in part
+def _shape(message: dict[str, Json]) -> Evidence | None:
+    """Its messages have parts and no content, and its parts have no type."""
+    parts = message.get("parts")
+    if not isinstance(parts, list):
+        return None
+    is_typed = any(not isinstance(part, dict) or "type" in part for part in parts)
+    return Evidence.ROLE if is_typed or "content" in message else Evidence.CALL
 
 
 def load_contents(contents: Json) -> Iterator[Message]:
@@ -81,16 +93,19 @@ def load_message(content: Json) -> list[Message]:
 
 
 def load_answer(content: Json) -> Message:
-    """What the model said. It may say nothing, and need not say that it is the model."""
-    said = content if isinstance(content, dict) else {}
-    messages = load_message({"parts": [], **said, "role": said.get("role", "model")})
+    """The content of an answer. It may be empty, and need not name its role."""
+    fields = content if isinstance(content, dict) else {}
+    role = fields.get("role", "model")
+    messages = load_message({"parts": [], **fields, "role": role})
     if len(messages) != 1 or messages[0].role != "assistant":
-        raise RoleError(f"an answer is one content of the model, not of {said.get('role')!r}")
-    return replace(messages[0], origin={MESSAGE: hollow({"parts": [], **said}, "parts")})
+        raise RoleError(f"an answer is one content of the model, not of {role!r}")
+    return replace(messages[0], origin={MESSAGE: hollow({"parts": [], **fields}, "parts")})
 
 
-def load_system(instruction: Json) -> Message:
-    """The system text of a request, which is written as a content or as a text."""
+def load_system(instruction: Json) -> Message | None:
+    """The system text of a request, which is a content or a text."""
+    if not instruction:
+        return None
     if isinstance(instruction, str):
         return Message("system", instruction)
     parts = instruction.get("parts") if isinstance(instruction, dict) else None
@@ -105,7 +120,7 @@ def _role(content: Json) -> str:
         raise InputError(f"not a content: {readable(content)[:200]}")
     role = content.get("role")
     if not isinstance(role, str | None) or role not in ROLES:
-        raise RoleError(f"role {readable(role)[:80]} is none of user, model")
+        raise RoleError(f"unknown role {readable(role)[:80]}; expected one of user, model")
     return ROLES[role]
 
 
@@ -115,8 +130,8 @@ def _key(part: Json, keys: Sequence[str]) -> str:
 
 
 def _inner(part: Json, keys: Sequence[str]) -> Json:
-    found = part.get(_key(part, keys)) if isinstance(part, dict) else None
-    return found if isinstance(found, dict) else None
+    inner = part.get(_key(part, keys)) if isinstance(part, dict) else None
+    return inner if isinstance(inner, dict) else None
 
 
 def _load_part(part: Json) -> Block:
@@ -156,8 +171,8 @@ def _around(part: dict[str, Json], keys: Sequence[str]) -> dict[str, Json]:
     return hollow(part, _key(part, keys))
 
 
-def _inside(function: dict[str, Json], said: str) -> dict[str, Json]:
-    return hollow(function, *(["id"] if function.get("id") else []), "name", said)
+def _inside(function: dict[str, Json], content: str) -> dict[str, Json]:
+    return hollow(function, *(["id"] if function.get("id") else []), "name", content)
 
 
 def _name(function: dict[str, Json]) -> str:
@@ -172,6 +187,7 @@ class Dump:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
+        self.tool_changes: Mapping[int, list[Json]] = {}  # there are none
         self._system: list[Message] = []
         self._out: list[dict[str, Json]] = []
         self._group: list[Message] = []
@@ -194,8 +210,8 @@ class Dump:
             return
         if self._group and self._starts_anew(message):
             self._close_group()
-        spoken = {_wire_role(other) for other in self._group}
-        if message.tool_calls and not self._out and "user" not in spoken:
+        roles = {_wire_role(other) for other in self._group}
+        if message.tool_calls and not self._out and "user" not in roles:
             self.notes.append(STARTED)
         self._group.append(message)
         self._parts.append(parts)
@@ -203,15 +219,15 @@ class Dump:
 
     def finish(self, tail: Iterable[Message] = ()) -> dict[str, Json]:
         """The contents so far with their system text, and a tail that is not remembered."""
-        aside = copy(self)
-        aside.notes, aside._out, aside._ids = [], self._out[:], self._ids.aside()
-        aside._group, aside._parts = self._group[:], self._parts[:]
-        aside._order, aside._asked = self._order[:], self._asked[:]
+        rest = copy(self)
+        rest.notes, rest._out, rest._ids = [], self._out[:], self._ids.aside()
+        rest._group, rest._parts = self._group[:], self._parts[:]
+        rest._order, rest._asked = self._order[:], self._asked[:]
         for message in tail:
-            aside.feed(message)
-        if aside._group:
-            aside._close_group()
-        contents = aside._out
+            rest.feed(message)
+        if rest._group:
+            rest._close_group()
+        contents = rest._out
         if contents and _needs_start(contents[0]):
             contents.insert(0, {"role": "user", "parts": [{"text": START}]})
         system = _system(self._system)
@@ -262,8 +278,8 @@ class Dump:
             case Raw(provider, data) if provider == PROVIDER:
                 return data
             case Raw(provider, data):
-                told = block_text(data) if provider == ANY else foreign_text(block)
-                return {"text": told} if told else None
+                note = block_text(data) if provider == ANY else foreign_text(block)
+                return {"text": note} if note else None
             case Text(text, origin) if BLOCK in (origin or {}):
                 return filled(origin, BLOCK, {"text": text})
             case Text(text):
@@ -356,3 +372,109 @@ def _system(messages: list[Message]) -> dict[str, Json]:
 
 def _system_part(block: Block) -> Json:
     return Dump()._part(block) if isinstance(block, Text | Raw) else None
+
+
+# Tools
+
+GROUPS = ("functionDeclarations", "function_declarations")
+SNAKE_CASE = {
+    "parameters_json_schema": "parametersJsonSchema",
+    "response_json_schema": "responseJsonSchema",
+}
+OLDER_KEYS = {"parameters": "parameters", "output": "response"}
+"""For the subset of JSON Schema that Gemini had first."""
+
+
+class Gemini(Provider):
+    """The API of Gemini models."""
+
+    name = "gemini"
+    history = "contents"
+    system = ("systemInstruction", "system_instruction")
+    marks = Marks(shape=_shape, paths=(":generateContent", ":streamGenerateContent"))
+    stop_key = "finishReason"
+    cut_reasons = (
+        *("MAX_TOKENS", "SAFETY", "RECITATION", "PROHIBITED_CONTENT"),
+        "MALFORMED_FUNCTION_CALL",
+    )
+    usage_keys = UsageKeys(
+        read=("promptTokenCount", "prompt_token_count"),
+        cached=("cachedContentTokenCount", "cached_content_token_count"),
+        answered=("candidatesTokenCount", "candidates_token_count"),
+        thought=("thoughtsTokenCount", "thoughts_token_count"),
+        total=("totalTokenCount", "total_token_count"),
+    )
+    assembler = ContentAssembler
+    dump = Dump
+    legal_id = LEGAL_ID
+    tool_keys: ClassVar[Mapping[str, str]] = {
+        "parameters": "parametersJsonSchema",
+        "output": "responseJsonSchema",
+    }
+    refused_at_top = ()
+
+    load_history = staticmethod(load_contents)
+    load_message = staticmethod(load_message)
+    load_system = staticmethod(load_system)
+
+    def is_response(self, body: dict[str, Json]) -> bool:
+        candidates = dicts(body.get("candidates"))
+        return any("content" in one or "finishReason" in one for one in candidates)
+
+    def load_response(self, response: dict[str, Json]) -> Answer:
+        candidates = dicts(response.get("candidates"))
+        if not candidates:
+            raise InputError(f"no answer in this response: {readable(response)[:200]}")
+        usage = response.get("usageMetadata", response.get("usage_metadata"))
+        message = load_answer(candidates[0].get("content"))
+        return Answer(message, usage, rest_of({**response, **candidates[0]}))
+
+    def is_event(self, event: Event) -> bool:
+        """Each event is a response with more of the same contents."""
+        return self.is_response(event)
+
+    def tool_evidence(self, schema: Schema) -> int:
+        """Its definitions have no mark of their own: what is no other's is its."""
+        return 1
+
+    def declarations(self, schema: Schema) -> list[Schema]:
+        """One definition may declare several functions, and tools that the provider runs."""
+        for group in GROUPS:
+            if group in schema:
+                declared = schema[group]
+                if not isinstance(declared, list) or not all(isinstance(d, dict) for d in declared):
+                    message = f"{group} is a list of declarations, not {declared!r:.80}"
+                    raise ToolSchemaError(message)
+                own = {key: value for key, value in schema.items() if key != group}
+                return [*declared, *(self.declarations(own) if own else [])]
+        if len(schema) > 1 and all(map(is_built_in, schema.items())):
+            return [{key: value} for key, value in schema.items()]
+        return [schema]
+
+    def load_tool(self, declaration: Schema) -> Function | None:
+        if "name" not in declaration:
+            return None
+        fields = {SNAKE_CASE.get(key, key): value for key, value in declaration.items()}
+        for what, key in OLDER_KEYS.items():
+            older = json_schema(fields.pop(key, None))
+            if older is not None:
+                fields[self.tool_keys[what]] = older
+        return load_function(fields, self.tool_keys)
+
+    def dump_tool(self, function: Function) -> Schema:
+        """With the older keys where their subset of JSON Schema is enough: all models know it."""
+        fields = dump_function(function, {}, has_parameters=False)
+        for what, older in OLDER_KEYS.items():
+            schema = function.values.get(what, NO_PARAMETERS)
+            if schema != NO_PARAMETERS:
+                fields[older if is_open_api(schema) else self.tool_keys[what]] = schema
+        return fields
+
+    def group_tools(self, tools: list[Schema]) -> list[Schema]:
+        """The functions of a request in one list. What came in lists stays so."""
+        if not any("name" in tool for tool in tools):
+            return tools
+        declared = [d for tool in tools for d in self.declarations(tool)]
+        functions = [d for d in declared if "name" in d]
+        others = [d for d in declared if "name" not in d]
+        return [*([{GROUPS[0]: functions}] if functions else []), *others]

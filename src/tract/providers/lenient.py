@@ -1,4 +1,4 @@
-"""Requests that somebody else's agent made, read as far as they can be. Nothing here is sent on."""
+"""Requests of other agents, read as far as possible. Nothing here is sent on."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Raw, Text
-from tract.providers import load_message
 from tract.providers.common import ANY
-from tract.providers.requests import HISTORY, SYSTEM, Loaded, load, load_history, provider_of
+from tract.providers.messages import load_message
+from tract.providers.registry import PROVIDERS
+from tract.providers.requests import Loaded, load, load_history, provider_of
 from tract.providers.server_tools import hosted, is_odd, word
 
 Piece = Block | Message
@@ -22,7 +23,7 @@ ROLES = {
     "observation": "tool",
     "function": "tool",
 }
-SAID = ("content", "parts", "value")
+CONTENT_KEYS = ("content", "parts", "value")
 
 
 def salvage(request: Json) -> Loaded:
@@ -31,29 +32,28 @@ def salvage(request: Json) -> Loaded:
         loaded = load_history(request)
     except InputError:
         loaded = _in_pieces(request)
-    messages = [found for message in loaded.messages for found in _with_odd_calls(message)]
+    messages = [one for message in loaded.messages for one in _with_odd_calls(message)]
     return loaded._replace(messages=messages)
 
 
 def _in_pieces(request: Json) -> Loaded:
-    whose = provider_of(request)
-    given = request if isinstance(request, dict) else {HISTORY[whose]: request}
-    system = (given.get(key) for key in SYSTEM[whose])
-    messages = [m for said in system if said for m in _in_parts(_system(said))]
-    for item in _listed(given[HISTORY[whose]]):
-        messages += _messages(item, whose)
-    tools = [tool for tool in _listed(given.get("tools")) if isinstance(tool, dict)]
-    return Loaded(messages, tools, {}, whose)
+    owner = PROVIDERS[provider_of(request)]
+    fields = request if isinstance(request, dict) else {owner.history: request}
+    if not isinstance(fields[owner.history], list | str):
+        raise InputError(f"{owner.history} are a list, not {type(fields[owner.history]).__name__}")
+    messages: list[Message] = []
+    for system in filter(None, map(fields.get, owner.system)):
+        around = system if isinstance(system, dict) and "parts" in system else {"content": system}
+        messages += _in_parts({**around, "role": "system"})
+    for item in _listed(fields[owner.history]):
+        messages += _messages(item, owner.name)
+    tools = [tool for tool in _listed(fields.get("tools")) if isinstance(tool, dict)]
+    return Loaded(messages, tools, {}, owner.name)
 
 
-def _system(said: Json) -> dict[str, Json]:
-    is_content = isinstance(said, dict) and "parts" in said
-    return {**(said if is_content else {"content": said}), "role": "system"}
-
-
-def _messages(item: Json, whose: str) -> list[Message]:
+def _messages(item: Json, provider: str) -> list[Message]:
     try:
-        return load([item], whose).messages
+        return load([item], provider).messages
     except InputError:
         return _in_parts(item)
 
@@ -64,26 +64,26 @@ def _in_parts(item: Json) -> list[Message]:
         return _arranged(Message("assistant" if isinstance(item, dict) else "user"), _read([item]))
     role = word(item.get("role")) or word(item.get("from")) or "user"
     role = ROLES.get(role, role)
-    said = next((item[key] for key in SAID if key in item), None)
+    content = next((item[key] for key in CONTENT_KEYS if key in item), None)
     if role == "tool":
         name = word(item.get("name"))
-        return [Message("tool", said, word(item.get("tool_call_id")) or name, name)]
+        return [Message("tool", content, word(item.get("tool_call_id")) or name, name)]
     calls = [*_listed(item.get("tool_calls")), *_listed(item.get("function_call"))]
-    spoken = [] if said is None and calls else _read(said)
-    return _arranged(Message(role), [*spoken, *map(_call, calls)])
+    pieces = [] if content is None and calls else _read(content)
+    return _arranged(Message(role), [*pieces, *map(_call, calls)])
 
 
 def _call(call: Json) -> Block:
-    """A call beside the content. The old way of calling had a name in the place of an id."""
+    """A call beside the content. The old format had a name in the place of an id."""
     if not isinstance(call, dict):
         return Raw(ANY, call)
     inner = next((call[key] for key in ("function", "custom") if key in call), None)
-    said = {**call, **inner} if isinstance(inner, dict) else call
-    return Raw(ANY, {"id": said.get("name"), **said, "type": "function"})
+    fields = {**call, **inner} if isinstance(inner, dict) else call
+    return Raw(ANY, {"id": fields.get("name"), **fields, "type": "function"})
 
 
-def _read(said: Json) -> list[Piece]:
-    return [piece for part in _listed(said) for piece in _read_part(part)]
+def _read(content: Json) -> list[Piece]:
+    return [piece for part in _listed(content) for piece in _read_part(part)]
 
 
 def _read_part(part: Json) -> list[Piece]:
@@ -92,23 +92,23 @@ def _read_part(part: Json) -> list[Piece]:
     if not isinstance(part, dict):
         return [Raw(ANY, part)]
     try:
-        found = load_message({"role": "user", "content" if "type" in part else "parts": [part]})
+        messages = load_message({"role": "user", "content" if "type" in part else "parts": [part]})
     except InputError:
         return [Raw(ANY, part)]
-    return [piece for m in found for piece in ([m] if m.role == "tool" else m.blocks)]
+    return [piece for m in messages for piece in ([m] if m.role == "tool" else m.blocks)]
 
 
 def _arranged(around: Message, pieces: Sequence[Piece]) -> list[Message]:
-    """What is said as one message, and each result in it as one of its own: a user's before it, as
-    they answer what was said before, and others behind it."""
+    """The blocks as one message, and each result in it as one of its own: a user's before it, as
+    they answer what came before, and others behind it."""
     blocks = tuple(piece for piece in pieces if not isinstance(piece, Message))
     results = [piece for piece in pieces if isinstance(piece, Message)]
-    spoken = [replace(around, content=blocks)] if blocks or not results else []
-    return [*results, *spoken] if around.role == "user" else [*spoken, *results]
+    rest = [replace(around, content=blocks)] if blocks or not results else []
+    return [*results, *rest] if around.role == "user" else [*rest, *results]
 
 
 def _with_odd_calls(message: Message) -> list[Message]:
-    """Calls and results also where their provider has none, or writes them otherwise."""
+    """Calls and results also where their provider has none, or writes them differently."""
     if message.role == "tool":
         return _results_in(message)
     if not any(map(is_odd, message.blocks)):
@@ -121,8 +121,7 @@ def _results_in(message: Message) -> list[Message]:
     content: Json = message.content
     parts = content if isinstance(content, list) else []
     raws = [Raw(ANY, part) for part in parts]
-    found = [hosted(raw).result for raw in raws if is_odd(raw)]
-    results = [result for result in found if result]
+    results = [result for raw in raws if is_odd(raw) and (result := hosted(raw).result)]
     return results if results and len(results) == len(parts) else [message]
 
 

@@ -1,97 +1,92 @@
-"""OpenAI Chat Completions: messages in and out."""
+"""OpenAI Chat Completions: its requests, responses and streams."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from msgspec.structs import replace
 
 from tract.content.blocks import is_blocks
-from tract.errors import InputError
+from tract.errors import InputError, RoleError
 from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, readable
+from tract.providers import anthropic
+from tract.providers.assemblers import ChatAssembler
+from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     ANY,
+    OTHER_ROLES,
     WireIds,
+    check_content,
+    check_message,
+    dicts,
     filled,
     foreign_text,
     hollow,
     is_custom,
     json_text,
     kind_of,
+    rest_of,
     result_words,
     text_block,
     text_or,
     unseen,
+    without,
 )
+from tract.providers.functions import Function, Schema, dump_function, load_function
 
 PROVIDER, MESSAGE, BLOCK, FUNCTION = "openai", "openai.message", "openai.block", "openai.function"
 LEGAL_ID = r"\S{1,40}"
 
 SPEAKING = ("refusal", "function_call", "audio")
 """What an answer may have in the place of content."""
-OTHER_ROLES = {"developer": "system", "function": "tool"}
-OWN_KEYS = frozenset(
-    {"tool_calls", "tool_call_id", "function_call", "refusal", "annotations", "audio", "name"}
-)
-OWN_PARTS = ("image_url", "input_audio", "file", "refusal")
 
 
-def is_own(given: dict[str, Json]) -> bool:
-    """Whether a message can only have been written for this provider."""
-    content = given.get("content")
-    parts = (
-        [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    )
-    return (
-        given.get("role") in ("tool", *OTHER_ROLES)
-        or not OWN_KEYS.isdisjoint(given)
-        or any(part.get("type") in tuple(OWN_PARTS) for part in parts)
-    )
-
-
-def load_message(given: dict[str, Json]) -> Message:
+def load_message(message: dict[str, Json]) -> Message:
     """One message of a chat. What is not modelled stays in its `origin`."""
-    role: str = OTHER_ROLES.get(given["role"]) or given["role"]
-    return _load_result(given) if role == "tool" else _load_spoken(role, given)
+    role: str = OTHER_ROLES.get(message["role"]) or message["role"]
+    return _load_result(message) if role == "tool" else _load_spoken(role, message)
 
 
-def _load_result(given: dict[str, Json]) -> Message:
-    name = text_or(given.get("name"), "") or None
+def _load_result(message: dict[str, Json]) -> Message:
+    name = text_or(message.get("name"), "") or None
     return Message(
         "tool",
-        given.get("content", ""),
-        tool_call_id=text_or(given.get("tool_call_id"), name or ""),
+        message.get("content", ""),
+        tool_call_id=text_or(message.get("tool_call_id"), name or ""),
         name=name,
-        origin=_origin(given, ["role", "tool_call_id", "content"]),
+        origin=_origin(message, ["role", "tool_call_id", "content"]),
     )
 
 
-def _load_spoken(role: str, given: dict[str, Json]) -> Message:
-    content, name = given.get("content"), text_or(given.get("name"), "") or None
-    calls = _load_calls(given)
+def _load_spoken(role: str, message: dict[str, Json]) -> Message:
+    content, name = message.get("content"), text_or(message.get("name"), "") or None
+    calls = _load_calls(message)
     if isinstance(content, str) and not calls:
-        return Message(role, content, name=name, origin=_origin(given, ["role", "content"]))
+        return Message(role, content, name=name, origin=_origin(message, ["role", "content"]))
     blocks = (*_load_parts(content), *calls)
-    return Message(role, blocks, name=name, origin=_origin(given, []))
+    return Message(role, blocks, name=name, origin=_origin(message, []))
 
 
-def _load_calls(given: dict[str, Json]) -> list[ToolCall]:
-    calls = given.get("tool_calls") or []
+def _load_calls(message: dict[str, Json]) -> list[ToolCall]:
+    calls = message.get("tool_calls") or []
     if not isinstance(calls, list):
         raise InputError(f"tool_calls is a list, not {type(calls).__name__}")
     loaded = [load_call(call) for call in calls]
-    if given.get("function_call"):  # the old way of calling had a name in the place of an id
-        function = given["function_call"]
+    if message.get("function_call"):  # the old format had a name in the place of an id
+        function = message["function_call"]
         name = function.get("name") if isinstance(function, dict) else None
         loaded.append(load_call({"id": name, "type": "function", "function": function}))
     return loaded
 
 
-def _origin(given: dict[str, Json], usual: list[str]) -> Origin | None:
-    if given.get("function_call") or given["role"] == "function":
-        return None  # the old way of calling is sent in the new one
-    is_usual = list(given) == usual and isinstance(given["content"], str)
-    if is_usual and given["role"] not in OTHER_ROLES:
+def _origin(message: dict[str, Json], usual: list[str]) -> Origin | None:
+    if message.get("function_call") or message["role"] == "function":
+        return None  # the old format is sent in the new one
+    is_usual = list(message) == usual and isinstance(message["content"], str)
+    if is_usual and message["role"] not in OTHER_ROLES:
         return None
-    return {MESSAGE: hollow(given, "content", "tool_calls", "tool_call_id", "name")}
+    return {MESSAGE: hollow(message, "content", "tool_calls", "tool_call_id", "name")}
 
 
 def _load_parts(content: Json) -> list[Block]:
@@ -108,25 +103,25 @@ def _load_part(part: Json) -> Block:
 
 def load_call(call: Json) -> ToolCall:
     """A call of a function, or of a custom tool, whose input is a text."""
-    key, said = _inner(call)
+    key, arguments_key = _inner(call)
     function = call.get(key, call) if isinstance(call, dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise InputError(f"not a tool call: {readable(call)[:200]}")
     usual = list(call) == ["id", "type", "function"] and list(function) == ["name", "arguments"]
-    if function is call:  # said flatly: it is sent in the usual way
+    if function is call:  # a flat call is sent in the usual format
         usual = True
-    origin = {BLOCK: hollow(call, "id", key), FUNCTION: hollow(function, "name", said)}
-    arguments = function.get(said)
+    inside = hollow(function, "name", arguments_key)
+    arguments = function.get(arguments_key)
     return ToolCall(
         text_or(call.get("id"), ""),
         function["name"],
         "" if arguments is None else arguments,
-        None if usual else origin,
+        None if usual else {BLOCK: hollow(call, "id", key), FUNCTION: inside},
     )
 
 
 def _inner(call: Json) -> tuple[str, str]:
-    """Where a call has its name, and under which key what it says."""
+    """The key under which a call has its name, and that of its arguments."""
     has_text = isinstance(call, dict) and isinstance(call.get("custom"), dict)
     return ("custom", "input") if has_text else ("function", "arguments")
 
@@ -136,6 +131,7 @@ class Dump:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
+        self.tool_changes: Mapping[int, list[Json]] = {}  # there are none
         self._out: list[dict[str, Json]] = []
         self._ids = WireIds(LEGAL_ID, unique=False)
 
@@ -161,11 +157,11 @@ class Dump:
 
     def finish(self, tail: Iterable[Message] = ()) -> list[dict[str, Json]]:
         """All messages so far, and a tail that is not remembered."""
-        aside = Dump()
-        aside._ids = self._ids.aside()
+        rest = Dump()
+        rest._ids = self._ids.aside()
         for message in tail:
-            aside.feed(message)
-        return [*self._out, *aside._out]
+            rest.feed(message)
+        return [*self._out, *rest._out]
 
     def _spoken(self, message: Message) -> dict[str, Json]:
         self._ids.start_turn()
@@ -180,8 +176,8 @@ class Dump:
         kind, key = ("custom", "input") if is_custom(call) else ("function", "arguments")
         arguments = call.arguments
         text = arguments if isinstance(arguments, str) else json_text(arguments)
-        said = filled(call.origin, FUNCTION, {"name": call.name, key: text}, key)
-        values = {"id": self._ids.call(call.id), "type": kind, kind: said}
+        function = filled(call.origin, FUNCTION, {"name": call.name, key: text}, key)
+        values = {"id": self._ids.call(call.id), "type": kind, kind: function}
         return filled(call.origin, BLOCK, values, "id", "type")
 
 
@@ -208,8 +204,8 @@ def _part(block: Block) -> dict[str, Json] | None:
             part: dict[str, Json] = data
             return part
         case Raw():
-            told = foreign_text(block)
-            return None if told is None else {"type": "text", "text": told}
+            note = foreign_text(block)
+            return None if note is None else {"type": "text", "text": note}
     return None
 
 
@@ -221,3 +217,103 @@ def _result_content(message: Message) -> Json:
     if came_as_it_is and is_blocks(content) and all(b["type"] == "text" for b in content):
         return content
     return result_words(message)
+
+
+class OpenAIChat(Provider):
+    """The Chat Completions API."""
+
+    name = "openai"
+    marks = Marks(
+        roles={
+            **dict.fromkeys(("tool", "function"), Evidence.CALL),
+            "developer": Evidence.CONTENT,
+            "system": Evidence.ROLE,
+        },
+        keys={
+            **dict.fromkeys(("tool_calls", "tool_call_id", "function_call"), Evidence.CALL),
+            **dict.fromkeys(("refusal", "annotations", "audio", "name"), Evidence.CONTENT),
+        },
+        parts=dict.fromkeys(("image_url", "input_audio", "file", "refusal"), Evidence.CONTENT),
+        paths=("/chat/completions", "/completions"),
+    )
+    stop_key = "finish_reason"
+    cut_reasons = ("length", "content_filter")
+    usage_keys = UsageKeys(
+        read=("prompt_tokens",),
+        cached=("cached_tokens",),
+        written=("cache_write_tokens",),
+        answered=("completion_tokens",),
+        total=("total_tokens",),
+        details=("prompt_tokens_details",),
+    )
+    layers = (MESSAGE,)
+    assembler = ChatAssembler
+    dump = Dump
+    legal_id = LEGAL_ID
+    longest_name = 64
+    tool_keys: ClassVar[Mapping[str, str]] = {"strict": "strict", "parameters": "parameters"}
+
+    load_call = staticmethod(load_call)
+    original_content = staticmethod(content_of)
+
+    def load_history(self, history: Json) -> Iterable[Message]:
+        if not isinstance(history, list):
+            raise InputError(f"messages are a list, not {type(history).__name__}")
+        for message in history:
+            yield from self.load_message(message)
+
+    def load_message(self, message: dict[str, Json]) -> list[Message]:
+        check_message(message)
+        return [load_message(message)]
+
+    def owns_call(self, call: dict[str, Json]) -> bool:
+        return "function" in call or isinstance(call.get("custom"), dict)
+
+    def adopt(self, message: Message) -> Message:
+        """A message that came to Anthropic's format would have come here as the same dicts."""
+        origin = message.origin or {}
+        if anthropic.MESSAGE not in origin or MESSAGE in origin:
+            return message
+        content = message.content
+        if isinstance(content, tuple):
+            content = tuple(map(_adopted, content))
+        around = {**origin, MESSAGE: origin[anthropic.MESSAGE]}
+        return replace(message, content=content, origin=around)
+
+    def is_response(self, body: dict[str, Json]) -> bool:
+        return any(isinstance(choice.get("message"), dict) for choice in dicts(body.get("choices")))
+
+    def load_response(self, response: dict[str, Json]) -> Answer:
+        choice = dicts(response.get("choices"))[:1]
+        message = choice[0].get("message") if choice else None
+        if not isinstance(message, dict):
+            raise InputError(f"no answer in this response: {readable(response)[:200]}")
+        if message.get("role") != "assistant":
+            raise RoleError(f"an answer is one assistant message, not {message.get('role')!r}")
+        check_content(message.get("content"))
+        rest = {**rest_of(response), **without(choice[0], "message")}
+        return Answer(load_message(message), response.get("usage"), rest)
+
+    def is_event(self, event: Event) -> bool:
+        is_chunk = event.get("object") == "chat.completion.chunk"
+        return is_chunk or any("delta" in choice for choice in dicts(event.get("choices")))
+
+    def tool_evidence(self, schema: Schema) -> int:
+        inner = schema.get("function"), schema.get("custom")
+        return 3 if any(isinstance(value, dict) for value in inner) else 0
+
+    def load_tool(self, declaration: Schema) -> Function | None:
+        if not isinstance(declaration.get("function"), dict):
+            return None
+        around = without(declaration, "type", "function")
+        return load_function({**around, **declaration["function"]}, self.tool_keys)
+
+    def dump_tool(self, function: Function) -> Schema:
+        fields = dump_function(function, self.tool_keys, has_parameters=False)
+        return {"type": "function", "function": fields}
+
+
+def _adopted(block: Block) -> Block:
+    if not isinstance(block, Text) or not block.origin:
+        return block
+    return replace(block, origin={**block.origin, BLOCK: block.origin[anthropic.BLOCK]})

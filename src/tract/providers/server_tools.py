@@ -113,11 +113,11 @@ def is_thought(raw: Raw) -> bool:
 def thought_text(raw: Raw) -> str:
     """What can be read of a thought; empty where the provider keeps it to itself."""
     data = raw.data if isinstance(raw.data, dict) else {}
-    found = (_said(data.get(key)) for key in _THOUGHT)
-    return next(filter(None, found), "")
+    texts = (_text_of(data.get(key)) for key in _THOUGHT)
+    return next(filter(None, texts), "")
 
 
-def _said(value: Json) -> str:
+def _text_of(value: Json) -> str:
     if isinstance(value, list):
         parts = (part.get("text") if isinstance(part, dict) else part for part in value)
         return "\n\n".join(part for part in parts if isinstance(part, str))
@@ -128,18 +128,18 @@ def thought_beside(message: Message) -> str:
     """A thought that some providers of chat models write beside the content."""
     for around in (message.origin or {}).values():
         for key in _BESIDE:
-            if key in around and (said := _said(around[key])):
-                return said
+            if text := _text_of(around.get(key)):
+                return text
     return ""
 
 
-def said_beside(message: Message) -> str:
+def text_beside(message: Message) -> str:
     """What a model says in another place than its content: that it refuses, or aloud."""
     for around in (message.origin or {}).values():
         audio = around.get("audio")
-        spoken = audio.get("transcript") if isinstance(audio, dict) else None
-        if said := _said(around.get("refusal")) or _said(spoken):
-            return said
+        transcript = audio.get("transcript") if isinstance(audio, dict) else None
+        if text := _text_of(around.get("refusal")) or _text_of(transcript):
+            return text
     return ""
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tract.model import Message, Raw
 from tract.providers.common import THOUGHTS, kind_of_raw
-from tract.providers.openai_responses import without_item_id
+from tract.providers.responses_items import without_item_id
 
 
 def without_thoughts(message: Message) -> Message:

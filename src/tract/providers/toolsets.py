@@ -14,11 +14,14 @@ from tract.core.wording import GET_TOOL_RESULT_SCHEMA
 from tract.errors import ToolSchemaError
 from tract.hashing import hash_tool_schema, to_json, toolset_hash
 from tract.model import Json, Step, ToolDefinition, Toolset, readable
-from tract.providers import as_dict
-from tract.providers.tools import TARGETS, convert_tool, declarations, function_of, name_of
+from tract.providers.messages import as_dict
+from tract.providers.registry import PROVIDERS
+from tract.providers.tools import convert_tool, declarations, function_of, name_of
 from tract.tokens import TokenCounter
 
-GET_TOOL_RESULT_TOOL = {target: convert_tool(GET_TOOL_RESULT_SCHEMA, target) for target in TARGETS}
+GET_TOOL_RESULT_TOOL = {
+    target: convert_tool(GET_TOOL_RESULT_SCHEMA, target) for target in PROVIDERS
+}
 
 # Making
 
@@ -27,21 +30,20 @@ _made: deque[tuple[tuple[bytes, str], Json, Toolset]] = deque(maxlen=8)
 """The sets that were made last. To compare bytes is cheaper than to hash them."""
 
 
-def make(given: Any, tokens: TokenCounter) -> Toolset:
-    """The set that a caller's list stands for. What becomes of the list later does not matter.
+def make(tools: Any, tokens: TokenCounter) -> Toolset:
+    """The set for a caller's list; later changes of the list do not matter.
 
-    Agents give the same list with every message: to see that it is the same costs a hundredth of
-    making it again.
+    Agents pass the same list with every message: comparing it costs a hundredth of making it again.
     """
     try:
-        key = msgspec.msgpack.encode(given), tokens.source
+        key = msgspec.msgpack.encode(tools), tokens.source
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return _make(given, tokens)  # an SDK's objects, or something to be refused
+        return _make(tools, tokens)  # an SDK's objects, or something to be refused
     for known, before, toolset in tuple(_made):
-        if known == key and before == given:  # a date and its text have the same bytes
+        if known == key and before == tools:  # a date and its text have the same bytes
             return toolset
-    toolset = _make(given, tokens)
-    _made.appendleft((key, _copy(given), toolset))
+    toolset = _make(tools, tokens)
+    _made.appendleft((key, _copy(tools), toolset))
     return toolset
 
 
@@ -52,13 +54,13 @@ def _copy(value: Json) -> Json:
     return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
-def _make(given: Any, tokens: TokenCounter) -> Toolset:
-    if not isinstance(given, list | tuple):
-        raise ToolSchemaError(f"tools is a list of definitions, not {type(given).__name__}")
-    schemas = [as_dict(schema) for schema in given]
-    tools = tuple(_define(schema, tokens) for schema in schemas)
+def _make(tools: Any, tokens: TokenCounter) -> Toolset:
+    if not isinstance(tools, list | tuple):
+        raise ToolSchemaError(f"tools is a list of definitions, not {type(tools).__name__}")
+    schemas = [as_dict(schema) for schema in tools]
+    definitions = tuple(_define(schema, tokens) for schema in schemas)
     _refuse_twice(name for schema in schemas for name in _names(schema))
-    return Toolset(toolset_hash(tool.hash for tool in tools), tools)
+    return Toolset(toolset_hash(tool.hash for tool in definitions), definitions)
 
 
 def _define(schema: Schema, tokens: TokenCounter) -> ToolDefinition:
@@ -92,7 +94,7 @@ def diff(old: Toolset | None, new: Toolset | None) -> ToolDiff:
 
 
 def declared(toolset: Toolset | None) -> dict[str, Schema]:
-    """What every tool says of itself beside its name, in nobody's words."""
+    """The definition of each tool without its name, in no provider's format."""
     schemas = toolset.schemas if toolset else []
     return {
         name_of(declaration): _neutral(declaration)
@@ -111,16 +113,16 @@ def _neutral(declaration: Schema) -> Schema:
 
 def changes_of(offered: Offered) -> list[Change]:
     """The changes one by one. A tool with another schema is added again under its name."""
-    found, old = [], offered.base
+    changes, old = [], offered.base
     for answer, new in offered.later.items():
         what = diff(old, new)
         wanted = {*what.added, *what.changed}
         schemas = [d for schema in new.schemas for d in declarations(schema)]
         added = [schema for schema in schemas if name_of(schema) in wanted]
         is_addition = not (what.removed or what.changed)
-        found.append(Change(answer, what.removed, added, is_addition))
+        changes.append(Change(answer, what.removed, added, is_addition))
         old = new
-    return found
+    return changes
 
 
 # Following

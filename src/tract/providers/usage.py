@@ -1,4 +1,4 @@
-"""What providers, and those who keep their transcripts, say an answer has used."""
+"""The usage of an answer, as providers and those who keep their transcripts spell it."""
 
 from __future__ import annotations
 
@@ -6,34 +6,29 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from tract.model import Json
+from tract.providers.base import UsageKeys
+from tract.providers.registry import PROVIDERS
 
-_READ = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_token_count", "input")
-_CACHED = (
-    *("cache_read_input_tokens", "cachedContentTokenCount", "cached_content_token_count"),
-    *("cached_tokens", "cached_input_tokens", "input_tokens_cache_read", "cache_read"),
-    *("cached", "cacheRead"),
+OTHERS = UsageKeys(
+    read=("input",),
+    cached=("cached_input_tokens", "input_tokens_cache_read", "cache_read", "cached", "cacheRead"),
+    written=("input_tokens_cache_write", "cache_creation", "cacheWrite"),
+    answered=("output", "outputTokens"),
+    thought=("thoughts",),
+    total=("total", "totalTokens"),
+    details=("input_token_details",),
+    apart=("cacheRead", "cacheWrite"),
 )
-_WRITTEN = (
-    *("cache_creation_input_tokens", "cache_write_tokens", "input_tokens_cache_write"),
-    *("cache_creation", "cacheWrite"),
-)
-_ANSWERED = (
-    *("completion_tokens", "output_tokens", "candidatesTokenCount", "candidates_token_count"),
-    *("output", "outputTokens"),
-)
-_THOUGHT = ("thoughtsTokenCount", "thoughts_token_count", "thoughts")
-_TOTAL = ("total_tokens", "totalTokenCount", "total_token_count", "total", "totalTokens")
-_APART = ("cache_read_input_tokens", "cache_creation_input_tokens", "cacheRead", "cacheWrite")
-_DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
+"""How transcripts spell it."""
 _COSTS = ("cost", "cost_usd", "costUSD", "total_cost_usd", "total_cost")
 _TOO_MUCH = 10**15  # of anything
 
 
 class Usage(NamedTuple):
-    """Tokens by what they are billed as; and the money, where a provider says it."""
+    """Tokens by what they are billed as; and the money, where a provider reports it."""
 
     read: int = 0
-    """Neither taken from a cache nor written to it."""
+    """Neither read from a cache nor written to it."""
     cached: int = 0
     written: int = 0
     answered: int = 0
@@ -44,43 +39,55 @@ class Usage(NamedTuple):
         return self.read + self.cached + self.written + self.answered
 
 
-def usage_of(given: Mapping[str, Json]) -> Usage:
-    """Anthropic counts cached tokens beside the others; nearly everybody else counts them in."""
-    said = _with_details(given)
-    read, cached, written = (_number(said, keys) for keys in (_READ, _CACHED, _WRITTEN))
-    answered = _number(said, _ANSWERED) + _number(said, _THOUGHT)
-    if _counts_in(said, cached + written, read, answered):
+def usage_of(usage: Mapping[str, Json]) -> Usage:
+    """Anthropic counts cached tokens beside the others; nearly everybody else includes them."""
+    counts = _with_details(usage)
+    read, cached, written, answered, thought = (
+        _number(counts, what) for what in ("read", "cached", "written", "answered", "thought")
+    )
+    answered += thought
+    if _is_included(counts, cached + written, read, answered):
         read -= cached + written
-    return Usage(read, cached, written, answered, next(_costs(given), None))
+    return Usage(read, cached, written, answered, next(_costs(usage), None))
 
 
-def _with_details(given: Mapping[str, Json]) -> Mapping[str, Json]:
-    found: dict[str, Json] = {}
-    for key in _DETAILS:
-        inner = given.get(key)
-        found |= inner if isinstance(inner, dict) else {}
-    return {**found, **given}
+def input_tokens(usage: Mapping[str, Json] | None) -> int | None:
+    """How many tokens a provider has read, cached ones included; None where it does not say."""
+    counts = usage_of(usage or {})
+    return counts.read + counts.cached + counts.written or None
 
 
-def _counts_in(given: Mapping[str, Json], part: int, read: int, answered: int) -> bool:
-    """Whether what was cached is a part of what was read: the total tells, else whose words it is
-    said in."""
+def _keys(what: str) -> Iterator[str]:
+    for known in (*(known.usage_keys for known in PROVIDERS.values()), OTHERS):
+        yield from getattr(known, what)
+
+
+def _with_details(usage: Mapping[str, Json]) -> Mapping[str, Json]:
+    details: dict[str, Json] = {}
+    for key in _keys("details"):
+        inner = usage.get(key)
+        details |= inner if isinstance(inner, dict) else {}
+    return {**details, **usage}
+
+
+def _is_included(counts: Mapping[str, Json], part: int, read: int, answered: int) -> bool:
+    """Whether what was cached is a part of what was read: the total shows it, else the format."""
     if part > read:
         return False
-    if total := _number(given, _TOTAL):
+    if total := _number(counts, "total"):
         return total <= read + answered
-    return "prompt_tokens" in given or not any(key in given for key in _APART)
+    return "prompt_tokens" in counts or not any(key in counts for key in _keys("apart"))
 
 
-def _costs(given: Mapping[str, Json]) -> Iterator[float]:
+def _costs(usage: Mapping[str, Json]) -> Iterator[float]:
     for key in _COSTS:
-        said = given.get(key)
-        cost: Json = said.get("total") if isinstance(said, dict) else said
+        value = usage.get(key)
+        cost: Json = value.get("total") if isinstance(value, dict) else value
         if type(cost) in (int, float) and 0 <= cost < _TOO_MUCH:
             yield float(cost)
 
 
-def _number(given: Mapping[str, Json], keys: tuple[str, ...]) -> int:
-    """What is said under these keys; where several are there, one may be zero."""
-    found = (given[key] for key in keys if type(given.get(key)) is int)
-    return max((number for number in found if 0 <= number < _TOO_MUCH), default=0)
+def _number(counts: Mapping[str, Json], what: str) -> int:
+    """The count under one of its keys; where several are there, one may be zero."""
+    numbers = (counts[key] for key in _keys(what) if type(counts.get(key)) is int)
+    return max((number for number in numbers if 0 <= number < _TOO_MUCH), default=0)

@@ -97,11 +97,11 @@ def _frozen(
     session.check_on_branch()
     with session.lock:
         groups, preserved = made = plan(session.chain())
-        texts = [session.compiler.told(group, whole=whole) for group in groups]
+        texts = [session.compiler.texts(group, whole=whole) for group in groups]
         blobs = [place.shown.blob_id or 0 for group in groups for place in group]
         frozen = FrozenPlan(
             session.branch,
-            made.states,
+            made.looks,
             [place.shown.hash.hex() for place in preserved],
             [sum(tokens for _, tokens in group) for group in texts],
             [summary_heading(group) for group in groups],

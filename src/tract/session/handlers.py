@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from inspect import iscoroutine, iscoroutinefunction
 from traceback import format_exception_only
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -186,13 +186,6 @@ def _decision(session: Session, commit: CommitInfo, *, is_review: bool = False) 
 Handler = Callable[[PendingToolResult], object]
 
 
-class Registered(NamedTuple):
-    """A handler, and how long it may take."""
-
-    handler: Handler
-    timeout: float | None = TIMEOUT
-
-
 def check_registration(event: object, handler: object, timeout: object) -> None:
     check_event(event)
     if not callable(handler) or iscoroutinefunction(handler):
@@ -207,42 +200,17 @@ def check_event(event: object) -> None:
         raise InputError(f"no event {event!r:.80}; there is {', '.join(EVENTS)}")
 
 
-class Run(threading.Thread):
-    """A handler at work in its own thread, so that one that hangs can be left behind."""
-
-    def __init__(self, handler: Handler, pending: PendingToolResult) -> None:
-        super().__init__(name="tract-handler", daemon=True)
-        self._action = lambda: handler(pending)
-        self._context = contextvars.copy_context()
-        self.failure: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            returned = self._context.run(self._action)
-            if iscoroutine(returned):
-                returned.close()
-                self.failure = TypeError("a handler is not awaited, and this one has to be")
-        except BaseException as error:  # noqa: BLE001 - it is somebody else's code, and reported
-            self.failure = error
-
-    def result(self, timeout: float | None) -> BaseException | None:
-        """What went wrong, if something did."""
-        self.start()
-        self.join(timeout)
-        if self.is_alive():
-            return TimeoutError(f"not done after {timeout} seconds")
-        return self.failure
-
-
 _thread = threading.local()
 
 
-def listen(tract: Tract, registered: Registered | None) -> None:
+def listen(tract: Tract, handler: Handler | None, timeout: float | None = TIMEOUT) -> None:
     """Have a handler look at new results, in the place of any other; None for no handler."""
-    tract.session.listener = partial(_hear, tract, registered) if registered else None
+    tract.session.listener = partial(_hear, tract, handler, timeout) if handler else None
 
 
-def _hear(tract: Tract, registered: Registered, results: Sequence[CommitInfo]) -> None:
+def _hear(
+    tract: Tract, handler: Handler, timeout: float | None, results: Sequence[CommitInfo]
+) -> None:
     for commit in results:
         if commit.name == GET_TOOL_RESULT:
             continue
@@ -250,19 +218,14 @@ def _hear(tract: Tract, registered: Registered, results: Sequence[CommitInfo]) -
             text = f"a handler committed result {commit.commit_hash}, which none looks at"
             _report(tract, HandlerError(text))
         else:
-            _handle(tract, registered, commit)
+            _handle(tract, handler, timeout, commit)
 
 
-def _handle(tract: Tract, registered: Registered, commit: CommitInfo) -> None:
+def _handle(tract: Tract, handler: Handler, timeout: float | None, commit: CommitInfo) -> None:
     decision = _decision(tract.session, commit)
     pending = PendingToolResult(tract, commit, decision)
-
-    def handler(pending: PendingToolResult) -> object:
-        _thread.session = tract.session
-        return registered.handler(pending)
-
     try:
-        failure = Run(handler, pending).result(registered.timeout)
+        failure = _run(handler, pending, timeout)
         decision.close(failure)
     except TractError as error:
         failure = error
@@ -272,6 +235,32 @@ def _handle(tract: Tract, registered: Registered, commit: CommitInfo) -> None:
     if failure is not None:
         decision.close(failure)
         _report(tract, _failed(pending, failure))
+
+
+def _run(
+    handler: Handler, pending: PendingToolResult, timeout: float | None
+) -> BaseException | None:
+    """Run a handler in its own thread, so that one that hangs can be left behind. Returns what
+    went wrong, if something did."""
+    failures: list[BaseException] = []
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        _thread.session = pending.tract.session
+        try:
+            returned = context.run(handler, pending)
+            if iscoroutine(returned):
+                returned.close()
+                raise TypeError("a handler is not awaited, and this one has to be")
+        except BaseException as error:  # noqa: BLE001 - it is somebody else's code, and reported
+            failures.append(error)
+
+    thread = threading.Thread(target=work, name="tract-handler", daemon=True)
+    thread.start()
+    thread.join(timeout)
+    if thread.is_alive():
+        return TimeoutError(f"not done after {timeout} seconds")
+    return failures[0] if failures else None
 
 
 def _report(tract: Tract, error: HandlerError) -> None:
@@ -302,13 +291,12 @@ class Summarization(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
     target_tokens: int | None = None
 
     @property
-    def registered(self) -> Registered | None:
-        """The handler that does so; None where nothing is summarized."""
+    def handler(self) -> Handler | None:
+        """Who does so; None where nothing is summarized."""
         is_on = bool(self.instructions) or self.auto_threshold is not None
-        return Registered(self.handle, SUMMARY_TIMEOUT) if is_on else None
+        return self._handle if is_on else None
 
-    def handle(self, pending: PendingToolResult) -> None:
-        """Summarize a result, if it is to be."""
+    def _handle(self, pending: PendingToolResult) -> None:
         own = self.instructions.get(pending.tool_name or "")
         limit = self.auto_threshold
         if own is not None or (limit is not None and pending.token_count > limit):
@@ -343,11 +331,11 @@ def configure(
         raise InputError(f"instructions by tool are a dict, not {type(by_tool).__name__}")
     settings = summarization(instructions=dict(by_tool or {}), **limits)
     tract.session.configure("summarization", settings)
-    listen(tract, settings.registered)
+    listen(tract, settings.handler, SUMMARY_TIMEOUT)
 
 
 def restore_settings(tract: Tract) -> None:
     """Have results summarized as the dialog is configured."""
     session = tract.session
     stored = session.store.settings(session.dialog, "summarization")
-    listen(tract, summarization(**(stored or {})).registered)
+    listen(tract, summarization(**(stored or {})).handler, SUMMARY_TIMEOUT)

@@ -11,7 +11,7 @@ from tract.core.drafts import Details
 from tract.errors import InputError
 from tract.model import EMPTY, CommitInfo, CommitOperation, Head, Json, Message
 from tract.providers import load_answer
-from tract.providers.requests import load_history
+from tract.providers.requests import Loaded, load_history
 from tract.session.branches import create_numbered
 from tract.session.commits import commit
 from tract.session.session import Session
@@ -20,7 +20,7 @@ from tract.session.tools import set_tools
 
 def record(
     session: Session,
-    messages: Sequence[Message | dict[str, Json]] | dict[str, Json],
+    messages: Sequence[Message | dict[str, Json]] | dict[str, Json] | Loaded,
     response: Any = None,
     metadata: dict[str, Json] | None = None,
 ) -> list[CommitInfo]:

@@ -101,11 +101,6 @@ def find_results(
         return session.infos(turns.results_of(chain.places, name, first, last))
 
 
-def find_calls(session: Session, name: str | None) -> list[CommitInfo]:
-    with session.lock:
-        return session.infos(turns.calls_of(session.chain().places, name))
-
-
 def find_turns(session: Session, name: str | None) -> list[ToolTurn]:
     with session.lock:
         calls = turns.calls_of(session.chain().places, name)

@@ -27,7 +27,7 @@ from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head, Shape
 from tract.providers.call_ids import original_id
 from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
-from tract.storage import Store, draft_hashes, open_store
+from tract.storage import Store, open_store
 from tract.tokens import TokenCounter, token_counter
 
 Commit = str | CommitInfo
@@ -73,13 +73,13 @@ class Session:
     def open(
         cls,
         path_or_url: str | os.PathLike[str],
-        *,
         dialog: str,
         llm: LLMClient | None,
         durability: str,
         tokens: str | None,
         create: bool,
     ) -> Session:
+        """`Tract.open` explains it."""
         check_name("dialog", dialog)
         check_client(llm)
         if not os.fspath(path_or_url):
@@ -210,7 +210,7 @@ class Session:
             if parent is not None:
                 expected = EMPTY if parent == ROOT else self.resolve(parent)
                 if expected != head:
-                    return self._existing_child(expected, head, make(expected))
+                    return self._existing_child(dialog_id, expected, head, make(expected))
             draft = make(head)
             info = self.store.append(dialog_id, self.branch, head, draft)
             if self.listener and info.role == "tool" and not draft.links:
@@ -289,12 +289,13 @@ class Session:
             draft = replace(draft, message=replace(message, tool_call_id=call_id))
         return self.completed(draft, lambda call_id: self.chain(head).tool_name(call_id))
 
-    def _existing_child(self, expected: Head, head: Head, draft: Draft) -> CommitInfo:
+    def _existing_child(
+        self, dialog_id: int, expected: Head, head: Head, draft: Draft
+    ) -> CommitInfo:
         """The equal commit that a retry finds in the place of its own."""
-        [digest] = draft_hashes(draft, expected)
-        for step in self.chain(head).steps:
-            if step.hash == digest:
-                return self.store.info(Head(step.id, step.hash))
+        known = self.store.find(dialog_id, expected, draft)
+        if known and self.chain(head).has(known):
+            return self.store.info(known)
         raise ConflictError(
             f"branch {self.branch!r} stands at {_hex(head)}, not at {_hex(expected)}"
         )

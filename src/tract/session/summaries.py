@@ -65,7 +65,7 @@ def summarize_tool_result(
         place = find_result(session.chain().places, name)
         drafts.check_reshapable(place)
         commit, branch, changes = session.infos([place])[0], session.branch, len(place.changes)
-        [(_, before)] = session.compiler.told([place], whole=False)
+        [(_, before)] = session.compiler.texts([place], whole=False)
     summary = summary_of(session, commit.commit_hash, instructions, target_tokens)
     if summary is None:
         return SummarizedResult(None, None, before, before)
@@ -88,7 +88,7 @@ def summary_of(
     task = Task(TOOL_SUMMARIZE_SYSTEM, instructions, target_tokens).checked()
     with session.lock:
         place = session.chain().place(session.resolve(commit))
-        [(_, shown)] = session.compiler.told([place], whole=False)
+        [(_, shown)] = session.compiler.texts([place], whole=False)
         result = session.compiler.load(place.shown)
         call = [session.compiler.message(place.call.shown)] if place.call else []
     if session.llm is not None:

@@ -8,7 +8,6 @@ from typing import Any
 from tract.context import CompiledContext
 from tract.core import drafts
 from tract.core.drafts import Details
-from tract.core.toolsets import ToolVersion
 from tract.model import CommitInfo, Toolset
 from tract.providers import toolsets
 from tract.session.session import Commit, Session
@@ -27,12 +26,6 @@ def set_tools(
         return session.write(lambda _: drafts.offered(toolset, Details(message)))
 
 
-def current(session: Session) -> Toolset | None:
-    """The tools in force; None where none were ever recorded."""
-    with session.lock:
-        return session.compiler.toolset(session.chain().toolset)
-
-
 def toolset_at(session: Session, place: Commit | CompiledContext) -> Toolset | None:
     """The tools of a commit, a branch or a compiled context: those recorded with a commit, else
     those in force at it."""
@@ -44,8 +37,3 @@ def toolset_at(session: Session, place: Commit | CompiledContext) -> Toolset | N
         if not chain.has(commit):
             chain = session.new_compiler().chain(commit)
         return session.compiler.toolset(chain.toolset_at(commit))
-
-
-def history(session: Session, name: str) -> list[ToolVersion]:
-    with session.lock:
-        return toolsets.history(name, session.chain().steps, session.store.toolset)

@@ -9,9 +9,9 @@ from tract.errors import InputError, NotFoundError
 from tract.storage.driver import Driver, Durability
 from tract.storage.migrations import known_migrations, migrate, schema_version
 from tract.storage.sqlite import Sqlite
-from tract.storage.store import Store, draft_hashes
+from tract.storage.store import Store
 
-__all__ = ["Store", "draft_hashes", "open_store"]
+__all__ = ["Store", "open_store"]
 
 DURABILITIES = ("full", "relaxed")
 
@@ -21,7 +21,7 @@ def open_store(
 ) -> Store:
     """The store in a file, in memory (`:memory:`) or behind a `postgresql://` URL."""
     if durability not in DURABILITIES:
-        raise InputError(f"durability {durability!r} is none of {', '.join(DURABILITIES)}")
+        raise InputError(f"unknown durability {durability!r}; expected full or relaxed")
     driver = _driver(os.fspath(place), durability, create)
     try:
         if not create and not schema_version(driver):

@@ -1,13 +1,15 @@
-"""Content bytes as they lie in the database: compressed when that pays, split when large."""
+"""Content bytes as stored: compressed when that pays, split when large, with a checksum."""
 
 from __future__ import annotations
 
 import sys
+import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from tract.errors import CorruptError
-from tract.hashing import content_hash, to_json
+from tract.hashing import Json, content_hash, from_json, to_json
+from tract.model import Gist
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -21,23 +23,27 @@ CHUNK_SIZE = 1 << 20
 TEXT_STRIDE = 1 << 16
 """Characters of a chunk of text. A character has at most twelve bytes of JSON."""
 LEVEL = 3
+MAX_GIST = 1 << 16
+DAMAGE = (TypeError, AttributeError, ValueError, LookupError)
+"""What comes of a column that is not what it should be."""
 
 
 class Piece(NamedTuple):
-    """Stored bytes with what is needed to read and verify them."""
+    """Stored bytes, with their hash and codec."""
 
     hash: bytes
     codec: int
     payload: bytes
 
 
-def pack(data: bytes) -> Piece:
-    """Compressed if it is long and becomes shorter."""
+def pack(data: bytes, digest: bytes | None = None) -> Piece:
+    """Compressed if it is long and becomes shorter. A digest that is known need not be computed."""
+    digest = digest or content_hash(data)
     if len(data) > COMPRESS_ABOVE:
-        squeezed = zstd.compress(data, LEVEL)
-        if len(squeezed) < len(data):
-            return Piece(content_hash(data), ZSTD, squeezed)
-    return Piece(content_hash(data), PLAIN, data)
+        compressed = zstd.compress(data, LEVEL)
+        if len(compressed) < len(data):
+            return Piece(digest, ZSTD, compressed)
+    return Piece(digest, PLAIN, data)
 
 
 def unpack(digest: bytes, codec: int, payload: bytes | None, byte_size: int) -> bytes:
@@ -54,14 +60,14 @@ def chunks(data: bytes) -> Iterator[Piece]:
 
 
 def text_chunks(text: str) -> Iterator[tuple[Piece, int]]:
-    """A large text in chunks of as many characters each, together its JSON, and how many lines
-    have ended before each."""
+    """A large text in chunks of equal numbers of characters, which together are its JSON, and how
+    many lines end before each chunk."""
     lines = 0
     for start in range(0, len(text), TEXT_STRIDE):
         part = text[start : start + TEXT_STRIDE]
-        said = to_json(part)
+        encoded = to_json(part)
         end = None if start + TEXT_STRIDE >= len(text) else -1
-        yield pack(said[1 if start else 0 : end].encode("ascii")), lines
+        yield pack(encoded[1 if start else 0 : end].encode("ascii")), lines
         lines += part.count("\n")
 
 
@@ -71,3 +77,39 @@ def inflate(payload: bytes | None, byte_size: int) -> bytes:
         return zstd.ZstdDecompressor().decompress(payload or b"", max_length=byte_size + 1)
     except (zstd.ZstdError, EOFError, TypeError) as error:
         raise CorruptError(f"a content cannot be decompressed: {error}") from None
+
+
+# What is read by itself has a sum of its own
+
+
+def seal(value: Json) -> str:
+    text = to_json(value)
+    return f"{zlib.crc32(text.encode('ascii')):08x}{text}"
+
+
+def unseal(stored: str) -> Json:
+    try:
+        data = stored[8:].encode("ascii")
+        if int(stored[:8], 16) != zlib.crc32(data):
+            raise CorruptError(f"stored JSON was altered: {stored[8:]!r:.80}")
+        return from_json(data)
+    except DAMAGE as error:
+        raise CorruptError(f"stored JSON is damaged: {error}") from error
+
+
+def stored_gist(gist: Gist) -> bytes:
+    """Compressed by zlib, which has a sum of its own and starts faster than zstd: thousands of
+    gists are read at once."""
+    text = to_json([gist.kind, gist.summary, gist.preview, gist.is_error, gist.token_count])
+    return zlib.compress(text.encode("ascii"))
+
+
+def gist_of(stored: bytes) -> Gist:
+    try:
+        reader = zlib.decompressobj()
+        data = reader.decompress(stored, MAX_GIST)
+        if not reader.eof:
+            raise CorruptError("a stored preview is cut off, or too large")
+        return Gist(*from_json(data))
+    except (zlib.error, *DAMAGE) as error:
+        raise CorruptError(f"a stored preview is damaged: {error}") from error

@@ -1,4 +1,4 @@
-"""Contents: written once, read whole or in parts, and forgotten. Whatever is read is verified."""
+"""Contents: written once, read in full or in parts, and forgotten. Every read is verified."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from tract.storage.codec import (
     TEXT_STRIDE,
     Piece,
     chunks,
+    gist_of,
+    stored_gist,
     text_chunks,
     unpack,
 )
-from tract.storage.driver import PAGE, Driver, Row
-from tract.storage.rows import BlobRow, gist_of, stored_gist, tombstone, verify_blob
+from tract.storage.driver import Driver
+from tract.storage.rows import BlobRow, tombstone, verify_blob
 
 _COLUMNS = ", ".join(BlobRow._fields)
 
@@ -53,13 +55,13 @@ def _pieces(blob: BlobRow, draft: Draft) -> Iterator[tuple[Piece, int | None]]:
 
 
 def erase_content(driver: Driver, blob_id: int) -> None:
-    """Turn a content into a tombstone."""
+    """Replace a content by a tombstone."""
     driver.run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
     driver.run(_REWRITE, (*tombstone(_blob(driver, blob_id))[1:], None, blob_id))
 
 
 def read_content(driver: Driver, blob_id: int) -> bytes:
-    """The whole content; a large one chunk by chunk."""
+    """The full content; a large one chunk by chunk."""
     blob = _readable_blob(driver, blob_id)
     if blob.codec in (CHUNKED, TEXT_CHUNKED):
         data = b"".join(_chunks(driver, blob_id))
@@ -92,7 +94,7 @@ def _chunks(driver: Driver, blob_id: int) -> Iterator[bytes]:
 
 
 class StoredText:
-    """A large text, of which only the wanted parts are read."""
+    """A large text that is read in parts."""
 
     def __init__(self, driver: Driver, blob_id: int) -> None:
         self._driver, self._blob_id = driver, blob_id
@@ -104,16 +106,16 @@ class StoredText:
         self.line_count = line + text.count("\n") + (not text.endswith("\n"))
 
     def read(self, start: int, end: int) -> str:
-        """Characters, by place."""
+        """The characters from `start` to `end`."""
         end = min(end, self.size)
         if start >= end:
             return ""
         first = start // TEXT_STRIDE
-        found = [self._chunk(p)[0] for p in range(first, (end - 1) // TEXT_STRIDE + 1)]
-        return "".join(found)[start - first * TEXT_STRIDE : end - first * TEXT_STRIDE]
+        texts = [self._chunk(p)[0] for p in range(first, (end - 1) // TEXT_STRIDE + 1)]
+        return "".join(texts)[start - first * TEXT_STRIDE : end - first * TEXT_STRIDE]
 
     def line_start(self, number: int) -> int:
-        """Where a line starts, the first one being 1; the end, where it is none."""
+        """Where a line starts, counted from 1; the end for a line after the last."""
         if number <= 1:
             return 0
         sql = "SELECT max(position) FROM chunks WHERE blob_id = ? AND first_line < ?"
@@ -132,7 +134,7 @@ class StoredText:
         return line + text.count("\n", 0, position % TEXT_STRIDE) + 1
 
     def _chunk(self, position: int) -> tuple[str, int]:
-        """The characters of a chunk, and how many lines have ended before it."""
+        """The characters of a chunk, and how many lines end before it."""
         if self._known is None or self._known[0] != position:
             self._known = (position, *self._read_chunk(position))
         return self._known[1:]
@@ -155,28 +157,21 @@ def text_of(driver: Driver, blob_id: int) -> StoredText | None:
 
 
 def add_gist(driver: Driver, blob_id: int, gist: Gist) -> None:
-    """What is shown in the place of a content that was written without it."""
+    """Add the gist of a content that was written without one."""
     sql = "UPDATE blobs SET gist = ? WHERE id = ? AND gist IS NULL AND codec <> ?"
     driver.run(sql, (stored_gist(gist), blob_id, FORGOTTEN))
 
 
 def read_gists(driver: Driver, blob_ids: Sequence[int]) -> dict[int, Gist]:
     """What is shown in the place of contents, as far as it was written with them."""
-    rows = _rows(driver, "id, gist FROM blobs WHERE gist IS NOT NULL", blob_ids)
-    return {blob_id: gist_of(gist) for blob_id, gist in rows}
+    sql = "SELECT id, gist FROM blobs WHERE gist IS NOT NULL AND id IN"
+    return {blob_id: gist_of(gist) for blob_id, gist in driver.run_in(sql, blob_ids)}
 
 
 def read_forgotten(driver: Driver, blob_ids: Sequence[int]) -> set[int]:
     """Which of these contents were forgotten."""
-    rows = _rows(driver, f"id FROM blobs WHERE codec = {FORGOTTEN}", blob_ids)
-    return {blob_id for (blob_id,) in rows}
-
-
-def _rows(driver: Driver, sql: str, blob_ids: Sequence[int]) -> Iterator[Row]:
-    """What is selected of some contents, page by page."""
-    for start in range(0, len(blob_ids), PAGE):
-        page = blob_ids[start : start + PAGE]
-        yield from driver.run(f"SELECT {sql} AND id IN ({', '.join('?' * len(page))})", page)
+    sql = f"SELECT id FROM blobs WHERE codec = {FORGOTTEN} AND id IN"
+    return {blob_id for (blob_id,) in driver.run_in(sql, blob_ids)}
 
 
 _CHUNK = "SELECT hash, codec, payload, first_line FROM chunks WHERE blob_id = ? AND position = ?"

@@ -1,28 +1,39 @@
-"""What both databases have in common: one connection behind a lock, typed errors, forks."""
+"""The base of both databases: one connection behind a lock, typed errors, forks."""
 
 from __future__ import annotations
 
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
 from tract.errors import ConflictError, StorageError
 
 Row = tuple[Any, ...]
+Item = TypeVar("Item")
 PAGE = 500
-"""So many rows are read or written by one statement."""
+"""Rows that one statement reads or writes."""
 Durability = str
-"""`"full"`: what was acknowledged survives a power cut. `"relaxed"`: it survives the process."""
+"""`"full"`: a commit survives a power cut. `"relaxed"`: it survives the process."""
+
+
+def pages(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """As many at a time as one statement is given."""
+    return (items[start : start + PAGE] for start in range(0, len(items), PAGE))
+
+
+def marks(values: Sequence[object]) -> str:
+    """The placeholders of values, in parentheses."""
+    return f"({', '.join('?' * len(values))})"
 
 
 class Driver(ABC):
     """One connection, guarded by a lock, so that threads may share it."""
 
     words: ClassVar[dict[str, str]]
-    """What the words in braces of the SQL texts mean to this database."""
+    """The SQL of this database for the words in braces."""
     failure: ClassVar[type[Exception] | tuple[type[Exception], ...]]
 
     def __init__(self, place: str, durability: Durability) -> None:
@@ -32,23 +43,22 @@ class Driver(ABC):
         self.depth = 0  # of the transactions inside each other
         self.was_writing = False  # when the process forked
         self._is_inherited = self._is_closed = False
-        self._guarded(self._connect)
+        self._guard(self._connect)
         _drivers.add(self)
 
     @abstractmethod
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of one statement, also those that it is `RETURNING`; no cursor stays open."""
 
-    @abstractmethod
-    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        """One statement for each row of values."""
+    def run_in(self, sql: str, keys: Sequence[object]) -> Iterator[Row]:
+        """The rows of a statement that ends with `IN`, for all of these keys."""
+        for page in pages(keys):
+            yield from self.run(f"{sql} {marks(page)}", page)
 
     def insert_rows(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         """Insert full rows, a page of them in each statement."""
-        for start in range(0, len(rows), PAGE):
-            page = rows[start : start + PAGE]
-            marks = f"({', '.join('?' * len(page[0]))})"
-            sql = f"INSERT INTO {table} VALUES {', '.join([marks] * len(page))}"
+        for page in pages(rows):
+            sql = f"INSERT INTO {table} VALUES {', '.join(map(marks, page))}"
             self.run(sql, [value for row in page for value in row])
 
     def translate(self, sql: str) -> str:
@@ -66,8 +76,8 @@ class Driver(ABC):
             self._is_closed = True
 
     def after_fork(self) -> None:
-        """A child must neither use nor close what it inherited; its parent goes on with it. The
-        lock may have been held by a thread that is not in the child."""
+        """A child must neither use nor close the connection, which its parent still uses. The lock
+        may have been held by a thread that is not in the child."""
         self.lock = threading.RLock()
         self.was_writing = self.depth > 0
         self.depth = 0
@@ -77,29 +87,29 @@ class Driver(ABC):
         if self._is_closed:
             raise StorageError("this database was closed")
         self._abandon()
-        self._guarded(self._connect)
+        self._guard(self._connect)
         self._is_inherited = False
 
-    def _guarded(self, action: Callable[[], object]) -> None:
+    def _guard(self, action: Callable[[], object]) -> None:
         try:
             action()
         except self.failure as error:
-            raise self._typed(error) from error
+            raise self._storage_error(error) from error
 
     @abstractmethod
     def prepare(self) -> None:
-        """Settings that change the database itself; called once it is known to be ours."""
+        """Settings that change the database itself; called once it is known to be tract's."""
 
     @abstractmethod
     def begin(self) -> None: ...
 
     @abstractmethod
     def begin_alone(self) -> None:
-        """A transaction beside which nobody writes."""
+        """A transaction during which no one else writes."""
 
     @abstractmethod
     def begin_snapshot(self) -> None:
-        """A transaction that sees the database as it is now, whatever others write."""
+        """A transaction that reads the database as it is now, whatever others write."""
 
     @abstractmethod
     def rollback(self) -> None: ...
@@ -107,18 +117,18 @@ class Driver(ABC):
     @property
     @abstractmethod
     def in_transaction(self) -> bool:
-        """Whether the transaction still stands; a full disk ends it without being asked."""
+        """Whether the transaction is still open; a full disk ends it by itself."""
 
     @abstractmethod
     def tables(self) -> set[str]: ...
 
     @abstractmethod
     def scrub(self) -> None:
-        """Rewrite what is stored, so that no deleted byte is left."""
+        """Rewrite the database, so that no deleted byte is left."""
 
     @abstractmethod
     def integrity(self) -> list[str]:
-        """What the database itself has to complain about."""
+        """The problems that the database itself reports."""
 
     @abstractmethod
     def _connect(self) -> None: ...
@@ -130,13 +140,13 @@ class Driver(ABC):
     def _close(self) -> None: ...
 
     @abstractmethod
-    def _typed(self, error: Exception) -> StorageError: ...
+    def _storage_error(self, error: Exception) -> StorageError: ...
 
 
 class Transaction:
-    """A `with` block around what belongs together: all or nothing. Inside another one it is a part
-    that can fail by itself; `alone`, it cannot be inside another one, and nobody else writes
-    meanwhile. It holds the connection's lock."""
+    """A `with` block: all or nothing. Inside another one it is a savepoint that can fail by itself;
+    `alone`, it cannot be inside another one, and no one else writes meanwhile. It holds the
+    connection's lock."""
 
     def __init__(self, driver: Driver, alone: bool = False) -> None:
         self._driver = driver

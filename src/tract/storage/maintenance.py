@@ -1,14 +1,15 @@
-"""Looking after a database: verify, collect, copy, search, forget."""
+"""Maintenance of a database: verify, collect garbage, copy, search, forget."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
+from tract.content.text import one_line
 from tract.errors import (
     ConflictError,
     CorruptError,
@@ -19,21 +20,21 @@ from tract.errors import (
 )
 from tract.hashing import escape, from_json
 from tract.model import CommitInfo, Head, Json
+from tract.storage.codec import DAMAGE
 from tract.storage.contents import erase_content
-from tract.storage.driver import Driver
+from tract.storage.driver import PAGE, Driver, marks, pages
 from tract.storage.migrations import known_migrations, migrate
-from tract.storage.rows import DAMAGE, now, unescape
+from tract.storage.rows import now, unescape
 from tract.storage.sqlite import Sqlite
 from tract.storage.store import Store
 from tract.storage.tools import bad_tools, delete_unused_tools
 
 GRACE_SECONDS = 14 * 24 * 3600.0
-PAGE = 500
 SNIPPET = 40
 
 
 class Fsck(msgspec.Struct, frozen=True):
-    """What was verified, and what is wrong."""
+    """How much was verified, and the problems."""
 
     commits: int
     contents: int
@@ -54,7 +55,7 @@ class Gc(msgspec.Struct, frozen=True):
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A commit that a search found."""
+    """A commit that a search returns."""
 
     dialog: str
     commit_hash: str
@@ -68,18 +69,21 @@ def fsck(store: Store) -> Fsck:
     """Verify every commit, every content and every reference, in bounded memory."""
     counts = {"commits": 0, "contents": 0}
     problems: list[str] = []
-    for check in (_integrity, _bad_commits, _bad_contents, _dangling, _bad_tools):
+    checks: tuple[Callable[[], list[str]], ...] = (
+        store.driver.integrity,
+        lambda: _bad_commits(store, counts),
+        lambda: _bad_contents(store, counts),
+        lambda: _dangling(store),
+        lambda: bad_tools(store.driver),
+    )
+    for check in checks:
         try:
-            problems += check(store, counts)
-        except StorageError as error:  # a file so damaged that this cannot even be asked
+            problems += check()
+        except StorageError as error:  # the file is too damaged for this check
             problems.append(str(error))
         except DAMAGE as error:
             problems.append(f"a row is damaged: {error}")
     return Fsck(problems=problems, **counts)
-
-
-def _integrity(store: Store, counts: dict[str, int]) -> list[str]:
-    return store.driver.integrity()
 
 
 def _bad_commits(store: Store, counts: dict[str, int]) -> list[str]:
@@ -101,32 +105,23 @@ def _bad_contents(store: Store, counts: dict[str, int]) -> list[str]:
     return problems
 
 
-def _dangling(store: Store, counts: dict[str, int]) -> list[str]:
-    """Branches that point nowhere, and commits whose content is not there."""
-    run = store.driver.run
+def _dangling(store: Store) -> list[str]:
+    """Branches that point to no commit, and commits without their content."""
     problems = [
-        f"branch {unescape(name)!r} points to a commit that is not there"
-        for (name,) in run(_DANGLING_BRANCHES)
+        text.format(*map(unescape, row))
+        for sql, text in (
+            (_DANGLING_BRANCHES, "branch {!r} points to a commit that is not there"),
+            (_DANGLING_CHECKOUTS, "dialog {!r} is checked out at a commit that is not there"),
+            (_MISSING_BRANCHES, "dialog {!r} is on branch {!r}, which is not there"),
+        )
+        for row in store.driver.run(sql)
     ]
-    problems += [
-        f"dialog {unescape(name)!r} is checked out at a commit that is not there"
-        for (name,) in run(_DANGLING_CHECKOUTS)
-    ]
-    problems += [
-        f"dialog {unescape(name)!r} is on branch {unescape(branch)!r}, which is not there"
-        for name, branch in run(_MISSING_BRANCHES)
-    ]
-    for (digest,) in run(_DANGLING_COMMITS):
-        problems.append(f"commit {digest.hex()} has lost its content")
-    return problems
-
-
-def _bad_tools(store: Store, counts: dict[str, int]) -> list[str]:
-    return bad_tools(store.driver)
+    lost = store.driver.run(_DANGLING_COMMITS)
+    return problems + [f"commit {digest.hex()} has lost its content" for (digest,) in lost]
 
 
 def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
-    """Mark and sweep in one transaction. A dry run sweeps too, and takes it back."""
+    """Mark and sweep in one transaction. A dry run sweeps too, and rolls back."""
     run = store.driver.run
     with store.writing(alone=True):
         run("SAVEPOINT sweep")
@@ -139,7 +134,7 @@ def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
 
 
 def _unreachable(store: Store, newest: int) -> list[int]:
-    """Commits that neither a branch nor a young commit stems from."""
+    """Commits that are no ancestor of a branch or of a new commit."""
     run = store.driver.run
     parents: dict[int, int | None] = {}
     roots = [
@@ -156,13 +151,13 @@ def _unreachable(store: Store, newest: int) -> list[int]:
 
 
 def _delete_commits(store: Store, doomed: Sequence[int]) -> None:
-    keys = [(commit_id,) for commit_id in doomed]
-    store.driver.run_many("DELETE FROM commit_links WHERE commit_id = ?", keys)
-    store.driver.run_many("DELETE FROM commits WHERE id = ?", keys)
+    for page in pages(doomed):
+        store.driver.run(f"DELETE FROM commit_links WHERE commit_id IN {marks(page)}", page)
+        store.driver.run(f"DELETE FROM commits WHERE id IN {marks(page)}", page)
 
 
 def _delete_contents(store: Store) -> tuple[int, int]:
-    """Delete what no commit refers to. How many, and how many bytes they had."""
+    """Delete the contents that no commit refers to; their number and their bytes."""
     run = store.driver.run
     unused = "NOT IN (SELECT blob_id FROM commits WHERE blob_id IS NOT NULL)"
     sizes = run(f"SELECT byte_size FROM blobs WHERE id {unused}")
@@ -174,10 +169,10 @@ def _delete_contents(store: Store) -> tuple[int, int]:
 def delete_dialog(store: Store, name: str) -> None:
     run = store.driver.run
     with store.writing(alone=True):
-        found = run("SELECT id FROM dialogs WHERE name = ?", (escape(name),))
-        if not found:
+        rows = run("SELECT id FROM dialogs WHERE name = ?", (escape(name),))
+        if not rows:
             raise DialogNotFoundError(f"no dialog {name!r} in this database")
-        dialog_id = found[0][0]
+        dialog_id = rows[0][0]
         ids = [row[0] for row in run("SELECT id FROM commits WHERE dialog_id = ?", (dialog_id,))]
         _delete_commits(store, ids)
         run("DELETE FROM branches WHERE dialog_id = ?", (dialog_id,))
@@ -234,20 +229,20 @@ def _copy_table(source: Driver, target: Driver, table: str, keys: tuple[str, ...
     sql = f"SELECT * FROM {table} WHERE ({columns}) > ({marks}) ORDER BY {columns} LIMIT {PAGE}"
     last: Sequence[object] = [-1, "" if keys[-1] == "name" else -1][: len(keys)]
     while rows := source.run(sql, last):
-        target.run_many(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        target.insert_rows(table, rows)
         last = rows[-1][: len(keys)]
 
 
 def search(store: Store, text: str, dialog: str | None) -> Iterator[Hit]:
-    """Contents that hold the text, newest first, one page of commits at a time."""
-    wanted, last = text.casefold(), 1 << 62
+    """Commits whose content contains the text, newest first, one page of commits at a time."""
+    needle, last = text.casefold(), 1 << 62
     where = "" if dialog is None else "AND d.name = ?"
     names = () if dialog is None else (escape(dialog),)
     while rows := store.driver.run(_SEARCH.format(where=where), (last, *names, PAGE)):
         for commit_id, digest, blob_id, in_dialog in rows:
-            found = _snippet(store, blob_id, wanted)
-            if found is not None:
-                yield _hit(unescape(in_dialog), store.info(Head(commit_id, digest)), found)
+            snippet = _snippet(store, blob_id, needle)
+            if snippet is not None:
+                yield _hit(unescape(in_dialog), store.info(Head(commit_id, digest)), snippet)
         last = rows[-1][0]
 
 
@@ -256,21 +251,20 @@ def _hit(dialog: str, info: CommitInfo, snippet: str) -> Hit:
     return Hit(dialog, info.commit_hash, info.role or "", info.name, snippet, info.created_at)
 
 
-def _snippet(store: Store, blob_id: int, wanted: str) -> str | None:
+def _snippet(store: Store, blob_id: int, needle: str) -> str | None:
     try:
-        said = "\n".join(_texts(from_json(store.content(blob_id))))
+        text = "\n".join(_texts(from_json(store.content(blob_id))))
     except ForgottenError:
         return None
-    at = said.casefold().find(wanted)
+    at = text.casefold().find(needle)
     if at < 0:
         return None
-    exact = re.search(re.escape(wanted), said, re.IGNORECASE)  # folding may shift what is behind
-    at = exact.start() if exact else min(at, len(said))
-    start, end = max(0, at - SNIPPET // 2), at + len(wanted) + SNIPPET
+    exact = re.search(re.escape(needle), text, re.IGNORECASE)  # folding may shift positions
+    at = exact.start() if exact else min(at, len(text))
+    start, end = max(0, at - SNIPPET // 2), at + len(needle) + SNIPPET
     if start:
-        start = said.find(" ", start, at) + 1 or start  # not in the middle of a word
-    cut = " ".join(said[start:end].split())
-    return f"{'…' if start else ''}{cut}{'…' if end < len(said) else ''}"
+        start = text.find(" ", start, at) + 1 or start  # not in the middle of a word
+    return f"{'…' if start else ''}{one_line(text[start:end])}{'…' if end < len(text) else ''}"
 
 
 def _texts(value: Json) -> list[str]:

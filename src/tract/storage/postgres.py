@@ -1,4 +1,4 @@
-"""PostgreSQL: the same SQL through psycopg, and which errors."""
+"""PostgreSQL: the same SQL through psycopg, and its errors."""
 
 from __future__ import annotations
 
@@ -60,13 +60,7 @@ class Postgres(Driver):
                 cursor = self._alive().execute(_placeholders(sql), values or None)
                 return cursor.fetchall() if cursor.description else []
             except self.failure as error:
-                raise self._typed(error) from error
-
-    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        if self._is_inherited or self._is_closed:
-            self._reopen()
-        with self.lock:
-            self._guarded(lambda: self._alive().cursor().executemany(_placeholders(sql), rows))
+                raise self._storage_error(error) from error
 
     def _alive(self) -> psycopg.Connection[Row]:
         """The connection; a new one when the server went away between two transactions."""
@@ -75,7 +69,7 @@ class Postgres(Driver):
         return self.connection
 
     def prepare(self) -> None:
-        """There are none."""
+        """PostgreSQL has none."""
 
     def begin(self) -> None:
         self.run("BEGIN")
@@ -85,7 +79,7 @@ class Postgres(Driver):
         self.begin()
         self.run("SELECT pg_advisory_xact_lock(500135191412)")  # before there are tables to lock
         if "commits" in self.tables():
-            # In the order in which a writer takes them, so that none waits for the other.
+            # In the order in which a writer locks them, so that none waits for the other.
             self.run("LOCK TABLE branches, dialogs, blobs, commits IN EXCLUSIVE MODE")
 
     def begin_snapshot(self) -> None:
@@ -94,7 +88,7 @@ class Postgres(Driver):
 
     def commit(self) -> None:
         self._began = False
-        self._guarded(lambda: self.connection.execute("COMMIT"))
+        self._guard(lambda: self.connection.execute("COMMIT"))
 
     def rollback(self) -> None:
         self._began = False
@@ -124,7 +118,7 @@ class Postgres(Driver):
     def _close(self) -> None:
         self.connection.close()
 
-    def _typed(self, error: Exception) -> StorageError:
+    def _storage_error(self, error: Exception) -> StorageError:
         code: Any = getattr(error, "sqlstate", None) or ""
         kind, fact = _ERRORS.get(code[:2], (StorageError, "PostgreSQL failed"))
         return kind(f"{fact} ({error})")

@@ -1,4 +1,4 @@
-"""Rows of the database as values, and back. Whatever is read here is verified."""
+"""Rows of the database as values, and back. Everything that is read here is verified."""
 
 from __future__ import annotations
 
@@ -17,16 +17,13 @@ from tract.hashing import (
     append_hash,
     checked_json,
     commit_hash,
-    content_hash,
     escape,
     from_json,
-    to_json,
 )
 from tract.model import (
     CommitInfo,
     CommitOperation,
     Draft,
-    Gist,
     Link,
     Mark,
     Message,
@@ -40,6 +37,7 @@ from tract.storage.codec import (
     CHUNK_SIZE,
     CHUNKED,
     COMPRESS_ABOVE,
+    DAMAGE,
     FORGOTTEN,
     PLAIN,
     TEXT_CHUNKED,
@@ -51,9 +49,6 @@ from tract.storage.codec import (
 from tract.storage.driver import Row
 
 Links = tuple[Link, ...]
-MAX_GIST = 1 << 16
-DAMAGE = (TypeError, AttributeError, ValueError, LookupError)
-"""What comes of a column that is not what it should be."""
 
 
 class CommitRow(NamedTuple):
@@ -137,28 +132,27 @@ def commit_row(
     )
 
 
-def blob_row(draft: Draft) -> BlobRow:
+def blob_row(draft: Draft, digest: bytes) -> BlobRow:
     data, message = draft.payload, draft.message
     assert data is not None
     assert message is not None
-    large = TEXT_CHUNKED if data[0] == QUOTE else CHUNKED
-    if len(data) <= COMPRESS_ABOVE:
-        piece, preview = Piece(content_hash(data), PLAIN, data), None
+    preview = escape(glance(message)) if len(data) > COMPRESS_ABOVE else None
+    if len(data) <= CHUNK_SIZE:
+        piece = Piece(digest, PLAIN, data) if preview is None else pack(data, digest)
     else:
-        piece = pack(data) if len(data) <= CHUNK_SIZE else Piece(content_hash(data), large, b"")
-        preview = escape(glance(message))
+        piece = Piece(digest, TEXT_CHUNKED if data[0] == QUOTE else CHUNKED, b"")
     facts = (len(data), draft.token_count, draft.token_source, preview)
     return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts)))
 
 
 def tombstone(row: BlobRow) -> BlobRow:
-    """The row of a content that was forgotten: its size stays, nothing that it said."""
+    """The row of a content that was forgotten: its size stays, its text and tokens do not."""
     facts = (row.byte_size, 0, row.token_source, None)
     return BlobRow(row.hash, FORGOTTEN, None, *facts, blob_checksum(FORGOTTEN, *facts))
 
 
 def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> bytes:
-    """The name that the draft gets on this parent."""
+    """The hash of the draft on this parent."""
     message = draft.message
     rest = (draft.note, draft.metadata, draft.generation_config)
     is_plain = draft.operation == CommitOperation.APPEND and rest == (None, None, None)
@@ -193,7 +187,7 @@ def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> byt
 
 
 class ReadRow(NamedTuple):
-    """A commit as it is read, with its content and the hash of its toolset where it has them."""
+    """A commit as it is read, with its content and the hash of its toolset, if it has them."""
 
     commit: CommitRow
     toolset: bytes | None
@@ -201,7 +195,7 @@ class ReadRow(NamedTuple):
 
 
 def split(row: Row) -> ReadRow:
-    """What is in a row of READ_COLUMNS."""
+    """The parts of a row of READ_COLUMNS."""
     blob = None if row[19] is None else BlobRow._make(row[19:])
     return ReadRow(CommitRow(0, None, *row[1:18]), row[18], blob)
 
@@ -214,45 +208,23 @@ READ_COLUMNS = ", ".join(
 )
 
 
-def verify(row: ReadRow, parent: bytes | None, links: Links) -> None:
-    """Refuse a row with a flipped bit: the hash covers most columns, a checksum the others."""
+def verify(read: ReadRow, parent: bytes | None, links: Links) -> None:
+    """Reject a row with a flipped bit: the hash covers most columns, a checksum the others."""
+    row, toolset, blob = read
     try:
-        _verify(*row, parent, links)
+        digest = _stored_hash(
+            (row.operation, parent, blob.hash if blob else None, row.role), links, toolset,
+            row.tool_call_id, row.name, row.is_error, row.origin, row.message, row.metadata,
+            row.generation_config, row.form,
+        )  # fmt: skip
+        if digest != row.hash:
+            raise CorruptError(f"commit {row.hash.hex()} does not match its hash")
+        if row.checksum != commit_checksum(row.usage, row.calls, row.created_at):
+            raise CorruptError(f"commit {row.hash.hex()}: calls, usage or time were altered")
+        if blob:
+            verify_blob(blob)
     except DAMAGE as error:
         raise CorruptError(f"a row of commits is damaged: {error}") from error
-
-
-def _verify(
-    row: CommitRow, toolset: bytes | None, blob: BlobRow | None, parent: bytes | None, links: Links
-) -> None:
-    is_plain = row.origin is row.message is row.metadata is row.generation_config is None
-    if is_plain and row.operation == "append" and parent and blob and not row.is_error:
-        digest = append_hash(
-            parent, blob.hash, row.role, toolset, row.tool_call_id, row.name, row.form
-        )
-    else:
-        digest = commit_hash(
-            row.operation,
-            parent,
-            blob.hash if blob else None,
-            row.role,
-            tool_call_id=_text(row.tool_call_id),
-            name=_text(row.name),
-            is_error=bool(row.is_error),
-            origin=stored_json(row.origin),
-            links=_links_json(links),
-            message=_text(row.message),
-            metadata=stored_json(row.metadata),
-            generation_config=stored_json(row.generation_config),
-            toolset=toolset.hex() if toolset else None,
-            form=row.form,
-        )
-    if digest != row.hash:
-        raise CorruptError(f"commit {row.hash.hex()} does not match its hash")
-    if row.checksum != commit_checksum(row.usage, row.calls, row.created_at):
-        raise CorruptError(f"commit {row.hash.hex()}: calls, usage or time were altered")
-    if blob:
-        verify_blob(blob)
 
 
 def verify_blob(blob: BlobRow) -> None:
@@ -265,15 +237,15 @@ def verify_blob(blob: BlobRow) -> None:
 def info_of(
     read: ReadRow, parent: bytes | None, links: Links, message: Message | None = None
 ) -> CommitInfo:
-    """A commit for people. With its message, nothing of its content is parsed. Metadata is parsed
-    in any case: what is returned must not change with what the caller passed in."""
+    """A commit for people. With its message, its content is not parsed. Metadata always is: what is
+    returned must not change with what the caller passed in."""
     row, toolset, blob = read
     call_id, name, config = row.tool_call_id, row.name, row.generation_config
     if call_id is not None and "\\" in call_id:
         call_id = unescape(call_id)
     if name is not None and "\\" in name:
         name = unescape(name)
-    metadata = _derived(call_id, name, row.calls)
+    metadata = _call_metadata(call_id, name, row.calls)
     if row.metadata is not None:
         metadata |= stored_json(row.metadata)
     return CommitInfo(
@@ -285,7 +257,7 @@ def info_of(
         tool_call_id=call_id,
         name=name,
         is_error=bool(row.is_error),
-        replaces=_replaced(links) if links else (),
+        replaces=_replaces(links) if links else (),
         marks=_marks(links) if links else (),
         toolset_hash=toolset.hex() if toolset else None,
         form=unpack_shape(row.form).form if row.form else None,
@@ -300,7 +272,7 @@ def info_of(
     )
 
 
-def _replaced(links: Links) -> tuple[str, ...]:
+def _replaces(links: Links) -> tuple[str, ...]:
     return tuple(link.target_hash.hex() for link in links if link.kind == "replaces")
 
 
@@ -312,8 +284,8 @@ def _marks(links: Links) -> tuple[Mark, ...]:
     )
 
 
-def _derived(call_id: str | None, name: str | None, calls: str | None) -> dict[str, Json]:
-    """What a caller's metadata is shown with, so that there is one source of it."""
+def _call_metadata(call_id: str | None, name: str | None, calls: str | None) -> dict[str, Json]:
+    """Metadata that repeats columns, so that it has one source."""
     if call_id is not None:
         return {"tool_call_id": call_id, "name": name}
     if calls:
@@ -347,8 +319,8 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
     """The commits of a chain in rows of STEP_COLUMNS, verified."""
     steps: list[Step] = []
     try:
-        # Every cold start comes through here once per message: the usual row is dealt with on the
-        # spot. Whether a backslash is there tells whether a text has to be parsed.
+        # Every cold start runs this once per message: the usual row is handled inline. Only a text
+        # with a backslash has to be parsed.
         for row in rows:
             (
                 commit_id, digest, operation, role, blob_id, content, codec, payload,
@@ -375,8 +347,9 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
                     byte_size=byte_size,
                 )  # fmt: skip
             else:
-                own = links.get(commit_id, ())
-                step, actual = _unusual_step(row, data, parent, content, own, toolset)
+                own, start = links.get(commit_id, ()), (operation, parent, content, role)
+                step = _unusual_step(row, data, own)
+                actual = _stored_hash(start, own, toolset, *row[14:22])
             if actual != digest:
                 raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
             steps.append(step)
@@ -386,43 +359,56 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
     return steps
 
 
-def _unusual_step(
-    row: Row,
-    data: bytes | None,
-    parent: bytes | None,
-    content: bytes | None,
+def _unusual_step(row: Row, data: bytes | None, links: Links) -> Step:
+    """A step with more to it than a role and a content."""
+    commit_id, digest, operation, role, blob_id = row[:5]
+    calls, call_id, name, is_error, origin, _, _, config, form, toolset = row[13:]
+    return Step(
+        commit_id, digest, operation, role, blob_id, data, row[9] or 0, row[10] or "", toolset,
+        _text(call_id), _text(name), bool(is_error), stored_json(origin),
+        _calls(calls) if calls else (), stored_json(config), links,
+        _shape(form) if form else None, row[8] or 0,
+    )  # fmt: skip
+
+
+def _stored_hash(
+    start: tuple[str, bytes | None, bytes | None, str | None],
     links: Links,
     toolset: bytes | None,
-) -> tuple[Step, bytes]:
-    """A step with more to it than a role and a content, and the hash that it must have."""
-    commit_id, digest, operation, role, blob_id = row[:5]
-    calls, call_id, name, is_error, origin, note, metadata, config, form = row[13:22]
-    fields = {
-        "tool_call_id": _text(call_id),
-        "name": _text(name),
-        "is_error": bool(is_error),
-        "origin": stored_json(origin),
-        "generation_config": stored_json(config),
-    }
-    tokens, source = row[9] or 0, row[10] or ""
-    step = Step(
-        commit_id, digest, operation, role, blob_id, data, tokens, source, toolset,
-        calls=_calls(calls) if calls else (), links=links, shape=_shape(form) if form else None,
-        byte_size=row[8] or 0, **fields,
-    )  # fmt: skip
-    actual = commit_hash(
-        operation, parent, content, role,
-        links=_links_json(links), message=_text(note), metadata=stored_json(metadata),
-        toolset=toolset.hex() if toolset else None, form=form, **fields,
-    )  # fmt: skip
-    return step, actual
+    call_id: str | None,
+    name: str | None,
+    is_error: int,
+    origin: str | None,
+    note: str | None,
+    metadata: str | None,
+    config: str | None,
+    form: str | None,
+) -> bytes:
+    """A step with more than a role and a content, and the hash that it must have."""
+    operation, parent, content, role = start
+    is_plain = origin is note is metadata is config is None and not is_error
+    if is_plain and operation == "append" and parent and content:
+        return append_hash(parent, content, role, toolset, call_id, name, form)
+    return commit_hash(
+        *start,
+        tool_call_id=_text(call_id),
+        name=_text(name),
+        is_error=bool(is_error),
+        origin=stored_json(origin),
+        links=_links_json(links),
+        message=_text(note),
+        metadata=stored_json(metadata),
+        generation_config=stored_json(config),
+        toolset=toolset.hex() if toolset else None,
+        form=form,
+    )
 
 
 _shape = lru_cache(64)(unpack_shape)
 
 
 def _calls(stored: str) -> Sequence[Sequence[str]]:
-    """Id and name of each call. Whether they are the right ones is seen in the content."""
+    """Id and name of each call. Only the content proves that they are right."""
     calls: list[list[str]] = from_json(stored.encode("ascii"))
     if not all(isinstance(part, str) for call_id, name in calls for part in (call_id, name)):
         raise CorruptError(f"not stored calls: {stored!r:.80}")
@@ -433,16 +419,14 @@ def _calls(stored: str) -> Sequence[Sequence[str]]:
 
 
 def _links_json(links: Sequence[Link]) -> Json:
-    return [_link_json(link) for link in links] if links else None
-
-
-def _link_json(link: Link) -> dict[str, str]:
-    named = {"kind": link.kind, "target": link.target_hash.hex()}
-    return named if link.value is None else {**named, "value": link.value}
+    fields = [
+        {"kind": link.kind, "target": link.target_hash.hex(), "value": link.value} for link in links
+    ]
+    return [{key: v for key, v in link.items() if v is not None} for link in fields] or None
 
 
 def commit_checksum(usage: str | None, calls: str | None, created_at: int) -> int:
-    """For what the hash does not cover, so that a flipped bit is never returned."""
+    """Covers what the hash does not, so that a flipped bit is never returned."""
     try:
         return created_at ^ (_NOTHING if usage is calls is None else _text_sum(usage, calls))
     except TypeError:  # a damaged column may have another type
@@ -452,9 +436,9 @@ def commit_checksum(usage: str | None, calls: str | None, created_at: int) -> in
 def blob_checksum(
     codec: int, byte_size: int, token_count: int, token_source: str, preview: str | None
 ) -> int:
-    # Without a preview, what is no number is nearly always the same: its sum is remembered.
-    known = preview is None
-    rest = _source_sum(codec, token_source) if known else _text_sum(codec, token_source, preview)
+    # Without a preview, the texts are nearly always the same: their sum is cached.
+    is_usual = preview is None
+    rest = _source_sum(codec, token_source) if is_usual else _text_sum(codec, token_source, preview)
     try:
         return byte_size ^ token_count << 24 ^ rest
     except TypeError:
@@ -472,48 +456,12 @@ def _text_sum(*facts: object) -> int:
 
 _NOTHING = _text_sum(None, None)
 
-# What is read by itself has a sum of its own
-
-
-def sealed(value: Json) -> str:
-    text = to_json(value)
-    return f"{zlib.crc32(text.encode('ascii')):08x}{text}"
-
-
-def unsealed(stored: str) -> Json:
-    try:
-        data = stored[8:].encode("ascii")
-        if int(stored[:8], 16) != zlib.crc32(data):
-            raise CorruptError(f"stored JSON was altered: {stored[8:]!r:.80}")
-        return from_json(data)
-    except DAMAGE as error:
-        raise CorruptError(f"stored JSON is damaged: {error}") from error
-
-
-def stored_gist(gist: Gist) -> bytes:
-    """Compressed by zlib, which has a sum of its own and starts faster than zstd: thousands of
-    gists are read at once."""
-    text = to_json([gist.kind, gist.summary, gist.preview, gist.is_error, gist.token_count])
-    return zlib.compress(text.encode("ascii"))
-
-
-def gist_of(stored: bytes) -> Gist:
-    try:
-        reader = zlib.decompressobj()
-        data = reader.decompress(stored, MAX_GIST)
-        if not reader.eof:
-            raise CorruptError("a stored preview is cut off, or too large")
-        return Gist(*from_json(data))
-    except (zlib.error, *DAMAGE) as error:
-        raise CorruptError(f"a stored preview is damaged: {error}") from error
-
-
 # Columns
 
 
 stored_name = lru_cache(256)(escape)
-"""Whatever a caller names is stored as the inside of an ASCII JSON string. Names of dialogs,
-branches and tools are short and few; an id is stored and hashed in a row."""
+"""Names are stored as the inside of an ASCII JSON string. Names of dialogs, branches and tools are
+short and few; an id is stored and hashed in one go."""
 
 
 def unescape(stored: str) -> str:

@@ -1,4 +1,4 @@
-"""SQLite: which binding, which journal, which errors."""
+"""SQLite: its binding, its journal, its errors."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Sqlite(Driver):
             try:
                 self.run(f"PRAGMA journal_mode = {mode}")
             except ReadOnlyError:
-                return  # it keeps the journal that it has, and can still be read
+                return  # it keeps its journal mode, and can still be read
             except BusyError:  # here SQLite does not wait by itself
                 if time.monotonic() > end:
                     raise
@@ -95,13 +95,7 @@ class Sqlite(Driver):
                 rows: list[Row] = self.connection.execute(sql, values).fetchall()
                 return rows
             except self.failure as error:
-                raise self._typed(error) from error
-
-    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        if self._is_inherited or self._is_closed:
-            self._reopen()
-        with self.lock:
-            self._guarded(lambda: self.connection.executemany(sql, rows))
+                raise self._storage_error(error) from error
 
     def begin(self) -> None:
         self.run("BEGIN IMMEDIATE")
@@ -126,10 +120,10 @@ class Sqlite(Driver):
     def backup(self, path: str) -> None:
         """A consistent copy through the backup API: opening the file ourselves breaks its locks."""
         with self.lock:
-            self._guarded(lambda: self._copy_to(path))
+            self._guard(lambda: self._copy_to(path))
 
     def _copy_to(self, path: str) -> None:
-        # Through a connection of its own: what this one has not committed is not copied.
+        # With a connection of its own: uncommitted changes are not copied.
         source = self.connection if self.place == ":memory:" else binding.connect(self.place)
         target = binding.connect(path)
         try:
@@ -153,7 +147,7 @@ class Sqlite(Driver):
 
     def _abandon(self) -> None:
         if self.was_writing:
-            # Its lock is remembered in this process, where nobody can ever release it.
+            # This process inherited the lock and can never release it.
             raise StorageError(f"the process forked while it wrote to {self.place}: use a new one")
         # SQLite forbids even to close an inherited connection, so it must outlive the interpreter.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
@@ -161,7 +155,7 @@ class Sqlite(Driver):
     def _close(self) -> None:
         self.connection.close()
 
-    def _typed(self, error: Exception) -> StorageError:
+    def _storage_error(self, error: Exception) -> StorageError:
         if isinstance(error, UnicodeDecodeError):
             return CorruptError(f"the database file is damaged: {self.place} ({error})")
         kind, fact = _ERRORS.get(_name(error), (StorageError, "SQLite failed"))
@@ -170,6 +164,6 @@ class Sqlite(Driver):
 
 def _name(error: Exception) -> str:
     """The primary code: SQLITE_READONLY for SQLITE_READONLY_DIRECTORY."""
-    if "disk is full" in str(error):  # the backup API gives no code
+    if "disk is full" in str(error):  # the backup API sets no code
         return "SQLITE_FULL"
     return "_".join((getattr(error, "sqlite_errorname", None) or "").split("_")[:2])

@@ -1,4 +1,4 @@
-"""The one place that reads and writes histories. It knows rows and hashes, not what they mean."""
+"""The one place that reads and writes histories. It handles rows and hashes, not their meaning."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from threading import RLock
 
 from msgspec.structs import replace
 
-from tract.errors import (
-    AmbiguousPrefixError,
-    CommitNotFoundError,
-    ConflictError,
-    CorruptError,
-)
+from tract.errors import AmbiguousPrefixError, CommitNotFoundError, ConflictError, CorruptError
 from tract.hashing import Json, content_hash
 from tract.model import (
     DECIDING,
@@ -29,6 +24,7 @@ from tract.model import (
     Toolset,
     unpack_shape,
 )
+from tract.storage.codec import seal, unseal
 from tract.storage.contents import (
     StoredText,
     add_gist,
@@ -38,26 +34,23 @@ from tract.storage.contents import (
     read_gists,
     text_of,
 )
-from tract.storage.driver import PAGE, Driver, Row, Transaction
+from tract.storage.dialogs import read_dialogs, read_usages
+from tract.storage.driver import PAGE, Driver, Row, Transaction, marks, pages
 from tract.storage.rows import (
     READ_COLUMNS,
     STEP_COLUMNS,
-    BlobRow,
     CommitRow,
     ReadRow,
-    as_datetime,
     blob_row,
     commit_row,
     draft_hash,
     info_of,
     now,
-    sealed,
     split,
     steps_of,
     stored_json,
     stored_name,
     unescape,
-    unsealed,
     verify,
 )
 from tract.storage.tools import put_toolset, read_toolset
@@ -66,7 +59,7 @@ _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
 _HEAD = """r.head_id, r.head_hash, c.hash FROM branches r
     LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id"""
 SETTINGS = ("result_settings", "summarization")
-"""What a dialog is configured by: columns of its row."""
+"""The settings of a dialog: columns of its row."""
 INLINE_BELOW = 4096
 """Contents up to this size are read together with their commits, larger ones when needed."""
 
@@ -82,12 +75,12 @@ class Store:
 
     @property
     def lock(self) -> RLock:
-        """Whoever holds it is alone with the connection."""
+        """Its holder has the connection alone."""
         return self.driver.lock
 
     @property
     def depth(self) -> int:
-        """How many transactions are open, one in the other. Meant for who holds the lock."""
+        """How many transactions are open, one inside the other. For the holder of the lock."""
         return self.driver.depth
 
     def writing(self, *, alone: bool = False) -> Transaction:
@@ -96,13 +89,13 @@ class Store:
     def close(self) -> None:
         self.driver.close()
 
-    # Dialogs. They are found by name every time: a key may be given out again after a deletion.
+    # Dialogs. They are looked up by name every time: a key may be used again after a deletion.
 
     def has_dialog(self, name: str) -> bool:
         return bool(self._run("SELECT 1 FROM dialogs WHERE name = ?", (stored_name(name),)))
 
     def create_dialog(self, name: str, branch: str) -> None:
-        """A dialog with its first, empty branch, unless another was faster."""
+        """A dialog with its first, empty branch, unless another writer was faster."""
         sql = """INSERT INTO dialogs (name, branch, created_at) VALUES (?, ?, ?)
                  ON CONFLICT DO NOTHING"""
         self._run(sql, (stored_name(name), stored_name(branch), now()))
@@ -110,24 +103,21 @@ class Store:
         self._run(sql, (stored_name(name), stored_name(branch)))
 
     def dialogs(self) -> list[DialogInfo]:
-        return [_dialog(row) for row in self._run(_DIALOGS)]
+        return read_dialogs(self.driver)
 
     def usages(self, dialog: str) -> Iterator[tuple[Json, Json]]:
         """What each answer of a dialog was asked with, and what it has used."""
-        sql = f"""SELECT generation_config, usage FROM commits
-            WHERE dialog_id = {_DIALOG} AND usage IS NOT NULL ORDER BY id"""
-        for config, usage in self._run(sql, (stored_name(dialog),)):
-            yield stored_json(config), stored_json(usage)
+        return read_usages(self.driver, dialog)
 
     def checked_out(self, dialog: str) -> tuple[str, Head | None] | None:
-        """The branch on which the dialog was left, and the old commit if it was left on one."""
+        """The branch that is checked out, and the commit if HEAD is detached."""
         sql = "SELECT branch, detached_id, detached_hash FROM dialogs WHERE name = ?"
         for branch, *head in self._run(sql, (stored_name(dialog),)):
             return unescape(branch), Head(*head) if head != [None, None] else None
         return None
 
     def check_head(self, dialog: str, head: Head) -> Head:
-        """Refuse what does not name a commit of this dialog."""
+        """The head; CommitNotFoundError if it is no commit of this dialog."""
         sql = f"SELECT hash FROM commits WHERE id = ? AND dialog_id = {_DIALOG}"
         rows = self._run(sql, (head.id, stored_name(dialog)))
         if not rows:
@@ -139,15 +129,15 @@ class Store:
         self._run(sql, (stored_name(branch), *(detached or EMPTY), stored_name(dialog)))
 
     def settings(self, dialog: str, kind: str) -> Json:
-        """What was configured for a dialog, of one of the SETTINGS; None where nothing was."""
+        """The value of one of the SETTINGS of a dialog; None if it is not set."""
         sql = f"SELECT {_column(kind)} FROM dialogs WHERE name = ?"
         for (stored,) in self._run(sql, (stored_name(dialog),)):
-            return None if stored is None else unsealed(stored)
+            return None if stored is None else unseal(stored)
         return None
 
     def set_settings(self, dialog: str, kind: str, settings: Json) -> None:
         sql = f"UPDATE dialogs SET {_column(kind)} = ? WHERE name = ?"
-        self._run(sql, (sealed(settings), stored_name(dialog)))
+        self._run(sql, (seal(settings), stored_name(dialog)))
 
     # Branches
 
@@ -164,7 +154,7 @@ class Store:
         return None
 
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Head] | None:
-        """The key of the dialog, and where the branch stands. Nobody else can move it until the
+        """The key of the dialog, and the head of the branch. No one else can move it until the
         transaction ends."""
         for dialog_id, *head in self._run(
             self._lock_branch, (stored_name(dialog), stored_name(name))
@@ -183,17 +173,22 @@ class Store:
 
     # Writing commits
 
-    def find(self, dialog_id: int, digests: Sequence[bytes]) -> Head | None:
-        """The commit of a dialog that has one of these hashes, if there is one."""
+    def find(
+        self, dialog_id: int, head: Head, draft: Draft, shapes: Sequence[Shape | None] = ()
+    ) -> Head | None:
+        """The commit that the draft would be on this head, if the dialog has it; a result may have
+        been born in one of these other shapes."""
+        return self._find(dialog_id, _hashes(draft, head, shapes)[1])
+
+    def _find(self, dialog_id: int, digests: Sequence[bytes]) -> Head | None:
         sql = f"""SELECT id, hash FROM commits
-            WHERE dialog_id = ? AND hash IN ({", ".join("?" * len(digests))})"""
+            WHERE dialog_id = ? AND hash IN {marks(digests)}"""
         return next((Head(*row) for row in self._run(sql, (dialog_id, *digests))), None)
 
     def append(self, dialog_id: int, branch: str, head: Head, draft: Draft) -> CommitInfo:
         """Write content, commit and links, and move the branch. Runs inside `writing`."""
-        blob = None if draft.payload is None else blob_row(draft)
-        digest = draft_hash(draft, head.hash, blob.hash if blob else None)
-        new, row = self._insert(dialog_id, head, draft, blob, digest)
+        content, [digest] = _hashes(draft, head)
+        new, row = self._insert(dialog_id, head, draft, content, digest)
         self._move_branch(dialog_id, branch, head, new)
         return info_of(row, head.hash, draft.links, draft.message) if row else self.info(new)
 
@@ -205,25 +200,24 @@ class Store:
         draft: Draft,
         shapes: Sequence[Shape | None] = (),
     ) -> tuple[Head, bool]:
-        """The same, unless the dialog has an equal commit, perhaps born in one of these other
-        shapes: where it is, and whether it is new. Only then a branch is asked for."""
-        digests = draft_hashes(draft, head, shapes)
-        known = self.find(dialog_id, digests)
+        """The same, unless the dialog has an equal commit, perhaps in another of these shapes. The
+        commit, and whether it is new; `branch` is called only for a new one."""
+        content, digests = _hashes(draft, head, shapes)
+        known = self._find(dialog_id, digests)
         if known:
             return known, False
-        blob = None if draft.payload is None else blob_row(draft)
-        new, _ = self._insert(dialog_id, head, draft, blob, digests[0])
+        new, _ = self._insert(dialog_id, head, draft, content, digests[0])
         self._move_branch(dialog_id, branch(), head, new)
         return new, True
 
     def _insert(
-        self, dialog_id: int, head: Head, draft: Draft, blob: BlobRow | None, digest: bytes
+        self, dialog_id: int, head: Head, draft: Draft, content: bytes | None, digest: bytes
     ) -> tuple[Head, ReadRow | None]:
-        """Where the commit is, and its row; None where an equal commit was there already, made on
-        another branch."""
-        blob_id = toolset_id = toolset = None
-        if blob:
-            blob_id, blob = put_content(self.driver, blob, draft)
+        """The commit and its row; None instead of the row if an equal commit existed already, made
+        on another branch."""
+        blob_id = blob = toolset_id = toolset = None
+        if content:
+            blob_id, blob = put_content(self.driver, blob_row(draft, content), draft)
         if draft.toolset:
             toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
@@ -234,44 +228,40 @@ class Store:
                 rows = [(commit_id, n, link.kind, link.target_id, link.value) for n, link in links]
                 self.driver.insert_rows("commit_links", rows)
             return Head(commit_id, digest), ReadRow(row, toolset, blob)
-        return self.find(dialog_id, [digest]) or EMPTY, None
+        return self._find(dialog_id, [digest]) or EMPTY, None
 
     def _move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
-        """Compare and swap: whoever read the head outside the transaction cannot overwrite it,
-        and nothing is put on a head that is not what the branch says."""
+        """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
+        and no commit follows a head that the branch does not have."""
         values = (*new, dialog_id, stored_name(name), old.id or 0)
         if not self._run(_MOVE_BRANCH, values):
             raise CorruptError(f"branch {name!r} has moved, or points to a wrong commit")
 
-    def dialog_key(self, name: str) -> int | None:
-        rows = self._run("SELECT id FROM dialogs WHERE name = ?", (stored_name(name),))
-        return rows[0][0] if rows else None
-
     def result_shapes(self, dialog_id: int) -> list[Shape | None]:
-        """The forms in which results of a dialog were born."""
+        """The forms in which results of a dialog were committed."""
         sql = "SELECT DISTINCT form FROM commits WHERE dialog_id = ? AND role = 'tool'"
         return [form and unpack_shape(form) for (form,) in self._run(sql, (dialog_id,))]
 
     # Reading commits
 
     def resolve(self, dialog: str, names: Sequence[str]) -> list[Head]:
-        """The commits of this dialog that hashes, or unambiguous prefixes of them, name."""
+        """The commits of this dialog with these hashes or unambiguous prefixes."""
         prefixes = [name.strip().lower() for name in names]
         for name, prefix in zip(names, prefixes, strict=True):
             if not prefix or len(prefix) > 64 or set(prefix) - set("0123456789abcdef"):
                 raise CommitNotFoundError(f"{name[:80]!r} is not a commit hash")
         heads: list[Head] = []
-        for start in range(0, len(names), PAGE):
-            heads += self._resolve(dialog, prefixes[start : start + PAGE])
+        for page in pages(prefixes):
+            heads += self._resolve(dialog, page)
         return heads
 
     def _resolve(self, dialog: str, prefixes: Sequence[str]) -> Iterator[Head]:
         ranges = [(n, p.ljust(64, "0"), p.ljust(64, "f")) for n, p in enumerate(prefixes)]
         values = [(n, bytes.fromhex(low), bytes.fromhex(high)) for n, low, high in ranges]
-        sql = f"""WITH wanted (n, low, high) AS (VALUES {", ".join(["(?, ?, ?)"] * len(values))})
+        sql = f"""WITH wanted (n, low, high) AS (VALUES {", ".join(map(marks, values))})
             SELECT n, c.id, c.hash FROM wanted CROSS JOIN commits c
             WHERE c.dialog_id = {_DIALOG} AND c.hash BETWEEN low AND high LIMIT ?"""
-        # With three rows for a prefix, or two, its name is ambiguous: no more are needed.
+        # Two rows for a prefix make it ambiguous: no more are needed.
         limit = 2 * len(values) + 1
         rows = self._run(sql, [*(v for row in values for v in row), stored_name(dialog), limit])
         matches: dict[int, list[Row]] = {}
@@ -293,37 +283,38 @@ class Store:
         return self.infos([commit])[0]
 
     def infos(self, commits: Sequence[Head]) -> list[CommitInfo]:
-        """Some commits, in the order in which they are asked for."""
-        infos: dict[int, CommitInfo] = {}
+        """The commits, in the same order."""
         wanted = {commit.id or 0: commit.hash for commit in commits}
-        keys = list(wanted)
-        for page in (keys[start : start + PAGE] for start in range(0, len(keys), PAGE)):
-            rows = self._run(_SOME.format(ids=", ".join("?" * len(page))), page)
-            links = self._links_of([row[0] for row in rows if row[3] != "append"])
-            for *row, parent in rows:
-                if row[1] != wanted[row[0]]:
-                    raise CorruptError(f"the index of commits is damaged at key {row[0]}")
-                infos[row[0]] = _info(tuple(row), parent, links.get(row[0], ()))
+        rows = list(self.driver.run_in(f"{_WITH_PARENT} WHERE c.id IN", list(wanted)))
+        changes = [row[0] for row in rows if row[3] != "append"]
+        links: dict[int, tuple[Link, ...]] = {}
+        for page in pages(changes):
+            links |= _by_commit(self._run(f"{_LINKS} IN {marks(page)} {_IN_ORDER}", page))
+        infos: dict[int, CommitInfo] = {}
+        for *row, parent in rows:
+            if row[1] != wanted[row[0]]:
+                raise CorruptError(f"the index of commits is damaged at key {row[0]}")
+            infos[row[0]] = _info(tuple(row), parent, links.get(row[0], ()))
         missing = wanted.keys() - infos.keys()
         if missing:
             raise CorruptError(f"a commit is missing: key {min(missing)}")
         return [infos[commit.id or 0] for commit in commits]
 
     def log(self, head_id: int | None, page: int = PAGE) -> Iterator[CommitInfo]:
-        """Newest first, a page at a time; what is appended meanwhile does not matter."""
+        """Newest first, a page at a time; commits that are appended meanwhile do not matter."""
         while head_id is not None:
             rows = sorted(self._run(_PAGE, (head_id, page)), reverse=True)
             if not rows:
                 raise CorruptError(f"a commit is missing: key {head_id}")
             links = self._links([row[0] for row in rows if row[3] != "append"])
-            # One row more is read, for the hash of the last one's parent.
+            # One more row is read, for the hash of the last parent.
             for row, parent in zip_longest(rows[:page], rows[1:]):
                 yield _info(row, parent[1] if parent else None, links.get(row[0], ()))
             head_id = rows[page][0] if len(rows) > page else None
 
     def steps(self, head: Head, known: Head = EMPTY) -> list[Step] | None:
-        """The chain from the root to the head, verified, short contents included. With `known`,
-        what comes after it; None when the head does not stem from it."""
+        """The chain from the root to the head, verified, with short contents. With `known`, the
+        steps after it; None if the head is not a descendant of it."""
         rows = sorted(self._run(_CHAIN, (head.id, known.id or 0)))
         if known.id and (not rows or rows.pop(0)[:2] != known):
             return None
@@ -342,7 +333,7 @@ class Store:
         raise CorruptError(f"a commit is missing: key {commit.id}")
 
     def metadata(self, commit_id: int) -> Json:
-        """What a caller said about a commit, without what is derived."""
+        """The metadata of a commit as the caller passed it."""
         [(stored,)] = self._run("SELECT metadata FROM commits WHERE id = ?", (commit_id,))
         return stored_json(stored)
 
@@ -350,19 +341,11 @@ class Store:
         """The links of these commits, and perhaps of others that were written between them."""
         if not changes:
             return {}
-        return _by_commit(
-            self._run(f"{_LINKS} BETWEEN ? AND ?{_IN_ORDER}", (min(changes), max(changes)))
-        )
-
-    def _links_of(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
-        """The links of these commits, which may be far apart."""
-        if not changes:
-            return {}
-        marks = ", ".join("?" * len(changes))
-        return _by_commit(self._run(f"{_LINKS} IN ({marks}){_IN_ORDER}", changes))
+        sql = f"{_LINKS} BETWEEN ? AND ? {_IN_ORDER}"
+        return _by_commit(self._run(sql, (min(changes), max(changes))))
 
     def verify_commits(self) -> tuple[int, list[str]]:
-        """Check all commits of all dialogs. How many there are, and what is wrong."""
+        """Check all commits of all dialogs; their number, and the problems."""
         last, count, problems = 0, 0, []
         while rows := self._run(_ALL, (last, PAGE)):
             links = self._links([row[0] for row in rows if row[3] != "append"])
@@ -380,7 +363,7 @@ class Store:
         return read_content(self.driver, blob_id)
 
     def forgotten(self, blob_ids: Sequence[int]) -> set[int]:
-        """Which of these contents were forgotten, perhaps by somebody else just now."""
+        """Which of these contents were forgotten, perhaps by another process just now."""
         return read_forgotten(self.driver, blob_ids)
 
     def large_text(self, blob_id: int) -> StoredText | None:
@@ -394,21 +377,23 @@ class Store:
         add_gist(self.driver, blob_id, gist)
 
     def toolset(self, digest: bytes) -> Toolset:
-        """The tools that the hash names, verified. They are few, and read once."""
-        found = self._toolsets.get(digest) or read_toolset(self.driver, digest)
-        if not self.driver.depth:  # what is not committed yet may be written otherwise next time
-            self._toolsets[digest] = found
-        return found
+        """The toolset with this hash, verified. Toolsets are few, and read once."""
+        toolset = self._toolsets.get(digest) or read_toolset(self.driver, digest)
+        if not self.driver.depth:  # inside a transaction it may not be committed yet
+            self._toolsets[digest] = toolset
+        return toolset
 
 
-def draft_hashes(draft: Draft, head: Head, shapes: Sequence[Shape | None] = ()) -> list[bytes]:
-    """The name that the draft gets on this head, and those of a result in other shapes."""
+def _hashes(
+    draft: Draft, head: Head, shapes: Sequence[Shape | None] = ()
+) -> tuple[bytes | None, list[bytes]]:
+    """The hash of the draft on this head, and those of a result in other shapes."""
     content = None if draft.payload is None else content_hash(draft.payload)
     digests = [draft_hash(draft, head.hash, content)]
-    if draft.message and draft.message.role == "tool":
+    if shapes and draft.message and draft.message.role == "tool":
         others = [replace(draft, shape=shape) for shape in shapes if shape != draft.shape]
         digests += [draft_hash(other, head.hash, content) for other in others]
-    return digests
+    return content, digests
 
 
 def _by_commit(rows: Iterable[Row]) -> dict[int, tuple[Link, ...]]:
@@ -422,23 +407,8 @@ def _column(kind: str) -> str:
     return SETTINGS[SETTINGS.index(kind)]
 
 
-def _dialog(row: Row) -> DialogInfo:
-    name, branch, branches, commits, tokens, size, errors, created_at, updated_at = row
-    return DialogInfo(
-        dialog=unescape(name),
-        branch=unescape(branch),
-        branches=branches,
-        commits=commits,
-        tokens=int(tokens),
-        bytes=int(size),
-        errors=int(errors),
-        created_at=as_datetime(created_at),
-        updated_at=as_datetime(updated_at) if updated_at else None,
-    )
-
-
 def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> Head:
-    """A pointer that was read together with the commit that it points to."""
+    """A pointer, checked against the hash of the commit that it points to."""
     if digest != actual or (commit_id is None) != (digest is None):
         raise CorruptError(
             f"a branch or a checkout points to a wrong commit: key {commit_id!r:.80}"
@@ -504,17 +474,9 @@ _WITH_PARENT = f"""
 SELECT {_ROW}, p.hash FROM commits c {_PARTS}
 LEFT JOIN commits p ON p.id = c.parent_id AND p.dialog_id = c.dialog_id"""
 _ALL = f"{_WITH_PARENT} WHERE c.id > ? ORDER BY c.id LIMIT ?"
-_SOME = f"{_WITH_PARENT} WHERE c.id IN ({{ids}})"
 
 _LINKS = """
 SELECT l.commit_id, l.kind, l.target_id, t.hash, l.value
 FROM commit_links l JOIN commits t ON t.id = l.target_id
 WHERE l.commit_id"""
-_IN_ORDER = " ORDER BY l.commit_id, l.position"
-
-_DIALOGS = """
-SELECT d.name, d.branch, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),
-    count(c.id), coalesce(sum(b.token_count), 0), coalesce(sum(b.byte_size), 0),
-    coalesce(sum(c.is_error), 0), d.created_at, max(c.created_at)
-FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id LEFT JOIN blobs b ON b.id = c.blob_id
-GROUP BY d.id ORDER BY d.id"""
+_IN_ORDER = "ORDER BY l.commit_id, l.position"

@@ -8,8 +8,9 @@ from zlib import crc32
 from tract.errors import CorruptError
 from tract.hashing import escape, hash_stored_schema, toolset_hash
 from tract.model import ToolDefinition, Toolset
+from tract.storage.codec import DAMAGE
 from tract.storage.driver import Driver
-from tract.storage.rows import DAMAGE, now, unescape
+from tract.storage.rows import now, unescape
 
 
 class ToolRow(NamedTuple):
@@ -25,11 +26,11 @@ class ToolRow(NamedTuple):
 
 
 def put_toolset(driver: Driver, toolset: Toolset) -> int:
-    """The key of the set. It and its tools are written where they are not known yet."""
+    """The key of the set. The set and its tools are written if they are new."""
     known = driver.run("SELECT id FROM toolsets WHERE hash = ?", (toolset.hash,))
     if known:
         return int(known[0][0])
-    # In one order for everybody, so that two writers never wait for each other.
+    # Always in the same order, so that two writers never wait for each other.
     keys = {
         tool.hash: _put_definition(driver, tool)
         for tool in sorted(toolset.tools, key=lambda tool: tool.hash)
@@ -60,7 +61,7 @@ def read_toolset(driver: Driver, digest: bytes) -> Toolset:
 
 
 def definition(row: ToolRow) -> ToolDefinition:
-    """A tool as it was given; a typed error where a bit was flipped."""
+    """A tool as it was declared; CorruptError if a bit was flipped."""
     try:
         data = row.schema.encode("ascii")
         if hash_stored_schema(data) != row.hash:
@@ -73,7 +74,7 @@ def definition(row: ToolRow) -> ToolDefinition:
 
 
 def bad_tools(driver: Driver) -> list[str]:
-    """What is wrong with tools and toolsets, and with what commits say of them."""
+    """The problems of tools and toolsets, and of the commits that refer to them."""
     problems = []
     for row in driver.run(f"SELECT {_COLUMNS} FROM tool_definitions d ORDER BY d.id"):
         try:
@@ -91,14 +92,14 @@ def bad_tools(driver: Driver) -> list[str]:
 
 
 def delete_unused_tools(driver: Driver) -> None:
-    """Delete what no commit refers to."""
+    """Delete the tools and toolsets that no commit refers to."""
     driver.run(f"DELETE FROM toolsets WHERE id NOT IN ({_USED})")
     driver.run(f"DELETE FROM toolset_members WHERE toolset_id NOT IN ({_USED})")
     driver.run("DELETE FROM tool_definitions WHERE id NOT IN (SELECT tool_id FROM toolset_members)")
 
 
 def _checksum(name: str, schema: str, token_count: int, token_source: str, created_at: int) -> int:
-    """For what the hash does not cover: the order of keys, and what stands beside the schema."""
+    """Covers what the hash does not: the order of keys, and the other columns."""
     return crc32(f"{name}|{token_count}|{token_source}|{created_at}|{schema}".encode())
 
 

@@ -25,7 +25,7 @@ from tract.providers.server_tools import (
     is_flagged,
     is_thought,
     label,
-    said_beside,
+    text_beside,
     thought_beside,
     thought_text,
 )
@@ -227,7 +227,7 @@ class Scribe:
         common = _common(about, message.role)
         if thought := thought_beside(message):
             yield ThinkingBlock(**common, text=thought)
-        if text := said_beside(message):
+        if text := text_beside(message):
             yield TextBlock(**common, text=text)
         if isinstance(message.content, str):  # the usual case
             if message.content:

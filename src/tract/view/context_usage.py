@@ -66,27 +66,27 @@ def growth(reading: History) -> list[int]:
 
 
 def _costs(reading: History) -> Mapping[int, list[tuple[int, int]]]:
-    """By each commit the places that look otherwise since, with what they cost from then on: at
-    first what they were born with, then what they cost now."""
+    """By each commit the places that look different since, with what they cost from then on: at
+    first what they were born with, from the first change on what they cost now."""
     chain = reading.chain
     rewrites = [step.id for step in chain.steps if step.links]
     outdated = chain.outdated_answers()
-    found: dict[int, list[tuple[int, int]]] = {}
+    costs: dict[int, list[tuple[int, int]]] = {}
     for place in chain.places:
         born, tokens = place.origin, reading.weight(place)
-        later = {step.id for step in _changes(place) if step.id > born.id}
+        later = [step.id for step in _changes(place) if step.id > born.id]
         if born.id in outdated:
-            later.add(rewrites[bisect_right(rewrites, born.id)])
+            later.append(rewrites[bisect_right(rewrites, born.id)])
         is_born_whole = bool(later) and born.shape is None
         first = born.token_count if is_born_whole else tokens
-        found.setdefault(born.id, []).append((born.id, first))
-        for commit in later:
-            found.setdefault(commit, []).append((born.id, tokens))
-    return found
+        costs.setdefault(born.id, []).append((born.id, first))
+        if later:
+            costs.setdefault(min(later), []).append((born.id, tokens))
+    return costs
 
 
 def _changes(place: Place) -> Iterator[Step]:
-    """What was done to a place. A call looks otherwise when its results are collapsed, and these
+    """What was done to a place. A call looks different when its results are collapsed, and these
     when it is left out."""
     for member in (place.call, place) if place.call else place.turn:
         yield from member.changes

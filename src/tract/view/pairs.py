@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
+from functools import cached_property
+from itertools import accumulate, takewhile
 from typing import NamedTuple
 
-from tract.core.chain import Chain, Place
+from tract.core.chain import Chain
+from tract.core.place import Place
 from tract.model import Message, Step
 
 HOSTED = 1_000_000
@@ -23,30 +25,27 @@ class Call(NamedTuple):
 
 
 class Pairs:
-    """The pairs of a history. They are numbered by where the calls stand in all of it, so that a
-    number stays when other pairs leave the view."""
+    """The pairs of a history. A pair has the number of its call among all calls, which stays when
+    other pairs leave the view."""
 
     def __init__(self, places: Sequence[Place], before: Mapping[int, int] | None = None) -> None:
         """`before` says how many calls came before each place, where these are not all places."""
         self._before = numbers(places) if before is None else before
         self._places = places
-        self._asked: dict[str, list[tuple[int, Call]]] | None = None
         self._turns: dict[int, dict[int, int]] = {}
-        self._ranks: dict[int, int] | None = None
 
     def number(self, place: Place, index: int) -> int:
         return self._before.get(place.origin.id, 0) + index
 
     def first_hosted(self, place: Place) -> int:
-        """The number of the first call there that the provider ran by itself. A history does not
-        count those, so they have numbers of their own, by where the message stands."""
-        return HOSTED + self._rank(place) * MOST_HOSTED
+        """The number of the first call there that the provider ran itself. A history does not
+        count those, so they have numbers of their own, by the position of the message."""
+        return HOSTED + self._ranks.get(place.origin.id, 0) * MOST_HOSTED
 
-    def _rank(self, place: Place) -> int:
-        if self._ranks is None:
-            keys = sorted(place.origin.id for place in self._places)
-            self._ranks = {key: rank for rank, key in enumerate(keys)}
-        return self._ranks.get(place.origin.id, 0)
+    @cached_property
+    def _ranks(self) -> dict[int, int]:
+        keys = sorted(place.origin.id for place in self._places)
+        return {key: rank for rank, key in enumerate(keys)}
 
     def call_of(self, result: Place) -> Call | None:
         """The call that a result answers; of a second result, the newest one with its id."""
@@ -59,20 +58,21 @@ class Pairs:
         return None if index is None else Call(call, index, call.shown.calls[index][1])
 
     def _newest(self, call_id: str, result: Place) -> Call | None:
-        if self._asked is None:
-            self._asked = {}
-            for place in self._places:
-                for index, (asked, name) in enumerate(place.shown.calls):
-                    call = Call(place, index, name)
-                    self._asked.setdefault(asked, []).append((place.origin.id, call))
-        known = self._asked.get(call_id, [])
-        earlier = bisect_left(known, result.origin.id, key=lambda entry: entry[0])
-        return known[earlier - 1][1] if earlier else None
+        calls = self._calls_by_id.get(call_id, [])
+        earlier = bisect_left(calls, result.origin.id, key=lambda call: call.place.origin.id)
+        return calls[earlier - 1] if earlier else None
+
+    @cached_property
+    def _calls_by_id(self) -> dict[str, list[Call]]:
+        calls: dict[str, list[Call]] = {}
+        for place in self._places:
+            for index, (call_id, name) in enumerate(place.shown.calls):
+                calls.setdefault(call_id, []).append(Call(place, index, name))
+        return calls
 
     def earlier_in_turn(self, place: Place) -> Iterator[Place]:
-        """What was said before, back to where a user spoke last."""
-        number = self._places.index(place)
-        before = (self._places[earlier] for earlier in range(number - 1, -1, -1))
+        """The messages before this one, back to the last of the user."""
+        before = reversed(self._places[: self._places.index(place)])
         return takewhile(lambda earlier: earlier.origin.role != "user", before)
 
 
@@ -88,12 +88,9 @@ def _answered(call: Place) -> dict[int, int]:
 
 def numbers(places: Sequence[Place]) -> dict[int, int]:
     """How many calls were made before each place, in the order in which they came."""
-    before: dict[int, int] = {}
-    asked = 0
-    for origin in sorted((place.origin for place in places), key=lambda step: step.id):
-        before[origin.id] = asked
-        asked += len(origin.calls)
-    return before
+    origins = sorted((place.origin for place in places), key=lambda step: step.id)
+    counts = accumulate((len(origin.calls) for origin in origins), initial=0)
+    return {origin.id: count for origin, count in zip(origins, counts, strict=False)}
 
 
 def places_of(messages: Sequence[Message]) -> list[Place]:
@@ -102,16 +99,13 @@ def places_of(messages: Sequence[Message]) -> list[Place]:
 
 
 def _step(number: int, message: Message) -> Step:
-    calls = [(call.id, call.name) for call in message.tool_calls]
-    role, call_id = message.role, message.tool_call_id
-    is_result = role == "tool"
     return Step(
         id=number,
         hash=b"",
         operation="append",
-        role=role,
-        tool_call_id=(call_id or "") if is_result else None,
+        role=message.role,
+        tool_call_id=(message.tool_call_id or "") if message.role == "tool" else None,
         name=message.name,
         is_error=message.is_error,
-        calls=calls,
+        calls=[(call.id, call.name) for call in message.tool_calls],
     )

@@ -1,5 +1,5 @@
-"""Epochs: the commits that changed what a model is sent of what it was sent before, and the
-frontier behind which nothing was changed."""
+"""Epochs: the commits that rewrote what a model had been sent, and the frontier behind which
+nothing was rewritten."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Epoch(NamedTuple):
 
 
 class Answers:
-    """When the model answered: only then was it sent something."""
+    """When the model answered, which is when it was sent something."""
 
     def __init__(self, chain: Chain) -> None:
         answers = (step for step in chain.appended() if step.role == "assistant")
         self._ids = [step.id for step in answers]
 
     def after(self, commit: int) -> float:
-        """When it did so next."""
+        """The next answer after a commit."""
         position = bisect_right(self._ids, commit)
         return self._ids[position] if position < len(self._ids) else inf
 
     def before(self, commit: int) -> int:
-        """When it did so last; 0 where it did not."""
+        """The last answer before a commit; 0 where there is none."""
         position = bisect_left(self._ids, commit)
         return self._ids[position - 1] if position else 0
 
@@ -45,13 +45,13 @@ def epochs(chain: Chain) -> list[Epoch]:
     """The rewrites of a history, oldest first. A commit is none where the model never saw anything
     else, or where it was undone before the model could see it."""
     answers, undone_before = Answers(chain), cache(chain.undone)
-    found = []
+    rewrites = []
     for step in chain.steps:
         if step.links and step.id not in undone_before(answers.after(step.id)):
             words = _words(step, chain, answers.before(step.id))
             if words:
-                found.append(Epoch(step, words, step.id in undone_before(inf)))
-    return found
+                rewrites.append(Epoch(step, words, step.id in undone_before(inf)))
+    return rewrites
 
 
 def _words(step: Step, chain: Chain, answered: int) -> str:

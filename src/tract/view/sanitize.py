@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
+from tract.content.text import counted
+
+__all__ = ["counted", "cut", "one_line", "visible", "width"]
+
 
 class _Visible(dict[int, str]):
     """The replacement of each character, filled on demand."""
@@ -66,7 +70,3 @@ def cut(text: str, room: int) -> str:
     while width(text) > room - 1:
         text = text[:-1]
     return text + "…"
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -13,7 +13,7 @@ from tract.content.preview import documents, printed, structure
 from tract.content.preview.body import Body, body_of
 from tract.content.preview.lines import Finding, edges_and_errors, excerpt, key_line, scan_of
 from tract.content.preview.verdict import has_failed
-from tract.content.preview.words import fit, one_line
+from tract.content.preview.words import fit, summary_line
 from tract.model import Gist, Json
 
 __all__ = ["gist", "gist_of"]
@@ -26,10 +26,11 @@ def gist(content: Json, *, budget: int = 1600) -> Gist:
     if body.form == "binary" or not inner.strip():
         return _gist_without_text(body, budget)
     finding = _find(inner, body.form)
-    kind = "shell" if _is_shell(body, finding.kind) else finding.kind
+    is_shell = body.form == "shell" or (body.code is not None and finding.kind == "text")
+    kind = "shell" if is_shell else finding.kind
     fits = kind != "binary" and len(body.text) <= budget
     preview = body.text if fits else _preview(body, inner, finding, budget)
-    summary = one_line(_summary(body.code, kind, finding.summary, inner))
+    summary = summary_line(_summary(body.code, kind, finding.summary, inner))
     return Gist(kind, summary or kind, preview)
 
 
@@ -39,7 +40,7 @@ def gist_of(content: Json) -> Gist:
 
 
 def _gist_without_text(body: Body, budget: int) -> Gist:
-    summary = one_line(body.text.replace("[… ", "").replace(" …]", "").strip())
+    summary = summary_line(body.text.replace("[… ", "").replace(" …]", "").strip())
     preview = fit([body.text.rstrip()], budget)
     if body.form == "binary":
         return Gist("binary", summary or "binary", preview)
@@ -71,10 +72,6 @@ _FINDERS = (
     documents.find_markdown,
     documents.find_source,
 )
-
-
-def _is_shell(body: Body, kind: str) -> bool:
-    return body.form == "shell" or (body.code is not None and kind == "text")
 
 
 def _summary(code: int | None, kind: str, summary: str, inner: str) -> str:

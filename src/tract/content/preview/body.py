@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from tract.content.preview.words import mark, one_line, sized
+from tract.content.preview.words import mark, summary_line
+from tract.content.text import size
 from tract.model import Json, readable
 
 PARSED = 4_000_000
@@ -126,7 +127,7 @@ def _has_lines(value: Json) -> bool:
 def _add_label(body: Body, rest: dict[str, Json]) -> Body:
     if not rest:
         return body
-    label = mark(one_line(_as_json(rest)[1:-1])) + "\n"
+    label = mark(summary_line(_as_json(rest)[1:-1])) + "\n"
     stop = None if body.stop is None else body.stop + len(label)
     return Body(label + body.text, body.form, body.start + len(label), stop, body.code)
 
@@ -178,8 +179,8 @@ def _media(block: dict[str, Json]) -> str:
     if data.startswith("data:"):
         return data_url(data)
     if len(data) > 100 and is_base64(data):
-        return one_line(f"{kind:.80}, {sized(decoded_size(data))}")
-    return one_line(f"{kind:.40} {data if data not in (kind, block['type']) else ''}")
+        return summary_line(f"{kind:.80}, {size(decoded_size(data))}")
+    return summary_line(f"{kind:.40} {data if data not in (kind, block['type']) else ''}")
 
 
 def _leaves(value: Json, name: str = "", depth: int = 4) -> Iterator[tuple[str, str]]:
@@ -215,8 +216,8 @@ def data_url(url: str) -> str:
     """Type and size."""
     head = data_url_head(url)
     kind, start = (head[1], head.end()) if head else (None, 0)
-    size = (len(url) - start) * 3 // 4 if ";base64" in url[:start] else len(url) - start
-    return f"{kind or 'data'}, {sized(size)}"
+    length = len(url) - start
+    return f"{kind or 'data'}, {size(length * 3 // 4 if ';base64' in url[:start] else length)}"
 
 
 # --- text around an output -------------------------------------------------------------------

@@ -19,7 +19,8 @@ from tract.content.preview.lines import (
     share,
     tail,
 )
-from tract.content.preview.words import counted, fit, listed, mark, sized
+from tract.content.preview.words import fit, listed, mark
+from tract.content.text import counted, size
 
 _LISTED = 1000  # definitions and headings are counted so far
 _END = r"[ \t\r]*+(?=\n|\Z)"
@@ -58,7 +59,7 @@ def find_binary(text: str) -> Finding | None:
     if data_url_head(text):
         return _opaque(data_url(text))
     if len(text) >= 200 and is_base64(text):
-        return _opaque(f"{_magic(text) or 'base64'}, {sized(decoded_size(text))}")
+        return _opaque(f"{_magic(text) or 'base64'}, {size(decoded_size(text))}")
     probe = text[:_PROBED]
     controls = len(_CONTROL.findall(probe))
     escaped = probe[:2] in ("b'", 'b"') and probe.count("\\x") * 20 > len(probe)
@@ -208,8 +209,8 @@ def _table(scan: Scan, name: str, delimiter: str, rows: int) -> Finding:
     header = scan.text[: min(line_at(scan.text, 0)[1], 2000)].strip().strip(delimiter)
     cells = _QUOTED.sub(lambda match: match[0].replace(delimiter, " "), header).split(delimiter)
     columns = [cell.strip(' "\r') for cell in cells if cell.strip() or delimiter != "  "]
-    size = f"{counted(rows, 'row')} × {counted(len(columns), 'column')}"
-    return Finding("table", f"{name}, {size}: {listed(columns)}", edges(scan))
+    shape = f"{counted(rows, 'row')} × {counted(len(columns), 'column')}"
+    return Finding("table", f"{name}, {shape}: {listed(columns)}", edges(scan))
 
 
 # --- pages -----------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import NamedTuple
 
-from tract.content.preview.words import counted, fit, mark
+from tract.content.preview.words import fit, mark
+from tract.content.text import counted
 
 LineSpan = tuple[int, int]
 Spans = list[LineSpan]

@@ -30,7 +30,8 @@ from tract.content.preview.lines import (
     tail,
     whole_lines,
 )
-from tract.content.preview.words import counted, listed
+from tract.content.preview.words import listed
+from tract.content.text import counted
 
 _COLOR = r"(?:\x1b\[[\d;]{0,12}m){0,3}+"
 _END = r"[ \t\r]*+(?=\n|\Z)"

@@ -23,7 +23,8 @@ from tract.content.preview.lines import (
     share,
     tail,
 )
-from tract.content.preview.words import counted, fit, listed, mark
+from tract.content.preview.words import fit, listed, mark
+from tract.content.text import counted
 
 Raws = list[msgspec.Raw] | dict[str, msgspec.Raw]
 _Part = LineSpan | str
@@ -131,13 +132,7 @@ def _decode(raw: msgspec.Raw) -> str:
 def _prune_text(text: str, budget: int) -> str:
     start, end = _after_space(text, 0), len(text.rstrip())
     preview = ""
-    for part in (
-        1.0,
-        0.8,
-        0.6,
-        0.4,
-        0.2,
-    ):  # marks take room too
+    for part in (1.0, 0.8, 0.6, 0.4, 0.2):  # marks take room too
         preview = "\n".join(_lines(text, _prune(text, start, end, int(budget * part))))
         if len(preview) <= budget:
             break

@@ -70,26 +70,26 @@ TOOL_CHANGES = {"tool_addition": "tool_definition", "tool_removal": "tool_refere
 
 def violations(params: Json, *, is_request: bool) -> list[Violation]:
     """What is wrong with a request, or with its messages alone."""
-    found = Findings(PROVIDER_TEXTS)
-    messages = part_list(params, "messages", found, is_request=is_request)
+    findings = Findings(PROVIDER_TEXTS)
+    messages = part_list(params, "messages", findings, is_request=is_request)
     request = as_map(params)
-    _tools(request.get("tools"), found)
-    _system(request.get("system"), found)
-    _Conversation(messages, request, found).check(is_request=is_request)
-    _limits(request, messages, found)
-    return found.found
+    _tools(request.get("tools"), findings)
+    _system(request.get("system"), findings)
+    _Conversation(messages, request, findings).check(is_request=is_request)
+    _limits(request, messages, findings)
+    return findings.violations
 
 
 class _Conversation:
     """The messages in their order: who speaks, and which calls wait for a result."""
 
-    def __init__(self, messages: list[Json], request: dict[str, Json], found: Findings) -> None:
-        self._found = found
+    def __init__(self, messages: list[Json], request: dict[str, Json], findings: Findings) -> None:
+        self._findings = findings
         self._request = request
         self._model = _version(request.get("model"))
         self._messages = [
             (path, message, as_text(message.get("role")))
-            for path, message in maps_in(messages, "messages", found, "not-a-message")
+            for path, message in maps_in(messages, "messages", findings, "not-a-message")
         ]
         self._spoken = [entry for entry in self._messages if entry[2] != "system"]
         self._ids: set[str] = set()
@@ -102,7 +102,7 @@ class _Conversation:
         self._system_messages()
         for number, (path, message, role) in enumerate(self._spoken):
             if role not in ("user", "assistant"):
-                self._found.add("role-unknown", f"{path}.role", f"role {shown(role)}")
+                self._findings.add("role-unknown", f"{path}.role", f"role {shown(role)}")
             is_last = number == len(self._spoken) - 1
             self._message(path, message, role, may_be_empty=is_last and role == "assistant")
         self._close_calls()
@@ -116,21 +116,21 @@ class _Conversation:
             return
         if self._model is None or self._model < SEEN_TO_START_WITH_ASSISTANT:
             path = self._spoken[0][0]
-            self._found.add("first-message-not-user", path, "the assistant speaks first")
+            self._findings.add("first-message-not-user", path, "the assistant speaks first")
 
     def _end(self) -> None:
         path, _, role = self._spoken[-1]
         takes_prefill = self._model is not None and self._model < FIRST_WITHOUT_PREFILL
         # A turn that the server paused is sent back as it is, to be continued.
         if role == "assistant" and not takes_prefill and not self._server_works:
-            self._found.add("ends-with-assistant", path, "a request ends with the user")
+            self._findings.add("ends-with-assistant", path, "a request ends with the user")
         has_calls = any(
             kind_of(block) in ("tool_use", "tool_result")
             for _, message, _ in self._spoken
             for block in as_list(message.get("content"))
         )
         if has_calls and self._request and not self._request.get("tools"):
-            self._found.add("tools-not-declared", "tools", "there are calls, but no tools")
+            self._findings.add("tools-not-declared", "tools", "there are calls, but no tools")
         if as_map(self._request.get("thinking")).get("type") == "enabled":
             self._thinking_in_loop()
 
@@ -148,7 +148,9 @@ class _Conversation:
                     return
         if steps:
             place = f"{steps[-1]}.content[0]"
-            self._found.add("tool-loop-without-thinking", place, "it does not begin with a thought")
+            self._findings.add(
+                "tool-loop-without-thinking", place, "it does not begin with a thought"
+            )
 
     def _message(
         self, path: str, message: dict[str, Json], role: str | None, *, may_be_empty: bool
@@ -157,12 +159,12 @@ class _Conversation:
         waiting, self._open = self._open, {}
         if isinstance(content, str):
             if content and is_blank(content):
-                self._found.add("empty-text-block", f"{path}.content", "nothing but white space")
+                self._findings.add("empty-text-block", f"{path}.content", "nothing but white space")
         elif not isinstance(content, list | None):
-            self._found.add("content-not-blocks", f"{path}.content", f"it is {shown(content)}")
+            self._findings.add("content-not-blocks", f"{path}.content", f"it is {shown(content)}")
         if content is None or (content in ("", []) and not may_be_empty):
-            self._found.add("content-missing", f"{path}.content", "there is no content")
-        blocks = list(maps_in(content, f"{path}.content", self._found, "block-without-type"))
+            self._findings.add("content-missing", f"{path}.content", "there is no content")
+        blocks = list(maps_in(content, f"{path}.content", self._findings, "block-without-type"))
         self._results(blocks, waiting)
         if self._server_works and role == "user":
             self._only_results(blocks)
@@ -181,14 +183,14 @@ class _Conversation:
                 is_late = True
                 continue
             if is_late:
-                self._found.add("results-not-first", place, "it stands behind other content")
+                self._findings.add("results-not-first", place, "it stands behind other content")
                 is_late = False  # said once for all that follow
             call_id, where = as_text(block.get("tool_use_id")), f"{place}.tool_use_id"
             if call_id is None or call_id not in waiting:
-                said = f"no call {shown(block.get('tool_use_id'))} in the message before"
-                self._found.add("tool-result-without-use", where, said)
+                fault = f"no call {shown(block.get('tool_use_id'))} in the message before"
+                self._findings.add("tool-result-without-use", where, fault)
             elif call_id in answered:
-                self._found.add("duplicate-tool-result", where, f"{shown(call_id)} has a result")
+                self._findings.add("duplicate-tool-result", where, f"{shown(call_id)} has a result")
             else:
                 answered.add(call_id)
         self._unanswered(waiting, answered)
@@ -196,8 +198,8 @@ class _Conversation:
     def _unanswered(self, waiting: dict[str, str], answered: set[str]) -> None:
         for call_id, place in waiting.items():
             if call_id not in answered:
-                said = f"{shown(call_id)} has no result in the next message"
-                self._found.add("tool-use-without-result", place, said)
+                fault = f"{shown(call_id)} has no result in the next message"
+                self._findings.add("tool-use-without-result", place, fault)
 
     def _close_calls(self) -> None:
         self._unanswered(self._open, set())
@@ -205,42 +207,44 @@ class _Conversation:
     def _only_results(self, blocks: list[tuple[str, Json]]) -> None:
         for place, block in blocks:
             if not _is_result(block):
-                said = "while a server's tool runs, only results may be sent"
-                self._found.add("content-while-server-tool-runs", place, said)
+                fault = "while a server's tool runs, only results may be sent"
+                self._findings.add("content-while-server-tool-runs", place, fault)
 
     def _block(self, path: str, block: dict[str, Json], role: str | None) -> None:
         kind = kind_of(block)
         if kind is None:
-            self._found.add("block-without-type", path, f"its type is {shown(block.get('type'))}")
+            self._findings.add(
+                "block-without-type", path, f"its type is {shown(block.get('type'))}"
+            )
         elif kind == "text":
             if is_blank(block.get("text")):
-                self._found.add("empty-text-block", f"{path}.text", "it says nothing")
+                self._findings.add("empty-text-block", f"{path}.text", "it says nothing")
         elif kind == "tool_use":
             self._call(path, block, role)
         elif kind == "tool_result":
             if role != "user":
-                self._found.add("tool-result-by-assistant", path, "results are the user's")
-            _result_content(f"{path}.content", block.get("content", ""), self._found)
+                self._findings.add("tool-result-by-assistant", path, "results are the user's")
+            _result_content(f"{path}.content", block.get("content", ""), self._findings)
         elif kind in THOUGHTS:
             self._thought(path, block, role, THOUGHTS[kind])
         elif kind in OTHER_APIS_BLOCKS:
-            self._found.add("block-of-another-api", f"{path}.type", f"{kind} is no block here")
+            self._findings.add("block-of-another-api", f"{path}.type", f"{kind} is no block here")
 
     def _call(self, path: str, block: dict[str, Json], role: str | None) -> None:
         if role != "assistant":
-            self._found.add("tool-use-by-user", path, "calls are the assistant's")
+            self._findings.add("tool-use-by-user", path, "calls are the assistant's")
         if not is_full(block.get("name")):
-            self._found.add("tool-use-without-name", f"{path}.name", "the call has no name")
+            self._findings.add("tool-use-without-name", f"{path}.name", "the call has no name")
         if not isinstance(block.get("input"), dict):
-            said = f"the input is {shown(block.get('input'))}"
-            self._found.add("tool-input-not-object", f"{path}.input", said)
+            fault = f"the input is {shown(block.get('input'))}"
+            self._findings.add("tool-input-not-object", f"{path}.input", fault)
         call_id, where = as_text(block.get("id")), f"{path}.id"
         if call_id is None or not LEGAL_ID.fullmatch(call_id):
-            self._found.add("tool-use-id-illegal", where, f"id {shown(block.get('id'))}")
+            self._findings.add("tool-use-id-illegal", where, f"id {shown(block.get('id'))}")
         if call_id is None:
             return
         if call_id in self._ids:
-            self._found.add("tool-use-id-not-unique", where, f"{shown(call_id)} is used before")
+            self._findings.add("tool-use-id-not-unique", where, f"{shown(call_id)} is used before")
         self._ids.add(call_id)
         if role == "assistant":
             self._open[call_id] = where
@@ -249,11 +253,11 @@ class _Conversation:
         self, path: str, block: dict[str, Json], role: str | None, needed: tuple[str, ...]
     ) -> None:
         if role != "assistant":
-            self._found.add("thinking-by-user", path, "thoughts are the assistant's")
+            self._findings.add("thinking-by-user", path, "thoughts are the assistant's")
         for key in needed:
             # The text of a thought is empty where the provider shows none; its signature never.
             if not isinstance(block.get(key), str) or (key != "thinking" and not block[key]):
-                self._found.add("thinking-incomplete", f"{path}.{key}", f"no {key}")
+                self._findings.add("thinking-incomplete", f"{path}.{key}", f"no {key}")
 
     def _answer(self, blocks: list[tuple[str, Json]]) -> None:
         """The order in an answer: nothing is said between a call and its result."""
@@ -265,12 +269,12 @@ class _Conversation:
                 has_called = True
             elif kind == "text" and has_called:
                 # A server's call may stand there: such a request was answered.
-                self._found.add("text-after-tool-use", place, "a text stands behind a call")
+                self._findings.add("text-after-tool-use", place, "a text stands behind a call")
                 has_called = False  # said once
             self._server_block(place, block, kind, running)
         self._server_works = bool(running)
         if blocks and kind_of(blocks[-1][1]) in THOUGHTS:
-            self._found.add("thinking-last", blocks[-1][0], "the answer ends with a thought")
+            self._findings.add("thinking-last", blocks[-1][0], "the answer ends with a thought")
 
     def _server_block(
         self, path: str, block: dict[str, Json], kind: str | None, running: set[str]
@@ -284,8 +288,8 @@ class _Conversation:
             call_id = as_text(block.get("tool_use_id"))
             running.discard(call_id or "")
             if call_id not in self._server_ids:
-                said = f"no server's call {shown(block.get('tool_use_id'))} before it"
-                self._found.add("server-result-without-use", f"{path}.tool_use_id", said)
+                fault = f"no server's call {shown(block.get('tool_use_id'))} before it"
+                self._findings.add("server-result-without-use", f"{path}.tool_use_id", fault)
 
     def _system_messages(self) -> None:
         """A system message among the others stands behind the user, before the assistant."""
@@ -294,15 +298,15 @@ class _Conversation:
             if role != "system":
                 continue
             if roles[index] != "user" or roles[index + 2] != "assistant":
-                said = f"it stands between {shown(roles[index])} and {shown(roles[index + 2])}"
-                self._found.add("system-message-misplaced", path, said)
+                fault = f"it stands between {shown(roles[index])} and {shown(roles[index + 2])}"
+                self._findings.add("system-message-misplaced", path, fault)
             if not message.get("content"):
-                self._found.add("content-missing", f"{path}.content", "there is no content")
+                self._findings.add("content-missing", f"{path}.content", "there is no content")
             place = f"{path}.content"
             for where, block in maps_in(
-                message.get("content"), place, self._found, "block-without-type"
+                message.get("content"), place, self._findings, "block-without-type"
             ):
-                _tool_change(where, block, self._found)
+                _tool_change(where, block, self._findings)
 
 
 def _is_result(block: Json) -> bool:
@@ -314,80 +318,80 @@ def _version(model: Json) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2] or 0)) if match else None
 
 
-def _result_content(path: str, content: Json, found: Findings) -> None:
+def _result_content(path: str, content: Json, findings: Findings) -> None:
     if isinstance(content, str):
         return
     if not isinstance(content, list):
-        found.add("tool-result-content", path, f"it is {shown(content)}")
-    for place, block in maps_in(content, path, found, "tool-result-content"):
+        findings.add("tool-result-content", path, f"it is {shown(content)}")
+    for place, block in maps_in(content, path, findings, "tool-result-content"):
         kind = kind_of(block)
         if kind not in RESULT_BLOCKS:
-            found.add("tool-result-content", f"{place}.type", f"{shown(kind)} in a result")
+            findings.add("tool-result-content", f"{place}.type", f"{shown(kind)} in a result")
         elif kind == "text" and is_blank(block.get("text")):
-            found.add("empty-text-block", f"{place}.text", "it says nothing")
+            findings.add("empty-text-block", f"{place}.text", "it says nothing")
 
 
-def _tool_change(path: str, block: dict[str, Json], found: Findings) -> None:
+def _tool_change(path: str, block: dict[str, Json], findings: Findings) -> None:
     kind, tool = kind_of(block), as_map(block.get("tool"))
     if kind is None:
-        found.add("block-without-type", path, "it has no type")
+        findings.add("block-without-type", path, "it has no type")
     elif kind == "text":
         if is_blank(block.get("text")):
-            found.add("empty-text-block", f"{path}.text", "it says nothing")
+            findings.add("empty-text-block", f"{path}.text", "it says nothing")
     elif kind not in TOOL_CHANGES or TOOL_CHANGES[kind] != kind_of(tool):
-        found.add("not-a-tool-change", path, f"{shown(kind)} of {shown(tool.get('type'))}")
+        findings.add("not-a-tool-change", path, f"{shown(kind)} of {shown(tool.get('type'))}")
     elif kind == "tool_addition":
-        _definition(f"{path}.tool.definition", tool.get("definition"), found)
+        _definition(f"{path}.tool.definition", tool.get("definition"), findings)
 
 
-def _tools(tools: Json, found: Findings) -> None:
+def _tools(tools: Json, findings: Findings) -> None:
     if not isinstance(tools, list | None):
-        found.add("tools-not-a-list", "tools", f"it is {shown(tools)}")
+        findings.add("tools-not-a-list", "tools", f"it is {shown(tools)}")
     names: set[str] = set()
-    for path, tool in maps_in(tools, "tools", found, "not-a-tool"):
-        _definition(path, tool, found)
+    for path, tool in maps_in(tools, "tools", findings, "not-a-tool"):
+        _definition(path, tool, findings)
         name = as_text(tool.get("name"))
         if name is None:
             continue
         if name in names:
-            found.add("tool-names-not-unique", f"{path}.name", f"{shown(name)} is used before")
+            findings.add("tool-names-not-unique", f"{path}.name", f"{shown(name)} is used before")
         names.add(name)
 
 
-def _definition(path: str, tool: Json, found: Findings) -> None:
-    given = as_map(tool)
-    kind = as_text(given.get("type"))
+def _definition(path: str, tool: Json, findings: Findings) -> None:
+    fields = as_map(tool)
+    kind = as_text(fields.get("type"))
     if kind == "mcp_toolset":  # the tools of a server have no one name
         return
-    name = as_text(given.get("name"))
+    name = as_text(fields.get("name"))
     if name is None or not LEGAL_NAME.fullmatch(name):
-        found.add("tool-name-illegal", f"{path}.name", f"name {shown(given.get('name'))}")
-    schema = as_map(given.get("input_schema"))
+        findings.add("tool-name-illegal", f"{path}.name", f"name {shown(fields.get('name'))}")
+    schema = as_map(fields.get("input_schema"))
     if kind in (None, "custom") and schema.get("type") != "object":
-        found.add("input-schema-not-object", f"{path}.input_schema", "it describes no object")
+        findings.add("input-schema-not-object", f"{path}.input_schema", "it describes no object")
 
 
-def _system(system: Json, found: Findings) -> None:
+def _system(system: Json, findings: Findings) -> None:
     if not isinstance(system, str | list | None):
-        found.add("system-not-text", "system", f"it is {shown(system)}")
-    for path, block in maps_in(system, "system", found, "system-not-text"):
+        findings.add("system-not-text", "system", f"it is {shown(system)}")
+    for path, block in maps_in(system, "system", findings, "system-not-text"):
         if kind_of(block) != "text":
-            found.add("system-not-text", f"{path}.type", f"{shown(block.get('type'))}")
+            findings.add("system-not-text", f"{path}.type", f"{shown(block.get('type'))}")
         elif is_blank(block.get("text")):
-            found.add("empty-text-block", f"{path}.text", "it says nothing")
+            findings.add("empty-text-block", f"{path}.text", "it says nothing")
 
 
-def _limits(request: dict[str, Json], messages: list[Json], found: Findings) -> None:
+def _limits(request: dict[str, Json], messages: list[Json], findings: Findings) -> None:
     marks = _breakpoints(request, messages)
     if marks > MAX_BREAKPOINTS:
-        found.add("too-many-breakpoints", "messages", f"{marks} cache breakpoints")
+        findings.add("too-many-breakpoints", "messages", f"{marks} cache breakpoints")
     size = _size(request or messages)
     if size > MAX_BYTES:
-        found.add("request-too-large", "", f"{size} bytes")
+        findings.add("request-too-large", "", f"{size} bytes")
 
 
 def _breakpoints(request: dict[str, Json], messages: list[Json]) -> int:
-    """How many blocks are marked. What a tool was given, or may be given, is never looked at."""
+    """How many blocks are marked. The arguments and schemas of tools are never searched."""
     contents = [as_map(message).get("content") for message in messages]
     blocks = [block for content in contents for block in as_list(content)]
     inner = [block for outer in blocks for block in as_list(as_map(outer).get("content"))]

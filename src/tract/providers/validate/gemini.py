@@ -54,41 +54,41 @@ NO_DATA = frozenset(
 
 def violations(params: Json, *, is_request: bool) -> list[Violation]:
     """What is wrong with a request, or with its contents alone."""
-    found = Findings(PROVIDER_TEXTS)
-    contents = part_list(params, "contents", found, is_request=is_request)
+    findings = Findings(PROVIDER_TEXTS)
+    contents = part_list(params, "contents", findings, is_request=is_request)
     turns = [
-        _Turn(path, content, found)
-        for path, content in maps_in(contents, "contents", found, "not-a-content")
+        _Turn(path, content, findings)
+        for path, content in maps_in(contents, "contents", findings, "not-a-content")
     ]
     for before, turn in zip([None, *turns], turns, strict=False):
         turn.check_parts()
-        _order(before, turn, found)
+        _order(before, turn, findings)
     if turns and turns[-1].made_calls:
-        _without_response(turns[-1], found)
+        _without_response(turns[-1], findings)
     model = as_map(params).get("model")
     if is_request and isinstance(model, str) and NEEDS_SIGNATURES.search(model):
-        _signatures(turns, found)
-    return found.found
+        _signatures(turns, findings)
+    return findings.violations
 
 
 def _get(value: Json, key: str) -> Json:
     """The value of a key in either way of writing it."""
-    given = as_map(value)
-    return given[key] if key in given else given.get(UNDERSCORED[key])
+    fields = as_map(value)
+    return fields[key] if key in fields else fields.get(UNDERSCORED[key])
 
 
 class _Turn:
     """One content: who speaks, what is called in it and what is returned."""
 
-    def __init__(self, path: str, content: dict[str, Json], found: Findings) -> None:
+    def __init__(self, path: str, content: dict[str, Json], findings: Findings) -> None:
         self.path = path
         self.role = as_text(content.get("role"))
-        self._found = found
+        self._findings = findings
         if self.role not in ("user", "model", "function") and content.get("role") is not None:
-            found.add("role-unknown", f"{path}.role", f"role {shown(content['role'])}")
+            findings.add("role-unknown", f"{path}.role", f"role {shown(content['role'])}")
         if not isinstance(content.get("parts"), list) or not content["parts"]:
-            found.add("parts-missing", f"{path}.parts", "there are none")
-        self.parts = list(maps_in(content.get("parts"), f"{path}.parts", found, "not-a-part"))
+            findings.add("parts-missing", f"{path}.parts", "there are none")
+        self.parts = list(maps_in(content.get("parts"), f"{path}.parts", findings, "not-a-part"))
         self.calls = self._with("functionCall")
         self.responses = self._with("functionResponse")
 
@@ -109,23 +109,23 @@ class _Turn:
     def check_parts(self) -> None:
         for path, part in self.parts:
             if not part.keys() - NO_DATA:
-                self._found.add("part-without-data", path, "there is nothing in it")
+                self._findings.add("part-without-data", path, "there is nothing in it")
             self._signature(path, part)
         for path, _, call in self.calls:
             if self.role != "model":
-                self._found.add("function-call-by-user", path, "calls are the model's")
+                self._findings.add("function-call-by-user", path, "calls are the model's")
             self._function(path, call, "args")
         for path, _, response in self.responses:
             if self.role == "model":
-                self._found.add("function-response-by-model", path, "responses are the user's")
+                self._findings.add("function-response-by-model", path, "responses are the user's")
             self._function(path, response, "response")
 
     def _function(self, path: str, value: Json, key: str) -> None:
         if not is_full(as_map(value).get("name")):
-            self._found.add("function-without-name", f"{path}.name", "it has no name")
-        given = as_map(value).get(key)
-        if not isinstance(given, dict) and (given is not None or key == "response"):
-            self._found.add(f"{key}-not-object", f"{path}.{key}", f"it is {shown(given)}")
+            self._findings.add("function-without-name", f"{path}.name", "it has no name")
+        inner = as_map(value).get(key)
+        if not isinstance(inner, dict) and (inner is not None or key == "response"):
+            self._findings.add(f"{key}-not-object", f"{path}.{key}", f"it is {shown(inner)}")
 
     def _signature(self, path: str, part: dict[str, Json]) -> None:
         signature = _get(part, "thoughtSignature")
@@ -133,36 +133,36 @@ class _Turn:
             return
         where = f"{path}.thoughtSignature"
         if self.role != "model":
-            self._found.add("thought-signature-misplaced", where, "signatures are the model's")
+            self._findings.add("thought-signature-misplaced", where, "signatures are the model's")
         if not isinstance(signature, str) or not SIGNATURE.fullmatch(signature):
-            self._found.add("thought-signature-illegal", where, f"it is {shown(signature)}")
+            self._findings.add("thought-signature-illegal", where, f"it is {shown(signature)}")
 
 
-def _order(before: _Turn | None, turn: _Turn, found: Findings) -> None:
+def _order(before: _Turn | None, turn: _Turn, findings: Findings) -> None:
     """A turn of calls follows the user, and the turn behind it holds the responses."""
     if turn.made_calls and (before is None or before.role == "model"):
-        found.add("function-call-misplaced", turn.path, "it does not follow the user")
+        findings.add("function-call-misplaced", turn.path, "it does not follow the user")
     called = before.made_calls if before is not None else []
     if turn.responses and not called:
-        found.add("function-response-misplaced", turn.path, "no calls stand right before it")
+        findings.add("function-response-misplaced", turn.path, "no calls stand right before it")
     elif called and before is not None and not turn.responses:
-        _without_response(before, found)
+        _without_response(before, findings)
     elif len(called) != len(turn.responses):
-        said = f"{len(turn.responses)} responses to {len(called)} calls"
-        found.add("response-count-differs", turn.path, said)
+        fault = f"{len(turn.responses)} responses to {len(called)} calls"
+        findings.add("response-count-differs", turn.path, fault)
     elif called:
-        _pairs(called, turn.responses, found)
+        _pairs(called, turn.responses, findings)
 
 
-def _without_response(turn: _Turn, found: Findings) -> None:
-    said = f"{len(turn.calls)} calls without a response turn behind them"
-    found.add("function-call-without-response", turn.path, said)
+def _without_response(turn: _Turn, findings: Findings) -> None:
+    fault = f"{len(turn.calls)} calls without a response turn behind them"
+    findings.add("function-call-without-response", turn.path, fault)
 
 
 def _pairs(
     calls: list[tuple[str, Json, Json]],
     responses: list[tuple[str, Json, Json]],
-    found: Findings,
+    findings: Findings,
 ) -> None:
     """Each response names a call: by its id where all have one, else by its name alone."""
     called = [as_map(call) for _, _, call in calls]
@@ -172,7 +172,7 @@ def _pairs(
     for path, _, response in responses:
         call_id, name = as_text(as_map(response).get("id")), as_text(as_map(response).get("name"))
         if has_ids and call_id is not None and call_id not in ids:
-            found.add("response-id-unknown", f"{path}.id", f"no call {shown(call_id)} is open")
+            findings.add("response-id-unknown", f"{path}.id", f"no call {shown(call_id)} is open")
             continue
         if has_ids and call_id is not None:
             is_known = ids.pop(call_id) == name
@@ -180,11 +180,11 @@ def _pairs(
             is_known = left[name] > 0
         left[name] -= 1
         if not is_known:
-            said = f"no call of {shown(name)} is open"
-            found.add("response-name-unknown", f"{path}.name", said)
+            fault = f"no call of {shown(name)} is open"
+            findings.add("response-name-unknown", f"{path}.name", fault)
 
 
-def _signatures(turns: list[_Turn], found: Findings) -> None:
+def _signatures(turns: list[_Turn], findings: Findings) -> None:
     """Newer models want a signature on the first call of each step since the last question."""
     for turn in reversed(turns):
         if turn.is_question:
@@ -192,4 +192,4 @@ def _signatures(turns: list[_Turn], found: Findings) -> None:
         if turn.calls:
             path, part, _ = turn.calls[0]
             if _get(part, "thoughtSignature") is None:
-                found.add("thought-signature-missing", path, "the first call has no signature")
+                findings.add("thought-signature-missing", path, "the first call has no signature")

@@ -51,36 +51,36 @@ OTHER_APIS_PARTS = ("tool_use", "tool_result", "thinking", "input_text", "output
 
 def violations(params: Json, *, is_request: bool) -> list[Violation]:
     """What is wrong with a request, or with its messages alone."""
-    found = Findings(PROVIDER_TEXTS)
-    messages = part_list(params, "messages", found, is_request=is_request)
-    _tools(as_map(params).get("tools"), found)
-    _messages(messages, found)
-    return found.found
+    findings = Findings(PROVIDER_TEXTS)
+    messages = part_list(params, "messages", findings, is_request=is_request)
+    _tools(as_map(params).get("tools"), findings)
+    _messages(messages, findings)
+    return findings.violations
 
 
-def _messages(messages: list[Json], found: Findings) -> None:
+def _messages(messages: list[Json], findings: Findings) -> None:
     waiting: dict[str, str] = {}  # the calls that want an answer, and where they stand
     asked: frozenset[str] = frozenset()  # all calls of that message
     has_called = False  # in the old way, which has no ids
-    for path, message in maps_in(messages, "messages", found, "not-a-message"):
+    for path, message in maps_in(messages, "messages", findings, "not-a-message"):
         role = as_text(message.get("role"))
         if role == "tool":
-            _result(path, message, waiting, asked, found)
+            _result(path, message, waiting, asked, findings)
             continue
-        _unanswered(waiting, found)
+        _unanswered(waiting, findings)
         if role == "function" and not has_called:
-            found.add("function-message-without-call", path, "no function_call right before it")
+            findings.add("function-message-without-call", path, "no function_call right before it")
         has_called = role == "assistant" and isinstance(message.get("function_call"), dict)
-        _spoken(path, message, role, found)
-        waiting = _calls(path, message, role, found)
+        _spoken(path, message, role, findings)
+        waiting = _calls(path, message, role, findings)
         asked = frozenset(waiting)
-    _unanswered(waiting, found)
+    _unanswered(waiting, findings)
 
 
-def _unanswered(waiting: dict[str, str], found: Findings) -> None:
+def _unanswered(waiting: dict[str, str], findings: Findings) -> None:
     for call_id, place in waiting.items():
-        said = f"{shown(call_id)} has no tool message right behind it"
-        found.add("tool-call-without-result", place, said)
+        fault = f"{shown(call_id)} has no tool message right behind it"
+        findings.add("tool-call-without-result", place, fault)
 
 
 def _result(
@@ -88,102 +88,102 @@ def _result(
     message: dict[str, Json],
     waiting: dict[str, str],
     asked: frozenset[str],
-    found: Findings,
+    findings: Findings,
 ) -> None:
     call_id, where = as_text(message.get("tool_call_id")), f"{path}.tool_call_id"
     if call_id is not None and call_id in waiting:
         del waiting[call_id]
     elif call_id is not None and call_id in asked:
-        found.add("duplicate-tool-message", where, f"{shown(call_id)} is answered already")
+        findings.add("duplicate-tool-message", where, f"{shown(call_id)} is answered already")
     else:
-        said = f"no call {shown(message.get('tool_call_id'))} right before it"
-        found.add("tool-message-without-call", where, said)
-    _result_content(f"{path}.content", message.get("content"), found)
+        fault = f"no call {shown(message.get('tool_call_id'))} right before it"
+        findings.add("tool-message-without-call", where, fault)
+    _result_content(f"{path}.content", message.get("content"), findings)
 
 
-def _result_content(path: str, content: Json, found: Findings) -> None:
+def _result_content(path: str, content: Json, findings: Findings) -> None:
     if not isinstance(content, str | list):
-        found.add("tool-content-not-text", path, f"it is {shown(content)}")
+        findings.add("tool-content-not-text", path, f"it is {shown(content)}")
     for index, part in enumerate(as_list(content)):
         if kind_of(part) != "text" or not isinstance(part.get("text"), str):
-            said = f"only text can be a result, not {shown(kind_of(part))}"
-            found.add("tool-content-not-text", f"{path}[{index}]", said)
+            fault = f"only text can be a result, not {shown(kind_of(part))}"
+            findings.add("tool-content-not-text", f"{path}[{index}]", fault)
 
 
-def _spoken(path: str, message: dict[str, Json], role: str | None, found: Findings) -> None:
+def _spoken(path: str, message: dict[str, Json], role: str | None, findings: Findings) -> None:
     if role not in ROLES:
-        found.add("role-unknown", f"{path}.role", f"role {shown(message.get('role'))}")
+        findings.add("role-unknown", f"{path}.role", f"role {shown(message.get('role'))}")
     content, where = message.get("content"), f"{path}.content"
     if content is None:
         instead = ("tool_calls", "function_call", "refusal", "audio")
         # An empty list of calls is a fault of its own.
         if not any(message.get(key) not in (None, "", {}) for key in instead):
-            found.add("content-missing", where, "there is no content")
+            findings.add("content-missing", where, "there is no content")
     elif not isinstance(content, str | list):
-        found.add("content-not-text", where, f"it is {shown(content)}")
-    for place, part in maps_in(content, where, found, "part-without-type"):
+        findings.add("content-not-text", where, f"it is {shown(content)}")
+    for place, part in maps_in(content, where, findings, "part-without-type"):
         kind = kind_of(part)
         if kind is None:
-            found.add("part-without-type", place, f"its type is {shown(part.get('type'))}")
+            findings.add("part-without-type", place, f"its type is {shown(part.get('type'))}")
         elif kind == "text" and not isinstance(part.get("text"), str):
-            found.add("text-part-without-text", f"{place}.text", shown(part.get("text")))
+            findings.add("text-part-without-text", f"{place}.text", shown(part.get("text")))
         elif kind in OTHER_APIS_PARTS:
-            found.add("part-of-another-api", f"{place}.type", f"{kind} is no part here")
+            findings.add("part-of-another-api", f"{place}.type", f"{kind} is no part here")
 
 
 def _calls(
-    path: str, message: dict[str, Json], role: str | None, found: Findings
+    path: str, message: dict[str, Json], role: str | None, findings: Findings
 ) -> dict[str, str]:
     """The calls of a message that want an answer."""
     calls, where = message.get("tool_calls"), f"{path}.tool_calls"
     if calls is None:
         return {}
     if role != "assistant":
-        found.add("tool-calls-by-other-role", where, f"calls of {shown(role)}")
+        findings.add("tool-calls-by-other-role", where, f"calls of {shown(role)}")
     if not isinstance(calls, list):
-        found.add("tool-calls-not-a-list", where, f"it is {shown(calls)}")
+        findings.add("tool-calls-not-a-list", where, f"it is {shown(calls)}")
     elif not calls:
-        found.add("empty-tool-calls", where, "leave it out where there are none")
+        findings.add("empty-tool-calls", where, "leave it out where there are none")
     waiting: dict[str, str] = {}
-    for place, call in maps_in(calls, where, found, "call-type-unknown"):
-        call_id = _call(place, call, found)
+    for place, call in maps_in(calls, where, findings, "call-type-unknown"):
+        call_id = _call(place, call, findings)
         if call_id in waiting:
-            found.add("call-id-not-unique", f"{place}.id", f"{shown(call_id)} is used before")
+            findings.add("call-id-not-unique", f"{place}.id", f"{shown(call_id)} is used before")
         elif call_id is not None:
             waiting[call_id] = f"{place}.id"
     return waiting if role == "assistant" else {}
 
 
-def _call(path: str, call: dict[str, Json], found: Findings) -> str | None:
+def _call(path: str, call: dict[str, Json], findings: Findings) -> str | None:
     """Checks a call; returns the id by which it is answered."""
     call_id = as_text(call.get("id"))
     if not call_id:
-        found.add("call-id-missing", f"{path}.id", f"id {shown(call.get('id'))}")
+        findings.add("call-id-missing", f"{path}.id", f"id {shown(call.get('id'))}")
     elif len(call_id) > MAX_ID:
-        found.add("call-id-too-long", f"{path}.id", f"{len(call_id)} characters")
+        findings.add("call-id-too-long", f"{path}.id", f"{len(call_id)} characters")
     kind = kind_of(call)
     if kind not in CALL_TYPES:
-        found.add("call-type-unknown", f"{path}.type", f"type {shown(call.get('type'))}")
+        findings.add("call-type-unknown", f"{path}.type", f"type {shown(call.get('type'))}")
         return call_id or None
-    called, given = as_map(call.get(kind)), CALL_TYPES[kind]
+    called, key = as_map(call.get(kind)), CALL_TYPES[kind]
     if not is_full(called.get("name")):
-        found.add("call-without-name", f"{path}.{kind}.name", "the call has no name")
-    if not isinstance(called.get(given), str):
-        said = f"it is {shown(called.get(given))}"
-        found.add(f"{given}-not-string", f"{path}.{kind}.{given}", said)
+        findings.add("call-without-name", f"{path}.{kind}.name", "the call has no name")
+    if not isinstance(called.get(key), str):
+        fault = f"it is {shown(called.get(key))}"
+        findings.add(f"{key}-not-string", f"{path}.{kind}.{key}", fault)
     return call_id or None
 
 
-def _tools(tools: Json, found: Findings) -> None:
+def _tools(tools: Json, findings: Findings) -> None:
     if not isinstance(tools, list | None):
-        found.add("tools-not-a-list", "tools", f"it is {shown(tools)}")
+        findings.add("tools-not-a-list", "tools", f"it is {shown(tools)}")
     if len(as_list(tools)) > MAX_TOOLS:
-        found.add("too-many-tools", "tools", f"{len(as_list(tools))} tools")
-    for path, tool in maps_in(tools, "tools", found, "not-a-tool"):
+        findings.add("too-many-tools", "tools", f"{len(as_list(tools))} tools")
+    for path, tool in maps_in(tools, "tools", findings, "not-a-tool"):
         kind = kind_of(tool) or "function"
-        given = as_map(tool.get(kind)).get("name")
-        name, where = as_text(given), f"{path}.{kind}.name"
+        declared = as_map(tool.get(kind)).get("name")
+        name, where = as_text(declared), f"{path}.{kind}.name"
         if not name or not LEGAL_NAME.fullmatch(name):
-            found.add("tool-name-illegal", where, f"name {shown(given)}")
+            findings.add("tool-name-illegal", where, f"name {shown(declared)}")
         elif len(name) > MAX_NAME:
-            found.add("tool-name-too-long", where, f"{len(name)} characters")
+            findings.add("tool-name-too-long", where, f"{len(name)} characters")

@@ -26,11 +26,11 @@ class Findings:
     """The violations of one request, each with the provider's words for its rule."""
 
     def __init__(self, provider_texts: Mapping[str, str]) -> None:
-        self.found: list[Violation] = []
+        self.violations: list[Violation] = []
         self._provider_texts = provider_texts
 
     def add(self, rule: str, path: str, message: str) -> None:
-        self.found.append(Violation(rule, path, message, self._provider_texts.get(rule)))
+        self.violations.append(Violation(rule, path, message, self._provider_texts.get(rule)))
 
 
 def as_map(value: Json) -> dict[str, Json]:
@@ -69,25 +69,25 @@ def shown(value: Json) -> str:
     return repr(value[:80]) if isinstance(value, str) else type(value).__name__
 
 
-def maps_in(values: Json, path: str, found: Findings, rule: str) -> Iterator[tuple[str, Json]]:
+def maps_in(values: Json, path: str, findings: Findings, rule: str) -> Iterator[tuple[str, Json]]:
     """The objects of a list with their paths; anything else in it breaks the rule."""
     for index, value in enumerate(as_list(values)):
         if isinstance(value, dict):
             yield f"{path}[{index}]", value
         else:
-            found.add(rule, f"{path}[{index}]", f"not an object but {shown(value)}")
+            findings.add(rule, f"{path}[{index}]", f"not an object but {shown(value)}")
 
 
 def part_list(
-    params: Json, key: str, found: Findings, *, is_request: bool, may_be_text: bool = False
+    params: Json, key: str, findings: Findings, *, is_request: bool, may_be_text: bool = False
 ) -> list[Json]:
-    """The list that a request is about: its own, or the whole of what was given."""
-    given = params.get(key) if isinstance(params, dict) else params
-    if may_be_text and is_full(given):
+    """The list that a request is about: its own, or all of the input."""
+    items = params.get(key) if isinstance(params, dict) else params
+    if may_be_text and is_full(items):
         return []
-    if not isinstance(given, list):
-        found.add(f"{key}-not-a-list", key, f"not a list but {shown(given)}")
+    if not isinstance(items, list):
+        findings.add(f"{key}-not-a-list", key, f"not a list but {shown(items)}")
         return []
-    if is_request and not given:
-        found.add(f"{key}-empty", key, "there is nothing in it")
-    return given
+    if is_request and not items:
+        findings.add(f"{key}-empty", key, "there is nothing in it")
+    return items

@@ -19,8 +19,8 @@ class Migration(NamedTuple):
 
 @cache
 def known_migrations() -> tuple[Migration, ...]:
-    found = Path(__file__).parent.glob("*.sql")
-    return tuple(sorted(Migration(int(path.stem), path.read_text("ascii")) for path in found))
+    paths = Path(__file__).parent.glob("*.sql")
+    return tuple(sorted(Migration(int(path.stem), path.read_text("ascii")) for path in paths))
 
 
 def migrate(driver: Driver, migrations: Sequence[Migration]) -> None:
@@ -40,7 +40,7 @@ def migrate(driver: Driver, migrations: Sequence[Migration]) -> None:
 
 
 def schema_version(driver: Driver) -> int:
-    """0 for an empty database; anything that is not ours is refused."""
+    """0 for an empty database; SchemaError for one that is not tract's."""
     tables = driver.tables()
     if "tract_schema" in tables:
         rows = driver.run("SELECT version FROM tract_schema")

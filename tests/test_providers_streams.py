@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.corpus import real_files
 from tests.samples.streams import ANTHROPIC, sse
-from tract.importers.streams import Stream, assembled, from_events, is_stream
+from tract.providers import PROVIDERS, load_answer
+from tract.providers.streams import Stream, from_events, from_text, is_event, is_stream, live
 
 
 def test_anthropic() -> None:
-    assert assembled(sse(*ANTHROPIC)) == Stream(
+    assert from_text(sse(*ANTHROPIC)) == Stream(
         {
             "type": "message",
             "role": "assistant",
@@ -39,12 +41,12 @@ def test_arguments_that_were_cut_stay_a_text() -> None:
 def test_line_ends(end: str) -> None:
     text = sse(*ANTHROPIC).replace("\n\n", end)
     assert is_stream(text)
-    assert assembled(text) == assembled(sse(*ANTHROPIC))
+    assert from_text(text) == from_text(sse(*ANTHROPIC))
 
 
 def test_a_cut_stream_loses_the_cut_event() -> None:
     text = sse(*ANTHROPIC[:9])
-    response, unread = assembled(text[: text.rindex('"lo"')])
+    response, unread = from_text(text[: text.rindex('"lo"')])
     assert unread == 1
     assert response is not None
     assert response["content"][1]["text"] == "Hel"
@@ -73,7 +75,7 @@ def test_chat_completions() -> None:
         {**chunk(), "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
         {**chunk(), "choices": [], "usage": {"total_tokens": 3}},
     ]
-    response, unread = assembled(sse(*events) + "data: [DONE]\n\n")
+    response, unread = from_text(sse(*events) + "data: [DONE]\n\n")
     assert unread == 0
     assert response is not None
     assert response["object"] == "chat.completion"
@@ -137,7 +139,7 @@ def test_gemini() -> None:
         return {"candidates": [{"content": {"parts": list(parts), "role": "model"}, **said}]}
 
     signed = {"text": "", "thoughtSignature": "s"}
-    response, _ = assembled(
+    response, _ = from_text(
         sse(
             event({"text": "so", "thought": True}),
             event({"text": "Hel"}),
@@ -161,7 +163,7 @@ def test_gemini() -> None:
 
 
 def test_events_of_something_else_are_no_response() -> None:
-    assert assembled(sse({"type": "ping"}, {"hello": 1})) == Stream(None, 0)
+    assert from_text(sse({"type": "ping"}, {"hello": 1})) == Stream(None, 0)
 
 
 @pytest.mark.parametrize("path", real_files("http-cassette-json"), ids=lambda path: path.name)
@@ -170,7 +172,7 @@ def test_every_text_of_a_real_stream_is_in_its_response(path: Any) -> None:
         body = one["response"]["body"]
         if not is_stream(body):
             continue
-        response, unread = assembled(body)
+        response, unread = from_text(body)
         assert unread == 0
         texts = [
             str(json.loads(line[5:]).get("delta", {}).get("text", ""))
@@ -178,3 +180,122 @@ def test_every_text_of_a_real_stream_is_in_its_response(path: Any) -> None:
             if line.startswith("data:") and '"text_delta"' in line
         ]
         assert json.dumps("".join(texts))[1:-1] in json.dumps(response)
+
+
+# Servers that are almost like another
+
+
+def choice(**piece: Any) -> dict[str, Any]:
+    return {"object": "chat.completion.chunk", "choices": [{"index": 0, **piece}]}
+
+
+def test_a_message_beside_each_delta_is_not_added_too() -> None:
+    """As Writer's servers send them: the text was lost, or only its last piece was left."""
+    texts = [{"role": "assistant", "content": text} for text in ("Hello ", "wide ", "world")]
+    events = [choice(message=text, delta=text, finish_reason=None) for text in texts]
+    response = from_events(events)
+    assert response is not None
+    assert response["choices"][0]["message"]["content"] == "Hello wide world"
+
+
+def test_a_message_in_the_place_of_a_delta_is_added() -> None:
+    message = {"role": "assistant", "content": "Hello"}
+    response = from_events([choice(delta={"content": ""}), choice(message=message)])
+    assert response is not None
+    assert response["choices"][0]["message"] == message
+
+
+def test_no_calls_are_no_list_of_calls() -> None:
+    response = from_events([choice(delta={"role": "assistant", "content": "", "tool_calls": None})])
+    assert response is not None
+    assert response["choices"][0]["message"] == {"role": "assistant", "content": ""}
+
+
+def test_a_full_response_as_the_only_event() -> None:
+    body = {"object": "chat.completion", "choices": [{"message": {"role": "assistant"}}]}
+    assert from_text(sse(body)) == Stream(body)
+
+
+@pytest.mark.parametrize("index", [-1, 10**12, None, "x", [], True])
+def test_any_index_of_a_call(index: Any) -> None:
+    call = {"index": index, "id": "c", "function": {"name": "ls", "arguments": "{}"}}
+    response = from_events([choice(delta={"tool_calls": [call]})])
+    assert response is not None
+    (made,) = response["choices"][0]["message"]["tool_calls"]
+    assert made == {"id": "c", "function": {"name": "ls", "arguments": "{}"}}
+
+
+def test_an_error_in_a_stream_of_items_is_kept() -> None:
+    event = {"type": "error", "message": "overloaded"}
+    response = from_events([*RESPONSES, event])
+    assert response is not None
+    assert response["error"] == event
+    assert len(response["output"]) == 2
+
+
+def test_only_a_piece_is_an_event() -> None:
+    """Lines of full responses are not the events of one stream."""
+    assert all(map(is_event, [ANTHROPIC[0], RESPONSES[0], choice(delta={})]))
+    full = {"candidates": [{"content": {"parts": [{"text": "x"}]}}]}
+    assert not any(map(is_event, [full, {"candidates": [{"index": 0}]}, {"choices": ["a"]}, 5]))
+
+
+# Live
+
+
+def heard(provider: str, events: list[dict[str, Any]]) -> tuple[list[str], Any]:
+    """The texts as they come, and the response."""
+    stream, texts = live(PROVIDERS[provider], events), []
+    while True:
+        try:
+            texts.append(next(stream))
+        except StopIteration as end:
+            return texts, end.value
+
+
+@pytest.mark.parametrize(
+    ("provider", "events", "texts"),
+    [
+        ("anthropic", ANTHROPIC, ["Hel", "lo"]),
+        (
+            "openai",
+            [choice(delta={"content": "Hel"}), choice(delta={}, finish_reason="stop")],
+            ["Hel"],
+        ),
+        (
+            "responses",
+            [*RESPONSES, {"type": "response.completed", "response": {"object": "response"}}],
+            ["Hel", "lo"],
+        ),
+        (
+            "gemini",
+            [{"candidates": [{"content": {"parts": [{"text": "Hel"}]}, "finishReason": "STOP"}]}],
+            ["Hel"],
+        ),
+    ],
+    ids=["anthropic", "openai", "responses", "gemini"],
+)
+def test_a_live_stream_is_assembled_as_a_recorded_one(
+    provider: str, events: list[dict[str, Any]], texts: list[str]
+) -> None:
+    assert heard(provider, events) == (texts, from_events(events))
+    assert heard(provider, events[:-1])[1] is None
+
+
+CASES = Path(__file__).resolve().parents[2] / "shared" / "cases"
+
+
+@pytest.mark.skipif(not CASES.exists(), reason="the shared cases are not here")
+@pytest.mark.parametrize(
+    ("name", "text", "calls"),
+    [
+        ("stream_message_and_delta", "", ["ls"]),
+        ("stream_null_calls", "", ["ls"]),
+        ("stream_text_lost", "Hello wide world", []),
+    ],
+)
+def test_streams_that_once_went_wrong(name: str, text: str, calls: list[str]) -> None:
+    exchange = json.loads((CASES / f"{name}.jsonl").read_bytes())
+    response, unread = from_text(exchange["response"])
+    message = load_answer(response).message
+    assert (unread, message.text, [call.name for call in message.tool_calls]) == (0, text, calls)

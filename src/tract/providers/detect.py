@@ -1,0 +1,136 @@
+"""Whose format a request, a response or a message has: one detector for all who ask.
+
+Each provider lists its marks (`Marks`), and each mark has a weight (`Evidence`). The strongest
+evidence decides: a call in one API's format outweighs the format of the tools, which outweighs the
+place of the system text, which outweighs the model's name, because other APIs offer the same model.
+Of equally strong evidence the first decides: the message that comes first, and within a message
+the provider that comes first in the registry. Where an address is known, it outweighs everything.
+Messages without any mark are those of the first provider that has such a history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from tract.model import Json
+from tract.providers.base import Evidence, Marks
+from tract.providers.common import dicts
+from tract.providers.registry import PROVIDERS
+from tract.providers.tools import form_of
+
+Weights = Mapping[str, list[tuple[Evidence, str]]]
+
+
+class _Table(NamedTuple):
+    """The marks of all providers, by what they mark."""
+
+    roles: Weights
+    keys: Weights
+    parts: Weights
+    shapes: list[tuple[str, Marks]]
+
+
+def detect(value: Json, url: str = "") -> str | None:
+    """The provider for which a request, or a list of messages, is written; None where it is for
+    none. `url` is the address that a request was sent to."""
+    if isinstance(value, list):
+        if not dicts(value):
+            return None
+        return _strongest(_list_evidence(value), list(PROVIDERS))
+    if not isinstance(value, dict) or "modelId" in value:  # Bedrock has a format of its own
+        return None
+    candidates = [name for name, known in PROVIDERS.items() if known.history in value]
+    path = url.partition("?")[0]
+    addressed = [name for name in candidates if _ends(path, PROVIDERS[name].marks.paths)]
+    if addressed or not candidates:
+        return addressed[0] if addressed else None
+    return _strongest(_request_evidence(value, candidates), candidates)
+
+
+def message_provider(message: dict[str, Json]) -> str | None:
+    """The provider that alone can have such a message; None where several could."""
+    marks = [mark for mark in _message_evidence(message) if mark[0] >= Evidence.CONTENT]
+    return _strongest(iter(marks), list(PROVIDERS)) if marks else None
+
+
+def response_provider(body: Json) -> str | None:
+    """The provider whose response this is; None where it is no answer of a model."""
+    if not isinstance(body, dict):
+        return None
+    return next((name for name, known in PROVIDERS.items() if known.is_response(body)), None)
+
+
+def _ends(path: str, endings: tuple[str, ...]) -> bool:
+    return bool(path) and path.endswith(endings)
+
+
+def _strongest(marks: Iterator[tuple[Evidence, str]], candidates: list[str]) -> str:
+    best, strength = candidates[0], 0
+    for evidence, name in marks:
+        if evidence > strength and name in candidates:
+            best, strength = name, evidence
+            if evidence == Evidence.CALL:
+                break
+    return best
+
+
+def _list_evidence(messages: Json) -> Iterator[tuple[Evidence, str]]:
+    for message in dicts(messages):
+        yield from _message_evidence(message)
+
+
+def _request_evidence(
+    request: dict[str, Json], candidates: list[str]
+) -> Iterator[tuple[Evidence, str]]:
+    for key in dict.fromkeys(PROVIDERS[name].history for name in candidates):
+        yield from _list_evidence(request[key])
+    for tool in dicts(request.get("tools")):
+        yield Evidence.TOOL, form_of(tool)
+    model = str(request.get("model"))
+    for name in candidates:
+        marks = PROVIDERS[name].marks
+        yield from (
+            (evidence, name) for key, evidence in marks.request_keys.items() if key in request
+        )
+        if model.startswith(marks.models or ("\0",)):
+            yield Evidence.MODEL, name
+
+
+def _message_evidence(message: dict[str, Json]) -> Iterator[tuple[Evidence, str]]:
+    table = _table(tuple(PROVIDERS))
+    for name, marks in table.shapes:
+        evidence = marks.shape(message)
+        if evidence is not None:
+            yield evidence, name
+    role, content = message.get("role"), message.get("content")
+    if isinstance(role, str):
+        yield from table.roles.get(role, ())
+    for key in message:
+        yield from table.keys.get(key, ())
+    if role == "tool" or not isinstance(content, list):  # what a tool returned is no evidence
+        return
+    for part in content:
+        kind = part.get("type") if isinstance(part, dict) else None
+        if isinstance(kind, str):
+            yield from table.parts.get(kind, ())
+
+
+@lru_cache(maxsize=8)
+def _table(names: tuple[str, ...]) -> _Table:
+    known = [(name, PROVIDERS[name].marks) for name in names]
+    return _Table(
+        _by_mark((name, marks.roles) for name, marks in known),
+        _by_mark((name, marks.keys) for name, marks in known),
+        _by_mark((name, marks.parts) for name, marks in known),
+        [(name, marks) for name, marks in known if marks.shape is not Marks().shape],
+    )
+
+
+def _by_mark(weights: Iterator[tuple[str, Mapping[str, Evidence]]]) -> Weights:
+    table: dict[str, list[tuple[Evidence, str]]] = {}
+    for name, marks in weights:
+        for mark, evidence in marks.items():
+            table.setdefault(mark, []).append((evidence, name))
+    return table
