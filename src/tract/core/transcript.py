@@ -23,7 +23,6 @@ from tract.core.chain import Chain, Place
 from tract.core.drafts import Details
 from tract.core.forms import Sent, Shown
 from tract.core.pairing import Pairing
-from tract.core.wording import collapsed
 from tract.errors import InputError
 from tract.model import (
     DECIDING,
@@ -364,9 +363,6 @@ class Thread:
         message = self.nodes[step.id - 1].message
         assert message is not None  # marks have no place
         return message
-
-    def collapsed(self, call: Place) -> Message:
-        return collapsed(self._rules.without_thoughts(self.message(call.shown)), call)
 
     def as_sent(self, message: Message) -> Iterator[list[Message]]:
         return self._rules.as_sent(message)
