@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tract import CommitInfo, Priority, ScriptedLLM, ToolCall, Tract
-from tract.view.ansi import painted, plain
+from tract.view.ansi import paint, plain
 from tract.view.blocks import ToolResultBlock, ToolUseBlock
 from tract.view.conversation import format_dialog
 from tract.view.lines import SUMMARY as FOLDED
-from tract.view.lines import Look, written
+from tract.view.lines import Look, format_lines
 
 ROOT = Path(__file__).resolve().parent.parent
 DATABASE = ROOT / ".tract" / "demo.db"
@@ -228,8 +228,8 @@ def show_pairs(t: Tract) -> None:
     title("What you see: a call and its result share a colour")
     seen = format_dialog(t.read())
     calls = (block for block in seen if isinstance(block, ToolUseBlock | ToolResultBlock))
-    for line in written(calls, Look(tools=FOLDED, has_tags=not COLOUR)):
-        print(painted(line) if COLOUR else plain(line))
+    for line in format_lines(calls, Look(tools=FOLDED, has_tags=not COLOUR)):
+        print(paint(line) if COLOUR else plain(line))
 
 
 def show_next(edit: CommitInfo) -> None:
