@@ -364,11 +364,11 @@ class Thread:
         assert message is not None  # marks have no place
         return message
 
-    def without_thoughts(self, message: Message) -> Message:
-        return self._rules.without_thoughts(message)
-
     def as_sent(self, message: Message) -> Iterator[list[Message]]:
         return self._rules.as_sent(message)
+
+    def without_thoughts(self, message: Message) -> Message:
+        return self._rules.without_thoughts(message)
 
 
 class Branch:
