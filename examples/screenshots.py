@@ -207,7 +207,7 @@ def drawn() -> Iterator[tuple[str, str]]:
 
 
 async def taken(t: Tract, picture: Picture) -> str:
-    app = TractApp(t, place="agents.db", dialog=picture.dialog)
+    app = TractApp(t, title="agents.db", dialog=picture.dialog)
     async with app.run_test(size=(WIDTH, picture.height)) as pilot:
         await pilot.pause(0.3)  # the costs come one by one
         await pilot.press(*picture.keys.split())

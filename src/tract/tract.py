@@ -703,11 +703,11 @@ class Tract:
 
     def dialogs(self) -> list[DialogInfo]:
         """All dialogs of the database."""
-        return self.session.store.dialogs()
+        return self.session.store.dialogs.infos()
 
     def usages(self) -> Iterator[tuple[str | None, dict[str, Json]]]:
         """What each answer of the dialog has used, on all branches, with the model that gave it."""
-        for config, usage in self.session.store.usages(self.dialog):
+        for config, usage in self.session.store.dialogs.usages(self.dialog):
             model = (config or {}).get("model")
             yield model if isinstance(model, str) else None, usage
 

@@ -165,7 +165,7 @@ class Chain:
         call.results = call.results or []
         call.results.append(result)
         if call.is_left_out:
-            result.look = result.look._replace(is_left_out=True)
+            result.show(result.look._replace(is_left_out=True))
         if self.is_lazy and call.may_collapse:
             self._alter_from(call.at)
 
@@ -202,7 +202,7 @@ class Chain:
     def _set_look(self, place: Place, look: Look) -> None:
         before = place.look
         self._looks_before.setdefault(place, before)
-        place.look = look
+        place.show(look)
         if look.priority != before.priority:
             self._leave_out(place.turn)
 
@@ -214,7 +214,7 @@ class Chain:
         is_pinned = any(member.priority == Priority.PINNED for member in turn)
         for member in turn:
             self._looks_before.setdefault(member, member.look)
-            member.look = member.look._replace(is_left_out=is_skipped and not is_pinned)
+            member.show(member.look._replace(is_left_out=is_skipped and not is_pinned))
 
     # Undoing
 

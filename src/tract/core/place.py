@@ -57,13 +57,19 @@ class Place:
         "at",
         "call",
         "changes",
+        "is_hidden",
+        "is_left_out",
         "links",
         "look",
         "number",
         "origin",
         "past",
+        "priority",
         "results",
+        "shape",
+        "shown",
         "sources",
+        "summary",
     )
 
     def __init__(self, origin: Step) -> None:
@@ -76,42 +82,23 @@ class Place:
         """Stand as if nothing had followed. The past stays."""
         self.at = self.origin.id  # the order of places: a summary has that of its first source
         self.number = 1  # among the results with its id
-        self.look = Look(self.origin, self.origin.shape)
+        self.show(Look(self.origin, self.origin.shape))
         self.links: list[tuple[Step, Link]] | tuple[()] = ()  # those that are undone included
         self.changes: tuple[Step, ...] = ()  # the edits and marks in force
         self.call: Place | None = None
         self.results: list[Place] | tuple[()] = ()
         self.sources: Sequence[Place] = ()  # what a summary stands for
 
-    @property
-    def shown(self) -> Step:
-        return self.look.shown
-
-    @property
-    def shape(self) -> Shape | None:
-        return self.look.shape
-
-    @property
-    def priority(self) -> Priority:
-        return self.look.priority
-
-    @property
-    def summary(self) -> Place | None:
-        return self.look.summary
-
-    @property
-    def is_left_out(self) -> bool:
-        return self.look.is_left_out
-
-    @property
-    def is_hidden(self) -> bool:
+    def show(self, look: Look) -> None:
+        """Look like this from now on. The parts are attributes, because they are read often."""
+        self.look = look
+        self.shown, self.shape, self.priority, self.summary, self.is_left_out = look
+        self.is_hidden = look.is_left_out or look.summary is not None
         """Whether nothing of it is in the view: it is left out, or a summary stands for it."""
-        look = self.look
-        return look.is_left_out or look.summary is not None
 
     @property
     def is_skipped_result(self) -> bool:
-        return self.look.priority == Priority.SKIP and self.origin.role == "tool"
+        return self.priority == Priority.SKIP and self.origin.role == "tool"
 
     @property
     def stays_last(self) -> bool:

@@ -454,7 +454,7 @@ def position(item: object) -> str:
 
 
 def annotate(entry: Entry, toolset: Toolset | None) -> list[tuple[Message, Details]]:
-    """The messages of an entry, each with what the source says details it."""
+    """The messages of an entry, each with its details from the source."""
     new = [(message, _details(entry, message)) for message in entry.messages]
     if new and toolset:
         message, details = new[0]
@@ -463,7 +463,7 @@ def annotate(entry: Entry, toolset: Toolset | None) -> list[tuple[Message, Detai
 
 
 def _details(entry: Entry, message: Message) -> Details:
-    """What the source says details a message. The usage belongs to the answer."""
+    """The details of a message in the source. The usage belongs to the answer."""
     metadata = dict(entry.metadata or {})
     if entry.time:
         metadata["time"] = entry.time.isoformat()

@@ -194,7 +194,7 @@ class _Tree:
     def begins_with(self, drafts: Sequence[Draft]) -> bool:
         """Whether the dialog begins with these, or has no commit yet."""
         store = self._session.store
-        if not drafts or not store.has_dialog(self.name):
+        if not drafts or not store.dialogs.has(self.name):
             return True
         key = self._open()
         if self._branches.keys() == {None}:
