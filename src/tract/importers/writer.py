@@ -13,8 +13,9 @@ import msgspec
 
 from tract import importers
 from tract.core import drafts
+from tract.core.entries import annotate, position
 from tract.core.pairing import Pairing
-from tract.core.transcript import annotate, dialog_name, position
+from tract.core.transcript import dialog_name
 from tract.errors import InputError
 from tract.importers.items import Entry, Exchange, Item, Problem
 from tract.importers.source import OnRead
