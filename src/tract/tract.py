@@ -6,16 +6,14 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, Unpack, overload
 
 from tract.content.query import slice_of
 from tract.context import CompiledContext
 from tract.core import drafts, turns
-from tract.core import forms as result_forms
 from tract.core.compression import CompressResult, PendingCompress, SummarizedResult
 from tract.core.drafts import Details
-from tract.core.forms import ToolResultInfo
+from tract.core.forms import AS_THEY_ARE, ToolResultInfo, result_view
 from tract.core.toolsets import ToolDiff, ToolVersion
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
 from tract.errors import HandlerError, InputError
@@ -33,23 +31,11 @@ from tract.model import (
     Priority,
     Shape,
 )
-from tract.providers import given_content, toolsets
-from tract.session import (
-    Commit,
-    Session,
-    answers,
-    branches,
-    commits,
-    compress,
-    handlers,
-    record,
-    results,
-    summaries,
-)
+from tract.providers import original_content, toolsets
+from tract.session import answers, branches, commits, compress, handlers, record, results, summaries
 from tract.session.commits import CommitOptions, message_of
 from tract.session.handlers import Handler, PendingToolResult
-from tract.session.session import MAIN
-from tract.session.tools import set_tools, toolset_at
+from tract.session.session import MAIN, Commit, Session
 from tract.snapshot import Snapshot
 from tract.storage import Store, maintenance
 from tract.tokens import TokenCounter
@@ -134,12 +120,7 @@ class Tract:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -189,9 +170,7 @@ class Tract:
         shape = None if form is None else drafts.shape_of(form)
         details = Details(message, metadata, generation_config, usage, shape=shape)
         target = drafts.edit_target(operation, edit, response_to)
-        return commits.commit(
-            self.session, content, details, edit=target, tools=tools, parent=parent
-        )
+        return self.session.commit(content, details, edit=target, tools=tools, parent=parent)
 
     def system(self, text: str | list[Json], **options: Unpack[CommitOptions]) -> CommitInfo:
         """Append an instruction: a text, or blocks in a provider's format."""
@@ -309,7 +288,7 @@ class Tract:
     ) -> CommitInfo | None:
         """Set the tools that the model has from here on, in any provider's format; None means no
         tools. Returns None if these tools are in force already."""
-        return set_tools(self.session, tools, message)
+        return commits.set_tools(self.session, tools, message)
 
     def configure_results(
         self,
@@ -544,7 +523,7 @@ class Tract:
     def get_content(self, commit: Commit) -> Json:
         """Return the content of a commit exactly as it was passed in: a text, a tool's JSON, or
         blocks in the provider's format."""
-        return given_content(self.get_message(commit))
+        return original_content(self.get_message(commit))
 
     def edit_history(self, commit: Commit) -> list[CommitInfo]:
         """List the versions of a message, oldest first, including undone edits."""
@@ -573,7 +552,9 @@ class Tract:
         """
         if tools not in TOOL_VIEWS:
             raise InputError(f"unknown tools={tools!r}; expected one of {', '.join(TOOL_VIEWS)}")
-        view = result_forms.result_view(load_tool_results, keep_recent, inline_under)
+        view = AS_THEY_ARE
+        if (load_tool_results, keep_recent, inline_under) != (None, 0, 0):
+            view = result_view(load_tool_results, keep_recent, inline_under)
         return self.session.compile(at, inline_tools=tools == "inline", view=view)
 
     def stored(self, at: Commit | None = None) -> CompiledContext:
@@ -667,12 +648,12 @@ class Tract:
 
     def get_commit_tools(self, commit: Commit) -> list[dict[str, Json]]:
         """Return the tools recorded with a commit, or else those in force at it."""
-        toolset = toolset_at(self.session, commit)
+        toolset = commits.toolset_at(self.session, commit)
         return toolset.schemas if toolset else []
 
     def diff_tools(self, a: Commit | CompiledContext, b: Commit | CompiledContext) -> ToolDiff:
         """Compare the tools of two commits, branches or compiled contexts."""
-        old, new = (toolset_at(self.session, place) for place in (a, b))
+        old, new = (commits.toolset_at(self.session, place) for place in (a, b))
         return toolsets.diff(old, new)
 
     def tool_history(self, name: str) -> list[ToolVersion]:

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from tract.core.chain import FULL, Place
 from tract.core.wording import GET_TOOL_RESULT
@@ -201,8 +202,8 @@ class ResultSettings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unk
     preview_tokens: int | None = None
     keep: tuple[str, ...] = ()
     tools: dict[str, dict[str, int | None]] = {}
-    was_lazy: bool = False
-    """Whether there ever was a limit: what a model was offered once stays offered."""
+    is_lazy: bool = msgspec.field(default=False, name="was_lazy")
+    """Whether there is or was a limit: what a model was offered once stays offered."""
 
     def shape(self, name: str | None, token_count: int) -> Shape | None:
         """The form in which a result of this tool is born; None for its whole."""
@@ -212,27 +213,22 @@ class ResultSettings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unk
             return None
         return Shape(Form.REFERENCE, own.get("preview_tokens", self.preview_tokens))
 
-    @property
-    def is_lazy(self) -> bool:
-        if self.was_lazy:
-            return True
-        limits = [self.inline_tokens, *(own.get("inline_tokens") for own in self.tools.values())]
-        return any(limit is not None for limit in limits)
 
-
-def settings(**given: object) -> ResultSettings:
-    """What a caller configures, checked."""
+def settings(**fields: object) -> ResultSettings:
+    """Check what a caller configures."""
     try:
-        found = msgspec.convert(given, ResultSettings)
+        result = msgspec.convert(fields, ResultSettings)
     except msgspec.ValidationError as error:
         raise InputError(f"not settings for results: {error}") from None
     for own in (
-        {"inline_tokens": found.inline_tokens, "preview_tokens": found.preview_tokens},
-        *found.tools.values(),
+        {"inline_tokens": result.inline_tokens, "preview_tokens": result.preview_tokens},
+        *result.tools.values(),
     ):
         for key, limit in own.items():
             if key not in ("inline_tokens", "preview_tokens"):
                 raise InputError(f"not a setting for a tool: {key!r:.80}")
             if limit is not None and limit < 0:
                 raise InputError(f"{key} is a number of tokens, not {limit}")
-    return found
+    limits = [result.inline_tokens, *(own.get("inline_tokens") for own in result.tools.values())]
+    is_lazy = result.is_lazy or any(limit is not None for limit in limits)
+    return replace(result, is_lazy=is_lazy)

@@ -212,7 +212,7 @@ class _Tree:
         for draft in drafts:
             draft = self._session.completed(draft, self._names.get)
             branch = partial(self._branch, head)
-            new, is_new = self._session.write_once(key, branch, head, draft, self._shapes)
+            new, is_new = self._session.store.append_once(key, branch, head, draft, self._shapes)
             if is_new:
                 self._branches[new.id] = self._branches.pop(head.id)
             if draft.message:

@@ -8,10 +8,10 @@ from tract.providers.base import Answer, Provider
 from tract.providers.messages import (
     as_dict,
     as_sent,
-    given_content,
     load_call,
     load_calls,
     load_message,
+    original_content,
 )
 from tract.providers.registry import PROVIDERS, provider
 from tract.providers.usage import input_tokens
@@ -22,13 +22,13 @@ __all__ = [
     "Provider",
     "as_dict",
     "as_sent",
-    "given_content",
     "input_tokens",
     "is_cut",
     "load_answer",
     "load_call",
     "load_calls",
     "load_message",
+    "original_content",
     "parsed",
     "provider",
 ]

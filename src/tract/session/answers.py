@@ -14,9 +14,8 @@ from tract.llm.response import ChatResponse
 from tract.model import Draft, Json, Message, Toolset
 from tract.providers import as_dict, load_message, toolsets
 from tract.providers.tool_names import known_names
-from tract.session.commits import message_of
+from tract.session.commits import message_of, set_tools
 from tract.session.session import Session
-from tract.session.tools import set_tools
 
 NO_MODEL = (
     "no model is configured: open the dialog with llm=, as in "

@@ -1,29 +1,21 @@
-"""Messages, edits and marks, committed to a session."""
+"""Messages, marks and tools, as callers pass them to a session."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
+from tract.context import CompiledContext
 from tract.core import drafts
 from tract.core.drafts import Details
-from tract.errors import EditError, InputError
-from tract.model import (
-    CommitInfo,
-    Draft,
-    Form,
-    Head,
-    Json,
-    Message,
-    Priority,
-    Shape,
-)
-from tract.providers import as_dict, load_answer, load_calls, load_message, toolsets
-from tract.session.session import Commit, MakeDraft, Session
+from tract.errors import InputError
+from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Toolset
+from tract.providers import load_answer, load_calls, toolsets
+from tract.session.session import Commit, Session
 
 
 class CommitOptions(TypedDict, total=False):
-    """What every method that writes a message accepts; `Tract.commit` explains it."""
+    """The options of every method that writes a message; see `Tract.commit`."""
 
     message: str | None
     edit: Commit | None
@@ -34,46 +26,8 @@ class CommitOptions(TypedDict, total=False):
     parent: Commit | None
 
 
-def commit(
-    session: Session,
-    content: Message | dict[str, Json],
-    details: Details = drafts.NO_DETAILS,
-    *,
-    edit: Commit | None = None,
-    tools: Sequence[Any] | None = None,
-    parent: Commit | None = None,
-) -> CommitInfo:
-    """Append a message, or several where a provider's message has several results; with `edit`,
-    put it in the place of an earlier one."""
-    if tools is not None:
-        details = details._replace(toolset=toolsets.make(tools, session.tokens))
-    messages = [content] if isinstance(content, Message) else load_message(as_dict(content))
-    if edit is None:
-        made = [drafts.appended(message, details, session.tokens) for message in messages]
-        return session.write_all(made, parent)
-    if details.shape is not None:
-        raise EditError("an edit is shown in full: form= is for a new result, or reshape()")
-    if len(messages) > 1:
-        raise EditError(f"an edit is one message, not {len(messages)}")
-    return session.write(edit_of(session, edit, messages[0], details), parent)
-
-
-def edit_of(session: Session, target: Commit, message: Message, details: Details) -> MakeDraft:
-    """The message in the place of an earlier one."""
-
-    def make(head: Head) -> Draft:
-        place = session.chain(head).place(session.resolve(target))
-        old = session.compiler.message(place.shown)
-        kept = details
-        if old.role == "tool" and details.metadata is None:
-            kept = details._replace(metadata=session.store.metadata(place.shown.id))
-        return drafts.edited(place, old, message, kept, session.tokens)
-
-    return make
-
-
 def message_of(role: str, content: object) -> Message | dict[str, Json]:
-    """A text as our message; blocks as the message of the provider whose format they have."""
+    """Make a message of a text, or of blocks in a provider's format."""
     if isinstance(content, list):
         return {"role": role, "content": content}
     return Message(role, content)
@@ -82,8 +36,8 @@ def message_of(role: str, content: object) -> Message | dict[str, Json]:
 def response_of(
     text: Any, tool_calls: Sequence[Any] | None, options: CommitOptions
 ) -> tuple[Message, CommitOptions]:
-    """An answer as a message: a text with calls, or a response as an SDK returned it, which brings
-    its usage and its metadata along."""
+    """Make a message of a text with calls, or of an SDK's response, which has a usage and metadata
+    of its own."""
     if text is None or isinstance(text, str):
         return drafts.answer(text or "", load_calls(tool_calls)), options
     if tool_calls is not None:
@@ -141,3 +95,32 @@ def reshape(
         return drafts.reshaped(list(zip(places, shapes, strict=True)), Details(message))
 
     return session.write(make)
+
+
+# Tools
+
+
+def set_tools(
+    session: Session, tools: Sequence[Any] | None, message: str | None = None
+) -> CommitInfo | None:
+    """Put tools in force; write nothing if they are already."""
+    toolset = toolsets.make([] if tools is None else tools, session.tokens)
+    session.check_on_branch()
+    with session.batch():
+        _, head = session.lock_branch()
+        if session.chain(head).toolset == toolset.hash:
+            return None
+        return session.write(lambda _: drafts.offered(toolset, Details(message)))
+
+
+def toolset_at(session: Session, place: Commit | CompiledContext) -> Toolset | None:
+    """Return the tools recorded with a commit, or else those in force at it; or those of a branch
+    or a compiled context."""
+    if isinstance(place, CompiledContext):
+        return place.toolset
+    commit = session.find(place)
+    with session.lock:
+        chain = session.chain()
+        if not chain.has(commit):
+            chain = session.new_compiler().chain(commit)
+        return session.compiler.toolset(chain.toolset_at(commit))

@@ -13,9 +13,8 @@ from tract.model import EMPTY, CommitInfo, CommitOperation, Head, Json, Message
 from tract.providers import load_answer
 from tract.providers.requests import Loaded, load_history
 from tract.session.branches import create_numbered
-from tract.session.commits import commit
+from tract.session.commits import set_tools
 from tract.session.session import Session
-from tract.session.tools import set_tools
 
 
 def record(
@@ -41,7 +40,7 @@ def record(
             generation_config=history.config or None,
             usage=answer.usage,
         )
-        return [*commits, commit(session, answer.message, details)]
+        return [*commits, session.commit(answer.message, details)]
 
 
 def knows(session: Session, messages: Sequence[Message]) -> bool:
@@ -106,7 +105,7 @@ def _append_with_tools(session: Session, new: Sequence[Message], tools: Any) -> 
     known = session.chain().toolset is not None
     answers = [number for number, message in enumerate(new, 1) if message.role == "assistant"]
     first = answers[-1] if answers and known else 0
-    commits = [commit(session, message) for message in new[:first]]
+    commits = [session.commit(message) for message in new[:first]]
     offer = None if tools is None else set_tools(session, tools)
     commits += [offer] if offer else []
-    return [*commits, *(commit(session, message) for message in new[first:])]
+    return [*commits, *(session.commit(message) for message in new[first:])]

@@ -20,7 +20,6 @@ from tract.errors import ForgottenError, InputError, NotFoundError
 from tract.model import CommitInfo, Json, Message, Priority
 from tract.providers import load_call
 from tract.providers.call_ids import find_result
-from tract.session.commits import commit
 from tract.session.session import Commit, Session
 
 
@@ -37,7 +36,7 @@ def configure(
         keep=list(keep),
         tools={name: dict(own) for name, own in (tools or {}).items()},
     )
-    settings = replace(settings, was_lazy=session.settings.is_lazy or settings.is_lazy)
+    settings = replace(settings, is_lazy=session.settings.is_lazy or settings.is_lazy)
     session.configure("result_settings", settings)
     session.settings = settings
 
@@ -55,7 +54,7 @@ def answer(session: Session, call: Any) -> CommitInfo:
         result = Message("tool", part, call.id, call.name)
     except (InputError, NotFoundError, ForgottenError) as error:
         result = Message("tool", str(error), call.id, call.name, is_error=True)
-    return commit(session, result)
+    return session.commit(result)
 
 
 def fetch(session: Session, name: str, wanted: Slice, *, pictures: bool = False) -> Json:

@@ -7,23 +7,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from threading import RLock
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from tract.compiler import Compiler
 from tract.context import CompiledContext
-from tract.core import forms
+from tract.core import drafts, forms
 from tract.core.chain import Chain, Place
+from tract.core.drafts import NO_DETAILS, Details
 from tract.core.forms import AS_THEY_ARE, ResultView
 from tract.errors import (
     BranchNotFoundError,
     ConflictError,
     DialogNotFoundError,
+    EditError,
     InputError,
 )
 from tract.llm import LLMClient, check_client
-from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head, Shape
+from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head, Json, Message
+from tract.providers import as_dict, load_message, toolsets
 from tract.providers.call_ids import original_id
 from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
@@ -34,10 +38,7 @@ Commit = str | CommitInfo
 """A commit is named by its hash, by an unambiguous prefix of it, or by what a write returned."""
 
 MakeDraft = Callable[[Head], Draft]
-"""Makes what is to be written, for the head on which it is put."""
-
-Listener = Callable[[Sequence[CommitInfo]], None]
-"""Called with new results, once they are safe."""
+"""Makes what is to be written, for the head that it follows."""
 
 MAIN = "main"
 MAX_NAME = 200
@@ -55,18 +56,19 @@ class Session:
         llm: LLMClient | None = None,
         unheard: list[tuple[Session, CommitInfo]] | None = None,
     ) -> None:
-        """`unheard` are results whose listeners are still to be called. All sessions of a store
-        share them, because a batch is one for all of them."""
+        """`unheard` are the results that no listener was called with yet. All sessions of a store
+        share them, because they share batches."""
         self.store = store
         self.dialog = dialog
         self.tokens = tokens
         self.llm = llm
-        self.compiler = Compiler(store, tokens.count)
+        self.compiler = self.new_compiler()
         self.branch, self.detached = store.dialogs.checked_out(dialog) or (MAIN, None)
         """The branch that commits go to, and the old commit that is checked out instead, if any."""
         self.settings = forms.settings(**(store.dialogs.settings(dialog, "result_settings") or {}))
-        """In which forms results are born."""
-        self.listener: Listener | None = None
+        """These decide the forms of new results."""
+        self.listener: Callable[[Sequence[CommitInfo]], None] | None = None
+        """Called with new results, once they are committed."""
         self._unheard: list[tuple[Session, CommitInfo]] = [] if unheard is None else unheard
 
     @classmethod
@@ -79,7 +81,7 @@ class Session:
         tokens: str | None,
         create: bool,
     ) -> Session:
-        """`Tract.open` explains it."""
+        """See `Tract.open`."""
         check_name("dialog", dialog)
         check_client(llm)
         if not os.fspath(path_or_url):
@@ -95,32 +97,32 @@ class Session:
             raise
 
     def sibling(self, dialog: str) -> Session:
-        """Another dialog of the same database, perhaps a new one."""
+        """Open another dialog of the same database."""
         check_name("dialog", dialog)
         return Session(self.store, dialog, tokens=self.tokens, llm=self.llm, unheard=self._unheard)
 
     @property
     def lock(self) -> RLock:
-        """Whoever holds it is alone with the connection."""
+        """Its holder has the connection alone."""
         return self.store.driver.lock
 
     # Reading
 
     def head(self, at: Commit | None = None) -> Head:
-        """The newest commit, or the old one that is checked out; with `at`, what that names."""
+        """Return the newest commit, or the old one that is checked out; with `at`, that commit."""
         if at is not None:
             return self.find(at)
         if self.detached:
             return self.store.check_head(self.dialog, self.detached)
         head = self.store.branch(self.dialog, self.branch)
         if head is None and self.store.dialogs.has(self.dialog):
-            head = self.store.branch(self.dialog, self.branch)  # it may have been made just now
+            head = self.store.branch(self.dialog, self.branch)  # perhaps created just now
             if head is None:
                 raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
         return head or EMPTY
 
     def chain(self, head: Head | None = None) -> Chain:
-        """The history up to a commit, by default up to the head. Meant for who holds the lock."""
+        """Return the history up to a commit, by default the head. The caller holds the lock."""
         return self.compiler.chain(self.head() if head is None else head)
 
     def resolve(self, commit: Commit) -> Head:
@@ -134,18 +136,18 @@ class Session:
         return self.store.resolve(self.dialog, names)
 
     def find(self, name: Commit) -> Head:
-        """A commit, or the newest one of a branch."""
+        """Return a commit, or the newest one of a branch."""
         head = self.store.branch(self.dialog, name) if isinstance(name, str) else None
         return head or self.resolve(name)
 
     def places(self, chain: Chain, commits: Sequence[Commit]) -> list[Place]:
-        """Where commits stand in the history."""
+        """Return the places of commits in the history."""
         if isinstance(commits, str | CommitInfo):
             raise InputError("commits are a list, not one of them")
         return [chain.place(head) for head in self.resolve_all(commits)]
 
     def infos(self, places: Sequence[Place]) -> list[CommitInfo]:
-        """The commits that places show."""
+        """Return the commits that are shown at these places."""
         return self.store.infos([Head(place.shown.id, place.shown.hash) for place in places])
 
     def compile(
@@ -157,16 +159,14 @@ class Session:
     ) -> CompiledContext:
         with self.store.driver.lock:
             compiler = self.compiler if at is None else self.new_compiler()
+            fetches = self.settings.is_lazy
             return compiler.compile(
-                self.head(at),
-                inline_tools=inline_tools,
-                view=view,
-                fetches=self.settings.is_lazy,
+                self.head(at), inline_tools=inline_tools, view=view, fetches=fetches
             )
 
     def snapshot(self, at: Commit | None = None, *, since: Snapshot | None = None) -> Snapshot:
-        """The history at a commit. With `since`, the older snapshot is extended by what is new: it
-        must not be used any more, unless nothing is new and it is returned itself."""
+        """Return the history at a commit. With `since`, extend that snapshot: do not use it
+        afterwards, unless nothing is new and it is returned itself."""
         with self.lock:
             head = self.head(at)
             if since is not None:
@@ -175,15 +175,15 @@ class Session:
             return Snapshot(self.store, compiler, head, fetches=self.settings.is_lazy)
 
     def new_compiler(self) -> Compiler:
-        """A compiler for another head, so that this session's goes on where it is."""
+        """Make a compiler for another head, so that this session's stays where it is."""
         return Compiler(self.store, self.tokens.count)
 
     # Writing
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Many commits in one transaction: all of them, or none. The listeners are called after
-        the outermost one has committed."""
+        """Make several commits in one transaction: all of them, or none. The listeners are called
+        after the outermost one has committed."""
         safe: list[tuple[Session, CommitInfo]] = []
         with self.store.writing():
             before = self.branch, self.detached, self.settings, self.listener
@@ -201,8 +201,40 @@ class Session:
             if session.listener:
                 session.listener([result for _, result in results])
 
+    def commit(
+        self,
+        content: Message | dict[str, Json],
+        details: Details = NO_DETAILS,
+        *,
+        edit: Commit | None = None,
+        tools: Sequence[Any] | None = None,
+        parent: Commit | None = None,
+    ) -> CommitInfo:
+        """Append a message, or several if a provider's message has several results; with `edit`,
+        replace an earlier one."""
+        if tools is not None:
+            details = details._replace(toolset=toolsets.make(tools, self.tokens))
+        messages = [content] if isinstance(content, Message) else load_message(as_dict(content))
+        if edit is None:
+            made = [drafts.appended(message, details, self.tokens) for message in messages]
+            return self.write_all(made, parent)
+        if details.shape is not None:
+            raise EditError("an edit is shown in full: form= is for a new result, or reshape()")
+        if len(messages) > 1:
+            raise EditError(f"an edit is one message, not {len(messages)}")
+        return self.write(lambda head: self.edit(head, edit, messages[0], details), parent)
+
+    def edit(self, head: Head, target: Commit, message: Message, details: Details) -> Draft:
+        """Draft an edit of an earlier message."""
+        place = self.chain(head).place(self.resolve(target))
+        old = self.compiler.message(place.shown)
+        if old.role == "tool" and details.metadata is None:
+            details = details._replace(metadata=self.store.metadata(place.shown.id))
+        return drafts.edited(place, old, message, details, self.tokens)
+
     def write(self, make: MakeDraft, parent: Commit | None = None) -> CommitInfo:
-        """The only way into the database. The head is read inside the transaction."""
+        """Write one commit: the only way into the database. The head is read inside the
+        transaction."""
         if self.detached:
             self.check_on_branch()
         with self.batch() if self.listener else self.store.writing():
@@ -218,7 +250,7 @@ class Session:
             return info
 
     def write_all(self, drafts: Sequence[Draft], parent: Commit | None = None) -> CommitInfo:
-        """One commit after another; the last one is returned."""
+        """Write one commit after another, and return the last."""
         if len(drafts) == 1:
             return self.write(lambda head: self._completed(head, drafts[0]), parent)
         with self.batch():
@@ -227,33 +259,21 @@ class Session:
                 parent = None if parent is None else info
             return self.write_all(drafts[-1:], parent)
 
-    def write_once(
-        self,
-        dialog_id: int,
-        branch: Callable[[], str],
-        head: Head,
-        draft: Draft,
-        shapes: Sequence[Shape | None],
-    ) -> tuple[Head, bool]:
-        """Write a draft behind any commit, unless the dialog has it already; `Store.append_once`
-        explains the rest. Runs inside a batch."""
-        return self.store.append_once(dialog_id, branch, head, draft, shapes)
-
     def lock_branch(self) -> tuple[int, Head]:
-        """The key of the dialog, which is made when something is first written to it, and where
-        its branch stands. Nobody else can move it until the transaction ends."""
+        """Return the key of the dialog, which is created by the first write, and the head of the
+        branch. No one else can move it until the transaction ends."""
         locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
             if not self.store.dialogs.has(self.dialog):
                 self.store.dialogs.create(self.dialog, self.branch)
-            # Also when the dialog is there: another may have made it since the branch was sought.
+            # Also if the dialog exists: another writer may have created it just now.
             locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
             raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
         return locked
 
     def unannounced(self, commit: CommitInfo) -> None:
-        """Leave a new result out of what the listener is called with."""
+        """Do not call the listener with a new result."""
         self._unheard[:] = [entry for entry in self._unheard if entry[1] is not commit]
 
     def configure(self, kind: str, settings: msgspec.Struct) -> None:
@@ -268,14 +288,15 @@ class Session:
         self.branch, self.detached = branch, detached
 
     def completed(self, draft: Draft, name_of: Callable[[str], str | None]) -> Draft:
-        """A result with the name of its tool, which some providers leave to the call, and in the
-        form that the settings give it. Anything else as it is."""
-        message = draft.message
+        """Return a result with the name of its tool, which some providers leave to the call, and in
+        the form that the settings decide; return anything else as it is."""
+        message, shape = draft.message, draft.shape
         if message is None or message.role != "tool":
             return draft
         if message.name is None:
             message = replace(message, name=name_of(message.tool_call_id or ""))
-        shape = draft.shape or self.settings.shape(message.name, draft.token_count)
+        if shape is None and self.settings.is_lazy:
+            shape = self.settings.shape(message.name, draft.token_count)
         if shape is not None and shape.form == Form.FULL:
             shape = None
         if message is draft.message and shape == draft.shape:
@@ -292,7 +313,7 @@ class Session:
     def _existing_child(
         self, dialog_id: int, expected: Head, head: Head, draft: Draft
     ) -> CommitInfo:
-        """The equal commit that a retry finds in the place of its own."""
+        """Return the equal commit that an earlier try has written."""
         known = self.store.find(dialog_id, expected, draft)
         if known and self.chain(head).has(known):
             return self.store.info(known)
@@ -313,7 +334,7 @@ class Session:
 
 
 def check_name(kind: str, name: object) -> None:
-    """Names end up in listings, on command lines and in an index."""
+    """Names appear in listings, on command lines and in an index."""
     if not isinstance(name, str) or not (name.isprintable() and len(name) <= MAX_NAME):
         raise InputError(f"not a name for a {kind}: {name!r:.80}")
     if not name.strip() or name.startswith("-") or name == "HEAD":

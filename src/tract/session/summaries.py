@@ -25,7 +25,6 @@ from tract.llm.summarizer import (
 from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Summary
 from tract.providers.call_ids import find_result
 from tract.session.answers import client_of, token_factor
-from tract.session.commits import edit_of
 from tract.session.session import Session
 
 
@@ -132,6 +131,6 @@ def carry_out(
         if outcome.is_rejected:
             return drafts.prioritized([place], Priority.SKIP, details)
         edit = Message("tool", outcome.text, commit.tool_call_id)
-        return edit_of(session, commit, edit, details._replace(metadata=None))(head)
+        return session.edit(head, commit, edit, details._replace(metadata=None))
 
     return session.write(make)

@@ -7,7 +7,7 @@ from itertools import count
 
 from tract.errors import CorruptError, ForgottenError
 from tract.hashing import from_json
-from tract.model import Draft, Gist
+from tract.model import Gist
 from tract.storage.codec import (
     CHUNK_SIZE,
     CHUNKED,
@@ -25,43 +25,28 @@ from tract.storage.codec import (
 from tract.storage.driver import Driver
 from tract.storage.rows import BlobRow, tombstone, verify_blob
 
-_COLUMNS = ", ".join(BlobRow._fields)
+BLOB_COLUMNS = ", ".join(BlobRow._fields)
 
 
-def put_content(driver: Driver, blob: BlobRow, draft: Draft) -> tuple[int, BlobRow]:
-    """The key of the content, and its row as it is stored. What is known already is not written
-    again, unless it was forgotten: the counts of the first writer stay."""
-    gist = stored_gist(draft.gist) if draft.gist else None
-    keys = driver.run(_INSERT, (*blob, gist))
-    if keys:
-        blob_id = keys[0][0]
+def put_chunks(driver: Driver, blob_id: int, blob: BlobRow, payload: bytes) -> None:
+    """Write the parts of a large content."""
+    pieces: Iterator[tuple[Piece, int | None]]
+    if blob.codec == TEXT_CHUNKED:
+        pieces = text_chunks(from_json(payload))
     else:
-        [(blob_id, *columns)] = driver.run(_KNOWN, blob[:1])
-        known = BlobRow._make(columns)
-        if known.codec != FORGOTTEN:
-            verify_blob(known)
-            return blob_id, known
-        driver.run(_REWRITE, (*blob[1:], gist, blob_id))
-    if blob.codec in (CHUNKED, TEXT_CHUNKED):
-        for position, (piece, line) in enumerate(_pieces(blob, draft)):
-            driver.run(_INSERT_CHUNK, (blob_id, position, *piece, line))
-    return blob_id, blob
-
-
-def _pieces(blob: BlobRow, draft: Draft) -> Iterator[tuple[Piece, int | None]]:
-    if blob.codec == CHUNKED:
-        return ((piece, None) for piece in chunks(draft.payload or b""))
-    return text_chunks(from_json(draft.payload or b""))
+        pieces = ((piece, None) for piece in chunks(payload))
+    for position, (piece, line) in enumerate(pieces):
+        driver.run(_INSERT_CHUNK, (blob_id, position, *piece, line))
 
 
 def erase_content(driver: Driver, blob_id: int) -> None:
     """Replace a content by a tombstone."""
     driver.run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
-    driver.run(_REWRITE, (*tombstone(_blob(driver, blob_id))[1:], None, blob_id))
+    driver.run(REWRITE_BLOB, (*tombstone(_blob(driver, blob_id))[1:], None, blob_id))
 
 
 def _blob(driver: Driver, blob_id: int) -> BlobRow:
-    for row in driver.run(f"SELECT {_COLUMNS} FROM blobs WHERE id = ?", (blob_id,)):
+    for row in driver.run(f"SELECT {BLOB_COLUMNS} FROM blobs WHERE id = ?", (blob_id,)):
         blob = BlobRow._make(row)
         verify_blob(blob)
         return blob
@@ -180,10 +165,4 @@ _CHUNK = "SELECT hash, codec, payload, first_line FROM chunks WHERE blob_id = ? 
 
 _INSERT_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)"
 
-_INSERT = f"""
-INSERT INTO blobs ({_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)
-ON CONFLICT (hash) DO NOTHING RETURNING id"""
-
-_KNOWN = f"SELECT id, {_COLUMNS.replace('payload', 'NULL')} FROM blobs WHERE hash = ?"
-
-_REWRITE = f"UPDATE blobs SET {' = ?, '.join(BlobRow._fields[1:])} = ?, gist = ? WHERE id = ?"
+REWRITE_BLOB = f"UPDATE blobs SET {' = ?, '.join(BlobRow._fields[1:])} = ?, gist = ? WHERE id = ?"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
-from tract.errors import ConflictError, StorageError
+from tract.errors import StorageError
 
 Row = tuple[Any, ...]
 Item = TypeVar("Item")
@@ -66,9 +66,6 @@ class Driver(ABC):
             sql = sql.replace(word, meaning)
         return sql
 
-    def commit(self) -> None:
-        self.run("COMMIT")
-
     def close(self) -> None:
         with self.lock:
             if not (self._is_inherited or self._is_closed):
@@ -112,6 +109,9 @@ class Driver(ABC):
         """A transaction that reads the database as it is now, whatever others write."""
 
     @abstractmethod
+    def commit(self) -> None: ...
+
+    @abstractmethod
     def rollback(self) -> None: ...
 
     @property
@@ -141,71 +141,6 @@ class Driver(ABC):
 
     @abstractmethod
     def _storage_error(self, error: Exception) -> StorageError: ...
-
-
-class Transaction:
-    """A `with` block: all or nothing. Inside another one it is a savepoint that can fail by itself;
-    `alone`, it cannot be inside another one, and no one else writes meanwhile. It holds the
-    connection's lock."""
-
-    def __init__(self, driver: Driver, alone: bool = False) -> None:
-        self._driver = driver
-        self._alone = alone
-        self._lock = driver.lock
-        self._depth = 0
-
-    def __enter__(self) -> None:
-        driver = self._driver
-        self._lock.acquire()
-        try:
-            self._depth = driver.depth
-            if self._depth:
-                self._begin_part()
-            elif self._alone:
-                driver.begin_alone()
-            else:
-                driver.begin()
-            driver.depth = self._depth + 1
-        except BaseException:
-            self._lock.release()
-            raise
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        driver = self._driver
-        driver.depth = self._depth
-        try:
-            if kind is not None:
-                self._rollback()
-                return
-            try:
-                if not driver.in_transaction:
-                    raise self._lost()
-                if self._depth:
-                    driver.run(f"RELEASE part_{self._depth}")
-                else:
-                    driver.commit()
-            except BaseException:
-                self._rollback()
-                raise
-        finally:
-            self._lock.release()
-
-    def _begin_part(self) -> None:
-        if self._alone:
-            raise ConflictError("this cannot be done inside a batch")
-        if not self._driver.in_transaction:
-            raise self._lost()
-        self._driver.run(f"SAVEPOINT part_{self._depth}")
-
-    def _rollback(self) -> None:
-        if not self._depth:
-            self._driver.rollback()
-        elif self._driver.in_transaction:
-            self._driver.run(f"ROLLBACK TO part_{self._depth}")
-            self._driver.run(f"RELEASE part_{self._depth}")
-
-    def _lost(self) -> StorageError:
-        return StorageError("an earlier failure has rolled the batch back")
 
 
 _drivers: WeakSet[Driver] = WeakSet()

@@ -106,6 +106,9 @@ class Sqlite(Driver):
     def begin_snapshot(self) -> None:
         self.run("BEGIN")
 
+    def commit(self) -> None:
+        self.run("COMMIT")
+
     def rollback(self) -> None:
         if self.in_transaction:
             self.run("ROLLBACK")

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from itertools import zip_longest
 from threading import RLock
 
 from msgspec.structs import replace
 
-from tract.errors import AmbiguousPrefixError, CommitNotFoundError, ConflictError, CorruptError
+from tract.errors import (
+    AmbiguousPrefixError,
+    CommitNotFoundError,
+    ConflictError,
+    CorruptError,
+    StorageError,
+)
 from tract.hashing import Json, content_hash
 from tract.model import (
     DECIDING,
@@ -22,12 +29,14 @@ from tract.model import (
     Toolset,
     unpack_shape,
 )
-from tract.storage.contents import Contents, put_content
+from tract.storage.codec import CHUNKED, FORGOTTEN, TEXT_CHUNKED, stored_gist
+from tract.storage.contents import BLOB_COLUMNS, REWRITE_BLOB, Contents, put_chunks
 from tract.storage.dialogs import Dialogs
-from tract.storage.driver import PAGE, Driver, Row, Transaction, marks, pages
+from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.rows import (
     READ_COLUMNS,
     STEP_COLUMNS,
+    BlobRow,
     CommitRow,
     ReadRow,
     blob_row,
@@ -40,16 +49,60 @@ from tract.storage.rows import (
     stored_name,
     unescape,
     verify,
+    verify_blob,
 )
 from tract.storage.tools import put_toolset, read_toolset
 
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
 _HEAD = """r.head_id, r.head_hash, c.hash FROM branches r
     LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id"""
-SETTINGS = ("result_settings", "summarization")
-"""The settings of a dialog: columns of its row."""
 INLINE_BELOW = 4096
 """Contents up to this size are read together with their commits, larger ones when needed."""
+
+
+@contextmanager
+def transaction(driver: Driver, *, alone: bool = False) -> Iterator[None]:
+    """Write all or nothing, and hold the connection's lock. Inside another transaction it is a
+    savepoint that can fail by itself. With `alone`, it cannot be inside another one, and no one
+    else writes meanwhile."""
+    with driver.lock:
+        depth = driver.depth
+        if depth and alone:
+            raise ConflictError("this cannot be done inside a batch")
+        if depth:
+            _check_open(driver)
+            driver.run(f"SAVEPOINT part_{depth}")
+        elif alone:
+            driver.begin_alone()
+        else:
+            driver.begin()
+        driver.depth = depth + 1
+        try:
+            try:
+                yield
+            finally:
+                driver.depth = depth
+            _check_open(driver)
+            if depth:
+                driver.run(f"RELEASE part_{depth}")
+            else:
+                driver.commit()
+        except BaseException:
+            _roll_back(driver, depth)
+            raise
+
+
+def _check_open(driver: Driver) -> None:
+    if not driver.in_transaction:
+        raise StorageError("an earlier failure has rolled the batch back")
+
+
+def _roll_back(driver: Driver, depth: int) -> None:
+    if not depth:
+        driver.rollback()
+    elif driver.in_transaction:
+        driver.run(f"ROLLBACK TO part_{depth}")
+        driver.run(f"RELEASE part_{depth}")
 
 
 class Store:
@@ -73,8 +126,8 @@ class Store:
         """How many transactions are open, one inside the other. For the holder of the lock."""
         return self.driver.depth
 
-    def writing(self, *, alone: bool = False) -> Transaction:
-        return Transaction(self.driver, alone)
+    def writing(self, *, alone: bool = False) -> AbstractContextManager[None]:
+        return transaction(self.driver, alone=alone)
 
     def close(self) -> None:
         self.driver.close()
@@ -165,7 +218,7 @@ class Store:
         on another branch."""
         blob_id = blob = toolset_id = toolset = None
         if content:
-            blob_id, blob = put_content(self.driver, blob_row(draft, content), draft)
+            blob_id, blob = self._put_content(blob_row(draft, content), draft)
         if draft.toolset:
             toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
@@ -177,6 +230,24 @@ class Store:
                 self.driver.insert_rows("commit_links", rows)
             return Head(commit_id, digest), ReadRow(row, toolset, blob)
         return self._find(dialog_id, [digest]) or EMPTY, None
+
+    def _put_content(self, blob: BlobRow, draft: Draft) -> tuple[int, BlobRow]:
+        """Return the key of the content, and its row as it is stored. A known content is not
+        written again, unless it was forgotten: the counts of the first writer stay."""
+        gist = stored_gist(draft.gist) if draft.gist else None
+        rows = self._run(_INSERT_BLOB, (*blob, gist))
+        if rows:
+            blob_id = rows[0][0]
+        else:
+            [(blob_id, *columns)] = self._run(_KNOWN_BLOB, blob[:1])
+            known = BlobRow._make(columns)
+            if known.codec != FORGOTTEN:
+                verify_blob(known)
+                return blob_id, known
+            self._run(REWRITE_BLOB, (*blob[1:], gist, blob_id))
+        if blob.codec in (CHUNKED, TEXT_CHUNKED):
+            put_chunks(self.driver, blob_id, blob, draft.payload or b"")
+        return blob_id, blob
 
     def _move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
@@ -359,6 +430,12 @@ WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
     head_id IS NULL OR head_hash = (
         SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))
 RETURNING 1"""
+
+_INSERT_BLOB = f"""
+INSERT INTO blobs ({BLOB_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)
+ON CONFLICT (hash) DO NOTHING RETURNING id"""
+
+_KNOWN_BLOB = f"SELECT id, {BLOB_COLUMNS.replace('payload', 'NULL')} FROM blobs WHERE hash = ?"
 
 _INSERT_COMMIT = f"""
 INSERT INTO commits ({", ".join(CommitRow._fields)}, active_toolset_id)

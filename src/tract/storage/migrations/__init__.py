@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tract.errors import SchemaError
-from tract.storage.driver import Driver, Transaction
+from tract.storage.driver import Driver
 from tract.storage.sqlite import Sqlite
+from tract.storage.store import transaction
 
 
 class Migration(NamedTuple):
@@ -35,7 +36,7 @@ def migrate(driver: Driver, migrations: Sequence[Migration]) -> None:
         raise SchemaError(f"schema {version} is older than any that this tract can migrate")
     driver.prepare()
     if version < newest:
-        with Transaction(driver, alone=True):
+        with transaction(driver, alone=True):
             _apply(driver, migrations)
 
 
