@@ -1,4 +1,4 @@
-"""Results of a dialog for asynchronous code, and older dialogs with their results as references."""
+"""Tool results for asynchronous code, and the migration of older dialogs to references."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -32,20 +31,20 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
-"""Told how many results are done, of how many."""
+"""Called with the number of results that are done, and of all."""
 
 INLINE_TOKENS = 2_000
-"""What a result may have to stay as it is, where nobody says otherwise: about 8 KB."""
+"""The default limit for results that stay in full: about 8 KB."""
 BATCH = 500
 ENVELOPE_BYTES = 64_000
-"""No reference is larger, so that nothing larger is read to see whether it is one."""
+"""No reference is larger, so nothing larger is read to check whether it is one."""
 
 
 class ToolResultMetadata(msgspec.Struct, frozen=True):
-    """What is known of a result without reading it."""
+    """Facts about a result that are known without reading it."""
 
     tool_call_id: str
-    """What it is asked for by: the id, or `id#2` for the second result with that id."""
+    """The id to ask for it by: `id#2` for the second result with the same id."""
     tool_name: str
     status: str
     size_bytes: int
@@ -53,15 +52,15 @@ class ToolResultMetadata(msgspec.Struct, frozen=True):
     summary: str
     truncated_preview: str
     form: Form | None
-    """What the model sees of it; None where it is left out of the view."""
+    """What the model sees of it; None if it is not in the view."""
     timestamp: datetime | None
-    """When it came, as it was said; else when it was stored."""
+    """The time that the caller passed, or else when it was stored."""
     dialog_id: str
     commit_hash: str
 
 
 class ToolResultReference(msgspec.Struct, frozen=True):
-    """What stands for a stored result in a message."""
+    """What a message contains instead of a stored result."""
 
     tool_call_id: str
     tool_name: str
@@ -72,7 +71,7 @@ class ToolResultReference(msgspec.Struct, frozen=True):
     dialog_id: str
 
     def to_dict(self) -> dict[str, Json]:
-        """The reference as JSON, to be put where the result would be."""
+        """Return the reference as JSON, to be sent instead of the result."""
         return {
             "tool_call_id": self.tool_call_id,
             "tool_name": self.tool_name,
@@ -92,10 +91,10 @@ class ToolResultReference(msgspec.Struct, frozen=True):
 
 class ToolResultsStorage:
     """The results of one dialog. Many tasks may share it; all work is done in a thread, so that
-    the event loop goes on.
+    the event loop is not blocked.
 
-    It is opened when it is first used. A `Tract` that was given stays open when this is closed.
-    A call that is cancelled may still be carried out.
+    It is opened on first use. A `Tract` that was passed in stays open when this is closed. A
+    cancelled call may still be carried out.
     """
 
     def __init__(self, path_or_store: str | os.PathLike[str] | Tract, dialog_id: str) -> None:
@@ -119,27 +118,26 @@ class ToolResultsStorage:
         *,
         is_error: bool = False,
     ) -> ToolResultReference:
-        """Keep a result whole and show it as a reference. Its call is recorded too, unless the
-        dialog has one with this id that waits for a result."""
+        """Store a result in full and show it as a reference. Its call is recorded too, unless the
+        dialog has a call with this id that waits for a result."""
         call = ToolCall(tool_call_id, tool_name, args)
         metadata = None if timestamp is None else {"timestamp": _as_text(timestamp)}
         return await self._run(lambda tract: _store(tract, call, result, metadata, is_error))
 
     async def get_result(self, tool_call_id: str) -> Json:
-        """The result exactly as it was stored, or as it was edited since; None for an unknown
-        id."""
+        """Return a result exactly as it was stored or last edited; None for an unknown id."""
         return await self._run(lambda tract: _content(tract, tool_call_id))
 
     async def get_metadata(self, tool_call_id: str) -> ToolResultMetadata | None:
-        """What is known of a result; None for an unknown id. The result is not read."""
+        """Describe a result without reading it; None for an unknown id."""
         return await self._run(lambda tract: _metadata(tract, tool_call_id))
 
     async def list_results(self) -> list[ToolResultMetadata]:
-        """What is known of all results, oldest first. None of them is read."""
+        """Describe all results, oldest first, without reading them."""
         return await self._run(list_results)
 
     async def close(self) -> None:
-        """Close what was opened. Nothing can be asked for afterwards."""
+        """Close the database, unless a `Tract` was passed in. Every later call raises an error."""
         import asyncio
 
         async with self._turn():
@@ -148,12 +146,7 @@ class ToolResultsStorage:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     async def _run(self, action: Callable[[Tract], Result]) -> Result:
@@ -164,14 +157,14 @@ class ToolResultsStorage:
             return await asyncio.to_thread(lambda: action(self._opened()))
 
     def _turn(self) -> asyncio.Lock:
-        """One call at a time: there is one connection, and threads that wait for it would be
-        missing elsewhere. A lock belongs to one event loop."""
+        """One call at a time: there is one connection, and threads that wait for it are missing
+        elsewhere. A lock belongs to one event loop."""
         import asyncio
 
         return self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
     def _check_batch(self) -> None:
-        """A batch of this thread has the connection; another thread would wait for it forever."""
+        """Refuse a call inside a batch of this thread: another thread would wait forever."""
         if not isinstance(self._source, Tract):
             return
         driver = self._source.session.store.driver
@@ -209,9 +202,6 @@ def _as_text(timestamp: object) -> str:
     return timestamp.isoformat()
 
 
-# One result
-
-
 def _store(
     tract: Tract, call: ToolCall, result: Json, metadata: dict[str, Json] | None, is_error: bool
 ) -> ToolResultReference:
@@ -224,16 +214,8 @@ def _store(
             call.id, call.name, result, is_error=is_error, form=Form.REFERENCE, metadata=metadata
         )
         place = session.chain().place(session.resolve(info))
-        [known] = _described(session, {place: Form.REFERENCE}, [info])
-    return ToolResultReference(
-        known.tool_call_id,
-        known.tool_name,
-        known.status,
-        known.size_bytes,
-        known.summary,
-        known.truncated_preview,
-        known.dialog_id,
-    )
+        [known] = _described(session, {place: Form.REFERENCE})
+    return msgspec.convert(known, ToolResultReference, from_attributes=True)
 
 
 def _content(tract: Tract, name: str) -> Json:
@@ -248,17 +230,7 @@ def _metadata(tract: Tract, name: str) -> ToolResultMetadata | None:
         place = _find(session, name)
         if place is None:
             return None
-        return _described(session, {place: _form(session, place)}, session.infos([place]))[0]
-
-
-def _form(session: Session, place: Place) -> Form | None:
-    """What the model sees of one result. Only whether it is collapsed depends on others."""
-    own = place.shape.form if place.shape else Form.FULL
-    if own == Form.COLLAPSED:
-        return forms(session.chain().places)[place]
-    if place.is_hidden or place.is_skipped_result:
-        return None
-    return Form.FULL if is_fixed(place) else own
+        return _described(session, {place: forms(session.chain().places)[place]})[0]
 
 
 def _find(session: Session, name: str) -> Place | None:
@@ -268,25 +240,19 @@ def _find(session: Session, name: str) -> Place | None:
         return None
 
 
-# All results
-
-
 def list_results(tract: Tract) -> list[ToolResultMetadata]:
-    """What is known of the results of the branch, oldest first. None of them is read."""
+    """List the results of the branch, oldest first, without reading them."""
     with tract.session.lock:
-        shown = forms(tract.session.chain().places)
-        return _described(tract.session, shown, tract.session.infos(list(shown)))
+        return _described(tract.session, forms(tract.session.chain().places))
 
 
-def _described(
-    session: Session, shown: Mapping[Place, Form | None], infos: Sequence[CommitInfo]
-) -> list[ToolResultMetadata]:
-    gists = session.store.contents.gists([place.shown.blob_id or 0 for place in shown])
+def _described(session: Session, form_of: Mapping[Place, Form | None]) -> list[ToolResultMetadata]:
+    gists = session.store.contents.gists([place.shown.blob_id or 0 for place in form_of])
     described = []
-    for (place, form), info in zip(shown.items(), infos, strict=True):
+    for (place, form), info in zip(form_of.items(), session.infos(list(form_of)), strict=True):
         step = place.shown
         gist = gists.get(step.blob_id or 0)
-        if gist is None and step.data is not None:  # a content that came with its commit
+        if gist is None and step.data is not None:  # a small content is read with its commit
             gist = gist_of(session.compiler.load(step).content)
         gist = gist or Gist("", info.preview, info.preview)
         described.append(
@@ -310,7 +276,7 @@ def _described(
 def _time(info: CommitInfo) -> datetime | None:
     try:
         return datetime.fromisoformat(info.metadata["timestamp"])
-    except (KeyError, TypeError, ValueError):  # metadata is anybody's
+    except (KeyError, TypeError, ValueError):  # callers may put anything into metadata
         return info.created_at
 
 
@@ -318,69 +284,68 @@ def _time(info: CommitInfo) -> datetime | None:
 
 
 class MigrationReport(msgspec.Struct, frozen=True):
-    """What became of the results in the view of a dialog."""
+    """What a migration did with the visible results of a dialog."""
 
     results: int
     migrated: int
     """Now shown as references."""
     already: int
-    """References before, or given some form by somebody."""
+    """References before, or in another form that somebody chose."""
     small: int
-    """Within the limit, or of tools whose results are to be kept."""
+    """Within the limit, or of tools whose results are kept."""
     fixed: int
-    """Pinned, or answers to a question for a result."""
+    """Pinned, or answers of `get_tool_result`."""
     tokens_before: int
-    """Of those that were migrated."""
+    """Of the migrated results."""
     tokens_after: int
     commits: list[str]
     """The marks; `restore` undoes each."""
 
 
 def import_messages(tract: Tract, messages: Any) -> list[CommitInfo]:
-    """Record what is new in a history that was kept as JSON: messages in a provider's words, a
-    request that has them, or what a framework dumped. Returns the new commits."""
+    """Record what is new in a history that was kept as JSON: messages in a provider's format, a
+    request that has them, or a framework's dump. Returns the new commits."""
     return tract.record(load_dump(messages))
 
 
 def migrate_results(
     tract: Tract, *, inline_tokens: int | None = None, progress: Progress | None = None
 ) -> MigrationReport:
-    """Show the results that are shown whole and have more than `inline_tokens` as references.
+    """Show full results of more than `inline_tokens` as references.
 
-    Without a limit, that of the dialog's settings is taken, else 2,000 tokens. Each batch is one
-    mark: what was interrupted goes on with the next call, and where nothing is left to do nothing
-    is written.
+    The default limit is that of the dialog's settings, or else 2,000 tokens. Each batch is one
+    mark: the next call continues an interrupted migration, and writes nothing if all is done.
     """
     session = tract.session
     limits = _limits(session.settings, inline_tokens)
     with session.lock:
         fates = _fates(session, limits)
     wanted = [commit_id for commit_id, fate in fates.items() if fate == "migrated"]
-    batches = []
+    count, commits = Counter(fates.values()), []
+    migrated = before = after = 0
     for start in range(0, len(wanted), BATCH):
-        batches.append(_reshape(tract, set(wanted[start : start + BATCH]), limits))
+        sizes, mark = _reshape(tract, set(wanted[start : start + BATCH]), limits)
+        migrated += len(sizes)
+        before += sum(old for old, _ in sizes)
+        after += sum(new for _, new in sizes)
+        commits += [mark.commit_hash] if mark else []
         if progress is not None:
             progress(min(start + BATCH, len(wanted)), len(wanted))
-    migrated = sum(batch.results for batch in batches)
-    before = sum(batch.tokens_before for batch in batches)
-    after = sum(batch.tokens_after for batch in batches)
-    count = Counter(fates.values())
-    already = count["already"] + len(wanted) - migrated  # what others did meanwhile
-    commits = [batch.commit for batch in batches if batch.commit]
+    already = count["already"] + len(wanted) - migrated  # others may have migrated some meanwhile
     return MigrationReport(
         len(fates), migrated, already, count["small"], count["fixed"], before, after, commits
     )
 
 
 def _limits(own: ResultSettings, inline_tokens: int | None) -> ResultSettings:
-    """The settings of the dialog, with a limit in any case."""
+    """Return the settings of the dialog, with a limit in any case."""
     limit = own.inline_tokens if inline_tokens is None else inline_tokens
     limit = INLINE_TOKENS if limit is None else limit
     return settings(**{**msgspec.to_builtins(own), "inline_tokens": limit})
 
 
 def _fates(session: Session, limits: ResultSettings) -> dict[int, str]:
-    """What is to become of each result in the view, by its commit."""
+    """Say what happens to each visible result, by its commit."""
     places = results_of(session.chain().places, None, None, None)
     return {p.origin.id: _fate(session, p, limits) for p in places if not p.is_skipped_result}
 
@@ -398,17 +363,11 @@ def _fate(session: Session, place: Place, limits: ResultSettings) -> str:
     return "migrated"
 
 
-class _Batch(NamedTuple):
-    """What one mark did."""
-
-    results: int = 0
-    tokens_before: int = 0
-    tokens_after: int = 0
-    commit: str | None = None
-
-
-def _reshape(tract: Tract, wanted: Collection[int], limits: ResultSettings) -> _Batch:
-    """One mark for those that are still to be migrated."""
+def _reshape(
+    tract: Tract, wanted: Collection[int], limits: ResultSettings
+) -> tuple[list[tuple[int, int]], CommitInfo | None]:
+    """Mark the wanted results that are still in full. Returns the tokens of each before and after,
+    and the mark."""
     session = tract.session
     with tract.batch():
         _, head = session.lock_branch()
@@ -417,20 +376,17 @@ def _reshape(tract: Tract, wanted: Collection[int], limits: ResultSettings) -> _
         own = [limits.shape(place.shown.name, place.shown.token_count) for place in free]
         shapes = {place: shape for place, shape in zip(free, own, strict=True) if shape}
         if not shapes:
-            return _Batch()
+            return [], None
         gists = _gists(session, [place.shown for place in shapes])
         by_commit = {place.origin.hash.hex(): shape for place, shape in shapes.items()}
         mark = tract.reshape(by_commit, message="results as references")
-    return _Batch(
-        len(shapes),
-        sum(place.shown.token_count for place in shapes),
-        sum(reference_tokens(gists[p.shown.blob_id or 0], s) or 0 for p, s in shapes.items()),
-        mark.commit_hash,
-    )
+    after = (reference_tokens(gists[p.shown.blob_id or 0], s) or 0 for p, s in shapes.items())
+    before = (place.shown.token_count for place in shapes)
+    return list(zip(before, after, strict=True)), mark
 
 
 def _gists(session: Session, steps: Sequence[Step]) -> dict[int, Gist]:
-    """What is shown of results. What an older release has not written is written now, so that a
+    """Return the gists of results. Missing ones, of an older release, are written now, so that a
     result need not be read whenever it is shown."""
     gists = session.store.contents.gists([step.blob_id or 0 for step in steps])
     for step in steps:

@@ -128,9 +128,7 @@ class Compiler:
     def texts(self, places: Sequence[Place], *, whole: bool) -> list[tuple[Message, int]]:
         """What the view says at these places, with its tokens; a collapsed turn in more words. With
         `whole`, what is behind it, with the tokens of the view."""
-        items = [as_told(place) for place in places]
-        gists = self._gists(items)
-        rendered = [self._rendered(item, gists) for item in items]
+        rendered = self.rendered([as_told(place) for place in places])
         if not whole:
             return rendered
         return [(self.message(p.shown), n) for p, (_, n) in zip(places, rendered, strict=True)]
@@ -145,8 +143,7 @@ class Compiler:
             transcript.extend(messages, steps, tokens, [step.id for step in steps])
             return
         items = shown(chain.places, start, view)
-        gists = self._gists(items)
-        rendered = [self._rendered(item, gists) for item in items]
+        rendered = self.rendered(items)
         outdated = chain.outdated_answers()
         for number, item in enumerate(items):
             if item.place.origin.id in outdated:
@@ -162,16 +159,14 @@ class Compiler:
             [item.shape.form for item in items],
         )
 
-    def sent(self, item: Shown, *, thoughtless: bool) -> tuple[Message, int]:
-        """What is sent of one message of the view, and its tokens."""
-        rendered = self._rendered(item, self._gists([item]))
-        return self._without_thoughts(*rendered) if thoughtless else rendered
-
-    def weights(self, items: Sequence[Shown], outdated: Container[int]) -> list[int]:
-        """The tokens of what is sent of each; of the outdated without their thoughts."""
+    def rendered(
+        self, items: Sequence[Shown], outdated: Container[int] = ()
+    ) -> list[tuple[Message, int]]:
+        """Return the messages as they are shown, each with its tokens; outdated answers without
+        their thoughts."""
         gists = self._gists(items)
-        rendered = [(i.place.origin.id in outdated, self._rendered(i, gists)) for i in items]
-        return [self._without_thoughts(*sent)[1] if old else sent[1] for old, sent in rendered]
+        sent = [(item.place.origin.id, self._rendered(item, gists)) for item in items]
+        return [self._without_thoughts(*one) if at in outdated else one for at, one in sent]
 
     def _without_thoughts(self, message: Message, tokens: int) -> tuple[Message, int]:
         left = without_thoughts(message)

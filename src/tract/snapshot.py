@@ -51,9 +51,8 @@ class Snapshot:
         item = self.item(place)
         if item is None:
             return None
-        is_outdated = place.origin.id in self._outdated
         with self._store.lock:
-            message, tokens = self._compiler.sent(item, thoughtless=is_outdated)
+            [(message, tokens)] = self._compiler.rendered([item], self._outdated)
         return Sent(message, tokens, item.shape.form, item.is_left_out)
 
     def has_lost_thoughts(self, place: Place) -> bool:
@@ -80,8 +79,8 @@ class Snapshot:
         """The tokens of all that is not sent whole, counted in one go."""
         items = [item for item in self._shown.values() if self._is_reshaped(item)]
         with self._store.lock:
-            counts = self._compiler.weights(items, self._outdated)
-        return {item.place.origin.id: n for item, n in zip(items, counts, strict=True)}
+            rendered = self._compiler.rendered(items, self._outdated)
+        return {item.place.origin.id: n for item, (_, n) in zip(items, rendered, strict=True)}
 
     @cached_property
     def failures(self) -> frozenset[int]:

@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Self, TypedDict, Unpack, overload
+from typing import Any, Literal, Self, Unpack, overload
 
 from tract.content.query import slice_of
 from tract.context import CompiledContext
@@ -34,6 +34,7 @@ from tract.model import (
 from tract.providers import original_content, toolsets
 from tract.session import answers, branches, commits, compress, handlers, record, results, summaries
 from tract.session.commits import CommitOptions, message_of
+from tract.session.compress import CompressOptions, CompressToolsOptions
 from tract.session.handlers import Handler, PendingToolResult
 from tract.session.session import MAIN, Commit, Session
 from tract.snapshot import Snapshot
@@ -42,26 +43,6 @@ from tract.tokens import TokenCounter
 
 TOOL_VIEWS = ("latest", "inline")
 KEPT_ERRORS = 100
-
-
-class SummaryOptions(TypedDict, total=False):
-    """What `Tract.compress` and `Tract.compress_tool_calls` both accept; they explain it."""
-
-    instructions: str | None
-    system_prompt: str | None
-    target_tokens: int | None
-    on_progress: Progress | None
-
-
-class CompressOptions(SummaryOptions, total=False):
-    content: str | None
-    preserve: Sequence[Commit]
-
-
-class CompressToolsOptions(SummaryOptions, total=False):
-    name: str | None
-    preserve_answer: bool
-    keep_recent: int
 
 
 class Tract:
@@ -376,14 +357,9 @@ class Tract:
         """Summarize new tool results of this dialog automatically: always those of the tools in
         `instructions` (or `config`), and any other above `auto_threshold` tokens. Without both,
         none. It is a handler, and replaces any other."""
-        handlers.configure(
-            self,
-            config,
-            instructions,
-            auto_threshold=auto_threshold,
-            default_instructions=default_instructions,
-            target_tokens=target_tokens,
-        )
+        limits = {"auto_threshold": auto_threshold, "target_tokens": target_tokens}
+        fields = {"default_instructions": default_instructions, **limits}
+        handlers.configure(self, config, instructions, fields)
 
     # Summaries
 
@@ -595,15 +571,8 @@ class Tract:
         """Return a part of a tool result as a model would get it: labelled, at most one page.
         `lines` counts from 1 (`"10-20"`), `grep` searches lines, `offset` and `limit` count
         characters."""
-        fields = {
-            "lines": lines,
-            "grep": grep,
-            "context": context,
-            "json_path": json_path,
-            "offset": offset,
-            "limit": limit,
-        }
-        part = slice_of({key: value for key, value in fields.items() if value is not None})
+        numbers = {"context": context, "offset": offset, "limit": limit}
+        part = slice_of({"lines": lines, "grep": grep, "json_path": json_path, **numbers})
         return str(results.fetch(self.session, id, part))
 
     def list_tool_results(self, *ids: str) -> list[ToolResultInfo]:
@@ -612,11 +581,7 @@ class Tract:
         return results.list_results(self.session, ids)
 
     def find_tool_results(
-        self,
-        name: str | None = None,
-        *,
-        after: Commit | None = None,
-        before: Commit | None = None,
+        self, name: str | None = None, *, after: Commit | None = None, before: Commit | None = None
     ) -> list[CommitInfo]:
         """Find the visible tool results, oldest first, after edits: of one tool, or between two
         commits (exclusive)."""
@@ -653,8 +618,7 @@ class Tract:
 
     def diff_tools(self, a: Commit | CompiledContext, b: Commit | CompiledContext) -> ToolDiff:
         """Compare the tools of two commits, branches or compiled contexts."""
-        old, new = (commits.toolset_at(self.session, place) for place in (a, b))
-        return toolsets.diff(old, new)
+        return toolsets.diff(*(commits.toolset_at(self.session, point) for point in (a, b)))
 
     def tool_history(self, name: str) -> list[ToolVersion]:
         """List the versions of a tool on this branch, oldest first, each with its messages."""

@@ -23,22 +23,22 @@ NO_MODEL = (
 )
 NO_TOOLS = Toolset(b"")
 CALIBRATED_BY = 1000
-"""So many of the newest commits are looked at for what usage says about tokens."""
+"""The number of the newest commits whose usage calibrates the token counts."""
 
 
 def client_of(session: Session) -> LLMClient:
-    """The model to ask."""
+    """Return the client of the model, or refuse."""
     if session.llm is None:
         raise NoLLMError(NO_MODEL)
     check_client(session.llm)
-    with session.lock:  # another thread's batch is waited for
+    with session.lock:  # wait for another thread's batch
         if session.store.depth:
             raise ConflictError("inside a batch no model is asked: others could not write")
     return session.llm
 
 
 def user_drafts(session: Session, text: str | list[Json]) -> list[Draft]:
-    """What the user says, before it is committed."""
+    """Draft a user message."""
     content = message_of("user", text)
     messages = [content] if isinstance(content, Message) else load_message(as_dict(content))
     if any(message.role != "user" for message in messages):
@@ -53,7 +53,7 @@ def answer(
     details: Details,
     on_text: OnText | None,
 ) -> ChatResponse:
-    """Ask the model, and commit what it answers behind the `unsent` messages that it answers."""
+    """Ask the model, and commit its answer after the `unsent` messages."""
     drafts.check_details(details)
     config = details.generation_config or {}
     client = client_of(session)
@@ -88,13 +88,13 @@ def answer(
         _check_unmoved(session, branch, messages)
         tools_now = session.chain().toolset
         commit = session.write_all([*unsent, draft])
-        if tools_now != tools_then:  # somebody has set others, which are meant to stay
+        if tools_now != tools_then:  # somebody has set other tools, which are meant to stay
             set_tools(session, (session.compiler.toolset(tools_now) or NO_TOOLS).schemas)
     return response.response(answer, commit)
 
 
 def _check_unmoved(session: Session, branch: str, messages: int) -> None:
-    """Refuse an answer to something else than what the branch says now."""
+    """Refuse an answer if the branch got other messages meanwhile."""
     session.check_branch(branch)
     _, head = session.lock_branch()
     new = len(session.chain(head).appended()) - messages
@@ -104,7 +104,7 @@ def _check_unmoved(session: Session, branch: str, messages: int) -> None:
 
 
 def token_factor(session: Session, model: str | None = None) -> float:
-    """How many tokens a model reads for each one that is counted here; 1.0 where none is known."""
+    """See `Tract.token_factor`."""
     name = model or (session.llm.model if session.llm else "")
     log = session.store.log(session.head().id)
     return response.token_factor(islice(log, CALIBRATED_BY), name)

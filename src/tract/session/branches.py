@@ -16,7 +16,7 @@ def branches(session: Session) -> dict[str, str | None]:
 
 
 def create(session: Session, name: str, at: Commit | None) -> None:
-    """Start a branch. Where HEAD is detached, the new branch is checked out."""
+    """Create a branch. If HEAD is detached, check it out."""
     check_name("branch", name)
     store, dialog = session.store, session.dialog
     with session.batch():
@@ -28,7 +28,7 @@ def create(session: Session, name: str, at: Commit | None) -> None:
 
 
 def create_numbered(session: Session, head: Head) -> None:
-    """Go on at an earlier commit, on a branch with the next free name."""
+    """Check out a new branch at an earlier commit, with the next free name."""
     taken, base = branches(session), re.sub(r"-\d+$", "", session.branch)
     name = next(name for n in count(2) if (name := f"{base}-{n}") not in taken)
     session.store.create_branch(session.dialog, name, head)

@@ -1,13 +1,14 @@
-"""Summaries in the place of messages of a session."""
+"""Replace messages of a session by summaries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import compress as where
+from typing import TypedDict
 
 from tract.core import compression, turns
-from tract.core.chain import Chain, Place
+from tract.core.chain import Chain
 from tract.core.compression import CompressResult, FrozenPlan, PendingCompress, Plan
 from tract.core.drafts import Details, compressed
 from tract.core.wording import summary_heading
@@ -22,12 +23,32 @@ from tract.llm.summarizer import (
     outline,
     section,
 )
-from tract.model import Draft, Message, Summary, Toolset
+from tract.model import Message, Summary
 from tract.session.session import Commit, Session
 from tract.session.summaries import check_remembered, provenance, summarizer
 
 Texts = list[tuple[Message, int]]
-"""What a group of messages says, each with its tokens."""
+"""The messages of a group, each with its tokens."""
+
+
+class SummaryOptions(TypedDict, total=False):
+    """The options that `Tract.compress` and `Tract.compress_tool_calls` share."""
+
+    instructions: str | None
+    system_prompt: str | None
+    target_tokens: int | None
+    on_progress: Progress | None
+
+
+class CompressOptions(SummaryOptions, total=False):
+    content: str | None
+    preserve: Sequence[Commit]
+
+
+class CompressToolsOptions(SummaryOptions, total=False):
+    name: str | None
+    preserve_answer: bool
+    keep_recent: int
 
 
 def compress(
@@ -40,8 +61,7 @@ def compress(
     preserve: Sequence[Commit],
     on_progress: Progress | None,
 ) -> PendingCompress:
-    """Summaries of listed messages or of a range, by the caller or by the model, not committed
-    yet."""
+    """Summarize listed messages or a range, without committing it. See `Tract.compress`."""
     if commits is not None and (from_commit is not None or to_commit is not None):
         raise InputError("commits are listed, or lie between two commits, not both")
 
@@ -69,7 +89,7 @@ def compress_tool_calls(
     keep_recent: int,
     on_progress: Progress | None,
 ) -> PendingCompress:
-    """Summaries of calls and their results, not committed yet."""
+    """Summarize calls with their results, without committing it."""
     if commits is not None and keep_recent:
         raise InputError("keep_recent is for turns that are found, not for commits listed")
     task = task._replace(system_prompt=task.system_prompt or TOOL_SUMMARIZE_SYSTEM)
@@ -93,7 +113,8 @@ def compress_tool_calls(
 def _frozen(
     session: Session, plan: Callable[[Chain], Plan], *, whole: bool = False
 ) -> tuple[FrozenPlan, list[Texts]]:
-    """What is to be compressed, and what it says now, or the `whole` behind that."""
+    """Return the plan, and the texts of its groups as the view has them, or as they are stored
+    (`whole`)."""
     session.check_on_branch()
     with session.lock:
         groups, preserved = made = plan(session.chain())
@@ -113,7 +134,7 @@ def _frozen(
 def _summaries(
     session: Session, texts: Sequence[Texts], task: Task, on_progress: Progress | None
 ) -> list[Summary]:
-    """What the model makes of each group."""
+    """Have the model summarize each group."""
     if not texts:
         return []
     total = sum(tokens for group in texts for _, tokens in group)
@@ -129,8 +150,7 @@ def _summaries(
 def _outlines(
     session: Session, plan: FrozenPlan, texts: Sequence[Texts], task: Task
 ) -> tuple[FrozenPlan, list[Summary]]:
-    """What can be said of each group without a model. A group of which no less can be said stays
-    as it is."""
+    """Describe each group without a model. A group whose description is not shorter stays."""
     count, target = session.tokens.count, task.target_tokens
     outlines = [outline([message for message, _ in group], target, count) for group in texts]
     headed = map(compression.headed, plan.headings, outlines)
@@ -140,7 +160,7 @@ def _outlines(
 
 
 def _write(session: Session, plan: FrozenPlan, made: Sequence[Summary]) -> CompressResult:
-    """Commit all summaries or none, each in the place of its group."""
+    """Commit all summaries, or none."""
     if not made:
         return compression.result(plan, [], made)
     session.check_on_branch()
@@ -150,22 +170,15 @@ def _write(session: Session, plan: FrozenPlan, made: Sequence[Summary]) -> Compr
         chain = session.chain(head)
         groups = compression.planned_again(chain, plan).groups
         check_remembered(session, [p for group in groups for p in group], plan.forgotten)
-        # A summary has the tools of the newest message that it stands for.
+        # A summary has the tools of the newest message that it replaces.
         newest = [max(group, key=lambda place: place.at).origin.id for group in groups]
         toolsets = map(session.compiler.toolset, chain.toolsets_at(newest))
-        each = zip(groups, plan.headings, made, toolsets, strict=True)
-        drafts = [_draft(session, *one) for one in each]  # all, before the first is written
+        drafts = []  # all of them, before the first is written
+        for group, heading, summary, toolset in zip(
+            groups, plan.headings, made, toolsets, strict=True
+        ):
+            details = Details(metadata=provenance(summary), toolset=toolset)
+            text = compression.headed(heading, summary.text)
+            drafts.append(compressed(group, text, details, session.tokens))
         commits = [session.write_all([draft]) for draft in drafts]
     return compression.result(plan, commits, made)
-
-
-def _draft(
-    session: Session,
-    group: Sequence[Place],
-    heading: str,
-    summary: Summary,
-    toolset: Toolset | None,
-) -> Draft:
-    details = Details(None, provenance(summary), toolset=toolset)
-    text = compression.headed(heading, summary.text)
-    return compressed(group, text, details, session.tokens)

@@ -1,4 +1,4 @@
-"""Handlers: who looks at each new result, and what can be decided about it."""
+"""Handlers: functions that are called with each new result and decide about it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _log = logging.getLogger("tract")
 
 EVENTS = ("tool_result",)
 TIMEOUT = 120.0
-"""Seconds that a handler may take, unless `Tract.on` is given another timeout."""
+"""Seconds that a handler may run, unless `Tract.on` sets another timeout."""
 
 SUMMARY_TIMEOUT = 600.0
 """Seconds for a summary. The model's client has a timeout of its own for each request."""
@@ -36,8 +36,8 @@ APPROVED, REJECTED, FAILED = CLOSED = "approved", "rejected", "failed"
 
 
 class Decision:
-    """What becomes of one result. With `is_review`, the first outcome is carried out at once; else
-    the last one when the decision is closed."""
+    """The decision about one result. In a review, the first outcome is carried out at once; in a
+    handler, the last one when the handler returns."""
 
     def __init__(
         self, commit: CommitInfo, carry_out: Callable[[Outcome], object], *, is_review: bool
@@ -65,12 +65,12 @@ class Decision:
             self.status, self.outcome = status, outcome
 
     def check_open(self) -> None:
-        """Refuse another decision; in a handler the last one counts."""
+        """Refuse a decision that comes too late."""
         if self.status in CLOSED or (self._is_review and self.status != PENDING):
             raise self._too_late()
 
     def close(self, failure: BaseException | None) -> None:
-        """End the time for decisions, and carry out what was decided, unless the handler failed."""
+        """Refuse further decisions, and carry out the last one, unless the handler failed."""
         with self.lock:
             if failure is not None:
                 self.status = FAILED
@@ -86,9 +86,9 @@ class Decision:
 
 
 class PendingToolResult:
-    """A new result that can be decided about. It is committed already, and stays in any case.
+    """A new result, for a decision about it. It is committed already, and stays in any case.
 
-    In a handler, what was decided last is done when the handler returns; if it fails, nothing is.
+    In a handler, the last decision is carried out when the handler returns; if it fails, none is.
     With `review=True`, a decision is carried out at once.
     """
 
@@ -96,7 +96,7 @@ class PendingToolResult:
         self.tract = tract
         self.commit = commit
         self.made_by: str | None = None
-        """Who made the summary: a model, or `structure`."""
+        """The author of the summary: a model, or `structure`."""
         self._decision = decision
 
     def __repr__(self) -> str:
@@ -123,12 +123,12 @@ class PendingToolResult:
 
     @cached_property
     def original_content(self) -> Json:
-        """What the tool returned."""
+        """The content that the tool returned."""
         return self.tract.get_content(self.commit)
 
     @property
     def content(self) -> Json:
-        """What the model would see: the original, or what was decided to stand for it."""
+        """The content that the model would see: the original, or its replacement."""
         outcome = self._decision.outcome
         if outcome.shape:
             return outcome.shape.text
@@ -139,7 +139,7 @@ class PendingToolResult:
         self._decision.approve()
 
     def edit_result(self, text: str) -> None:
-        """Put another text in the place of the result, as an edit."""
+        """Replace the result by another text, as an edit."""
         if not isinstance(text, str):
             raise InputError(f"a result is edited to a text, not to {type(text).__name__}")
         self._decision.propose(EDITED, Outcome(text=text))
@@ -147,17 +147,13 @@ class PendingToolResult:
     def summarize(
         self, *, instructions: str | None = None, target_tokens: int | None = None
     ) -> None:
-        """Show a summary of the result; the original can still be fetched. Without a model the
-        summary says what the result looks like, if that is shorter."""
+        """Show a summary of the result; the original can still be fetched. Without a model, the
+        summary describes the result, if that is shorter."""
         decision, commit = self._decision, self.commit.commit_hash
         decision.check_open()
-        # Once it is too late, no further part of a long result is read.
+        # Once it is too late, the model reads no further part of a long result.
         summary = summary_of(
-            self.tract.session,
-            commit,
-            instructions,
-            target_tokens,
-            lambda _: decision.check_open(),
+            self.tract.session, commit, instructions, target_tokens, lambda _: decision.check_open()
         )
         if summary is None:
             return
@@ -166,12 +162,12 @@ class PendingToolResult:
             self.made_by = summary.made_by
 
     def reject(self, reason: str = "") -> None:
-        """Leave the result out of the view; a fixed text stands for it."""
+        """Skip the result: the model sees a fixed text instead."""
         self._decision.propose(REJECTED, Outcome(is_rejected=True, note=reason or None))
 
 
 def review(tract: Tract, commit: CommitInfo) -> PendingToolResult:
-    """A result for somebody to decide about, without a handler."""
+    """Return a result for a decision without a handler."""
     return PendingToolResult(tract, commit, _decision(tract.session, commit, is_review=True))
 
 
@@ -180,7 +176,7 @@ def _decision(session: Session, commit: CommitInfo, *, is_review: bool = False) 
     return Decision(commit, action, is_review=is_review)
 
 
-# Who is called
+# Calling handlers
 
 
 Handler = Callable[[PendingToolResult], object]
@@ -204,11 +200,11 @@ _thread = threading.local()
 
 
 def listen(tract: Tract, handler: Handler | None, timeout: float | None = TIMEOUT) -> None:
-    """Have a handler look at new results, in the place of any other; None for no handler."""
-    tract.session.listener = partial(_hear, tract, handler, timeout) if handler else None
+    """Call this handler with new results, and no other one; None for no handler."""
+    tract.session.listener = partial(_handle_all, tract, handler, timeout) if handler else None
 
 
-def _hear(
+def _handle_all(
     tract: Tract, handler: Handler, timeout: float | None, results: Sequence[CommitInfo]
 ) -> None:
     for commit in results:
@@ -240,8 +236,8 @@ def _handle(tract: Tract, handler: Handler, timeout: float | None, commit: Commi
 def _run(
     handler: Handler, pending: PendingToolResult, timeout: float | None
 ) -> BaseException | None:
-    """Run a handler in its own thread, so that one that hangs can be left behind. Returns what
-    went wrong, if something did."""
+    """Run a handler in its own thread, so that one that hangs can be abandoned. Return its failure,
+    if any."""
     failures: list[BaseException] = []
     context = contextvars.copy_context()
 
@@ -269,7 +265,7 @@ def _report(tract: Tract, error: HandlerError) -> None:
 
 
 def _failed(pending: PendingToolResult, reason: BaseException) -> HandlerError:
-    """The failure of a handler, with the result that it was for."""
+    """Report the failure of a handler together with its result."""
     fact = "".join(format_exception_only(reason)).strip()[:300]
     name = f"{pending.commit.commit_hash} ({pending.tool_name or 'a tool'})"
     error = HandlerError(f"the handler failed for result {name}, which stays as it is: {fact}")
@@ -277,22 +273,22 @@ def _failed(pending: PendingToolResult, reason: BaseException) -> HandlerError:
     return error
 
 
-# Which results are summarized
+# Automatic summaries
 
 
 class Summarization(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Which results are summarized by themselves, and how."""
+    """Which results are summarized automatically, and how."""
 
     instructions: dict[str, str] = {}
-    """By tool. A tool that is here is always summarized."""
+    """By tool. Results of these tools are always summarized."""
     auto_threshold: int | None = None
-    """Any other is summarized above so many tokens."""
+    """Any other result is summarized above this number of tokens."""
     default_instructions: str | None = None
     target_tokens: int | None = None
 
     @property
     def handler(self) -> Handler | None:
-        """Who does so; None where nothing is summarized."""
+        """The handler that summarizes; None if nothing is to be summarized."""
         is_on = bool(self.instructions) or self.auto_threshold is not None
         return self._handle if is_on else None
 
@@ -305,7 +301,7 @@ class Summarization(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
 
 
 def summarization(**fields: object) -> Summarization:
-    """What a caller configures, checked."""
+    """Check what a caller configures."""
     try:
         settings = msgspec.convert(fields, Summarization)
     except msgspec.ValidationError as error:
@@ -321,21 +317,21 @@ def configure(
     tract: Tract,
     config: Mapping[str, str] | None,
     instructions: Mapping[str, str] | None,
-    **limits: object,
+    fields: Mapping[str, object],
 ) -> None:
-    """Store which results are summarized by themselves, and have them summarized from here on."""
+    """Store which results are summarized automatically, and start to do so."""
     if config is not None and instructions is not None:
         raise InputError("instructions by tool are given once: as config or as instructions=")
     by_tool = instructions if config is None else config
     if not (by_tool is None or isinstance(by_tool, Mapping)):
         raise InputError(f"instructions by tool are a dict, not {type(by_tool).__name__}")
-    settings = summarization(instructions=dict(by_tool or {}), **limits)
+    settings = summarization(instructions=dict(by_tool or {}), **fields)
     tract.session.configure("summarization", settings)
     listen(tract, settings.handler, SUMMARY_TIMEOUT)
 
 
 def restore_settings(tract: Tract) -> None:
-    """Have results summarized as the dialog is configured."""
+    """Summarize results as the dialog is configured."""
     session = tract.session
     stored = session.store.dialogs.settings(session.dialog, "summarization")
     listen(tract, summarization(**(stored or {})).handler, SUMMARY_TIMEOUT)

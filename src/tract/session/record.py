@@ -1,4 +1,4 @@
-"""A full history as a client has it: what is new of it is appended where it goes on."""
+"""Append what is new in a client's full history, on the branch that it continues."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def record(
     response: Any = None,
     metadata: dict[str, Json] | None = None,
 ) -> list[CommitInfo]:
-    """`Tract.record` explains it."""
+    """See `Tract.record`."""
     history = load_history(messages)
     answer = None if response is None else load_answer(response)
     full = [*history.messages, *([answer.message] if answer else [])]
@@ -44,7 +44,7 @@ def record(
 
 
 def knows(session: Session, messages: Sequence[Message]) -> bool:
-    """Whether a branch has the beginning of a history, beside what anybody may say first."""
+    """Whether a branch has the beginning of a history, apart from instructions."""
     with session.lock:
         for head in session.store.branches(session.dialog).values():
             compiler = session.new_compiler()
@@ -56,21 +56,21 @@ def knows(session: Session, messages: Sequence[Message]) -> bool:
 
 
 def _aligned(session: Session, messages: list[Message], previous: Json) -> Alignment:
-    """What is new, on the branch that it belongs to. With the id of the response before it, all of
-    it is: the provider keeps the rest."""
+    """Find what is new, and check out its branch. After the id of a previous response, everything
+    is new: the provider keeps the rest."""
     _, head = session.lock_branch()
     if previous is not None:
-        _go_behind(session, previous)
+        _go_after(session, previous)
         return Alignment(messages, None)
     chain = session.chain(head)
     alignment = align(messages, chain, session.compiler)
     if alignment.differs_at is None:
         return alignment
-    return _go_where_it_goes_on(session, messages, alignment, chain)
+    return _diverge(session, messages, alignment, chain)
 
 
-def _go_behind(session: Session, response_id: Json) -> None:
-    """To the branch that ends with this answer, else to a new one that begins behind it."""
+def _go_after(session: Session, response_id: Json) -> None:
+    """Check out the branch that ends with this answer, or a new one that starts after it."""
     for name, head in session.store.branches(session.dialog).items():
         is_last = True
         for info in session.store.log(head.id):
@@ -84,10 +84,10 @@ def _go_behind(session: Session, response_id: Json) -> None:
     raise InputError(f"no response {response_id!r:.80} is recorded in this dialog")
 
 
-def _go_where_it_goes_on(
+def _diverge(
     session: Session, messages: list[Message], alignment: Alignment, chain: Chain
 ) -> Alignment:
-    """To the branch that has this history already, else to a new one where it differs."""
+    """Check out the branch that has this history already, or a new one where it differs."""
     for name, head in session.store.branches(session.dialog).items():
         compiler = session.new_compiler()
         other = align(messages, compiler.chain(head), compiler)
@@ -100,8 +100,8 @@ def _go_where_it_goes_on(
 
 
 def _append_with_tools(session: Session, new: Sequence[Message], tools: Any) -> list[CommitInfo]:
-    """The tools of a request are for the answer to come: answers that are new in it were given
-    with those before, if there were any."""
+    """Append messages and set the tools. The tools of a request are for the next answer: answers
+    in the request had the earlier tools, if there were any."""
     known = session.chain().toolset is not None
     answers = [number for number, message in enumerate(new, 1) if message.role == "assistant"]
     first = answers[-1] if answers and known else 0

@@ -41,11 +41,11 @@ def configure(
     session.settings = settings
 
 
-# Parts of one
+# Parts of a result
 
 
 def answer(session: Session, call: Any) -> CommitInfo:
-    """Commit what a model's call of `get_tool_result` asks for, or why there is nothing."""
+    """Commit the answer to a model's call of `get_tool_result`, or the reason why there is none."""
     call = load_call(call)
     if call.name != GET_TOOL_RESULT:
         raise InputError(f"this is a call of {call.name!r}, not of {GET_TOOL_RESULT}")
@@ -58,7 +58,7 @@ def answer(session: Session, call: Any) -> CommitInfo:
 
 
 def fetch(session: Session, name: str, wanted: Slice, *, pictures: bool = False) -> Json:
-    """A part of a result as a text; with `pictures`, all blocks of one that has such."""
+    """Return a part of a result as a text; with `pictures`, all blocks if there are pictures."""
     with session.lock:
         place = find_result(session.chain().places, name)
         step = place.shown
@@ -74,7 +74,7 @@ def fetch(session: Session, name: str, wanted: Slice, *, pictures: bool = False)
         return part_as_text(source, wanted, label=label)
 
 
-# Finding them
+# Finding results
 
 
 def list_results(session: Session, ids: Sequence[str]) -> list[ToolResultInfo]:

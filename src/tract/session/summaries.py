@@ -29,7 +29,7 @@ from tract.session.session import Session
 
 
 class Outcome(NamedTuple):
-    """What is to be done about a result: an edit, another form, or leaving it out."""
+    """A decision about a result: edit it, change its form, or skip it."""
 
     text: str | None = None
     shape: Shape | None = None
@@ -42,24 +42,20 @@ UNCHANGED = Outcome()
 
 
 def shown_as(summary: Summary) -> Outcome:
-    """A summary in the place of the result, with who made it."""
+    """Decide to show a summary instead of the result."""
     return Outcome(shape=Shape(Form.SUMMARY, text=summary.text), metadata=provenance(summary))
 
 
 def provenance(summary: Summary) -> dict[str, Json]:
-    """What the commit of a summary says about it."""
+    """Return the metadata of a commit with this summary."""
     usage = {"usage": summary.usage} if summary.usage else {}
     return {"summary": {"made_by": summary.made_by, **usage}}
 
 
 def summarize_tool_result(
-    session: Session,
-    name: str,
-    instructions: str | None,
-    target_tokens: int | None,
-    dry_run: bool,
+    session: Session, name: str, instructions: str | None, target_tokens: int | None, dry_run: bool
 ) -> SummarizedResult:
-    """`Tract.summarize_tool_result` explains it."""
+    """See `Tract.summarize_tool_result`."""
     with session.lock:
         place = find_result(session.chain().places, name)
         drafts.check_reshapable(place)
@@ -72,8 +68,7 @@ def summarize_tool_result(
     result = SummarizedResult(summary.text, summary.made_by, before, after)
     if dry_run:
         return result
-    written = carry_out(session, commit, branch, changes, shown_as(summary))
-    return replace(result, commit=written)
+    return replace(result, commit=carry_out(session, commit, branch, changes, shown_as(summary)))
 
 
 def summary_of(
@@ -83,7 +78,7 @@ def summary_of(
     target_tokens: int | None,
     on_read: OnRead | None = None,
 ) -> Summary | None:
-    """A summary of a result; None where there is no model and nothing shorter can be said."""
+    """Summarize a result; None if there is no model and no description is shorter."""
     task = Task(TOOL_SUMMARIZE_SYSTEM, instructions, target_tokens).checked()
     with session.lock:
         place = session.chain().place(session.resolve(commit))
@@ -107,7 +102,7 @@ def summarizer(session: Session, on_read: OnRead | None = None) -> Summarizer:
 def check_remembered(
     session: Session, places: Sequence[Place], known: frozenset[int] = frozenset()
 ) -> None:
-    """Refuse a summary of what was forgotten while it was made."""
+    """Refuse a summary of something that was forgotten while the summary was made."""
     if session.store.contents.forgotten([place.shown.blob_id or 0 for place in places]) - known:
         raise ConflictError("something has been forgotten meanwhile that was to be summarized")
 
@@ -115,7 +110,7 @@ def check_remembered(
 def carry_out(
     session: Session, commit: CommitInfo, branch: str, changes: int, outcome: Outcome
 ) -> CommitInfo | None:
-    """Write what was decided about a result, unless somebody else changed it meanwhile."""
+    """Write a decision about a result, unless the result was changed meanwhile."""
     if outcome == UNCHANGED:
         return None
     details = Details(outcome.note, outcome.metadata)

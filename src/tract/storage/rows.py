@@ -11,15 +11,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from tract.errors import CorruptError
-from tract.hashing import (
-    QUOTE,
-    Json,
-    append_hash,
-    checked_json,
-    commit_hash,
-    escape,
-    from_json,
-)
+from tract.hashing import QUOTE, Json, append_hash, checked_json, commit_hash, escape, from_json
 from tract.model import (
     CommitInfo,
     CommitOperation,
