@@ -165,7 +165,7 @@ class Work:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._folded = self._rendered = 0
-        put, render = Chain._put, Compiler._rendered
+        put, render = Chain._put, Compiler._render
 
         def count_put(*args: Any) -> Any:
             self._folded += 1
@@ -176,7 +176,7 @@ class Work:
             return render(*args)
 
         monkeypatch.setattr(Chain, "_put", count_put)
-        monkeypatch.setattr(Compiler, "_rendered", count_render)
+        monkeypatch.setattr(Compiler, "_render", count_render)
 
     def done(self) -> tuple[int, int]:
         done = self._folded, self._rendered

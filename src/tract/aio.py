@@ -214,8 +214,8 @@ def _store(
             call.id, call.name, result, is_error=is_error, form=Form.REFERENCE, metadata=metadata
         )
         place = session.chain().place(session.resolve(info))
-        [known] = _described(session, {place: Form.REFERENCE})
-    return msgspec.convert(known, ToolResultReference, from_attributes=True)
+        [facts] = _describe(session, {place: Form.REFERENCE})
+    return msgspec.convert(facts, ToolResultReference, from_attributes=True)
 
 
 def _content(tract: Tract, name: str) -> Json:
@@ -230,7 +230,7 @@ def _metadata(tract: Tract, name: str) -> ToolResultMetadata | None:
         place = _find(session, name)
         if place is None:
             return None
-        return _described(session, {place: forms(session.chain().places)[place]})[0]
+        return _describe(session, {place: forms(session.chain().places)[place]})[0]
 
 
 def _find(session: Session, name: str) -> Place | None:
@@ -243,19 +243,19 @@ def _find(session: Session, name: str) -> Place | None:
 def list_results(tract: Tract) -> list[ToolResultMetadata]:
     """List the results of the branch, oldest first, without reading them."""
     with tract.session.lock:
-        return _described(tract.session, forms(tract.session.chain().places))
+        return _describe(tract.session, forms(tract.session.chain().places))
 
 
-def _described(session: Session, form_of: Mapping[Place, Form | None]) -> list[ToolResultMetadata]:
+def _describe(session: Session, form_of: Mapping[Place, Form | None]) -> list[ToolResultMetadata]:
     gists = session.store.contents.gists([place.shown.blob_id or 0 for place in form_of])
-    described = []
+    results = []
     for (place, form), info in zip(form_of.items(), session.infos(list(form_of)), strict=True):
         step = place.shown
         gist = gists.get(step.blob_id or 0)
         if gist is None and step.data is not None:  # a small content is read with its commit
             gist = gist_of(session.compiler.load(step).content)
         gist = gist or Gist("", info.preview, info.preview)
-        described.append(
+        results.append(
             ToolResultMetadata(
                 tool_call_id=place.label,
                 tool_name=step.name or "",
@@ -270,7 +270,7 @@ def _described(session: Session, form_of: Mapping[Place, Form | None]) -> list[T
                 commit_hash=info.commit_hash,
             )
         )
-    return described
+    return results
 
 
 def _time(info: CommitInfo) -> datetime | None:

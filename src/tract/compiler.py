@@ -1,4 +1,4 @@
-"""A branch as it was last read and compiled, so that a turn reads only what is new."""
+"""Compile a branch into a context; the next compile reads only what is new."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import inf
 
 from tract.content.blocks import whole_text
 from tract.content.preview import gist_of
-from tract.content.preview.verdict import has_failed as tells_of_failure
+from tract.content.preview.verdict import has_failed as reports_failure
 from tract.context import CompiledContext, Seen, Transcript
 from tract.core.chain import Chain, Place
 from tract.core.forms import AS_THEY_ARE, ResultView, Shown, as_told, shown
@@ -44,14 +44,14 @@ from tract.storage import Store
 
 
 class Compiler:
-    """The chain at one head and what was compiled of it. Another head that stems from this one
-    extends both; any other is read anew."""
+    """The chain at one head, and its transcript. A later head extends both; any other head is read
+    from the start."""
 
     as_sent = staticmethod(as_sent)
     without_thoughts = staticmethod(without_thoughts)
 
     def __init__(self, store: Store, count: Callable[[str], int], *, keeps: bool = True) -> None:
-        """Unless it `keeps` them, large contents are loaded each time that they are asked for."""
+        """Unless it `keeps` them, large contents are loaded each time that they are needed."""
         self._store = store
         self._count = count
         self._keeps = keeps
@@ -63,7 +63,7 @@ class Compiler:
         self._previous: Seen | None = None
 
     def chain(self, head: Head) -> Chain:
-        """The fold up to this commit."""
+        """Return the history up to this commit."""
         if head != self._head:
             known = self._head if (self._head.id or 0) < (head.id or 0) else EMPTY
             steps = None if known == EMPTY else self._store.steps(head, known)
@@ -71,7 +71,7 @@ class Compiler:
                 self._start_anew()
                 steps = self._store.steps(head) if head.id else []
             altered = self._chain.extend(steps or [])
-            if altered < inf:  # what was compiled of the messages before that is kept
+            if altered < inf:  # the transcript before that message stays valid
                 self._transcript = self._transcript.before(altered)
                 self._transcribed = min(self._transcribed, self._chain.position(altered))
             self._head = head
@@ -87,9 +87,9 @@ class Compiler:
         toolset: Toolset | None = None,
         following: Sequence[tuple[Message, int]] = (),
     ) -> CompiledContext:
-        """The view at this commit. With `fetches` the model is always offered to ask for results,
-        else where it is not, or was not once, shown all of them. `toolset` is offered in the place
-        of the recorded one; `following` is said after the history, each with its tokens."""
+        """Return the view at this commit. With `fetches`, the model can always fetch results, and
+        else if the view shortens any, or did so once. `toolset` replaces the recorded one;
+        `following` are messages after the history, each with its tokens."""
         chain = self.chain(head)
         transcript = self._transcript
         if view == AS_THEY_ARE:
@@ -112,29 +112,25 @@ class Compiler:
         return context
 
     def stored(self, head: Head) -> CompiledContext:
-        """All messages at this commit in their newest versions, whatever the view makes of them."""
+        """Return all messages at this commit in full, in their newest versions."""
         chain = self.chain(head)
         places = [place for place in chain.places if not place.sources]
         steps = [place.shown for place in places]
-        transcript = Transcript()
-        transcript.extend(
-            [self.message(step) for step in steps],
-            steps,
-            [step.token_count for step in steps],
-            [place.at for place in places],
-        )
+        transcript, tokens = Transcript(), [step.token_count for step in steps]
+        ids = [place.at for place in places]
+        transcript.extend([self.message(step) for step in steps], steps, tokens, ids)
         return CompiledContext(transcript, Offered(self.toolset(chain.toolset)))
 
     def texts(self, places: Sequence[Place], *, whole: bool) -> list[tuple[Message, int]]:
-        """What the view says at these places, with its tokens; a collapsed turn in more words. With
-        `whole`, what is behind it, with the tokens of the view."""
-        rendered = self.rendered([as_told(place) for place in places])
+        """Return the messages of the view at these places, with their tokens; a collapsed turn in
+        more detail. With `whole`, return the stored messages, with the tokens of the view."""
+        rendered = self.render([as_told(place) for place in places])
         if not whole:
             return rendered
         return [(self.message(p.shown), n) for p, (_, n) in zip(places, rendered, strict=True)]
 
     def _transcribe(self, transcript: Transcript, start: int, view: ResultView) -> None:
-        """Add what comes from one place on."""
+        """Extend a transcript by the messages from a position on."""
         chain, load = self._chain, self.load
         if chain.is_plain and view == AS_THEY_ARE:  # the usual case, at every cold start
             steps = chain.appended(start)
@@ -143,7 +139,7 @@ class Compiler:
             transcript.extend(messages, steps, tokens, [step.id for step in steps])
             return
         items = shown(chain.places, start, view)
-        rendered = self.rendered(items)
+        rendered = self.render(items)
         outdated = chain.outdated_answers()
         for number, item in enumerate(items):
             if item.place.origin.id in outdated:
@@ -159,21 +155,21 @@ class Compiler:
             [item.shape.form for item in items],
         )
 
-    def rendered(
+    def render(
         self, items: Sequence[Shown], outdated: Container[int] = ()
     ) -> list[tuple[Message, int]]:
         """Return the messages as they are shown, each with its tokens; outdated answers without
         their thoughts."""
         gists = self._gists(items)
-        sent = [(item.place.origin.id, self._rendered(item, gists)) for item in items]
+        sent = [(item.place.origin.id, self._render(item, gists)) for item in items]
         return [self._without_thoughts(*one) if at in outdated else one for at, one in sent]
 
     def _without_thoughts(self, message: Message, tokens: int) -> tuple[Message, int]:
         left = without_thoughts(message)
         return (message, tokens) if left is message else (left, self._count(spoken(left)))
 
-    def _rendered(self, item: Shown, gists: Mapping[int, Gist]) -> tuple[Message, int]:
-        """A message as it is shown, and its tokens."""
+    def _render(self, item: Shown, gists: Mapping[int, Gist]) -> tuple[Message, int]:
+        """Return a message as it is shown, and its tokens."""
         place, shape, step = item.place, item.shape, item.place.shown
         if item.is_left_out:
             return self._result(step, SKIPPED)
@@ -195,14 +191,14 @@ class Compiler:
         return self._result(step, reference(place, gist, shape), reference_tokens(gist, shape))
 
     def _result(self, step: Step, text: str, tokens: int | None = None) -> tuple[Message, int]:
-        """A result of which something else is shown than what it is."""
+        """Return a result with another text."""
         result = Message("tool", text, step.tool_call_id, step.name, step.is_error, step.origin)
         return result, self._count(text) if tokens is None else tokens
 
     def _gists(self, items: Sequence[Shown]) -> dict[int, Gist]:
-        """What is said in the place of results. What was not written with them is made now."""
-        described = (Form.REFERENCE, Form.SUMMARY)
-        steps = [item.place.shown for item in items if item.shape.form in described]
+        """Return the gists of shortened results. Those that are not stored are made now."""
+        short = (Form.REFERENCE, Form.SUMMARY)
+        steps = [item.place.shown for item in items if item.shape.form in short]
         gists = self._store.contents.gists([step.blob_id or 0 for step in steps])
         for step in steps:
             if step.blob_id not in gists:
@@ -212,25 +208,24 @@ class Compiler:
                     continue
         return gists
 
-    def failed(self, places: Sequence[Place]) -> list[Place]:
-        """The results among these that were flagged as errors, or tell of one."""
-        known = self._store.contents.gists([place.shown.blob_id or 0 for place in places])
-        return [place for place in places if self._has_failed(place.shown, known)]
+    def failures(self, places: Sequence[Place]) -> list[Place]:
+        """Return the results among these that are flagged as errors, or report one."""
+        gists = self._store.contents.gists([place.shown.blob_id or 0 for place in places])
+        return [place for place in places if self._has_failed(place.shown, gists)]
 
-    def _has_failed(self, step: Step, known: Mapping[int, Gist]) -> bool:
+    def _has_failed(self, step: Step, gists: Mapping[int, Gist]) -> bool:
         if step.is_error:
             return True
-        gist = known.get(step.blob_id or 0)
-        return gist.is_error if gist else tells_of_failure(self.message(step).content)
+        gist = gists.get(step.blob_id or 0)
+        return gist.is_error if gist else reports_failure(self.message(step).content)
 
     def toolset(self, digest: bytes | None) -> Toolset | None:
         return None if digest is None else self._store.toolset(digest)
 
     def _offered(self, transcript: Transcript, inline: bool) -> Offered:
-        """The tools in force; inline, the first ones that there were, and what became of them."""
+        """Return the tools in force; inline, the first tools and their later changes."""
         if not inline:
-            digest = self._chain.toolset
-            return Offered(self._store.toolset(digest) if digest else None)
+            return Offered(self.toolset(self._chain.toolset))
         roles = [step.role for step in transcript.steps]
         base: Toolset | None = None
         later: dict[int, Toolset] = {}
@@ -244,7 +239,8 @@ class Compiler:
         return Offered(base, later)
 
     def message(self, step: Step) -> Message:
-        """What the commit says; a fixed text if it was forgotten. Large ones are loaded once."""
+        """Return the message of a commit; a fixed text if it was forgotten. Large messages are
+        loaded once."""
         if step.data is not None:
             return self.load(step)
         message = self._large.get(step.hash)
@@ -258,7 +254,7 @@ class Compiler:
         return message
 
     def load(self, step: Step) -> Message:
-        """What the commit says; an error if it was forgotten."""
+        """Return the message of a commit; raise ForgottenError if it was forgotten."""
         data = step.data if step.data is not None else self._store.contents.read(step.blob_id or 0)
         content, calls = from_json(data), []
         if isinstance(content, list):

@@ -1,4 +1,4 @@
-"""A history to be read place by place. Nothing of it is loaded before somebody looks."""
+"""A history to be read place by place. Contents are loaded on demand."""
 
 from __future__ import annotations
 
@@ -13,62 +13,63 @@ from tract.storage import Store
 
 
 class Snapshot:
-    """A branch at one commit. It stays as it is while the branch goes on."""
+    """A branch at one commit. It does not change when the branch does."""
 
-    def __init__(self, store: Store, history: Compiler, head: Head, *, fetches: bool) -> None:
-        """With `fetches` the model is always offered to ask for results."""
+    def __init__(self, store: Store, compiler: Compiler, head: Head, *, fetches: bool) -> None:
+        """With `fetches`, the model can always fetch results."""
         self._store = store
-        self._compiler = history
+        self._compiler = compiler
         self._fetches = fetches
         self.head = head
-        self.chain = chain = history.chain(head)
+        self.chain = chain = compiler.chain(head)
         self.fetches = fetches or chain.is_lazy
-        """Whether the model is offered to ask for results, beside its own tools."""
+        """Whether the model can fetch results, beside its own tools."""
         self.places: list[Place] = chain.places
-        """Where every message stands, and every summary."""
+        """The places of all messages and summaries."""
         self._shown = {item.place.origin.id: item for item in shown(self.places)}
         self._outdated = chain.outdated_answers()
 
     def at(self, head: Head) -> Snapshot:
-        """The history at a later commit. This one must not be looked at any more."""
+        """Return the history at a later commit. Do not use this snapshot afterwards."""
         return Snapshot(self._store, self._compiler, head, fetches=self._fetches)
 
     def item(self, place: Place) -> Shown | None:
-        """How it is shown to the model; None where nothing of it is, or its call stands for it."""
+        """Return how the model sees it; None if it is hidden, or collapsed into its call."""
         return self._shown.get(place.origin.id)
 
     def is_collapsed(self, place: Place) -> bool:
-        """Whether the line of its call stands for a result."""
+        """Whether a result is collapsed into the line of its call."""
         return place.origin.role == "tool" and self.item(place) is None and not place.is_hidden
 
     def whole(self, place: Place) -> Message:
-        """What is kept, in its newest version."""
+        """Return the stored message, in its newest version."""
         with self._store.lock:
             return self._compiler.message(place.shown)
 
     def sent(self, place: Place) -> Sent | None:
-        """What the model is sent; None where that is nothing."""
+        """Return what the model is sent; None for nothing."""
         item = self.item(place)
         if item is None:
             return None
         with self._store.lock:
-            [(message, tokens)] = self._compiler.rendered([item], self._outdated)
+            [(message, tokens)] = self._compiler.render([item], self._outdated)
         return Sent(message, tokens, item.shape.form, item.is_left_out)
 
     def has_lost_thoughts(self, place: Place) -> bool:
-        """Whether an answer is sent without thoughts that it came with."""
+        """Whether an answer is sent without its thoughts."""
         if place.origin.id not in self._outdated or self.item(place) is None:
             return False
         whole = self.whole(place)
         return without_thoughts(whole) is not whole
 
     def weight(self, place: Place) -> int:
-        """How many tokens of it are sent. What is sent whole need not be loaded for that."""
+        """Return how many tokens of it are sent. A message sent in full is not loaded for that."""
         item = self.item(place)
         if item is None:
             return 0
-        whole = place.shown.token_count
-        return self._reshaped[place.origin.id] if self._is_reshaped(item) else whole
+        if not self._is_reshaped(item):
+            return place.shown.token_count
+        return self._reshaped[place.origin.id]
 
     def _is_reshaped(self, item: Shown) -> bool:
         is_whole = item.shape.form == Form.FULL and not item.is_left_out
@@ -76,22 +77,22 @@ class Snapshot:
 
     @cached_property
     def _reshaped(self) -> dict[int, int]:
-        """The tokens of all that is not sent whole, counted in one go."""
+        """The tokens of all messages that are not sent in full, counted at once."""
         items = [item for item in self._shown.values() if self._is_reshaped(item)]
         with self._store.lock:
-            rendered = self._compiler.rendered(items, self._outdated)
+            rendered = self._compiler.render(items, self._outdated)
         return {item.place.origin.id: n for item, (_, n) in zip(items, rendered, strict=True)}
 
     @cached_property
     def failures(self) -> frozenset[int]:
-        """The places of the results that were flagged as errors, or tell of one."""
+        """The results that are flagged as errors, or report one."""
         results = [place for place in self.places if place.origin.role == "tool"]
         with self._store.lock:
-            return frozenset(p.origin.id for p in self._compiler.failed(results))
+            return frozenset(p.origin.id for p in self._compiler.failures(results))
 
     @cached_property
     def toolsets(self) -> list[tuple[Step, Toolset]]:
-        """The sets of tools in their order, each with the commit that put it in force."""
+        """The toolsets in their order, each with the commit that put it in force."""
         changes = self.chain.toolset_changes()
         with self._store.lock:
             return [(step, self._store.toolset(digest)) for step, digest in changes]

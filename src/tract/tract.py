@@ -218,7 +218,7 @@ class Tract:
             raise InputError("an edit is a decision already: review=True is for a new result")
         with self.batch():
             commit = self.commit(result, form=form, **options)
-            self.session.unannounced(commit)
+            self.session.withhold(commit)
         return handlers.review(self, commit)
 
     def record(

@@ -200,7 +200,7 @@ class _Tree:
         key = self._open()
         if self._branches.keys() == {None}:
             return True
-        first = self._session.completed(drafts[0], self._names.get)
+        first = self._session.complete(drafts[0], self._names.get)
         return store.find(key, EMPTY, first, self._shapes) is not None
 
     def append(self, entry: Entry, drafts: Sequence[Draft]) -> Iterator[tuple[Draft, bool]]:
@@ -210,7 +210,7 @@ class _Tree:
         if entry.compacts and drafts:
             drafts = [self._summary(head, drafts[0]), *drafts[1:]]
         for draft in drafts:
-            draft = self._session.completed(draft, self._names.get)
+            draft = self._session.complete(draft, self._names.get)
             branch = partial(self._branch, head)
             new, is_new = self._session.store.append_once(key, branch, head, draft, self._shapes)
             if is_new:

@@ -66,18 +66,18 @@ def compress(
         raise InputError("commits are listed, or lie between two commits, not both")
 
     def plan(chain: Chain) -> Plan:
-        kept = session.places(chain, preserve)
+        stays = session.places(chain, preserve)
         if commits is not None:
-            return compression.plan_listed(chain, session.places(chain, commits), kept)
+            return compression.plan_listed(chain, session.places(chain, commits), stays)
         first, last = (None if c is None else session.resolve(c) for c in (from_commit, to_commit))
-        return compression.plan_range(chain, first, last, kept)
+        return compression.plan_range(chain, first, last, stays)
 
-    frozen, texts = _frozen(session, plan)
+    frozen_plan, texts = _freeze(session, plan)
     if content is not None:
-        made = [compression.by_caller(content, len(frozen.groups))]
+        summaries = [compression.by_caller(content, len(frozen_plan.groups))]
     else:
-        made = _summaries(session, texts, task, on_progress)
-    return PendingCompress(frozen, made, partial(_write, session))
+        summaries = _summarize(session, texts, task, on_progress)
+    return PendingCompress(frozen_plan, summaries, partial(_write, session))
 
 
 def compress_tool_calls(
@@ -91,7 +91,7 @@ def compress_tool_calls(
 ) -> PendingCompress:
     """Summarize calls with their results, without committing it."""
     if commits is not None and keep_recent:
-        raise InputError("keep_recent is for turns that are found, not for commits listed")
+        raise InputError("keep_recent is for all turns, not for listed commits")
     task = task._replace(system_prompt=task.system_prompt or TOOL_SUMMARIZE_SYSTEM)
 
     def plan(chain: Chain) -> Plan:
@@ -103,35 +103,35 @@ def compress_tool_calls(
         return compression.plan_listed_turns(chain, listed, of_calls, preserve_answer)
 
     if session.llm is None:
-        frozen, made = _outlines(session, *_frozen(session, plan, whole=True), task)
+        frozen_plan, summaries = _outline(session, *_freeze(session, plan, whole=True), task)
     else:
-        frozen, texts = _frozen(session, plan)
-        made = _summaries(session, texts, task, on_progress)
-    return PendingCompress(frozen, made, partial(_write, session))
+        frozen_plan, texts = _freeze(session, plan)
+        summaries = _summarize(session, texts, task, on_progress)
+    return PendingCompress(frozen_plan, summaries, partial(_write, session))
 
 
-def _frozen(
+def _freeze(
     session: Session, plan: Callable[[Chain], Plan], *, whole: bool = False
 ) -> tuple[FrozenPlan, list[Texts]]:
     """Return the plan, and the texts of its groups as the view has them, or as they are stored
     (`whole`)."""
     session.check_on_branch()
     with session.lock:
-        groups, preserved = made = plan(session.chain())
+        groups, preserved = chosen = plan(session.chain())
         texts = [session.compiler.texts(group, whole=whole) for group in groups]
         blobs = [place.shown.blob_id or 0 for group in groups for place in group]
-        frozen = FrozenPlan(
+        frozen_plan = FrozenPlan(
             session.branch,
-            made.looks,
+            chosen.looks,
             [place.shown.hash.hex() for place in preserved],
             [sum(tokens for _, tokens in group) for group in texts],
             [summary_heading(group) for group in groups],
             frozenset(session.store.contents.forgotten(blobs)),
         )
-    return frozen, texts
+    return frozen_plan, texts
 
 
-def _summaries(
+def _summarize(
     session: Session, texts: Sequence[Texts], task: Task, on_progress: Progress | None
 ) -> list[Summary]:
     """Have the model summarize each group."""
@@ -139,15 +139,15 @@ def _summaries(
         return []
     total = sum(tokens for group in texts for _, tokens in group)
     model = summarizer(session, on_progress and ProgressMeter(total, on_progress).advance)
-    made = []
+    summaries = []
     for messages in ([message for message, _ in group] for group in texts):
         prompt = task.system_prompt or default_prompt(messages)
         sections = [section(message) for message in messages]
-        made.append(model.summarize(sections, task._replace(system_prompt=prompt)))
-    return made
+        summaries.append(model.summarize(sections, task._replace(system_prompt=prompt)))
+    return summaries
 
 
-def _outlines(
+def _outline(
     session: Session, plan: FrozenPlan, texts: Sequence[Texts], task: Task
 ) -> tuple[FrozenPlan, list[Summary]]:
     """Describe each group without a model. A group whose description is not shorter stays."""
@@ -155,14 +155,14 @@ def _outlines(
     outlines = [outline([message for message, _ in group], target, count) for group in texts]
     headed = map(compression.headed, plan.headings, outlines)
     is_less = [count(new) < old for new, old in zip(headed, plan.sizes, strict=True)]
-    made = [Summary(text, STRUCTURE) for text in where(outlines, is_less)]
-    return plan.only(is_less), made
+    summaries = [Summary(text, STRUCTURE) for text in where(outlines, is_less)]
+    return plan.only(is_less), summaries
 
 
-def _write(session: Session, plan: FrozenPlan, made: Sequence[Summary]) -> CompressResult:
+def _write(session: Session, plan: FrozenPlan, summaries: Sequence[Summary]) -> CompressResult:
     """Commit all summaries, or none."""
-    if not made:
-        return compression.result(plan, [], made)
+    if not summaries:
+        return compression.result(plan, [], summaries)
     session.check_on_branch()
     with session.batch():
         _, head = session.lock_branch()
@@ -175,10 +175,10 @@ def _write(session: Session, plan: FrozenPlan, made: Sequence[Summary]) -> Compr
         toolsets = map(session.compiler.toolset, chain.toolsets_at(newest))
         drafts = []  # all of them, before the first is written
         for group, heading, summary, toolset in zip(
-            groups, plan.headings, made, toolsets, strict=True
+            groups, plan.headings, summaries, toolsets, strict=True
         ):
             details = Details(metadata=provenance(summary), toolset=toolset)
             text = compression.headed(heading, summary.text)
             drafts.append(compressed(group, text, details, session.tokens))
         commits = [session.write_all([draft]) for draft in drafts]
-    return compression.result(plan, commits, made)
+    return compression.result(plan, commits, summaries)

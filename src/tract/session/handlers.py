@@ -17,7 +17,7 @@ from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import ConflictError, HandlerError, InputError, TractError
 from tract.model import CommitInfo, Json
 from tract.session.session import Session
-from tract.session.summaries import UNCHANGED, Outcome, carry_out, shown_as, summary_of
+from tract.session.summaries import UNCHANGED, Outcome, as_outcome, carry_out, summary_of
 
 if TYPE_CHECKING:
     from tract.tract import Tract
@@ -158,7 +158,7 @@ class PendingToolResult:
         if summary is None:
             return
         with decision.lock:
-            decision.propose(SUMMARIZED, shown_as(summary))
+            decision.propose(SUMMARIZED, as_outcome(summary))
             self.made_by = summary.made_by
 
     def reject(self, reason: str = "") -> None:
@@ -321,7 +321,7 @@ def configure(
 ) -> None:
     """Store which results are summarized automatically, and start to do so."""
     if config is not None and instructions is not None:
-        raise InputError("instructions by tool are given once: as config or as instructions=")
+        raise InputError("pass instructions by tool once: as config or as instructions=")
     by_tool = instructions if config is None else config
     if not (by_tool is None or isinstance(by_tool, Mapping)):
         raise InputError(f"instructions by tool are a dict, not {type(by_tool).__name__}")

@@ -57,7 +57,7 @@ def answer(session: Session, call: Any) -> CommitInfo:
     return session.commit(result)
 
 
-def fetch(session: Session, name: str, wanted: Slice, *, pictures: bool = False) -> Json:
+def fetch(session: Session, name: str, part: Slice, *, pictures: bool = False) -> Json:
     """Return a part of a result as a text; with `pictures`, all blocks if there are pictures."""
     with session.lock:
         place = find_result(session.chain().places, name)
@@ -67,11 +67,11 @@ def fetch(session: Session, name: str, wanted: Slice, *, pictures: bool = False)
             source = session.store.contents.text(step.blob_id or 0)
         if source is None:
             message = session.compiler.load(step)
-            if pictures and wanted == Slice() and has_pictures(message):
+            if pictures and part == Slice() and has_pictures(message):
                 return message.content
             source = whole_text(message)
         label = f"{place.label} · {step.name or 'a tool'}"
-        return part_as_text(source, wanted, label=label)
+        return part_as_text(source, part, label=label)
 
 
 # Finding results
@@ -81,11 +81,11 @@ def list_results(session: Session, ids: Sequence[str]) -> list[ToolResultInfo]:
     with session.lock:
         places = session.chain().places
         by_place = forms.forms(places)
-        wanted = [find_result(places, name) for name in ids] if ids else list(by_place)
-        failed = set(session.compiler.failed(wanted))
+        results = [find_result(places, name) for name in ids] if ids else list(by_place)
+        failed = set(session.compiler.failures(results))
         return [
             forms.info(place, by_place.get(place), place in failed, info.created_at)
-            for place, info in zip(wanted, session.infos(wanted), strict=True)
+            for place, info in zip(results, session.infos(results), strict=True)
         ]
 
 
@@ -129,7 +129,7 @@ def drop_failed_turns(session: Session, name: str | None) -> DroppedTurns:
         _, head = session.lock_branch()
         places = session.chain(head).places
         results = [result for call in turns.calls_of(places, name) for result in call.results]
-        failed = frozenset(session.compiler.failed(results))
+        failed = frozenset(session.compiler.failures(results))
         calls = turns.failed_turns(places, name, failed.__contains__)
         if not calls:
             return DroppedTurns(0, 0, 0)

@@ -54,10 +54,10 @@ class Session:
         *,
         tokens: TokenCounter,
         llm: LLMClient | None = None,
-        unheard: list[tuple[Session, CommitInfo]] | None = None,
+        queue: list[tuple[Session, CommitInfo]] | None = None,
     ) -> None:
-        """`unheard` are the results that no listener was called with yet. All sessions of a store
-        share them, because they share batches."""
+        """The `queue` has the results that no listener was called with yet. All sessions of a store
+        share it, because they share batches."""
         self.store = store
         self.dialog = dialog
         self.tokens = tokens
@@ -69,7 +69,7 @@ class Session:
         """These decide the forms of new results."""
         self.listener: Callable[[Sequence[CommitInfo]], None] | None = None
         """Called with new results, once they are committed."""
-        self._unheard: list[tuple[Session, CommitInfo]] = [] if unheard is None else unheard
+        self._queue: list[tuple[Session, CommitInfo]] = [] if queue is None else queue
 
     @classmethod
     def open(
@@ -99,7 +99,7 @@ class Session:
     def sibling(self, dialog: str) -> Session:
         """Open another dialog of the same database."""
         check_name("dialog", dialog)
-        return Session(self.store, dialog, tokens=self.tokens, llm=self.llm, unheard=self._unheard)
+        return Session(self.store, dialog, tokens=self.tokens, llm=self.llm, queue=self._queue)
 
     @property
     def lock(self) -> RLock:
@@ -187,16 +187,16 @@ class Session:
         safe: list[tuple[Session, CommitInfo]] = []
         with self.store.writing():
             before = self.branch, self.detached, self.settings, self.listener
-            unheard = self._unheard[:]
+            queue = self._queue[:]
             try:
                 yield
             except BaseException:
                 self.branch, self.detached, self.settings, self.listener = before
-                self._unheard[:] = unheard
+                self._queue[:] = queue
                 raise
             if self.store.depth == 1:
-                safe = self._unheard[:]
-                self._unheard.clear()
+                safe = self._queue[:]
+                self._queue.clear()
         for session, results in groupby(safe, key=lambda entry: entry[0]):
             if session.listener:
                 session.listener([result for _, result in results])
@@ -216,8 +216,8 @@ class Session:
             details = details._replace(toolset=toolsets.make(tools, self.tokens))
         messages = [content] if isinstance(content, Message) else load_message(as_dict(content))
         if edit is None:
-            made = [drafts.appended(message, details, self.tokens) for message in messages]
-            return self.write_all(made, parent)
+            new = [drafts.appended(message, details, self.tokens) for message in messages]
+            return self.write_all(new, parent)
         if details.shape is not None:
             raise EditError("an edit is shown in full: form= is for a new result, or reshape()")
         if len(messages) > 1:
@@ -246,13 +246,13 @@ class Session:
             draft = make(head)
             info = self.store.append(dialog_id, self.branch, head, draft)
             if self.listener and info.role == "tool" and not draft.links:
-                self._unheard.append((self, info))
+                self._queue.append((self, info))
             return info
 
     def write_all(self, drafts: Sequence[Draft], parent: Commit | None = None) -> CommitInfo:
         """Write one commit after another, and return the last."""
         if len(drafts) == 1:
-            return self.write(lambda head: self._completed(head, drafts[0]), parent)
+            return self.write(lambda head: self._complete(head, drafts[0]), parent)
         with self.batch():
             for draft in drafts[:-1]:
                 info = self.write_all([draft], parent)
@@ -272,9 +272,9 @@ class Session:
             raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
         return locked
 
-    def unannounced(self, commit: CommitInfo) -> None:
+    def withhold(self, commit: CommitInfo) -> None:
         """Do not call the listener with a new result."""
-        self._unheard[:] = [entry for entry in self._unheard if entry[1] is not commit]
+        self._queue[:] = [entry for entry in self._queue if entry[1] is not commit]
 
     def configure(self, kind: str, settings: msgspec.Struct) -> None:
         """Store settings of the dialog, of one of the kinds that the store knows."""
@@ -287,7 +287,7 @@ class Session:
         self.store.dialogs.check_out(self.dialog, branch, detached)
         self.branch, self.detached = branch, detached
 
-    def completed(self, draft: Draft, name_of: Callable[[str], str | None]) -> Draft:
+    def complete(self, draft: Draft, name_of: Callable[[str], str | None]) -> Draft:
         """Return a result with the name of its tool, which some providers leave to the call, and in
         the form that the settings decide; return anything else as it is."""
         message, shape = draft.message, draft.shape
@@ -303,12 +303,12 @@ class Session:
             return draft
         return replace(draft, message=message, shape=shape)
 
-    def _completed(self, head: Head, draft: Draft) -> Draft:
+    def _complete(self, head: Head, draft: Draft) -> Draft:
         message = draft.message
         if message and REPLACED.fullmatch(message.tool_call_id or ""):
             call_id = original_id(self.chain(head).places, message.tool_call_id or "")
             draft = replace(draft, message=replace(message, tool_call_id=call_id))
-        return self.completed(draft, lambda call_id: self.chain(head).tool_name(call_id))
+        return self.complete(draft, lambda call_id: self.chain(head).tool_name(call_id))
 
     def _existing_child(
         self, dialog_id: int, expected: Head, head: Head, draft: Draft

@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 UNCHANGED = Outcome()
 
 
-def shown_as(summary: Summary) -> Outcome:
+def as_outcome(summary: Summary) -> Outcome:
     """Decide to show a summary instead of the result."""
     return Outcome(shape=Shape(Form.SUMMARY, text=summary.text), metadata=provenance(summary))
 
@@ -68,7 +68,7 @@ def summarize_tool_result(
     result = SummarizedResult(summary.text, summary.made_by, before, after)
     if dry_run:
         return result
-    return replace(result, commit=carry_out(session, commit, branch, changes, shown_as(summary)))
+    return replace(result, commit=carry_out(session, commit, branch, changes, as_outcome(summary)))
 
 
 def summary_of(

@@ -232,11 +232,7 @@ def info_of(
     """A commit for people. With its message, its content is not parsed. Metadata always is: what is
     returned must not change with what the caller passed in."""
     row, toolset, blob = read
-    call_id, name, config = row.tool_call_id, row.name, row.generation_config
-    if call_id is not None and "\\" in call_id:
-        call_id = unescape(call_id)
-    if name is not None and "\\" in name:
-        name = unescape(name)
+    call_id, name = _text(row.tool_call_id), _text(row.name)
     metadata = _call_metadata(call_id, name, row.calls)
     if row.metadata is not None:
         metadata |= stored_json(row.metadata)
@@ -253,10 +249,10 @@ def info_of(
         marks=_marks(links) if links else (),
         toolset_hash=toolset.hex() if toolset else None,
         form=unpack_shape(row.form).form if row.form else None,
-        message=None if row.message is None else unescape(row.message),
+        message=_text(row.message),
         metadata=metadata,
-        generation_config=config if config is None else stored_json(config),
-        usage=row.usage if row.usage is None else stored_json(row.usage),
+        generation_config=stored_json(row.generation_config),
+        usage=stored_json(row.usage),
         token_count=blob.token_count if blob else 0,
         byte_size=blob.byte_size if blob else 0,
         preview=_preview(row, blob, message) if blob else "",
