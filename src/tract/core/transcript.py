@@ -275,6 +275,7 @@ class MemoryThread(Thread[int]):
         self.branches[MAIN] = 0
         self.ends[0] = MAIN
         self._rules, self._count = rules, count
+        self.without_thoughts, self.as_sent = rules.without_thoughts, rules.as_sent
         self._same: dict[tuple[object, ...], list[Node]] = {}
         self._chain, self._folded = Chain(), 0
 
@@ -374,18 +375,10 @@ class MemoryThread(Thread[int]):
         chain.extend([step])
         self._folded = self.branches[self.branch] = step.id
 
-    # What `align` asks
-
     def message(self, step: Step) -> Message:
         message = self.nodes[step.id - 1].draft.message
         assert message is not None  # marks have no place
         return message
-
-    def without_thoughts(self, message: Message) -> Message:
-        return self._rules.without_thoughts(message)
-
-    def as_sent(self, message: Message) -> Iterator[list[Message]]:
-        return self._rules.as_sent(message)
 
 
 class Branch:
