@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tract import Message, Tract, importers
-from tract.core.alignment import FullHistory
 from tract.core.drafts import Details
-from tract.core.transcript import Branch, Entry, MemoryThread, Problem, Transcript
+from tract.core.entries import Entry, FullHistory, Problem
+from tract.core.transcript import Branch, MemoryThread, Transcript
 from tract.importers.items import Item
 from tract.importers.transcripts import RULES
 from tract.importers.writer import import_file

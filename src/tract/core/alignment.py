@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tract.core.chain import Chain
 from tract.core.drafts import NO_DETAILS, Details
+from tract.core.entries import FullHistory
 from tract.core.place import Place
 from tract.core.wording import (
     COLLAPSED,
@@ -38,18 +39,6 @@ class Messages(Protocol):
 
     def as_sent(self, message: Message) -> Iterator[list[Message]]:
         """The message as it comes back from each provider."""
-
-
-class FullHistory(NamedTuple):
-    """A full history, as a request contains it."""
-
-    messages: Sequence[Message]
-    """The answer comes last, if there is one."""
-    tools: list[dict[str, Json]] | None = None
-    is_answered: bool = False
-    details: Details = NO_DETAILS
-    """Metadata, settings and usage of the answer."""
-    dialog: str | None = None
 
 
 class Alignment(NamedTuple):

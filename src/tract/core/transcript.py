@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from functools import cached_property
 from itertools import count
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from tract.content.preview.verdict import has_failed
 from tract.core import drafts
-from tract.core.alignment import Branches, FullHistory, additions, align_any, is_known
+from tract.core.alignment import Branches, additions, align_any, is_known
 from tract.core.chain import Chain, Place
 from tract.core.drafts import NO_DETAILS, Details
+from tract.core.entries import Entry, FullHistory, Problem, annotate, position
 from tract.core.forms import Sent, Shown
 from tract.core.pairing import Pairing
 from tract.errors import InputError
@@ -58,36 +57,6 @@ class ProviderRules(Protocol):
 
     def as_sent(self, message: Message) -> Iterator[list[Message]]:
         """The message as it comes back from each provider."""
-
-
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of a dialog: a message, or several that came as one."""
-
-    messages: tuple[Message, ...]
-    dialog: str | None = None
-    """Which conversation of the source it belongs to; None is the main one."""
-    key: str | None = None
-    """The source's own name for it, if later entries refer to it."""
-    parent: str | None = None
-    """The key of the entry that it follows. None: the one before it in its dialog. ROOT (""): none,
-    it begins a history of its own, from the beginning of the dialog."""
-    tools: list[dict[str, Json]] | None = None
-    """The tool definitions in force from here on, in any provider's format."""
-    usage: dict[str, Json] | None = None
-    model: str | None = None
-    generation_config: dict[str, Json] | None = None
-    time: datetime | None = None
-    metadata: dict[str, Json] | None = None
-    compacts: bool = False
-    """Whether it is a summary that replaces everything before it."""
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """Something that could not be read. The rest was read."""
-
-    place: str
-    """Such as `line 12`."""
-    what: str
 
 
 class Thread(ABC, Generic[At]):
@@ -141,10 +110,7 @@ class Thread(ABC, Generic[At]):
     def drafts(self, entry: Entry) -> list[Draft]:
         """The messages of an entry, each with its details from the source."""
         toolset = None if entry.tools is None else self.toolset(entry.tools)
-        new = [self.draft(message, _details(entry, message)) for message in entry.messages]
-        if new and toolset:
-            new[0] = replace(new[0], toolset=toolset)
-        return new
+        return [self.draft(*item) for item in annotate(entry, toolset)]
 
     def completed(self, draft: Draft) -> Draft:
         """A result with the name of its tool, which the call has."""
@@ -312,9 +278,14 @@ class MemoryThread(Thread[int]):
         return self._rules.toolset(tools)
 
     def draft(self, message: Message, details: Details) -> Draft:
-        _, metadata, config, usage, *_ = details
-        operation = CommitOperation.APPEND
-        return Draft(operation, message, metadata=metadata, generation_config=config, usage=usage)
+        return Draft(
+            CommitOperation.APPEND,
+            message,
+            metadata=details.metadata,
+            generation_config=details.generation_config,
+            usage=details.usage,
+            toolset=details.toolset,
+        )
 
     def write(self, parent: int, draft: Draft) -> tuple[int, bool]:
         node = self._node(parent, draft)
@@ -456,24 +427,6 @@ def dialog_name(text: str) -> str:
     """What a file calls a session, as the name of a dialog."""
     legible = "".join(char if char.isprintable() else "_" for char in text).strip().lstrip("-")
     return legible[:LONGEST_NAME] if legible not in ("", "HEAD") else "imported"
-
-
-def position(item: object) -> str:
-    """Where a problem is, as far as the item knows."""
-    return getattr(item, "key", None) or getattr(item, "dialog", None) or "a message"
-
-
-def _details(entry: Entry, message: Message) -> Details:
-    """The details of a message in the source. The usage belongs to the answer."""
-    metadata = dict(entry.metadata or {})
-    if entry.time:
-        metadata["time"] = entry.time.isoformat()
-    if message.role != "assistant":
-        return Details(metadata=metadata or None)
-    config = dict(entry.generation_config or {})
-    if entry.model:
-        config = {"model": entry.model, **config}
-    return Details(None, metadata or None, config or None, entry.usage)
 
 
 def _key(parent: int, draft: Draft) -> tuple[object, ...]:

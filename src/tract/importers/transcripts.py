@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tract import importers
-from tract.core.alignment import FullHistory
-from tract.core.transcript import MemoryThread, Transcript, dialog_name, position
+from tract.core.entries import Entry, FullHistory, Problem, position
+from tract.core.transcript import MemoryThread, Transcript, dialog_name
 from tract.errors import InputError
-from tract.importers.items import Entry, Exchange, Problem
+from tract.importers.items import Exchange
 from tract.importers.source import Source
 from tract.model import Json, Toolset
 from tract.providers import as_sent, requests, toolsets

@@ -12,10 +12,10 @@ import msgspec
 
 from tract import importers
 from tract.core import drafts
-from tract.core.alignment import FullHistory
 from tract.core.chain import Place
 from tract.core.drafts import Details
-from tract.core.transcript import Entry, Problem, Thread, Transcript, dialog_name
+from tract.core.entries import Entry, FullHistory, Problem
+from tract.core.transcript import Thread, Transcript, dialog_name
 from tract.importers.source import OnRead
 from tract.importers.transcripts import read_items
 from tract.model import EMPTY, CommitOperation, Draft, Head, Json, Message, Shape, Toolset
@@ -99,7 +99,7 @@ class _Dialog(Thread[Head]):
 
     def begins_with(self, entry: Entry) -> bool:
         new, store = self.drafts(entry), self._session.store
-        if not new or not store.has_dialog(self.name):
+        if not new or not store.dialogs.has(self.name):
             return True
         key = self._open()
         if self.ends.keys() == {EMPTY}:
@@ -112,7 +112,7 @@ class _Dialog(Thread[Head]):
 
     def check_out(self) -> None:
         """Leave the dialog on the branch that was written last."""
-        if self.last in self.ends:
+        if not self.is_recorded and self.last in self.ends:
             self._session.go_to(self.branch)
 
     def toolset(self, tools: list[dict[str, Json]]) -> Toolset:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tract.core.alignment import FullHistory
 from tract.core.drafts import Details
+from tract.core.entries import FullHistory
 from tract.errors import InputError
 from tract.model import Json, Message
 from tract.providers.answers import load_answer

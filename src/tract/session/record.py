@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tract.core.alignment import Branches, FullHistory, additions, align_any, is_known
+from tract.core.alignment import Branches, additions, align_any, is_known
+from tract.core.entries import FullHistory
 from tract.errors import InputError
 from tract.model import EMPTY, CommitInfo, CommitOperation, Head, Json, Message
 from tract.providers.requests import full_history, load_history
