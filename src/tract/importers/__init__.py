@@ -10,18 +10,7 @@ from typing import Protocol, cast
 
 from tract.errors import InputError
 from tract.importers.items import Item
-from tract.importers.source import OnRead, Source
-
-__all__ = [
-    "MODULES",
-    "Importer",
-    "detect",
-    "importer",
-    "importer_of",
-    "open_source",
-    "read",
-    "session_of",
-]
+from tract.importers.source import Source
 
 MODULES = (
     "llm_logs",
@@ -69,14 +58,9 @@ def importer(module: str) -> Importer:
     return cast(Importer, import_module(f"{__name__}.{module}"))
 
 
-def open_source(path: Path, on_read: OnRead | None = None) -> Source:
-    """A file to import from. `on_read` is called with the progress of reading it."""
-    return Source(path, on_read)
-
-
 def detect(path: Path) -> Importer | None:
     """The importer for a file; None if its format is unknown."""
-    return _detect(open_source(path))
+    return _detect(Source(path))
 
 
 def importer_of(source: Source) -> Importer:
@@ -95,7 +79,7 @@ def session_of(importer: Importer, source: Source) -> str | None:
 
 def read(path: Path) -> Iterator[Item]:
     """The items of a file of any known format."""
-    source = open_source(path)
+    source = Source(path)
     yield from importer_of(source).read(source)
 
 

@@ -23,9 +23,8 @@ from tract.importers.coerce import (
     extra,
     load,
 )
-from tract.importers.collect import read_lines
 from tract.importers.items import Entry, Item
-from tract.importers.source import Source
+from tract.importers.source import Source, read_lines
 from tract.model import ROOT, Json, Message
 from tract.providers.responses_items import INSTRUCTIONS, load_items, load_output
 

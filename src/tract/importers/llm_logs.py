@@ -20,9 +20,8 @@ from tract.importers.coerce import (
     extra,
     text_of,
 )
-from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item, Problem
-from tract.importers.source import Source
+from tract.importers.source import Source, attempt
 from tract.importers.sqlite_files import Database, Record, is_database
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall
 from tract.providers import parsed

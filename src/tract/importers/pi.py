@@ -22,13 +22,11 @@ from tract.importers.coerce import (
     require_dict,
     text_of,
 )
-from tract.importers.collect import read_lines
 from tract.importers.items import Entry, Item
-from tract.importers.source import Source
+from tract.importers.source import Source, read_lines
 from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall
 
 NAME = "pi"
-PROVIDER = "pi"
 
 _TEXT_KEYS, _CALL_KEYS = {"type", "text"}, {"type", "id", "name", "arguments"}
 
@@ -169,12 +167,12 @@ def _block(block: Json) -> Block:
         call_id = text_of(block.get("id"))
         return ToolCall(call_id, block["name"], block.get("arguments"), _origin(block, _CALL_KEYS))
     wire = _wire_image(block)
-    return Raw("anthropic", wire) if wire is not block else Raw(PROVIDER, block)
+    return Raw("anthropic", wire) if wire is not block else Raw(NAME, block)
 
 
 def _origin(block: dict[str, Json], usual: set[str]) -> dict[str, dict[str, Json]] | None:
     more = {key: value for key, value in block.items() if key not in usual}
-    return {PROVIDER: more} if more else None
+    return {NAME: more} if more else None
 
 
 def _wire_image(block: Json) -> Json:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_list, as_name, extra, load, require_dict, text_of
-from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item
-from tract.importers.source import Source
+from tract.importers.source import Source, attempt
 from tract.model import Json
 from tract.providers import load_message, parsed
 

@@ -38,7 +38,7 @@ def read_transcript(
     path: Path, count: Callable[[str], int] | None = None
 ) -> Transcript[MemoryThread]:
     """All conversations in a file of any known format. Without `count` no tokens are counted."""
-    source = importers.open_source(path)
+    source = Source(path)
     importer = importers.importer_of(source)
     name = dialog_name(importers.session_of(importer, source) or path.stem)
     transcript = Transcript(name, lambda name: MemoryThread(name, RULES, count))

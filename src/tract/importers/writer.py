@@ -16,7 +16,7 @@ from tract.core.chain import Place
 from tract.core.drafts import Details
 from tract.core.entries import Entry, FullHistory, Problem
 from tract.core.transcript import Thread, Transcript, dialog_name
-from tract.importers.source import OnRead
+from tract.importers.source import OnRead, Source
 from tract.importers.transcripts import read_items
 from tract.model import EMPTY, CommitOperation, Draft, Head, Json, Message, Shape, Toolset
 from tract.providers import toolsets
@@ -55,7 +55,7 @@ def import_file(
 ) -> Imported:
     """Read a transcript into dialogs of a database, all of it or nothing. The next time only what
     is new is added. Dialogs are named as given, else after the session or the file."""
-    source = importers.open_source(Path(path), on_read)
+    source = Source(Path(path), on_read)
     importer = importers.importer_of(source)
     name = dialog or dialog_name(importers.session_of(importer, source) or source.path.stem)
     counts: Counter[str] = Counter(messages=0, calls=0, results=0, duplicates=0)
