@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -84,9 +83,4 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def _detect(source: Source) -> Importer | None:
-    return next((module for module in _importers() if module.detect(source)), None)
-
-
-@cache
-def _importers() -> tuple[Importer, ...]:
-    return tuple(map(importer, MODULES))
+    return next((module for module in map(importer, MODULES) if module.detect(source)), None)

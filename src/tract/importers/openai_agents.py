@@ -44,7 +44,9 @@ def _is_item(item: dict[str, Json]) -> bool:
 def read(source: Source) -> Iterator[Item]:
     if is_sqlite(source):
         with Database(source.path) as database:
-            yield from _read_sessions(database)
+            is_alone = next(database.rows(_SESSIONS))["count"] == 1
+            for session, rows in groupby(database.rows(_ROWS), key=lambda row: row["session_id"]):
+                yield from _read_items(map(_place, rows), None if is_alone else str(session))
         return
     yield from read_values(source, _items)
 
@@ -63,13 +65,6 @@ Placed = tuple[str, Json, Json]
 
 _ROWS = f"SELECT session_id, id, message_data, created_at FROM {TABLE} ORDER BY session_id, id"
 _SESSIONS = f"SELECT count(DISTINCT session_id) AS count FROM {TABLE}"
-
-
-def _read_sessions(database: Database) -> Iterator[Item]:
-    is_alone = next(database.rows(_SESSIONS))["count"] == 1
-    for session, rows in groupby(database.rows(_ROWS), key=lambda row: row["session_id"]):
-        dialog = None if is_alone else str(session)
-        yield from _read_items(map(_place, rows), dialog)
 
 
 def _place(row: Record) -> Placed:

@@ -102,8 +102,10 @@ class _Session:
             case "toolResult":
                 details = drop_empty(details=message.get("details"))
                 return Entry(messages=(_result(message),), metadata=details, **when)
-            case "bashExecution":
-                return Entry(messages=(_command(message),), **when)
+            case "bashExecution":  # by a person; the model reads it as a message of the person
+                command, output = text_of(message.get("command")), text_of(message.get("output"))
+                text = f"Ran `{command}`\n```\n{output}\n```"
+                return Entry(messages=(Message("user", text),), **when)
             case "user" | "hookMessage" | "custom":
                 return Entry(messages=(Message("user", _content(message)),), **when)
             case "compactionSummary" | "branchSummary":
@@ -151,12 +153,6 @@ def _result(message: dict[str, Json]) -> Message:
         name=as_text(message.get("toolName")),
         is_error=message.get("isError") is True,
     )
-
-
-def _command(message: dict[str, Json]) -> Message:
-    """A command that a person ran; the model reads it as a message of the person."""
-    command, output = text_of(message.get("command")), text_of(message.get("output"))
-    return Message("user", f"Ran `{command}`\n```\n{output}\n```")
 
 
 def _block(block: Json) -> Block:

@@ -98,8 +98,9 @@ class Source:
                         raise InputError(f"{self.path.name}: too many lines are broken") from None
                     yield from ((number, value) for value in split_objects(line or b""))
                     yield Problem(f"line {number}", str(error))
-            if problem := _problem(file):
-                yield Problem("end of file", problem)
+            raw = getattr(file, "raw", None)
+            if isinstance(raw, _GzipReader) and raw.problem:
+                yield Problem("end of file", raw.problem)
 
     def document(self, depth: int | None = None) -> tuple[Json, list[Problem]]:
         """The value of the file. Of a file that was cut off: the part before the cut, and the
@@ -129,7 +130,11 @@ class Source:
         beginning = self._beginning()
         if _line_value(beginning) is not None:
             return True
-        return len(beginning) == PEEK and b"\n" not in beginning and self._has_second_line()
+        if len(beginning) < PEEK or b"\n" in beginning:
+            return False
+        with self.open() as file:
+            next(_lines(file), None)
+            return bool(file.read(1))  # a second line
 
     def data(self) -> bytes:
         """The full content; InputError if it is too large."""
@@ -152,11 +157,6 @@ class Source:
     def _beginning(self) -> bytes:
         with self.open() as file:
             return file.read(PEEK).removeprefix(BOM)
-
-    def _has_second_line(self) -> bool:
-        with self.open() as file:
-            next(_lines(file), None)
-            return bool(file.read(1))
 
 
 def attempt(place: str, make: Callable[..., Iterable[Item]], *arguments: Any) -> Iterator[Item]:
@@ -266,8 +266,3 @@ class _GzipReader(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
-
-
-def _problem(file: BinaryIO) -> str:
-    raw = getattr(file, "raw", None)
-    return raw.problem if isinstance(raw, _GzipReader) else ""

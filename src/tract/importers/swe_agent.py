@@ -26,10 +26,6 @@ def detect(source: Source) -> bool:
     if isinstance(steps, list):
         first = as_dict(steps[0]) if steps else {}
         return "action" in first or (not steps and "history" in run and "info" in run)
-    return _is_mini(run)
-
-
-def _is_mini(run: dict[str, Json]) -> bool:
     is_named = text_of(run.get("trajectory_format")).startswith("mini-swe-agent")
     return is_named or "mini_version" in as_dict(run.get("info"))
 
