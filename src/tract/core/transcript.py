@@ -25,7 +25,6 @@ from tract.core.forms import Sent, Shown
 from tract.core.pairing import Pairing
 from tract.errors import InputError
 from tract.model import (
-    DECIDING,
     ROOT,
     CommitOperation,
     Draft,
@@ -317,18 +316,21 @@ class MemoryThread(Thread[int]):
     def record(self, history: FullHistory) -> None:
         toolset = None if history.tools is None else self.toolset(history.tools)
         self.is_recorded = True
-        chain = self._fold(self.branches[self.branch])
+        chain = self._current()
         aligned = align_any(history.messages, chain, self, self._folded_branches())
         if aligned.branch:
             self.branch = aligned.branch
         elif aligned.differs_at:
             before = chain.before(aligned.differs_at)
             self.branch = self.create_branch(before.id if before else 0)
-        for item in additions(history, aligned.new, self._fold(self.branches[self.branch])):
+        for item in additions(history, aligned.new, self._current()):
             if item:
                 self._grow(self.draft(*item))
-            elif toolset and self._fold(self.branches[self.branch]).toolset != toolset.hash:
+            elif toolset and self._current().toolset != toolset.hash:
                 self._grow(drafts.offered(toolset, NO_DETAILS))
+
+    def _current(self) -> Chain:
+        return self._fold(self.branches[self.branch])
 
     def _folded_branches(self) -> Branches:
         return ((name, self._fold(head), self) for name, head in sorted(self.branches.items()))
@@ -381,16 +383,13 @@ class Branch:
 
     def sent(self, place: Place) -> Sent | None:
         """What the model is sent; None where that is nothing."""
-        item = self.item(place)
+        item, message = self.item(place), self.whole(place)
         if item is None:
             return None
-        whole = self.whole(place)
-        is_outdated = place.origin.id in self._outdated
-        left = self._rules.without_thoughts(whole) if is_outdated else whole
-        tokens = place.shown.token_count
-        if left is not whole and self._count:
-            tokens = self._count(spoken(left))
-        return Sent(left, tokens, item.shape.form)
+        if place.origin.id not in self._outdated:
+            return Sent(message, place.shown.token_count, item.shape.form)
+        rest = self._rules.without_thoughts(message)
+        return Sent(rest, self._count(spoken(rest)) if self._count else 0, item.shape.form)
 
     def weight(self, place: Place) -> int:
         """How many tokens the model is sent."""
@@ -415,12 +414,9 @@ class Branch:
     @property
     def toolsets(self) -> list[tuple[Step, Toolset]]:
         """The toolsets in their order, each with the step that put it in force."""
-        changes: list[tuple[Step, Toolset]] = []
-        for node in self._nodes.values():
-            toolset = node.draft.toolset if node.step.operation in DECIDING else None
-            if toolset and (not changes or changes[-1][1].hash != toolset.hash):
-                changes.append((node.step, toolset))
-        return changes
+        toolsets = (node.draft.toolset for node in self._nodes.values())
+        by_hash = {toolset.hash: toolset for toolset in toolsets if toolset}
+        return [(step, by_hash[digest]) for step, digest in self.chain.toolset_changes()]
 
 
 def dialog_name(text: str) -> str:

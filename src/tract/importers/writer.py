@@ -125,8 +125,8 @@ class _Dialog(Thread[Head]):
         return self._session.completed(draft, self.tool_names.get)
 
     def write(self, parent: Head, draft: Draft) -> tuple[Head, bool]:
-        branch = partial(self.branch_at, parent)
-        head, is_new = self._session.write_once(self._open(), branch, parent, draft, self._shapes)
+        store, branch = self._session.store, partial(self.branch_at, parent)
+        head, is_new = store.append_once(self._open(), branch, parent, draft, self._shapes)
         self._count_message(draft.message, is_new)
         return head, is_new
 
