@@ -76,11 +76,5 @@ def session_of(importer: Importer, source: Source) -> str | None:
     return cast("str | None", session(source)) if session else None
 
 
-def read(path: Path) -> Iterator[Item]:
-    """The items of a file of any known format."""
-    source = Source(path)
-    yield from importer_of(source).read(source)
-
-
 def _detect(source: Source) -> Importer | None:
     return next((module for module in map(importer, MODULES) if module.detect(source)), None)
