@@ -121,7 +121,9 @@ class ToolResultsStorage:
         """Store a result in full and show it as a reference. Its call is recorded too, unless the
         dialog has a call with this id that waits for a result."""
         call = ToolCall(tool_call_id, tool_name, args)
-        metadata = None if timestamp is None else {"timestamp": _as_text(timestamp)}
+        if not isinstance(timestamp, datetime | None):
+            raise InputError(f"a timestamp is a datetime, not {type(timestamp).__name__}")
+        metadata = None if timestamp is None else {"timestamp": timestamp.isoformat()}
         return await self._run(lambda tract: _store(tract, call, result, metadata, is_error))
 
     async def get_result(self, tool_call_id: str) -> Json:
@@ -180,26 +182,20 @@ class ToolResultsStorage:
             if self._is_closed:
                 raise StorageError("this storage was closed")
             if self._tract is None:
-                self._tract = _open(self._source, self.dialog_id)
+                self._tract = self._open()
             return self._tract
+
+    def _open(self) -> Tract:
+        source, dialog = self._source, self.dialog_id
+        if not isinstance(source, Tract):
+            return Tract.open(source, dialog=dialog)
+        return source if source.dialog == dialog else source.sibling(dialog)
 
     def _close(self) -> None:
         with self._opening:
             self._is_closed = True
             if self._tract is not None and not isinstance(self._source, Tract):
                 self._tract.close()
-
-
-def _open(source: str | os.PathLike[str] | Tract, dialog: str) -> Tract:
-    if not isinstance(source, Tract):
-        return Tract.open(source, dialog=dialog)
-    return source if source.dialog == dialog else source.sibling(dialog)
-
-
-def _as_text(timestamp: object) -> str:
-    if not isinstance(timestamp, datetime):
-        raise InputError(f"a timestamp is a datetime, not {type(timestamp).__name__}")
-    return timestamp.isoformat()
 
 
 def _store(

@@ -39,14 +39,12 @@ class Decision:
     """The decision about one result. In a review, the first outcome is carried out at once; in a
     handler, the last one when the handler returns."""
 
-    def __init__(
-        self, commit: CommitInfo, carry_out: Callable[[Outcome], object], *, is_review: bool
-    ) -> None:
+    def __init__(self, session: Session, commit: CommitInfo, *, is_review: bool = False) -> None:
         self.status = PENDING
         self.outcome = UNCHANGED
         self.lock = threading.RLock()
         self._commit = commit
-        self._carry_out = carry_out
+        self._carry_out = partial(carry_out, session, commit, session.branch, 0)
         self._is_review = is_review
 
     def approve(self) -> None:
@@ -168,12 +166,7 @@ class PendingToolResult:
 
 def review(tract: Tract, commit: CommitInfo) -> PendingToolResult:
     """Return a result for a decision without a handler."""
-    return PendingToolResult(tract, commit, _decision(tract.session, commit, is_review=True))
-
-
-def _decision(session: Session, commit: CommitInfo, *, is_review: bool = False) -> Decision:
-    action = partial(carry_out, session, commit, session.branch, 0)
-    return Decision(commit, action, is_review=is_review)
+    return PendingToolResult(tract, commit, Decision(tract.session, commit, is_review=True))
 
 
 # Calling handlers
@@ -218,7 +211,7 @@ def _handle_all(
 
 
 def _handle(tract: Tract, handler: Handler, timeout: float | None, commit: CommitInfo) -> None:
-    decision = _decision(tract.session, commit)
+    decision = Decision(tract.session, commit)
     pending = PendingToolResult(tract, commit, decision)
     try:
         failure = _run(handler, pending, timeout)

@@ -245,8 +245,12 @@ def info_of(
         tool_call_id=call_id,
         name=name,
         is_error=bool(row.is_error),
-        replaces=_replaces(links) if links else (),
-        marks=_marks(links) if links else (),
+        replaces=tuple(link.target_hash.hex() for link in links if link.kind == "replaces"),
+        marks=tuple(
+            Mark(link.target_hash.hex(), link.kind, link.value)
+            for link in links
+            if link.kind != "replaces"
+        ),
         toolset_hash=toolset.hex() if toolset else None,
         form=unpack_shape(row.form).form if row.form else None,
         message=_text(row.message),
@@ -257,18 +261,6 @@ def info_of(
         byte_size=blob.byte_size if blob else 0,
         preview=_preview(row, blob, message) if blob else "",
         created_at=as_datetime(row.created_at),
-    )
-
-
-def _replaces(links: Links) -> tuple[str, ...]:
-    return tuple(link.target_hash.hex() for link in links if link.kind == "replaces")
-
-
-def _marks(links: Links) -> tuple[Mark, ...]:
-    return tuple(
-        Mark(link.target_hash.hex(), link.kind, link.value)
-        for link in links
-        if link.kind != "replaces"
     )
 
 
