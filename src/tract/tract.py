@@ -544,7 +544,7 @@ class Tract:
     def edit_history(self, commit: Commit) -> list[CommitInfo]:
         """The versions of a message, the first one first, undone edits included."""
         with self.session.lock:
-            versions = self.session.chain().versions(self.session.resolve(commit))
+            versions = self.session.chain().place(self.session.resolve(commit)).versions
             return self.session.store.infos([Head(step.id, step.hash) for step in versions])
 
     def compile(

@@ -13,7 +13,7 @@ before a carriage return. A pattern that cannot be parsed is searched as plain t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import reduce
 from itertools import groupby
 from operator import getitem
@@ -79,6 +79,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_SIMPLE_REPEATS = {"*": ("", ""), "+": ("1", ""), "?": ("", "1")}
 _FLAGS = re.compile(r"\(\?([imsu]+)\)")
 _RESERVED = re.compile(r"\\.|[\[&~|]", re.DOTALL)  # `re` warns of these within a set
 
@@ -88,7 +89,12 @@ def _parse(pattern: str) -> list[_Node]:
     flags = _FLAGS.match(pattern)
     outside = _Open(_Either([[]]), flags is not None and "i" in flags[1])
     groups = [outside]
-    for token in _tokens(pattern, flags.end() if flags else 0):
+    at = flags.end() if flags else 0
+    while at < len(pattern):
+        token = _TOKEN.match(pattern, at)
+        if token is None:
+            raise _UnreadableError(f"not understood at {at}")
+        at = token.end()
         _take(token, groups)
         if not groups or len(groups) > MAX_DEPTH:
             raise _UnreadableError("groups do not fit together, or are too deep")
@@ -100,15 +106,6 @@ def _parse(pattern: str) -> list[_Node]:
 class _Open(NamedTuple):
     group: _Either
     fold: bool
-
-
-def _tokens(pattern: str, at: int) -> Iterator[re.Match[str]]:
-    while at < len(pattern):
-        token = _TOKEN.match(pattern, at)
-        if token is None:
-            raise _UnreadableError(f"not understood at {at}")
-        yield token
-        at = token.end()
 
 
 def _take(token: re.Match[str], groups: list[_Open]) -> None:
@@ -133,22 +130,15 @@ def _take(token: re.Match[str], groups: list[_Open]) -> None:
 def _repeat(token: re.Match[str], sequence: list[_Node]) -> _Repeat:
     if not sequence or isinstance(sequence[-1], _At | _Repeat):
         raise _UnreadableError("nothing to repeat")
-    low, high = _counts(token)
-    if high is not None and high < low:
-        raise _UnreadableError(f"repeated at least {low} and at most {high} times")
-    return _Repeat(sequence.pop(), low, high)
-
-
-def _counts(token: re.Match[str]) -> tuple[int, int | None]:
-    simple = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(token["repeat"])
-    if simple:
-        return simple
-    if len(token["low"]) > 4 or len(token["high"]) > 4:
+    low, high = _SIMPLE_REPEATS.get(token["repeat"]) or (token["low"], token["high"])
+    if not token["comma"] and token["repeat"] not in _SIMPLE_REPEATS:
+        high = low or "0"
+    if len(low) > 4 or len(high) > 4:
         raise _UnreadableError("repeated too often")
-    low = int(token["low"] or 0)
-    if not token["comma"]:
-        return low, low
-    return low, int(token["high"]) if token["high"] else None
+    least, most = int(low or 0), int(high) if high else None
+    if most is not None and most < least:
+        raise _UnreadableError(f"repeated at least {least} and at most {most} times")
+    return _Repeat(sequence.pop(), least, most)
 
 
 def _quiet(characters: str) -> str:
@@ -156,8 +146,7 @@ def _quiet(characters: str) -> str:
     inside = characters[1:]
     if "--" in inside or "[:" in inside:
         raise _UnreadableError("a set that other languages read differently")
-    escaped = _RESERVED.sub(lambda match: f"\\{match[0][-1]}", inside)
-    return "[" + escaped
+    return "[" + _RESERVED.sub(lambda match: f"\\{match[0][-1]}", inside)
 
 
 # --- the tree as steps ---------------------------------------------------------------------
@@ -284,7 +273,9 @@ class Pattern:
 
     def step(self, state: State, character: str) -> State:
         """The next state, for the first time."""
-        self._forget_if_full()
+        self._remembered += 1
+        if self._remembered > MAX_REMEMBERED:
+            self._forget()
         if state is self.matched:
             return state
         reached = self._reached(state, character)
@@ -325,14 +316,12 @@ class Pattern:
             self._remembered += 1 + len(steps)
         return known
 
-    def _forget_if_full(self) -> None:
-        self._remembered += 1
-        if self._remembered > MAX_REMEMBERED:
-            for state in (self.matched, *self._states.values()):
-                state.clear()
-            self._states.clear()
-            self._passed.clear()
-            self._remembered = 0
+    def _forget(self) -> None:
+        for state in (self.matched, *self._states.values()):
+            state.clear()
+        self._states.clear()
+        self._passed.clear()
+        self._remembered = 0
 
 
 def _required(nodes: list[_Node]) -> str:

@@ -117,15 +117,6 @@ class AnswerLine(NamedTuple):
     """The context before a hit; a page does not end between the two."""
 
 
-def first_hits(search: HitSearch, enough: int) -> tuple[list[LineHit], int]:
-    """Enough hits for a page, and how many there are."""
-    hits, count = [], 0
-    for count, hit in enumerate(search, 1):
-        if count <= enough:
-            hits.append(hit)
-    return hits, count
-
-
 def answer_lines(
     reader: TextReader, hits: list[LineHit], context: int, first: int, last: int
 ) -> Iterator[AnswerLine]:

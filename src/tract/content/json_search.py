@@ -14,18 +14,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from tract.content.jsonpath import (
-    AllOf,
-    AnyOf,
-    Comparison,
-    Condition,
-    Literal,
-    Not,
-    Operand,
-    PathStep,
-    Query,
-    parse_path,
-)
+from tract.content import jsonpath
+from tract.content.jsonpath import Condition, PathStep, Query, parse_path
 from tract.content.text import printable
 from tract.errors import NotJsonError
 from tract.model import Json, readable
@@ -110,13 +100,13 @@ class _Search:
         match condition:
             case Query():
                 return bool(self._values(condition, value))
-            case Comparison(left, operator, right):
+            case jsonpath.Comparison(left, operator, right):
                 return self._compare(self._value(left, value), operator, self._value(right, value))
-            case Not(inner):
+            case jsonpath.Not(inner):
                 return not self._holds(inner, value)
-            case AllOf(conditions):
+            case jsonpath.AllOf(conditions):
                 return all(self._holds(inner, value) for inner in conditions)
-            case AnyOf(conditions):
+            case jsonpath.AnyOf(conditions):
                 return any(self._holds(inner, value) for inner in conditions)
 
     def _values(self, query: Query, value: Json) -> list[Json]:
@@ -125,8 +115,8 @@ class _Search:
             values = self.follow(values, step)
         return values
 
-    def _value(self, operand: Operand, value: Json) -> Json:
-        if isinstance(operand, Literal):
+    def _value(self, operand: jsonpath.Operand, value: Json) -> Json:
+        if isinstance(operand, jsonpath.Literal):
             return operand.value
         values = self._values(operand, value)
         return values[0] if values else _MISSING

@@ -116,7 +116,7 @@ class Node(NamedTuple):
         """The same as a commit that can be written. Invalid messages raise."""
         if self.message is None:
             return Draft(CommitOperation.MARK, toolset=self.details.toolset)
-        draft = drafts.appended(self.message, self.details, tokens)
+        draft = drafts.append(self.message, self.details, tokens)
         operation = CommitOperation(self.step.operation)
         return replace(draft, operation=operation, links=self.step.links)
 

@@ -122,7 +122,7 @@ class _Writing:
         tokens = self._database.tokens
         toolset = None if entry.tools is None else toolsets.make(entry.tools, tokens)
         new = annotate(entry, toolset)
-        return [drafts.appended(message, details, tokens) for message, details in new]
+        return [drafts.append(message, details, tokens) for message, details in new]
 
     def _tree(self, dialog: str | None, drafts: Sequence[Draft]) -> _Tree:
         """The dialog that begins like this, or a new one."""
@@ -252,7 +252,7 @@ class _Tree:
         """The summary in the place of all that is in the view but instructions."""
         places = self._session.new_compiler().chain(head).places if head.id else []
         sources = [p for p in places if not p.is_hidden and p.origin.role != "system"]
-        return drafts.summarizing(draft, sources) if sources else draft
+        return drafts.summarize(draft, sources) if sources else draft
 
 
 def _repairs(session: Session) -> list[str]:

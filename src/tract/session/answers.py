@@ -44,7 +44,7 @@ def user_drafts(session: Session, text: str | list[Json]) -> list[Draft]:
     messages = [content] if isinstance(content, Message) else load_message(as_dict(content))
     if any(message.role != "user" for message in messages):
         raise InputError("results of tools are committed by tool_result(), then generate()")
-    return [drafts.appended(message, Details(), session.tokens) for message in messages]
+    return [drafts.append(message, Details(), session.tokens) for message in messages]
 
 
 def answer(
@@ -82,7 +82,7 @@ def answer(
         toolset=context.toolset,
     )
     try:
-        draft = drafts.appended(message, details, session.tokens)
+        draft = drafts.append(message, details, session.tokens)
     except InputError as error:
         raise LLMAnswerError(f"the model's answer cannot be kept: {error}") from error
     with session.batch():

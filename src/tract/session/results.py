@@ -118,7 +118,7 @@ def find_turns(session: Session, name: str | None) -> list[ToolTurn]:
 def find_superseded(session: Session) -> list[Superseded]:
     with session.lock:
         places = session.chain().places
-        pairs = list(turns.superseded(places, session.compiler.message))[::-1]
+        pairs = list(turns.superseded_results(places, session.compiler.message))[::-1]
         old = session.infos([result for result, _, _ in pairs])
         new = session.infos([by for _, by, _ in pairs])
     reasons = [reason for _, _, reason in pairs]
@@ -136,6 +136,6 @@ def drop_failed_turns(session: Session, name: str | None) -> DroppedTurns:
             return DroppedTurns(0, 0, 0)
         members = [member for call in calls for member in call.turn]
         details = Details("failed calls left out")
-        mark = session.write(lambda _: drafts.prioritized(calls, Priority.SKIP, details))
+        mark = session.write(lambda _: drafts.prioritize(calls, Priority.SKIP, details))
     tokens = sum(member.shown.token_count for member in members)
     return DroppedTurns(len(calls), len(members) - len(calls), tokens, mark)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 
 from tract.content.preview.lines import (
     ERROR,
@@ -14,6 +14,7 @@ from tract.content.preview.lines import (
     LineSpan,
     Scan,
     Spans,
+    are_rising,
     both_ends,
     count_with,
     distinct,
@@ -30,8 +31,7 @@ from tract.content.preview.lines import (
     tail,
     whole_lines,
 )
-from tract.content.preview.words import listed
-from tract.content.text import counted
+from tract.content.text import counted, name_list
 
 _COLOR = r"(?:\x1b\[[\d;]{0,12}m){0,3}+"
 _END = r"[ \t\r]*+(?=\n|\Z)"
@@ -58,7 +58,7 @@ def find_diff(scan: Scan) -> Finding | None:
     files = files or _RENAMED.findall(hay)
     added = hay.count("\n+") - hay.count("\n+++ ")
     removed = hay.count("\n-") - hay.count("\n--- ")
-    summary = f"diff, {counted(len(files), 'file')}, +{added} −{removed}: {listed(files)}"
+    summary = f"diff, {counted(len(files), 'file')}, +{added} −{removed}: {name_list(files)}"
     return Finding("diff", summary, _diff_lines(scan))
 
 
@@ -146,7 +146,11 @@ _LOGGED_BY = re.compile(rf"\n(?:(?:[^\n\t]{{1,80}}\t){{1,2}}|[\w.-]{{1,40}} {{1,
 
 
 def find_log(scan: Scan) -> Finding | None:
-    if scan.lines < 2 or (share(_LOGGED, scan) < 0.4 and not _is_log_of_many(scan)):
+    # In a log of several programs, each line begins with the name of its own.
+    has_names = "\t" in scan.sample or " | " in scan.sample
+    if scan.lines < 2 or not (
+        share(_LOGGED, scan) >= 0.4 or (has_names and share(_LOGGED_BY, scan) >= 0.4)
+    ):
         return None
     text = scan.text
     errors, warnings = lines_with(ERROR, text), lines_with(WARNING, text)
@@ -158,12 +162,6 @@ def find_log(scan: Scan) -> Finding | None:
         summary += f"; first error: {text[start : min(end, start + 200)]}"
     lines = _log_lines(text, distinct(text, errors), distinct(text, warnings))
     return Finding("log", summary, lines)
-
-
-def _is_log_of_many(scan: Scan) -> bool:
-    """Whether each line begins with the name of its program."""
-    named = "\t" in scan.sample or " | " in scan.sample
-    return named and share(_LOGGED_BY, scan) >= 0.4
 
 
 def _log_lines(text: str, errors: Spans, warnings: Spans) -> Iterator[LineSpan]:
@@ -238,7 +236,7 @@ def find_grep(scan: Scan) -> Finding | None:
         return _grep(scan, _HIT)
     if share(_BARE_HIT, scan) >= 0.9:
         return _grep(scan, _BARE_HIT)
-    if share(_NUMBERED_HIT, scan) < 0.6 or not _are_rising(_NUMBERED_HIT.findall(scan.sample)):
+    if share(_NUMBERED_HIT, scan) < 0.6 or not are_rising(_NUMBERED_HIT.findall(scan.sample)):
         return None
     count = len(_NUMBER.findall(scan.hay))
     return Finding("grep", f"{counted(count, 'hit')}: {scan.text[:200]}", edges(scan))
@@ -253,7 +251,7 @@ def _grep(scan: Scan, pattern: re.Pattern[str]) -> Finding:
     hits = (f"{name} ({count})" for name, count in zip(names, files.values(), strict=True))
     summary = f"{counted(files.total(), 'hit')} in {counted(len(files), 'file')}{folder}: "
     lines = chain(lines_at(scan, islice(first.values(), 12)), head(scan.text, 60))
-    return Finding("grep", summary + listed(hits), lines)
+    return Finding("grep", summary + name_list(hits), lines)
 
 
 def _in_folder(paths: Iterable[str]) -> tuple[str, list[str]]:
@@ -265,11 +263,6 @@ def _in_folder(paths: Iterable[str]) -> tuple[str, list[str]]:
     if len(folder) < 12:
         return "", paths
     return f" in {folder}", [path[len(folder) + 1 :] for path in paths]
-
-
-def _are_rising(numbers: Iterable[str]) -> bool:
-    steps = [int(after) > int(before) for before, after in pairwise(numbers)]
-    return sum(steps) >= 0.8 * len(steps)
 
 
 # --- listings --------------------------------------------------------------------------------
@@ -287,9 +280,12 @@ def find_listing(scan: Scan) -> Finding | None:
     long = share(_LS, scan) >= 0.6
     if not long and not _lists_paths(scan):
         return None
-    folder, names = _in_folder(_entries(scan))
+    lines = whole_lines(scan.text[:3000]) if len(scan.text) > 3000 else scan.text
+    entries = (line for line in lines.split("\n") if not line.startswith(("total ", "## ")))
+    last_words = (line.strip().rpartition(" ")[2] for line in entries)
+    folder, names = _in_folder(name for name in last_words if name not in ("", ".", ".."))
     folders = f", {counted(scan.hay.count(chr(10) + 'd'), 'folder')}" if long else ""
-    summary = f"listing, {counted(scan.lines, 'entry')}{folders}{folder}: {listed(names)}"
+    summary = f"listing, {counted(scan.lines, 'entry')}{folders}{folder}: {name_list(names)}"
     return Finding("listing", summary, edges(scan))
 
 
@@ -299,10 +295,3 @@ def _lists_paths(scan: Scan) -> bool:
     if scan.lines == 1 and "/" not in scan.text:
         return False
     return share(_PATH, scan) >= 0.95 and share(_WITH_DOTS, scan) >= (0.4 if scan.lines > 1 else 1)
-
-
-def _entries(scan: Scan) -> list[str]:
-    lines = whole_lines(scan.text[:3000]) if len(scan.text) > 3000 else scan.text
-    named = (line for line in lines.split("\n") if not line.startswith(("total ", "## ")))
-    names = (line.strip().rpartition(" ")[2] for line in named)
-    return [name for name in names if name not in ("", ".", "..")]
