@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tract import Message, Tract, importers
 from tract.core.drafts import Details
-from tract.core.transcript import Branch, Entry, FullHistory, Problem, Thread, Transcript
+from tract.core.entries import Entry, FullHistory, Problem
+from tract.core.transcript import Branch, Thread, Transcript
 from tract.importers.items import Item
 from tract.importers.transcripts import RULES
 from tract.importers.writer import import_file

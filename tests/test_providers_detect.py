@@ -23,6 +23,7 @@ CALLING = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "a.txt"}
 TOOL_USE = {"type": "tool_use", "id": "t1", "name": "ls", "input": {}}
 TOOL_RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "a.txt"}
+IMAGE = {"type": "image", "source": {}}
 IMAGE_URL = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
 
 PROBES: dict[str, tuple[str | None, Any]] = {
@@ -108,9 +109,9 @@ def test_the_strongest_evidence_decides() -> None:
     """Each line outweighs all those below it."""
     lines: list[tuple[Evidence, str, dict[str, Any]]] = [
         (Evidence.CALL, "openai", {"messages": [CALLING]}),
-        (Evidence.TOOL, "anthropic", {"tools": [{"name": "ls", "input_schema": {}}]}),
-        (Evidence.CONTENT, "openai", {"messages": [{"role": "user", "content": [IMAGE_URL]}]}),
         (Evidence.SYSTEM, "anthropic", {"system": "Be brief."}),
+        (Evidence.TOOL, "openai", {"tools": [{"type": "function", "function": {"name": "ls"}}]}),
+        (Evidence.CONTENT, "anthropic", {"messages": [{"role": "user", "content": [IMAGE]}]}),
         (Evidence.ROLE, "openai", {"messages": [{"role": "system", "content": "x"}]}),
         (Evidence.SETTING, "anthropic", {"thinking": {}}),
     ]
@@ -120,6 +121,12 @@ def test_the_strongest_evidence_decides() -> None:
     for _, provider, more in reversed(lines):
         request = {**request, **more, "messages": [*request["messages"], *more.get("messages", ())]}
         assert detect(request) == provider
+
+
+def test_no_system_text_is_lost() -> None:
+    tools = [{"type": "function", "function": {"name": "ls"}}]
+    loaded = load({"system": "Be brief.", "messages": [HELLO], "tools": tools})
+    assert [message.text for message in loaded.messages] == ["Be brief.", "hello"]
 
 
 def test_of_equal_evidence_the_first_decides() -> None:

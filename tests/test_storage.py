@@ -306,7 +306,7 @@ def test_a_branch_that_moved_is_not_overwritten(db: str) -> None:
     """Whoever read a head before another wrote cannot move the branch from there."""
     with closing(open_store(db)) as store:
         with store.writing():
-            store.create_dialog("d", "main")
+            store.dialogs.create("d", "main")
             key, empty = store.lock_branch("d", "main") or pytest.fail("no branch")
             store.append(key, "main", empty, draft("one"))
         first = store.branch("d", "main")
@@ -328,7 +328,7 @@ def test_a_branch_that_moved_is_not_overwritten(db: str) -> None:
 def test_a_key_and_a_hash_that_do_not_belong_together_are_damage(db: str) -> None:
     with closing(open_store(db)) as store:
         with store.writing():
-            store.create_dialog("d", "main")
+            store.dialogs.create("d", "main")
             key, empty = store.lock_branch("d", "main") or pytest.fail("no branch")
             store.append(key, "main", empty, draft("one"))
         first = store.branch("d", "main") or pytest.fail("no head")
@@ -344,7 +344,7 @@ def test_a_key_and_a_hash_that_do_not_belong_together_are_damage(db: str) -> Non
 
 def test_what_does_not_stem_from_a_known_commit_is_not_its_continuation(db: str) -> None:
     with closing(open_store(db)) as store, store.writing():
-        store.create_dialog("d", "main")
+        store.dialogs.create("d", "main")
         key, empty = store.lock_branch("d", "main") or pytest.fail("no branch")
         store.append(key, "main", empty, draft("root"))
         root = store.branch("d", "main") or pytest.fail("no head")

@@ -46,7 +46,7 @@ def result(t: Tract, content: Any, call_id: str = "c", **options: Any) -> int:
 
 
 def stored(t: Tract, content: str) -> StoredText:
-    found = t.session.store.large_text(result(t, content))
+    found = t.session.store.contents.text(result(t, content))
     assert found is not None
     return found
 
@@ -167,10 +167,10 @@ def test_a_damaged_chunk_is_refused(t: Tract, damage: str) -> None:
 
 
 def test_only_large_texts_are_read_in_parts(t: Tract) -> None:
-    assert t.session.store.large_text(result(t, "x" * 10_000)) is None
-    assert t.session.store.large_text(result(t, ["x" * CHUNK_SIZE * 2])) is None
-    assert t.session.store.large_text(result(t, "x" * (CHUNK_SIZE - 2))) is None
-    assert t.session.store.large_text(result(t, "x" * CHUNK_SIZE)) is not None
+    assert t.session.store.contents.text(result(t, "x" * 10_000)) is None
+    assert t.session.store.contents.text(result(t, ["x" * CHUNK_SIZE * 2])) is None
+    assert t.session.store.contents.text(result(t, "x" * (CHUNK_SIZE - 2))) is None
+    assert t.session.store.contents.text(result(t, "x" * CHUNK_SIZE)) is not None
 
 
 # Contents of version 7
@@ -233,7 +233,7 @@ LOG = "".join(f"INFO step {number} done\n" for number in range(500)) + "ERROR it
 
 def test_a_gist_is_written_with_a_result(t: Tract) -> None:
     blob_id = result(t, LOG)
-    [found] = t.session.store.gists([blob_id]).values()
+    [found] = t.session.store.contents.gists([blob_id]).values()
     made = gist_of(LOG)
     assert (found.kind, found.summary, found.preview) == (made.kind, made.summary, made.preview)
     assert found.token_count > 0
@@ -242,23 +242,23 @@ def test_a_gist_is_written_with_a_result(t: Tract) -> None:
 def test_a_short_result_has_no_gist_until_it_is_shown(t: Tract) -> None:
     t.user("u")
     blob_id = result(t, "short")
-    assert t.session.store.gists([blob_id]) == {}
+    assert t.session.store.contents.gists([blob_id]) == {}
     assert "short" in t.compile(load_tool_results=False).messages[-1].text
-    assert t.session.store.gists([blob_id]) == {}
+    assert t.session.store.contents.gists([blob_id]) == {}
 
 
 def test_many_gists_are_read_at_once(t: Tract) -> None:
     with t.batch():
         ids = [result(t, f"{number} {LOG}") for number in range(600)]
-    assert list(t.session.store.gists([*ids, 10**9])) == ids
-    assert t.session.store.gists([]) == {}
+    assert list(t.session.store.contents.gists([*ids, 10**9])) == ids
+    assert t.session.store.contents.gists([]) == {}
 
 
 def test_a_gist_keeps_odd_texts(t: Tract) -> None:
     odd = "\ud800 é 😀 \x00\n" * 1_000
     blob_id = result(t, odd)
     made = gist_of(odd)
-    found = t.session.store.gists([blob_id])[blob_id]
+    found = t.session.store.contents.gists([blob_id])[blob_id]
     assert (found.summary, found.preview) == (made.summary, made.preview)
 
 
@@ -314,7 +314,7 @@ def test_a_damaged_gist_is_found_by_fsck(db: str) -> None:
 def test_gists_are_equal_to_what_they_were(t: Tract) -> None:
     first, second = result(t, LOG, "a"), result(t, LOG, "b")
     assert first == second
-    assert isinstance(t.session.store.gists([first])[first], Gist)
+    assert isinstance(t.session.store.contents.gists([first])[first], Gist)
 
 
 # Forgotten ones
@@ -345,7 +345,7 @@ def test_what_was_forgotten_can_be_written_again(t: Tract) -> None:
     assert t.get_content(t.tool_result("b", "run", LONG)) == LONG
     assert _body(t.get_tool_result("b", lines="3-4")) == _lines(LONG, "3-4")
     blob_id = result(t, LONG, "c")
-    assert t.session.store.gists([blob_id])[blob_id].summary == gist_of(LONG).summary
+    assert t.session.store.contents.gists([blob_id])[blob_id].summary == gist_of(LONG).summary
 
 
 def test_the_layout_is_as_told(db: str) -> None:

@@ -45,8 +45,8 @@ from tract import (
     Tract,
     TractError,
 )
+from tract.storage.dialogs import Dialogs
 from tract.storage.sqlite import Sqlite
-from tract.storage.store import Store
 
 BIG = os.urandom(1 << 20).hex()  # half as large when it is compressed
 
@@ -162,15 +162,15 @@ def test_gc_beside_a_writer_of_tools(db: str) -> None:
 
 def made_by_another_meanwhile(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the look for a branch and the look for its dialog, another makes both."""
-    has_dialog = Store.has_dialog
+    has_dialog = Dialogs.has
 
-    def slow(store: Store, name: str) -> bool:
+    def slow(dialogs: Dialogs, name: str) -> bool:
         monkeypatch.undo()
         with Tract.open(db) as other:
             other.user("faster")
-        return has_dialog(store, name)
+        return has_dialog(dialogs, name)
 
-    monkeypatch.setattr(Store, "has_dialog", slow)
+    monkeypatch.setattr(Dialogs, "has", slow)
 
 
 def test_a_first_write_meets_a_dialog_that_another_just_made(

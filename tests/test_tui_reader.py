@@ -216,7 +216,7 @@ async def test_what_cannot_be_done_is_said_and_nothing_is_written() -> None:
             assert len(here.told) >= 4
             assert "this cannot be edited: only texts, calls and results can" in here.told
             assert "this is not a message" in here.told
-            assert "this is neither a call nor a result" in here.told
+            assert "this is not a call or a result" in here.told
             await here.press("G")
             assert here.here == "I have added it."
         assert len(list(tract.log())) == written

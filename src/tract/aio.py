@@ -281,7 +281,7 @@ def list_results(tract: Tract) -> list[ToolResultMetadata]:
 def _described(
     session: Session, shown: Mapping[Place, Form | None], infos: Sequence[CommitInfo]
 ) -> list[ToolResultMetadata]:
-    gists = session.store.gists([place.shown.blob_id or 0 for place in shown])
+    gists = session.store.contents.gists([place.shown.blob_id or 0 for place in shown])
     described = []
     for (place, form), info in zip(shown.items(), infos, strict=True):
         step = place.shown
@@ -432,12 +432,12 @@ def _reshape(tract: Tract, wanted: Collection[int], limits: ResultSettings) -> _
 def _gists(session: Session, steps: Sequence[Step]) -> dict[int, Gist]:
     """What is shown of results. What an older release has not written is written now, so that a
     result need not be read whenever it is shown."""
-    gists = session.store.gists([step.blob_id or 0 for step in steps])
+    gists = session.store.contents.gists([step.blob_id or 0 for step in steps])
     for step in steps:
         blob_id = step.blob_id or 0
         if blob_id not in gists:
             gist = gist_of(session.compiler.load(step).content)
             count = session.tokens.count(gist.summary + gist.preview)
             gists[blob_id] = replace(gist, token_count=count)
-            session.store.add_gist(blob_id, gists[blob_id])
+            session.store.contents.add_gist(blob_id, gists[blob_id])
     return gists

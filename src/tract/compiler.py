@@ -208,7 +208,7 @@ class Compiler:
         """What is said in the place of results. What was not written with them is made now."""
         described = (Form.REFERENCE, Form.SUMMARY)
         steps = [item.place.shown for item in items if item.shape.form in described]
-        gists = self._store.gists([step.blob_id or 0 for step in steps])
+        gists = self._store.contents.gists([step.blob_id or 0 for step in steps])
         for step in steps:
             if step.blob_id not in gists:
                 try:
@@ -219,7 +219,7 @@ class Compiler:
 
     def failed(self, places: Sequence[Place]) -> list[Place]:
         """The results among these that were flagged as errors, or tell of one."""
-        known = self._store.gists([place.shown.blob_id or 0 for place in places])
+        known = self._store.contents.gists([place.shown.blob_id or 0 for place in places])
         return [place for place in places if self._has_failed(place.shown, known)]
 
     def _has_failed(self, step: Step, known: Mapping[int, Gist]) -> bool:
@@ -264,7 +264,7 @@ class Compiler:
 
     def load(self, step: Step) -> Message:
         """What the commit says; an error if it was forgotten."""
-        data = step.data if step.data is not None else self._store.content(step.blob_id or 0)
+        data = step.data if step.data is not None else self._store.contents.read(step.blob_id or 0)
         content, calls = from_json(data), []
         if isinstance(content, list):
             content = unpack_content(step.role or "", content)

@@ -1,4 +1,4 @@
-"""The facade: one dialog of a database, with a model. The work is done in `session`."""
+"""The facade: one dialog of a database, and a model that answers. `session` does the work."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ class CompressToolsOptions(SummaryOptions, total=False):
 
 
 class Tract:
-    """One dialog of a database, with a model. Every change is a commit that can be undone."""
+    """One dialog of a database. Every change is a commit, and every commit can be undone."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        """The open dialog, for surfaces that need more than these methods."""
+        """The open dialog, for code that needs more than these methods."""
         self.handler_errors: deque[HandlerError] = deque(maxlen=KEPT_ERRORS)
-        """What went wrong in handlers, the newest last. The results are safe in any case."""
+        """The errors of handlers, newest last. The results are stored in any case."""
         handlers.restore_settings(self)
 
     @classmethod
@@ -99,11 +99,12 @@ class Tract:
         tokens: str | None = None,
         create: bool = True,
     ) -> Self:
-        """Open a dialog in memory, in a SQLite file or in PostgreSQL (`postgresql://…`).
+        """Open a dialog in memory, in a SQLite file, or in PostgreSQL (`postgresql://…`).
 
-        `durability="relaxed"` is faster; a power cut may then take the last commits, as may a crash
-        of a PostgreSQL server, but not one of this process. `tokens` names a token counter. With
-        `create=False` nothing new is made. `llm` is who answers and summarizes.
+        `durability="relaxed"` is faster, but a power cut or a crash of the PostgreSQL server may
+        lose the last commits; a crash of this process does not. `tokens` names a token counter.
+        With `create=False`, a missing database or dialog is an error. `llm` is the client that
+        answers and summarizes.
         """
         session = Session.open(path_or_url, dialog, llm, durability, tokens, create)
         try:
@@ -113,8 +114,7 @@ class Tract:
             raise
 
     def sibling(self, dialog: str) -> Self:
-        """Another dialog of the same database, perhaps a new one, with the same model. It need not
-        be closed."""
+        """Open another dialog of the same database, with the same model. It needs no `close()`."""
         return type(self)(self.session.sibling(dialog))
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ class Tract:
 
     @property
     def llm(self) -> LLMClient | None:
-        """Who answers and summarizes."""
+        """The client that answers and summarizes; None without a model."""
         return self.session.llm
 
     @llm.setter
@@ -173,16 +173,18 @@ class Tract:
         form: Form | Shape | str | None = None,
         parent: Commit | None = None,
     ) -> CommitInfo:
-        """Add a message to the history; with `edit`, put it in the place of an earlier one.
+        """Append a message to the history; with `edit`, replace an earlier one.
 
-        `tools` are the definitions that the model had, in any provider's format. None says nothing
-        of them, and they stay as they were; an empty list says that there were none.
+        `tools` are the definitions that the model had, in any provider's format. None keeps the
+        tools in force; an empty list means that the model had none.
 
-        `parent` makes a retry safe: if the branch already goes on with an equal commit, that one
-        is returned, and any other continuation is a conflict. `ROOT` stands for no parent.
+        `parent` makes a retry safe: if the branch already continues with an equal commit, that
+        commit is returned; if it continues differently, `ConflictError` is raised. `ROOT` stands
+        for "no parent".
 
-        `form` is what the model sees of a result; it is kept in full in any case. A provider's
-        message with several tool results becomes one commit each; the last one is returned.
+        `form` is what the model sees of a tool result, which is stored in full in any case. A
+        provider's message with several tool results becomes one commit per result; the last one is
+        returned.
         """
         shape = None if form is None else drafts.shape_of(form)
         details = Details(message, metadata, generation_config, usage, shape=shape)
@@ -192,11 +194,11 @@ class Tract:
         )
 
     def system(self, text: str | list[Json], **options: Unpack[CommitOptions]) -> CommitInfo:
-        """Add an instruction: a text, or blocks in a provider's format."""
+        """Append an instruction: a text, or blocks in a provider's format."""
         return self.commit(message_of("system", text), **options)
 
     def user(self, text: str | list[Json], **options: Unpack[CommitOptions]) -> CommitInfo:
-        """Add what the user says: a text, or blocks in a provider's format."""
+        """Append a user message: a text, or blocks in a provider's format."""
         return self.commit(message_of("user", text), **options)
 
     def assistant(
@@ -206,7 +208,7 @@ class Tract:
         tool_calls: Sequence[Any] | None = None,
         **options: Unpack[CommitOptions],
     ) -> CommitInfo:
-        """Add an answer: a text with calls, or a response as an SDK returned it, object or dict."""
+        """Append an answer: a text with tool calls, or an SDK's response, as object or dict."""
         message, options = commits.response_of(text, tool_calls, options)
         return self.commit(message, **options)
 
@@ -247,8 +249,8 @@ class Tract:
         review: bool = False,
         **options: Unpack[CommitOptions],
     ) -> CommitInfo | PendingToolResult:
-        """Add what a tool returned: a text, or any JSON. It is kept in full, whatever its form.
-        With `review=True` no handler sees it, and it is returned for somebody to decide about."""
+        """Append a tool result: a text, or any JSON. It is stored in full, whatever its form. With
+        `review=True` no handler sees it; decide about it with the returned object."""
         result = Message("tool", content, tool_call_id, name, is_error)
         if not review:
             return self.commit(result, form=form, **options)
@@ -266,14 +268,16 @@ class Tract:
         *,
         metadata: dict[str, Json] | None = None,
     ) -> list[CommitInfo]:
-        """Append what is new of a full history: a list of messages, or a request to a provider with
-        its system text and its tools; and the `response` to it, as an SDK returned it or as its
-        dict. Where it differs from what is recorded, it goes on on a new branch. `metadata` is for
-        the response. Returns the new commits."""
+        """Append what is new in a full history, and return the new commits.
+
+        The history is a list of messages, or a provider's request with system text and tools.
+        `response` is the answer to it, as an SDK's object or a dict; `metadata` belongs to it.
+        Where the history differs from the recorded one, a new branch starts.
+        """
         return record.record(self.session, messages, response, metadata)
 
     def batch(self) -> AbstractContextManager[None]:
-        """Many commits in one transaction: all of them, or none."""
+        """Make several commits in one transaction: all of them, or none."""
         return self.session.batch()
 
     # Changes
@@ -285,26 +289,26 @@ class Tract:
         *,
         message: str | None = None,
     ) -> CommitInfo:
-        """Pin a message, or several, leave them out of the view, or make them normal again."""
+        """Pin messages, skip them, or make them normal again."""
         return commits.annotate(self.session, commit, priority, message)
 
     def restore(self, *names: Commit, message: str | None = None) -> CommitInfo:
-        """Undo edits, marks and summaries, all in one commit; of a message, undo everything that
-        was done to it."""
+        """Undo edits, marks and summaries, in one commit. Given a message, undo every change to
+        it."""
         return commits.restore(self.session, names, message)
 
     def reshape(
         self, forms: Mapping[str, Form | str | Shape], *, message: str | None = None
     ) -> CommitInfo:
-        """Give results other forms, all in one commit, so that the view changes once. They are
-        kept in full, and `restore` undoes it."""
+        """Change the forms of tool results, in one commit. The results stay stored in full, and
+        `restore` undoes the change."""
         return commits.reshape(self.session, forms, message)
 
     def set_tools(
         self, tools: Sequence[Any] | None, *, message: str | None = None
     ) -> CommitInfo | None:
-        """From here on the model has these tools, in any provider's format; with None, none.
-        Nothing is written where that is so already."""
+        """Set the tools that the model has from here on, in any provider's format; None means no
+        tools. Returns None if these tools are in force already."""
         return set_tools(self.session, tools, message)
 
     def configure_results(
@@ -315,9 +319,9 @@ class Tract:
         keep: Sequence[str] = (),
         tools: Mapping[str, Mapping[str, int | None]] | None = None,
     ) -> None:
-        """How results of this dialog are shown from here on: above `inline_tokens` as a reference
-        with a preview of `preview_tokens`, but never those of the tools in `keep`. `tools` has
-        other limits for single tools. Without limits all are shown in full."""
+        """Set how new tool results of this dialog are shown. Results above `inline_tokens` become
+        references with a preview of `preview_tokens`, except those of the tools in `keep`. `tools`
+        sets other limits for single tools. Without limits, results are shown in full."""
         results.configure(self.session, inline_tokens, preview_tokens, keep, tools)
 
     # The model
@@ -332,8 +336,8 @@ class Tract:
         message: str | None = None,
         metadata: dict[str, Json] | None = None,
     ) -> ChatResponse:
-        """Say something to the model, and commit it with the answer. If there is no answer, nothing
-        is committed. `generate` explains the rest."""
+        """Send a user message to the model, and commit it together with the answer. If the model
+        fails, nothing is committed. `generate` documents the other arguments."""
         unsent = answers.user_drafts(self.session, text)
         details = Details(message, metadata, generation_config)
         return answers.answer(self.session, unsent, tools, details, on_text)
@@ -347,37 +351,37 @@ class Tract:
         message: str | None = None,
         metadata: dict[str, Json] | None = None,
     ) -> ChatResponse:
-        """Have the model answer the history as it is, and commit the answer with its calls, its
-        usage and the tools that it had.
+        """Have the model answer the history, and commit the answer with its calls, its usage and
+        the tools that it had.
 
-        `tools` are in any provider's format and stay in force; None leaves those in force as they
-        are. `generation_config` goes to the provider as it is. `on_text` is called with each piece
-        of text as it comes. If messages came to the branch while the model was answering, nothing
-        is committed.
+        `tools` are in any provider's format and stay in force; None keeps the current tools.
+        `generation_config` is passed to the provider unchanged. `on_text` is called with each
+        piece of text as it arrives. If the branch gets other messages in the meantime, nothing is
+        committed and `ConflictError` is raised.
         """
         details = Details(message, metadata, generation_config)
         return answers.answer(self.session, [], tools, details, on_text)
 
     def answer(self, call: Any) -> CommitInfo:
-        """Answer a model's call of `get_tool_result`: one line in an agent's loop."""
+        """Answer a model's call of `get_tool_result`, and commit the answer."""
         return results.answer(self.session, call)
 
     def token_factor(self, model: str | None = None) -> float:
-        """How many tokens a model really reads for each one that is counted here, by the usage of
-        its newest answers on this branch; 1.0 where none has any."""
+        """Return how many tokens a model really reads for each token counted here, by the usage of
+        its newest answers on this branch; 1.0 if none reports usage."""
         return answers.token_factor(self.session, model)
 
     # Handlers
 
     def on(self, event: str, handler: Handler, *, timeout: float | None = handlers.TIMEOUT) -> None:
-        """Have a handler look at every new tool result once it is safe, in the place of any other
-        handler. It gets a `PendingToolResult` and may take `timeout` seconds. If it fails, the
-        result stays as it is; the failure is logged and kept in `handler_errors`."""
+        """Call a handler with every new tool result, as a `PendingToolResult`, once the result is
+        committed. It replaces any other handler and may run for `timeout` seconds. If it fails, the
+        result stays as it is; the error is logged and added to `handler_errors`."""
         handlers.check_registration(event, handler, timeout)
         handlers.listen(self, handler, timeout)
 
     def off(self, event: str) -> None:
-        """Have no handler look at new tool results."""
+        """Remove the handler of new tool results."""
         handlers.check_event(event)
         handlers.listen(self, None)
 
@@ -390,9 +394,9 @@ class Tract:
         default_instructions: str | None = None,
         target_tokens: int | None = None,
     ) -> None:
-        """Summarize results of this dialog by themselves, from here on: those of the tools that
-        `instructions` (or `config`) has, always; any other above `auto_threshold` tokens. Without
-        both, none. It works as a handler and replaces any other."""
+        """Summarize new tool results of this dialog automatically: always those of the tools in
+        `instructions` (or `config`), and any other above `auto_threshold` tokens. Without both,
+        none. It is a handler, and replaces any other."""
         handlers.configure(
             self,
             config,
@@ -412,8 +416,8 @@ class Tract:
         target_tokens: int | None = None,
         dry_run: bool = False,
     ) -> SummarizedResult:
-        """Show a summary of a result that is there already. The full result can still be fetched,
-        and `restore` brings it back. With `dry_run` nothing is written."""
+        """Show a summary instead of an existing tool result. The full result can still be fetched,
+        and `restore` undoes the summary. With `dry_run`, nothing is written."""
         return summaries.summarize_tool_result(
             self.session, id, instructions, target_tokens, dry_run
         )
@@ -454,13 +458,14 @@ class Tract:
         review: bool = False,
         on_progress: Progress | None = None,
     ) -> CompressResult | PendingCompress:
-        """Put summaries in the place of messages: of those listed, or of a range, whose ends belong
-        to it, without instructions and calls that still wait. Neighbours become one summary.
+        """Replace messages by summaries: the listed ones, or a range including its ends. A range
+        leaves out instructions and calls that have no result yet. Consecutive messages become one
+        summary.
 
-        What is pinned, or in `preserve`, stays where it is, with its full turn. `content` is the
-        summary, else the model writes it. With `review=True` nothing is committed until it is
-        approved. `restore` undoes it. If the messages change while the model is writing, nothing is
-        committed.
+        Messages that are pinned or in `preserve` stay, with their whole turns. `content` is the
+        summary; without it, the model writes one. With `review=True`, nothing is committed before
+        `approve()`. If the messages change while the model writes, nothing is committed. `restore`
+        undoes it.
         """
         task = Task(system_prompt, instructions, target_tokens).checked()
         pending = compress.compress(
@@ -499,13 +504,13 @@ class Tract:
         review: bool = False,
         on_progress: Progress | None = None,
     ) -> CompressResult | PendingCompress:
-        """Put summaries in the place of calls and their results: of those listed, else of all in
-        the view that are answered and not pinned, but for the newest `keep_recent` turns. `name`
-        has only turns that call this tool. The answer that they led to stays as it is.
+        """Replace tool calls and their results by summaries: the listed ones, or all answered and
+        unpinned turns except the newest `keep_recent`. `name` selects the turns that call one tool.
+        The answer after them stays.
 
-        Without a model the summary says what was called and what the results look like, where
-        that is shorter. Where nothing is left to compress, nothing is done. With `review=True`
-        nothing is committed until it is approved.
+        Without a model, the summary lists the calls and describes the results, where that is
+        shorter. If there is nothing to compress, nothing is written. With `review=True`, nothing is
+        committed before `approve()`.
         """
         task = Task(system_prompt, instructions, target_tokens).checked()
         pending = compress.compress_tool_calls(
@@ -517,32 +522,32 @@ class Tract:
 
     @property
     def head(self) -> str | None:
-        """The hash of the newest commit; None while there is none."""
+        """The hash of the newest commit; None if there is none."""
         head = self.session.head()
         return head.hash.hex() if head.hash else None
 
     def log(self) -> Iterator[CommitInfo]:
-        """All commits of the branch as it is now, newest first, read as they are asked for."""
+        """Iterate over the commits of the branch, newest first, without loading all of them."""
         return self.session.store.log(self.session.head().id)
 
     def get_commit(self, commit: Commit) -> CommitInfo:
-        """A commit, or the newest one of a branch."""
+        """Return a commit, or the newest commit of a branch, without its content."""
         return self.session.store.info(self.session.find(commit))
 
     def get_message(self, commit: Commit) -> Message:
-        """What was committed, as a message."""
+        """Return the message of a commit."""
         step = self.session.store.step(self.session.find(commit))
         if step.blob_id is None:
             raise InputError(f"commit {step.hash.hex()} is a mark and has no content")
         return self.session.compiler.load(step)
 
     def get_content(self, commit: Commit) -> Json:
-        """Exactly what was given: a text as a text, a tool's JSON as that, a provider's blocks in
-        the provider's format."""
+        """Return the content of a commit exactly as it was passed in: a text, a tool's JSON, or
+        blocks in the provider's format."""
         return given_content(self.get_message(commit))
 
     def edit_history(self, commit: Commit) -> list[CommitInfo]:
-        """The versions of a message, the first one first, undone edits included."""
+        """List the versions of a message, oldest first, including undone edits."""
         with self.session.lock:
             versions = self.session.chain().place(self.session.resolve(commit)).versions
             return self.session.store.infos([Head(step.id, step.hash) for step in versions])
@@ -556,15 +561,15 @@ class Tract:
         keep_recent: int = 0,
         inline_under: int = 0,
     ) -> CompiledContext:
-        """What a model would be sent now, or would have been at an earlier commit or on another
-        branch. Work follows what is new since the last time.
+        """Return what a model would be sent now, or at an earlier commit, or on another branch. The
+        work grows with what is new since the last call, not with the history.
 
-        `tools="inline"` keeps the first set of tools in the request, so that the provider's cache
-        stays valid, and reports later changes where they happened, if the provider supports that.
+        `tools="inline"` keeps the first toolset in the request, so that the provider's cache stays
+        valid, and states later changes among the messages, if the provider supports that.
 
         `load_tool_results` shows each result in its form (None), all in full (True), all as
-        references (False), or just those with the given ids in full; the newest `keep_recent`, and
-        those of at most `inline_under` tokens, are in full in any case.
+        references (False), or only these ids in full. The newest `keep_recent` results, and those
+        of at most `inline_under` tokens, are always shown in full.
         """
         if tools not in TOOL_VIEWS:
             raise InputError(f"unknown tools={tools!r}; expected one of {', '.join(TOOL_VIEWS)}")
@@ -572,23 +577,23 @@ class Tract:
         return self.session.compile(at, inline_tools=tools == "inline", view=view)
 
     def stored(self, at: Commit | None = None) -> CompiledContext:
-        """All messages as they are kept: in their newest versions, results in full, nothing left
-        out or summed up."""
+        """Return all messages as stored: newest versions, results in full, nothing skipped or
+        summarized."""
         with self.session.lock:
             return self.session.new_compiler().stored(self.session.head(at))
 
     def read(self, at: Commit | None = None) -> Snapshot:
-        """The history at a commit, now by default, to be looked at place by place: what is kept of
-        each message and what is sent of it. Contents are loaded when they are asked for."""
+        """Return the history at a commit, by default now, to be read place by place: what is stored
+        of each message, and what is sent of it. Contents are loaded on demand."""
         return self.session.snapshot(at)
 
     def read_on(self, snapshot: Snapshot) -> Snapshot:
-        """The same with what has come since; itself where nothing has. Only what is new is read,
-        and the old one must not be used any more."""
+        """Extend a snapshot by what is new. Do not use the old one afterwards, unless it is
+        returned because nothing is new."""
         return self.session.snapshot(since=snapshot)
 
     def search(self, text: str, *, all_dialogs: bool = False) -> Iterator[maintenance.Hit]:
-        """Commits whose content has the text, whatever the case of its letters, newest first."""
+        """Find the commits whose content contains the text (case-insensitive), newest first."""
         if not text:
             raise InputError("nothing to search for")
         return maintenance.search(self.session.store, text, None if all_dialogs else self.dialog)
@@ -606,8 +611,9 @@ class Tract:
         offset: int | None = None,
         limit: int | None = None,
     ) -> str:
-        """A part of a result, as a model would get it: labelled, and one page of it. `lines` are
-        from 1 on (`"10-20"`), `grep` searches them, `offset` and `limit` are characters."""
+        """Return a part of a tool result as a model would get it: labelled, at most one page.
+        `lines` counts from 1 (`"10-20"`), `grep` searches lines, `offset` and `limit` count
+        characters."""
         fields = {
             "lines": lines,
             "grep": grep,
@@ -620,8 +626,8 @@ class Tract:
         return str(results.fetch(self.session, id, part))
 
     def list_tool_results(self, *ids: str) -> list[ToolResultInfo]:
-        """All results of the branch, oldest first, hidden ones too, or just those that the ids
-        mean: what each is, and in which form the model sees it."""
+        """List the tool results of the branch, oldest first, including hidden ones; or only those
+        with these ids. Says what each is and in which form the model sees it."""
         return results.list_results(self.session, ids)
 
     def find_tool_results(
@@ -631,46 +637,46 @@ class Tract:
         after: Commit | None = None,
         before: Commit | None = None,
     ) -> list[CommitInfo]:
-        """The results in the view, oldest first, as they are after edits: of one tool, or between
-        two commits, which are not among them."""
+        """Find the visible tool results, oldest first, after edits: of one tool, or between two
+        commits (exclusive)."""
         return results.find_results(self.session, name, after, before)
 
     def find_tool_calls(self, name: str | None = None) -> list[CommitInfo]:
-        """The messages in the view that call tools, or one tool, oldest first."""
+        """Find the visible messages that call tools, or one tool, oldest first."""
         with self.session.lock:
             return self.session.infos(turns.calls_of(self.session.chain().places, name))
 
     def find_tool_turns(self, name: str | None = None) -> list[ToolTurn]:
-        """The calls in the view with their results, oldest first."""
+        """Find the visible calls with their results, oldest first."""
         return results.find_turns(self.session, name)
 
     def find_superseded(self) -> list[Superseded]:
-        """Results that a later one has made old: the same call again, or another on the same
-        file. A basis for `reshape`."""
+        """Find tool results that a later one supersedes: the same call again, or another call on
+        the same file. Use it to choose what to `reshape`."""
         return results.find_superseded(self.session)
 
     def drop_failed_tool_turns(self, name: str | None = None) -> DroppedTurns:
-        """Take calls whose results have all failed out of the view. `restore` brings them back."""
+        """Skip the calls whose results all failed. `restore` undoes it."""
         return results.drop_failed_turns(self.session, name)
 
     def get_tools(self) -> list[dict[str, Json]] | None:
-        """The tools that the model has now; None where none were ever recorded."""
+        """Return the tools that the model has now; None if none were ever recorded."""
         with self.session.lock:
             toolset = self.session.compiler.toolset(self.session.chain().toolset)
         return None if toolset is None else toolset.schemas
 
     def get_commit_tools(self, commit: Commit) -> list[dict[str, Json]]:
-        """The tools of a commit: those recorded with it, else those in force at it."""
+        """Return the tools recorded with a commit, or else those in force at it."""
         toolset = toolset_at(self.session, commit)
         return toolset.schemas if toolset else []
 
     def diff_tools(self, a: Commit | CompiledContext, b: Commit | CompiledContext) -> ToolDiff:
-        """What became of the tools from one commit, branch or compiled context to another."""
+        """Compare the tools of two commits, branches or compiled contexts."""
         old, new = (toolset_at(self.session, place) for place in (a, b))
         return toolsets.diff(old, new)
 
     def tool_history(self, name: str) -> list[ToolVersion]:
-        """The versions of a tool on this branch, oldest first, with the messages that used it."""
+        """List the versions of a tool on this branch, oldest first, each with its messages."""
         with self.session.lock:
             steps = self.session.chain().steps
             return toolsets.history(name, steps, self.session.store.toolset)
@@ -683,36 +689,36 @@ class Tract:
         return None if self.session.detached else self.session.branch
 
     def branches(self) -> dict[str, str | None]:
-        """The branches by name, each with its newest commit."""
+        """Return the branches by name, each with the hash of its newest commit."""
         return branches.branches(self.session)
 
     def branch(self, name: str, at: Commit | None = None) -> None:
-        """Start a branch here or at an earlier commit. Where HEAD is detached, the new branch is
-        checked out too."""
+        """Create a branch here, or at an earlier commit. If HEAD is detached, the new branch is
+        checked out."""
         branches.create(self.session, name, at)
 
     def checkout(self, name: Commit) -> None:
-        """Go to a branch, or to an old commit, which can be read until a branch is named there."""
+        """Check out a branch, or an earlier commit: HEAD is then detached, and read-only."""
         branches.checkout(self.session, name)
 
     def delete_branch(self, name: str) -> None:
-        """Delete the name. What only it reached stays until `gc` removes it."""
+        """Delete a branch. Commits that only it reaches stay until `gc` removes them."""
         branches.delete(self.session, name)
 
     # The database
 
     def dialogs(self) -> list[DialogInfo]:
-        """All dialogs of the database."""
-        return self.session.store.dialogs()
+        """List the dialogs of the database."""
+        return self.session.store.dialogs.infos()
 
     def usages(self) -> Iterator[tuple[str | None, dict[str, Json]]]:
-        """What each answer of the dialog has used, on all branches, with the model that gave it."""
-        for config, usage in self.session.store.usages(self.dialog):
+        """Iterate over the answers of the dialog, on all branches: the model and the usage."""
+        for config, usage in self.session.store.dialogs.usages(self.dialog):
             model = (config or {}).get("model")
             yield model if isinstance(model, str) else None, usage
 
     def delete_dialog(self, name: str | None = None) -> None:
-        """Delete a dialog, this one by default, with all that no other dialog uses."""
+        """Delete a dialog, by default this one, with everything that no other dialog uses."""
         maintenance.delete_dialog(self.session.store, self.dialog if name is None else name)
         if name in (None, self.dialog):
             self.session.branch, self.session.detached = MAIN, None
@@ -724,15 +730,15 @@ class Tract:
     def gc(
         self, *, dry_run: bool = True, grace_seconds: float = maintenance.GRACE_SECONDS
     ) -> maintenance.Gc:
-        """Remove what no branch reaches, unless it is younger than the grace period."""
+        """Remove what no branch reaches and is older than the grace period."""
         return maintenance.gc(self.session.store, dry_run=dry_run, grace_seconds=grace_seconds)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy the full database to a new SQLite file, while others go on writing."""
+        """Copy the database to a new SQLite file while others keep writing."""
         maintenance.backup(self.session.store, os.fspath(path))
 
     def forget(self, commit: Commit) -> CommitInfo:
-        """Erase a content for good, wherever it is used. The commit stays, as a tombstone."""
+        """Erase a content for good, wherever it is used. The commit stays as a tombstone."""
         target = self.session.resolve(commit)
         maintenance.forget(self.session.store, target)
         self.session.compiler = self.session.new_compiler()

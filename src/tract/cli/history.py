@@ -144,11 +144,11 @@ def _load(tract: Tract, loaded: tuple[str, ...], at: str | None) -> bool | list[
     return [info.id for info in tract.list_tool_results(*loaded)]
 
 
-def _messages(name: str, context: CompiledContext) -> Any:
-    messages = context.to_messages(name)
+def _messages(provider: str, context: CompiledContext) -> Any:
+    messages = context.to_messages(provider)
     if isinstance(messages, dict):
         return messages
-    return context.to_params(name)[PROVIDERS[name].history]
+    return context.to_params(provider)[PROVIDERS[provider].history]
 
 
 def _counts(context: CompiledContext) -> dict[str, Any]:

@@ -26,7 +26,6 @@ SEVERAL = 5  # how many names a message lists
 NUMBER = Column(right=True)
 COLUMNS = (Column(CYAN), Column(), NUMBER, NUMBER, Column(), Column(), Column(DIM))
 TIMES = ((86_400, "d"), (3_600, "h"), (60, "min"))
-SIZES = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
 
 
 # Lists

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from functools import cached_property
 from itertools import count
 from typing import NamedTuple, Protocol
 
-import msgspec
 from msgspec.structs import replace
 
 from tract.content.preview.verdict import has_failed
@@ -21,6 +19,7 @@ from tract.core import drafts
 from tract.core.alignment import Alignment, align, with_known_ids
 from tract.core.chain import Chain, Place
 from tract.core.drafts import Details
+from tract.core.entries import NOTHING, Entry, FullHistory, Problem, annotate, position
 from tract.core.forms import Sent, Shown
 from tract.core.pairing import Pairing
 from tract.errors import InputError
@@ -40,7 +39,6 @@ from tract.tokens import TokenCounter
 
 MAIN = "main"
 LONGEST_NAME = 80
-NOTHING = Details()
 
 Count = Callable[[str], int]
 
@@ -58,48 +56,6 @@ class ProviderRules(Protocol):
 
     def as_sent(self, message: Message) -> Iterator[list[Message]]:
         """The message as it comes back from each provider."""
-
-
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of a dialog: a message, or several that came as one."""
-
-    messages: tuple[Message, ...]
-    dialog: str | None = None
-    """Which conversation of the source it belongs to; None is the main one."""
-    key: str | None = None
-    """The source's own name for it, if later entries refer to it."""
-    parent: str | None = None
-    """The key of the entry that it follows. None: the one before it in its dialog. ROOT (""): none,
-    it begins a history of its own, from the beginning of the dialog."""
-    tools: list[dict[str, Json]] | None = None
-    """The tool definitions in force from here on, in any provider's format."""
-    usage: dict[str, Json] | None = None
-    model: str | None = None
-    generation_config: dict[str, Json] | None = None
-    time: datetime | None = None
-    metadata: dict[str, Json] | None = None
-    compacts: bool = False
-    """Whether it is a summary that replaces everything before it."""
-
-
-class FullHistory(NamedTuple):
-    """A full history, as a request contains it."""
-
-    messages: Sequence[Message]
-    """The answer comes last, if there is one."""
-    tools: list[dict[str, Json]] | None = None
-    is_answered: bool = False
-    details: Details = NOTHING
-    """Metadata, settings and usage of the answer."""
-    dialog: str | None = None
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """Something that could not be read. The rest was read."""
-
-    place: str
-    """Such as `line 12`."""
-    what: str
 
 
 class Node(NamedTuple):
@@ -364,11 +320,11 @@ class Thread:
         assert message is not None  # marks have no place
         return message
 
-    def without_thoughts(self, message: Message) -> Message:
-        return self._rules.without_thoughts(message)
-
     def as_sent(self, message: Message) -> Iterator[list[Message]]:
         return self._rules.as_sent(message)
+
+    def without_thoughts(self, message: Message) -> Message:
+        return self._rules.without_thoughts(message)
 
 
 class Branch:
@@ -446,33 +402,6 @@ def dialog_name(text: str) -> str:
     """What a file calls a session, as the name of a dialog."""
     legible = "".join(char if char.isprintable() else "_" for char in text).strip().lstrip("-")
     return legible[:LONGEST_NAME] if legible not in ("", "HEAD") else "imported"
-
-
-def position(item: object) -> str:
-    """Where a problem is, as far as the item knows."""
-    return getattr(item, "key", None) or getattr(item, "dialog", None) or "a message"
-
-
-def annotate(entry: Entry, toolset: Toolset | None) -> list[tuple[Message, Details]]:
-    """The messages of an entry, each with its details from the source."""
-    new = [(message, _details(entry, message)) for message in entry.messages]
-    if new and toolset:
-        message, details = new[0]
-        new[0] = message, details._replace(toolset=toolset)
-    return new
-
-
-def _details(entry: Entry, message: Message) -> Details:
-    """The details of a message in the source. The usage belongs to the answer."""
-    metadata = dict(entry.metadata or {})
-    if entry.time:
-        metadata["time"] = entry.time.isoformat()
-    if message.role != "assistant":
-        return Details(metadata=metadata or None)
-    config = dict(entry.generation_config or {})
-    if entry.model:
-        config = {"model": entry.model, **config}
-    return Details(None, metadata or None, config or None, entry.usage)
 
 
 def _key(parent: int, message: Message | None) -> tuple[object, ...]:

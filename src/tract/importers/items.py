@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from tract.core.transcript import Entry, Problem
+from tract.core.entries import Entry, Problem
 from tract.model import Json
 
 __all__ = ["Entry", "Exchange", "Item", "Problem"]

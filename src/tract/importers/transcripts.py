@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tract import importers
 from tract.core.drafts import Details
-from tract.core.transcript import FullHistory, Problem, Transcript, position
+from tract.core.entries import FullHistory, Problem, position
+from tract.core.transcript import Transcript
 from tract.errors import InputError
 from tract.importers.items import Exchange
 from tract.model import Json, Toolset

@@ -13,8 +13,9 @@ import msgspec
 
 from tract import importers
 from tract.core import drafts
+from tract.core.entries import annotate, position
 from tract.core.pairing import Pairing
-from tract.core.transcript import annotate, dialog_name, position
+from tract.core.transcript import dialog_name
 from tract.errors import InputError
 from tract.importers.items import Entry, Exchange, Item, Problem
 from tract.importers.source import OnRead
@@ -194,7 +195,7 @@ class _Tree:
     def begins_with(self, drafts: Sequence[Draft]) -> bool:
         """Whether the dialog begins with these, or has no commit yet."""
         store = self._session.store
-        if not drafts or not store.has_dialog(self.name):
+        if not drafts or not store.dialogs.has(self.name):
             return True
         key = self._open()
         if self._branches.keys() == {None}:

@@ -31,12 +31,12 @@ class Evidence(IntEnum):
     """A setting of the request: proxies pass them on."""
     ROLE = 3
     """A role, or a list of parts, that other APIs could have too."""
-    SYSTEM = 4
-    """Where the system text stands."""
-    CONTENT = 5
+    CONTENT = 4
     """A key, a role or a part of a message that no other API has."""
-    TOOL = 6
+    TOOL = 5
     """The format of a tool definition."""
+    SYSTEM = 6
+    """Where the system text stands: for another API it would be lost."""
     CALL = 7
     """A call, a result or an item that no other API can read."""
 
@@ -111,6 +111,8 @@ class Provider:
     name: ClassVar[str]
     history: ClassVar[str] = "messages"
     """The key of a request under which the messages stand."""
+    accepts_text: ClassVar[bool] = False
+    """Whether a text can stand there in place of a list."""
     system: ClassVar[tuple[str, ...]] = ()
     """Keys of a request under which a system text may stand."""
     marks: ClassVar[Marks] = Marks()

@@ -1,8 +1,8 @@
 """Whose format a request, a response or a message has: one detector for all who ask.
 
 Each provider lists its marks (`Marks`), and each mark has a weight (`Evidence`). The strongest
-evidence decides: a call in one API's format outweighs the format of the tools, which outweighs the
-place of the system text, which outweighs the model's name, because other APIs offer the same model.
+evidence decides: a call in one API's format outweighs the place of the system text, which outweighs
+the format of the tools, which outweighs the model's name, because other APIs offer the same model.
 Of equally strong evidence the first decides: the message that comes first, and within a message
 the provider that comes first in the registry. Where an address is known, it outweighs everything.
 Messages without any mark are those of the first provider that has such a history.
@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tract.model import Json
-from tract.providers.base import Evidence, Marks
+from tract.providers.base import Evidence, Marks, Provider
 from tract.providers.common import dicts
 from tract.providers.registry import PROVIDERS
 from tract.providers.tools import form_of
@@ -41,7 +41,7 @@ def detect(value: Json, url: str = "") -> str | None:
         return _strongest(_list_evidence(value), list(PROVIDERS))
     if not isinstance(value, dict) or "modelId" in value:  # Bedrock has a format of its own
         return None
-    candidates = [name for name, known in PROVIDERS.items() if known.history in value]
+    candidates = [name for name, known in PROVIDERS.items() if _has_history(value, known)]
     path = url.partition("?")[0]
     addressed = [name for name in candidates if _ends(path, PROVIDERS[name].marks.paths)]
     if addressed or not candidates:
@@ -60,6 +60,11 @@ def response_provider(body: Json) -> str | None:
     if not isinstance(body, dict):
         return None
     return next((name for name, known in PROVIDERS.items() if known.is_response(body)), None)
+
+
+def _has_history(request: dict[str, Json], provider: Provider) -> bool:
+    history = request.get(provider.history)
+    return isinstance(history, list) or (provider.accepts_text and isinstance(history, str))
 
 
 def _ends(path: str, endings: tuple[str, ...]) -> bool:

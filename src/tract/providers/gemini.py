@@ -390,6 +390,7 @@ class Gemini(Provider):
 
     name = "gemini"
     history = "contents"
+    accepts_text = True
     system = ("systemInstruction", "system_instruction")
     marks = Marks(shape=_shape, paths=(":generateContent", ":streamGenerateContent"))
     stop_key = "finishReason"

@@ -39,8 +39,6 @@ def salvage(request: Json) -> Loaded:
 def _in_pieces(request: Json) -> Loaded:
     owner = PROVIDERS[provider_of(request)]
     fields = request if isinstance(request, dict) else {owner.history: request}
-    if not isinstance(fields[owner.history], list | str):
-        raise InputError(f"{owner.history} are a list, not {type(fields[owner.history]).__name__}")
     messages: list[Message] = []
     for system in filter(None, map(fields.get, owner.system)):
         around = system if isinstance(system, dict) and "parts" in system else {"content": system}

@@ -271,6 +271,7 @@ class OpenAIResponses(Provider):
 
     name = "responses"
     history = "input"
+    accepts_text = True
     system = ("instructions",)
     marks = Marks(parts=dict.fromkeys(OWN_PARTS, Evidence.CALL), shape=shape, paths=("/responses",))
     stop_key = "status"
@@ -316,7 +317,7 @@ class OpenAIResponses(Provider):
 
     def is_response(self, body: dict[str, Json]) -> bool:
         items = body.get("output")
-        if body.get("object") == "response":
+        if body.get("object") == "response" or body.keys() <= {"output", "usage", "id", "model"}:
             return isinstance(items, list)
         return any(item.get("type") in ("message", "reasoning", *CALLS) for item in dicts(items))
 

@@ -20,8 +20,8 @@ def create(session: Session, name: str, at: Commit | None) -> None:
     check_name("branch", name)
     store, dialog = session.store, session.dialog
     with session.batch():
-        if not store.has_dialog(dialog):
-            store.create_dialog(dialog, session.branch)
+        if not store.dialogs.has(dialog):
+            store.dialogs.create(dialog, session.branch)
         store.create_branch(dialog, name, session.head(at))
     if session.detached and at is None:
         session.go_to(name)
@@ -50,7 +50,7 @@ def delete(session: Session, name: str) -> None:
         known = branches(session)
         if name not in known:
             raise BranchNotFoundError(f"no branch {name!r}; there are {', '.join(known)}")
-        checked_out, _ = session.store.checked_out(session.dialog) or (MAIN, None)
+        checked_out, _ = session.store.dialogs.checked_out(session.dialog) or (MAIN, None)
         if name in (session.branch, checked_out):
             raise ConflictError(f"branch {name!r} is checked out")
         session.store.delete_branch(session.dialog, name)

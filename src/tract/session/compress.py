@@ -105,7 +105,7 @@ def _frozen(
             [place.shown.hash.hex() for place in preserved],
             [sum(tokens for _, tokens in group) for group in texts],
             [summary_heading(group) for group in groups],
-            frozenset(session.store.forgotten(blobs)),
+            frozenset(session.store.contents.forgotten(blobs)),
         )
     return frozen, texts
 

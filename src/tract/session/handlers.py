@@ -337,5 +337,5 @@ def configure(
 def restore_settings(tract: Tract) -> None:
     """Have results summarized as the dialog is configured."""
     session = tract.session
-    stored = session.store.settings(session.dialog, "summarization")
+    stored = session.store.dialogs.settings(session.dialog, "summarization")
     listen(tract, summarization(**(stored or {})).handler, SUMMARY_TIMEOUT)

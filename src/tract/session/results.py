@@ -65,7 +65,7 @@ def fetch(session: Session, name: str, wanted: Slice, *, pictures: bool = False)
         step = place.shown
         source: TextReader | str | None = None
         if step.data is None:
-            source = session.store.large_text(step.blob_id or 0)
+            source = session.store.contents.text(step.blob_id or 0)
         if source is None:
             message = session.compiler.load(step)
             if pictures and wanted == Slice() and has_pictures(message):

@@ -62,9 +62,9 @@ class Session:
         self.tokens = tokens
         self.llm = llm
         self.compiler = Compiler(store, tokens.count)
-        self.branch, self.detached = store.checked_out(dialog) or (MAIN, None)
+        self.branch, self.detached = store.dialogs.checked_out(dialog) or (MAIN, None)
         """The branch that commits go to, and the old commit that is checked out instead, if any."""
-        self.settings = forms.settings(**(store.settings(dialog, "result_settings") or {}))
+        self.settings = forms.settings(**(store.dialogs.settings(dialog, "result_settings") or {}))
         """In which forms results are born."""
         self.listener: Listener | None = None
         self._unheard: list[tuple[Session, CommitInfo]] = [] if unheard is None else unheard
@@ -86,8 +86,8 @@ class Session:
             raise InputError("a database needs a place: a path, a URL or :memory:")
         store = open_store(path_or_url, durability=durability, create=create)
         try:
-            if not create and not store.has_dialog(dialog):
-                known = ", ".join(info.dialog for info in store.dialogs()[:5]) or "none yet"
+            if not create and not store.dialogs.has(dialog):
+                known = ", ".join(info.dialog for info in store.dialogs.infos()[:5]) or "none yet"
                 raise DialogNotFoundError(f"no dialog {dialog!r} in this database; it has {known}")
             return cls(store, dialog, tokens=token_counter(tokens), llm=llm)
         except BaseException:
@@ -113,7 +113,7 @@ class Session:
         if self.detached:
             return self.store.check_head(self.dialog, self.detached)
         head = self.store.branch(self.dialog, self.branch)
-        if head is None and self.store.has_dialog(self.dialog):
+        if head is None and self.store.dialogs.has(self.dialog):
             head = self.store.branch(self.dialog, self.branch)  # it may have been made just now
             if head is None:
                 raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
@@ -244,8 +244,8 @@ class Session:
         its branch stands. Nobody else can move it until the transaction ends."""
         locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
-            if not self.store.has_dialog(self.dialog):
-                self.store.create_dialog(self.dialog, self.branch)
+            if not self.store.dialogs.has(self.dialog):
+                self.store.dialogs.create(self.dialog, self.branch)
             # Also when the dialog is there: another may have made it since the branch was sought.
             locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
@@ -260,11 +260,11 @@ class Session:
         """Store settings of the dialog, of one of the kinds that the store knows."""
         with self.store.writing():
             self.lock_branch()
-            self.store.set_settings(self.dialog, kind, msgspec.to_builtins(settings))
+            self.store.dialogs.set_settings(self.dialog, kind, msgspec.to_builtins(settings))
 
     def go_to(self, branch: str, detached: Head | None = None) -> None:
         """Check out a branch, or an old commit."""
-        self.store.check_out(self.dialog, branch, detached)
+        self.store.dialogs.check_out(self.dialog, branch, detached)
         self.branch, self.detached = branch, detached
 
     def completed(self, draft: Draft, name_of: Callable[[str], str | None]) -> Draft:

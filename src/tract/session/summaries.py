@@ -109,7 +109,7 @@ def check_remembered(
     session: Session, places: Sequence[Place], known: frozenset[int] = frozenset()
 ) -> None:
     """Refuse a summary of what was forgotten while it was made."""
-    if session.store.forgotten([place.shown.blob_id or 0 for place in places]) - known:
+    if session.store.contents.forgotten([place.shown.blob_id or 0 for place in places]) - known:
         raise ConflictError("something has been forgotten meanwhile that was to be summarized")
 
 

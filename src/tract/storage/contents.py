@@ -60,15 +60,6 @@ def erase_content(driver: Driver, blob_id: int) -> None:
     driver.run(_REWRITE, (*tombstone(_blob(driver, blob_id))[1:], None, blob_id))
 
 
-def read_content(driver: Driver, blob_id: int) -> bytes:
-    """The full content; a large one chunk by chunk."""
-    blob = _readable_blob(driver, blob_id)
-    if blob.codec in (CHUNKED, TEXT_CHUNKED):
-        data = b"".join(_chunks(driver, blob_id))
-        return unpack(blob.hash, PLAIN, data, blob.byte_size)
-    return unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
-
-
 def _blob(driver: Driver, blob_id: int) -> BlobRow:
     for row in driver.run(f"SELECT {_COLUMNS} FROM blobs WHERE id = ?", (blob_id,)):
         blob = BlobRow._make(row)
@@ -150,28 +141,39 @@ class StoredText:
         return str(text), line
 
 
-def text_of(driver: Driver, blob_id: int) -> StoredText | None:
-    """A text that is large enough to be read in parts; None for any other content."""
-    blob = _readable_blob(driver, blob_id)
-    return StoredText(driver, blob_id) if blob.codec == TEXT_CHUNKED else None
+class Contents:
+    """The contents of a database. Whatever is read is verified."""
 
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
 
-def add_gist(driver: Driver, blob_id: int, gist: Gist) -> None:
-    """Add the gist of a content that was written without one."""
-    sql = "UPDATE blobs SET gist = ? WHERE id = ? AND gist IS NULL AND codec <> ?"
-    driver.run(sql, (stored_gist(gist), blob_id, FORGOTTEN))
+    def read(self, blob_id: int) -> bytes:
+        """The full content; a large one chunk by chunk."""
+        blob = _readable_blob(self._driver, blob_id)
+        if blob.codec in (CHUNKED, TEXT_CHUNKED):
+            data = b"".join(_chunks(self._driver, blob_id))
+            return unpack(blob.hash, PLAIN, data, blob.byte_size)
+        return unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
 
+    def text(self, blob_id: int) -> StoredText | None:
+        """A text that is large enough to be read in parts; None for any other content."""
+        blob = _readable_blob(self._driver, blob_id)
+        return StoredText(self._driver, blob_id) if blob.codec == TEXT_CHUNKED else None
 
-def read_gists(driver: Driver, blob_ids: Sequence[int]) -> dict[int, Gist]:
-    """What is shown in the place of contents, as far as it was written with them."""
-    sql = "SELECT id, gist FROM blobs WHERE gist IS NOT NULL AND id IN"
-    return {blob_id: gist_of(gist) for blob_id, gist in driver.run_in(sql, blob_ids)}
+    def add_gist(self, blob_id: int, gist: Gist) -> None:
+        """Add the gist of a content that was written without one."""
+        sql = "UPDATE blobs SET gist = ? WHERE id = ? AND gist IS NULL AND codec <> ?"
+        self._driver.run(sql, (stored_gist(gist), blob_id, FORGOTTEN))
 
+    def gists(self, blob_ids: Sequence[int]) -> dict[int, Gist]:
+        """What is shown in the place of contents, as far as it was written with them."""
+        sql = "SELECT id, gist FROM blobs WHERE gist IS NOT NULL AND id IN"
+        return {blob_id: gist_of(gist) for blob_id, gist in self._driver.run_in(sql, blob_ids)}
 
-def read_forgotten(driver: Driver, blob_ids: Sequence[int]) -> set[int]:
-    """Which of these contents were forgotten."""
-    sql = f"SELECT id FROM blobs WHERE codec = {FORGOTTEN} AND id IN"
-    return {blob_id for (blob_id,) in driver.run_in(sql, blob_ids)}
+    def forgotten(self, blob_ids: Sequence[int]) -> set[int]:
+        """Which of these contents were forgotten."""
+        sql = f"SELECT id FROM blobs WHERE codec = {FORGOTTEN} AND id IN"
+        return {blob_id for (blob_id,) in self._driver.run_in(sql, blob_ids)}
 
 
 _CHUNK = "SELECT hash, codec, payload, first_line FROM chunks WHERE blob_id = ? AND position = ?"

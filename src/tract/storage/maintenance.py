@@ -96,8 +96,8 @@ def _bad_contents(store: Store, counts: dict[str, int]) -> list[str]:
     for (blob_id,) in store.driver.run("SELECT id FROM blobs ORDER BY id"):
         counts["contents"] += 1
         try:
-            store.content(blob_id)
-            store.gists([blob_id])
+            store.contents.read(blob_id)
+            store.contents.gists([blob_id])
         except CorruptError as error:
             problems.append(str(error))
         except ForgottenError:
@@ -253,7 +253,7 @@ def _hit(dialog: str, info: CommitInfo, snippet: str) -> Hit:
 
 def _snippet(store: Store, blob_id: int, needle: str) -> str | None:
     try:
-        text = "\n".join(_texts(from_json(store.content(blob_id))))
+        text = "\n".join(_texts(from_json(store.contents.read(blob_id))))
     except ForgottenError:
         return None
     at = text.casefold().find(needle)

@@ -14,9 +14,7 @@ from tract.model import (
     DECIDING,
     EMPTY,
     CommitInfo,
-    DialogInfo,
     Draft,
-    Gist,
     Head,
     Link,
     Shape,
@@ -24,17 +22,8 @@ from tract.model import (
     Toolset,
     unpack_shape,
 )
-from tract.storage.codec import seal, unseal
-from tract.storage.contents import (
-    StoredText,
-    add_gist,
-    put_content,
-    read_content,
-    read_forgotten,
-    read_gists,
-    text_of,
-)
-from tract.storage.dialogs import read_dialogs, read_usages
+from tract.storage.contents import Contents, put_content
+from tract.storage.dialogs import Dialogs
 from tract.storage.driver import PAGE, Driver, Row, Transaction, marks, pages
 from tract.storage.rows import (
     READ_COLUMNS,
@@ -45,7 +34,6 @@ from tract.storage.rows import (
     commit_row,
     draft_hash,
     info_of,
-    now,
     split,
     steps_of,
     stored_json,
@@ -69,6 +57,8 @@ class Store:
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
+        self.dialogs = Dialogs(driver)
+        self.contents = Contents(driver)
         self._run = driver.run
         self._lock_branch = driver.translate(_LOCK_BRANCH)
         self._toolsets: dict[bytes, Toolset] = {}
@@ -89,32 +79,7 @@ class Store:
     def close(self) -> None:
         self.driver.close()
 
-    # Dialogs. They are looked up by name every time: a key may be used again after a deletion.
-
-    def has_dialog(self, name: str) -> bool:
-        return bool(self._run("SELECT 1 FROM dialogs WHERE name = ?", (stored_name(name),)))
-
-    def create_dialog(self, name: str, branch: str) -> None:
-        """A dialog with its first, empty branch, unless another writer was faster."""
-        sql = """INSERT INTO dialogs (name, branch, created_at) VALUES (?, ?, ?)
-                 ON CONFLICT DO NOTHING"""
-        self._run(sql, (stored_name(name), stored_name(branch), now()))
-        sql = f"INSERT INTO branches VALUES ({_DIALOG}, ?, NULL, NULL) ON CONFLICT DO NOTHING"
-        self._run(sql, (stored_name(name), stored_name(branch)))
-
-    def dialogs(self) -> list[DialogInfo]:
-        return read_dialogs(self.driver)
-
-    def usages(self, dialog: str) -> Iterator[tuple[Json, Json]]:
-        """What each answer of a dialog was asked with, and what it has used."""
-        return read_usages(self.driver, dialog)
-
-    def checked_out(self, dialog: str) -> tuple[str, Head | None] | None:
-        """The branch that is checked out, and the commit if HEAD is detached."""
-        sql = "SELECT branch, detached_id, detached_hash FROM dialogs WHERE name = ?"
-        for branch, *head in self._run(sql, (stored_name(dialog),)):
-            return unescape(branch), Head(*head) if head != [None, None] else None
-        return None
+    # Branches
 
     def check_head(self, dialog: str, head: Head) -> Head:
         """The head; CommitNotFoundError if it is no commit of this dialog."""
@@ -123,23 +88,6 @@ class Store:
         if not rows:
             raise CommitNotFoundError(f"the commit that is checked out is gone: key {head.id}")
         return _head(*head, rows[0][0])
-
-    def check_out(self, dialog: str, branch: str, detached: Head | None) -> None:
-        sql = "UPDATE dialogs SET branch = ?, detached_id = ?, detached_hash = ? WHERE name = ?"
-        self._run(sql, (stored_name(branch), *(detached or EMPTY), stored_name(dialog)))
-
-    def settings(self, dialog: str, kind: str) -> Json:
-        """The value of one of the SETTINGS of a dialog; None if it is not set."""
-        sql = f"SELECT {_column(kind)} FROM dialogs WHERE name = ?"
-        for (stored,) in self._run(sql, (stored_name(dialog),)):
-            return None if stored is None else unseal(stored)
-        return None
-
-    def set_settings(self, dialog: str, kind: str, settings: Json) -> None:
-        sql = f"UPDATE dialogs SET {_column(kind)} = ? WHERE name = ?"
-        self._run(sql, (seal(settings), stored_name(dialog)))
-
-    # Branches
 
     def branches(self, dialog: str) -> dict[str, Head]:
         sql = f"SELECT r.name, {_HEAD} WHERE r.dialog_id = {_DIALOG} ORDER BY r.name"
@@ -357,24 +305,7 @@ class Store:
             count, last = count + len(rows), rows[-1][0]
         return count, problems
 
-    # Reading contents
-
-    def content(self, blob_id: int) -> bytes:
-        return read_content(self.driver, blob_id)
-
-    def forgotten(self, blob_ids: Sequence[int]) -> set[int]:
-        """Which of these contents were forgotten, perhaps by another process just now."""
-        return read_forgotten(self.driver, blob_ids)
-
-    def large_text(self, blob_id: int) -> StoredText | None:
-        """A text that can be read in parts; None for any other content."""
-        return text_of(self.driver, blob_id)
-
-    def gists(self, blob_ids: Sequence[int]) -> dict[int, Gist]:
-        return read_gists(self.driver, blob_ids)
-
-    def add_gist(self, blob_id: int, gist: Gist) -> None:
-        add_gist(self.driver, blob_id, gist)
+    # Reading tools
 
     def toolset(self, digest: bytes) -> Toolset:
         """The toolset with this hash, verified. Toolsets are few, and read once."""
@@ -401,10 +332,6 @@ def _by_commit(rows: Iterable[Row]) -> dict[int, tuple[Link, ...]]:
     for commit_id, *link in rows:
         links.setdefault(commit_id, []).append(Link(*link))
     return {commit_id: tuple(some) for commit_id, some in links.items()}
-
-
-def _column(kind: str) -> str:
-    return SETTINGS[SETTINGS.index(kind)]
 
 
 def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> Head:

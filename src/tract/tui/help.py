@@ -19,7 +19,7 @@ See
   d              tool definitions at this point, and their changes
   w f            wrap prose, follow new messages
 Change: each is one commit
-  v              mark this message; the next change applies to all marked
+  v              mark this message; changes apply to all marked
   e              edit this text, call or result
   p -            pin, skip; again: back to normal
   c              collapse this turn to one line; again: in full

@@ -54,15 +54,15 @@ def growth(reading: History) -> list[int]:
     """How many tokens of messages the model had before it gave each answer. What was undone later
     counts as if it had never been; a result that was reshaped twice has its last form at once."""
     now: dict[int, int] = {}
-    total, found = 0, []
+    total, sizes = 0, []
     costs = _costs(reading)
     for step in reading.chain.steps:
         if step.operation == "append" and step.role == "assistant":
-            found.append(total)
+            sizes.append(total)
         for place, tokens in costs.get(step.id, ()):
             total += tokens - now.get(place, 0)
             now[place] = tokens
-    return found
+    return sizes
 
 
 def _costs(reading: History) -> Mapping[int, list[tuple[int, int]]]:
