@@ -346,17 +346,18 @@ def spoken(message: Message) -> str:
         return message.content
     if not isinstance(message.content, tuple):
         return _without_base64(message.content)
-    return "\n".join(map(_spoken_block, message.content))
+    return "\n".join(part for block in message.content for part in _spoken_parts(block))
 
 
-def _spoken_block(block: Block) -> str:
+def _spoken_parts(block: Block) -> Sequence[str]:
     match block:
         case Text(text):
-            return text
+            return (text,)
         case ToolCall(_, name, arguments):
-            return f"{name}\n{readable(arguments)}"
+            return name, readable(arguments)
         case Raw(_, data):
-            return _without_base64(data)
+            return (_without_base64(data),)
+    return ()  # an item of a result that came as a tuple
 
 
 _OPAQUE = re.compile(r"[A-Za-z0-9+/=_-]{512,}")

@@ -20,7 +20,7 @@ Durability = str
 
 
 def pages(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """As many at a time as one statement is given."""
+    """As many at a time as one statement accepts."""
     return (items[start : start + PAGE] for start in range(0, len(items), PAGE))
 
 
@@ -160,7 +160,10 @@ class Transaction:
         try:
             self._depth = driver.depth
             if self._depth:
-                self._begin_part()
+                if self._alone:
+                    raise ConflictError("this cannot be done inside a batch")
+                self._check_open()
+                driver.run(f"SAVEPOINT part_{self._depth}")
             elif self._alone:
                 driver.begin_alone()
             else:
@@ -178,8 +181,7 @@ class Transaction:
                 self._rollback()
                 return
             try:
-                if not driver.in_transaction:
-                    raise self._lost()
+                self._check_open()
                 if self._depth:
                     driver.run(f"RELEASE part_{self._depth}")
                 else:
@@ -190,13 +192,6 @@ class Transaction:
         finally:
             self._lock.release()
 
-    def _begin_part(self) -> None:
-        if self._alone:
-            raise ConflictError("this cannot be done inside a batch")
-        if not self._driver.in_transaction:
-            raise self._lost()
-        self._driver.run(f"SAVEPOINT part_{self._depth}")
-
     def _rollback(self) -> None:
         if not self._depth:
             self._driver.rollback()
@@ -204,8 +199,9 @@ class Transaction:
             self._driver.run(f"ROLLBACK TO part_{self._depth}")
             self._driver.run(f"RELEASE part_{self._depth}")
 
-    def _lost(self) -> StorageError:
-        return StorageError("an earlier failure has rolled the batch back")
+    def _check_open(self) -> None:
+        if not self._driver.in_transaction:
+            raise StorageError("an earlier failure has rolled the batch back")
 
 
 _drivers: WeakSet[Driver] = WeakSet()
