@@ -56,8 +56,7 @@ class Form(StrEnum):
 
 
 class Shape(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A form with its parameters: how many tokens of the content are shown, or the text that
-    replaces it."""
+    """A form with its parameters: how many tokens are shown, or the text that replaces them."""
 
     form: Form = Form.FULL
     tokens: int | None = None

@@ -168,8 +168,7 @@ def fitting_lines(lines: Iterable[AnswerLine], room: int) -> list[AnswerLine]:
 
 
 def _line_end(reader: TextReader, number: int, start: int) -> int:
-    """Where the line that starts there ends, without its newline. A short line, as most are, needs
-    no index."""
+    """Where the line that starts there ends, without its newline. A short line needs no index."""
     text = reader.read(start, start + BEFORE + AFTER + 1)
     if END in text:
         return start + text.index(END)

@@ -57,8 +57,7 @@ class Slice(msgspec.Struct, frozen=True):
     context: int = 2
     json_path: str | None = None
     offset: int = 0
-    """Where to continue: a character of the chosen part, or of the text that is searched. If it is
-    negative, it counts from the end."""
+    """A character of the chosen part or of the searched text; negative counts from the end."""
     limit: int | None = None
 
 
@@ -180,8 +179,7 @@ class Part(msgspec.Struct, frozen=True):
 def answer(
     reader: TextReader | str, request: Slice, *, label: str, max_chars: int = MAX_CHARS
 ) -> str:
-    """A title line in brackets, the part itself, and if something is left a last line in brackets
-    with the arguments for it."""
+    """A title line in brackets, the part itself, and a last line that says how to get the rest."""
     part = part_of(reader, request, max_chars)
     head = f"[{printable(label, MAX_LABEL)} · {part.title}]"
     body = [part.body] if part.body else []

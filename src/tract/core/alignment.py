@@ -132,8 +132,7 @@ class Stream:
         return self._messages[self._message].role
 
     def take(self, form: Sequence[Atom]) -> bool:
-        """Whether the form comes next; then it is behind us. An empty one takes an empty message,
-        if there is one."""
+        """Whether the form comes next; then it is behind us. An empty one takes a blank message."""
         message, block = self._message, self._block
         for atom in form:
             message, block = self._at_atom(message, block)

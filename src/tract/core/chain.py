@@ -204,8 +204,7 @@ class Chain:
             self._leave_out(place.turn)
 
     def _leave_out(self, turn: Sequence[Place]) -> None:
-        """A skipped call hides its results too, unless one of them is pinned. A skipped result only
-        gives way to a stand-in."""
+        """A skipped call hides its results too, unless one is pinned; a skipped result does not."""
         call = turn[0]
         is_skipped = call.priority == Priority.SKIP and call.origin.role != "tool"
         is_pinned = any(member.priority == Priority.PINNED for member in turn)

@@ -118,8 +118,7 @@ def check_reshapable(place: Place) -> None:
 
 
 def compress(sources: Sequence[Place], text: str, details: Details, tokens: TokenCounter) -> Draft:
-    """A summary in the place of messages. It is a user message: nobody else can be made to say
-    what they did not."""
+    """A summary in the place of messages, as a user message: the assistant never said it."""
     for place in sources:
         _check_in_view(place)
     message = Message("user", text)

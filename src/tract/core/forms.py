@@ -135,8 +135,7 @@ def _newest(places: Sequence[Place]) -> Iterator[Place]:
 
 
 def for_summary(place: Place) -> Shown:
-    """A message for a summarizer: in its own form, but never as the one line of a collapsed turn,
-    which says nothing of a result."""
+    """A message for a summarizer: in its own form, but not collapsed, which says nothing of it."""
     shape = place.shape or FULL
     if is_fixed(place):
         shape = FULL

@@ -185,10 +185,9 @@ def undo_targets(step: Step) -> list[int]:
 
 
 def undone_commits(steps: Sequence[Step], start: Iterable[int] = ()) -> set[int]:
-    """The commits that are undone, and those to start with. From new to old, because an undo can
-    be undone itself."""
+    """The commits that are undone, and those to start with."""
     undone = set(start)
-    for step in reversed(steps):
+    for step in reversed(steps):  # an undo can be undone itself
         if step.links and step.id not in undone:
             undone.update(undo_targets(step))
     return undone

@@ -211,12 +211,8 @@ def verify(read: ReadRow, parent: bytes | None, links: Links) -> None:
     """Reject a row with a flipped bit: the hash covers most columns, a checksum the others."""
     row, toolset, blob = read
     try:
-        digest = _stored_hash(
-            (row.operation, parent, blob.hash if blob else None, row.role), links, toolset,
-            row.tool_call_id, row.name, row.is_error, row.origin, row.message, row.metadata,
-            row.generation_config, row.form,
-        )  # fmt: skip
-        if digest != row.hash:
+        start = (row.operation, parent, blob.hash if blob else None, row.role)
+        if _stored_hash(start, links, toolset, *row[6:13], row.form) != row.hash:
             raise CorruptError(f"commit {row.hash.hex()} does not match its hash")
         if row.checksum != commit_checksum(row.usage, row.calls, row.created_at):
             raise CorruptError(f"commit {row.hash.hex()}: calls, usage or time were altered")

@@ -99,8 +99,7 @@ class Store:
         return None
 
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Head] | None:
-        """The key of the dialog, and the head of the branch. No one else can move it until the
-        transaction ends."""
+        """The key of the dialog, and the head of the branch, locked until the transaction ends."""
         names = stored_name(dialog), stored_name(name)
         for dialog_id, *head in self._run(self._lock_branch, names):
             return dialog_id, Head(*head)
@@ -156,8 +155,7 @@ class Store:
     def _insert(
         self, dialog_id: int, head: Head, draft: Draft, content: bytes | None, digest: bytes
     ) -> tuple[Head, ReadRow | None]:
-        """The commit and its row; None instead of the row if an equal commit existed already, made
-        on another branch."""
+        """The commit and its row; no row if an equal commit exists, made on another branch."""
         blob_id = blob = toolset_id = toolset = None
         if content:
             blob_id, blob = put_content(self.driver, blob_row(draft, content), draft)
