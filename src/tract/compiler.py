@@ -139,7 +139,7 @@ class Compiler:
         """Add what comes from one place on."""
         chain, load = self._chain, self.load
         if chain.is_plain and view == AS_THEY_ARE:  # the usual case, at every cold start
-            steps = chain.appended(start)
+            steps = chain.appended_steps(start)
             messages = [load(s) if s.data is not None else self.message(s) for s in steps]
             tokens = [step.token_count for step in steps]
             transcript.extend(messages, steps, tokens, [step.id for step in steps])

@@ -87,8 +87,8 @@ _RESERVED = re.compile(r"\\.|[\[&~|]", re.DOTALL)  # `re` warns of these within 
 def _parse(pattern: str) -> list[_Node]:
     """The sequence of a pattern. Open groups are kept on a stack, not in recursion."""
     flags = _FLAGS.match(pattern)
-    outside = _Open(_Either([[]]), flags is not None and "i" in flags[1])
-    groups = [outside]
+    outside = _Either([[]])
+    groups = [(outside, flags is not None and "i" in flags[1])]
     at = flags.end() if flags else 0
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
@@ -100,23 +100,19 @@ def _parse(pattern: str) -> list[_Node]:
             raise _UnreadableError("groups do not fit together, or are too deep")
     if len(groups) > 1:
         raise _UnreadableError("a group is not closed")
-    return [outside.group]
+    return [outside]
 
 
-class _Open(NamedTuple):
-    group: _Either
-    fold: bool
-
-
-def _take(token: re.Match[str], groups: list[_Open]) -> None:
+def _take(token: re.Match[str], groups: list[tuple[_Either, bool]]) -> None:
+    """Add a token to the innermost group; each group comes with whether case is ignored in it."""
     group, fold = groups[-1]
     sequence, kind = group.ways[-1], token.lastgroup
     if kind == "open":
-        groups.append(_Open(_Either([[]]), fold or "i" in (token["flags"] or "")))
+        groups.append((_Either([[]]), fold or "i" in (token["flags"] or "")))
     elif kind == "close":
         groups.pop()
         if groups:
-            groups[-1].group.ways[-1].append(group)
+            groups[-1][0].ways[-1].append(group)
     elif kind == "either":
         group.ways.append([])
     elif kind == "repeat":
@@ -239,7 +235,7 @@ class Pattern:
 
     def __init__(self, nodes: list[_Node], is_literal: bool = False) -> None:
         self.is_literal = is_literal
-        self.required = _required(nodes)
+        self.required = _required_text(nodes)
         """A text that every line with a match contains; often empty."""
         self.work = 0
         self.matched = State(self, frozenset(), None)
@@ -278,7 +274,7 @@ class Pattern:
             self._forget()
         if state is self.matched:
             return state
-        reached = self._reached(state, character)
+        reached = self._reachable_steps(state, character)
         if _MATCH in reached:
             return self.matched
         if character == END:
@@ -287,7 +283,7 @@ class Pattern:
         matching = (steps[number] for number in reached if steps[number].test in passed)
         return self._state(frozenset(step.to[0] for step in matching), _is_word(character))
 
-    def _reached(self, state: State, character: str) -> set[int]:
+    def _reachable_steps(self, state: State, character: str) -> set[int]:
         """All possible next steps. A match may begin anywhere, so the first step is one of them."""
         reached = {self._program.start, *state.steps}
         waiting = list(reached)
@@ -324,7 +320,7 @@ class Pattern:
         self._remembered = 0
 
 
-def _required(nodes: list[_Node]) -> str:
+def _required_text(nodes: list[_Node]) -> str:
     """The longest run of plain characters that every match contains."""
     while len(nodes) == 1 and isinstance(nodes[0], _Either) and len(nodes[0].ways) == 1:
         nodes = nodes[0].ways[0]

@@ -79,14 +79,14 @@ class _Search:
             if self.budget <= 0:
                 break
             if isinstance(step.pick, tuple):
-                selected += self._matching(_children(place, None), step.pick)
+                selected += self._matches(_children(place, None), step.pick)
             else:
                 children = _children(place, step.pick)
                 selected += children[: self.budget] if len(children) > self.budget else children
                 self.budget -= len(children)
         return selected
 
-    def _matching(self, values: list[Json], condition: Condition) -> Iterator[Json]:
+    def _matches(self, values: list[Json], condition: Condition) -> Iterator[Json]:
         for value in values:
             self.budget -= 1
             holds = self.budget > 0 and self._holds(condition, value)

@@ -201,7 +201,7 @@ class _Parser:
         if literal is None:
             self.fail("expected a path that starts with @ or $, or a value")
         self.at = literal.end()
-        return Literal(json.loads(literal["json"]) if literal["json"] else _unescaped(literal))
+        return Literal(json.loads(literal["json"]) if literal["json"] else _unescape(literal))
 
     def _skip(self, token: str) -> bool:
         """Skips white space, and the token if it comes next."""
@@ -219,10 +219,10 @@ def _pick(match: re.Match[str]) -> Pick:
         return int(match["index"])
     if match["range"]:
         return slice(*(int(end) if end else None for end in match.group("start", "stop")))
-    return match["name"] or _unescaped(match)
+    return match["name"] or _unescape(match)
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     quoted = match["single"] if match["double"] is None else match["double"]
     text = _ESCAPE.sub(lambda escape: _character(escape[1]), quoted)
     # Two escapes may be the halves of one character.

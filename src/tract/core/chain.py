@@ -326,7 +326,7 @@ class Chain:
     def tool_name(self, call_id: str) -> str | None:
         """Which tool the next result with this id would be of."""
         self._fold()
-        place = self._open_calls.waiting(call_id)
+        place = self._open_calls.waiting_call(call_id)
         calls = place.shown.calls if place else ()
         return next((name for called, name in calls if called == call_id), None)
 
@@ -335,7 +335,7 @@ class Chain:
         index = self.steps.index(place.origin)
         return self.steps[index - 1] if index else None
 
-    def appended(self, start: int = 0) -> list[Step]:
+    def appended_steps(self, start: int = 0) -> list[Step]:
         """What was appended, from one place on."""
         return self._appended[start:]
 

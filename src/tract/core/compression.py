@@ -79,7 +79,7 @@ def plan_range(
         raise CompressError("the range ends before it begins")
     chosen = [p for p in chain.places if p.at >= start and (end is None or p.at <= end)]
     instructions = [place for place in chosen if place.origin.role == "system"]
-    return _plan(chain, chosen, [*preserve, *instructions, *_waiting(chain)])
+    return _plan(chain, chosen, [*preserve, *instructions, *_waiting_calls(chain)])
 
 
 def plan_turns(
@@ -157,7 +157,7 @@ def _visible_turn(place: Place) -> list[Place]:
     return [member for member in place.turn if not member.is_hidden]
 
 
-def _waiting(chain: Chain) -> list[Place]:
+def _waiting_calls(chain: Chain) -> list[Place]:
     """The last call, if results of it are still to come and nothing else followed."""
     visible = [place for place in chain.places if not place.is_hidden]
     call = next((place for place in reversed(visible) if place.shown.calls), None)

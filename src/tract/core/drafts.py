@@ -80,7 +80,7 @@ def edit(place: Place, old: Message, new: Message, details: Details, tokens: Tok
         new.is_error or old.is_error,
         None if keeps_calls else new.origin,
     )
-    return _draft(CommitOperation.EDIT, message, details, tokens, _replacing([place]))
+    return _draft(CommitOperation.EDIT, message, details, tokens, _replaces([place]))
 
 
 def prioritize(places: Sequence[Place], priority: Priority | str, details: Details) -> Draft:
@@ -122,15 +122,15 @@ def compress(sources: Sequence[Place], text: str, details: Details, tokens: Toke
     for place in sources:
         _check_in_view(place)
     message = Message("user", text)
-    return _draft(CommitOperation.COMPRESS, message, details, tokens, _replacing(sources))
+    return _draft(CommitOperation.COMPRESS, message, details, tokens, _replaces(sources))
 
 
 def summarize(draft: Draft, sources: Sequence[Place]) -> Draft:
     """An appended message as a summary of others, in their place."""
-    return replace(draft, operation=CommitOperation.COMPRESS, links=_replacing(sources))
+    return replace(draft, operation=CommitOperation.COMPRESS, links=_replaces(sources))
 
 
-def _replacing(places: Sequence[Place]) -> tuple[Link, ...]:
+def _replaces(places: Sequence[Place]) -> tuple[Link, ...]:
     return tuple(_link("replaces", place.shown) for place in places)
 
 

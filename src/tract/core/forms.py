@@ -98,10 +98,10 @@ class _Choice:
             elif place.origin.role != "tool":
                 yield Shown(place, COLLAPSED if self._is_collapsed(place) else FULL)
             else:
-                wanted = self._wanted(place)
+                wanted = self._wanted_shape(place)
                 yield Shown(place, REFERENCE if wanted.form == Form.COLLAPSED else wanted)
 
-    def _wanted(self, place: Place) -> Shape:
+    def _wanted_shape(self, place: Place) -> Shape:
         view, own = self._view, place.shape or FULL
         if view.load is True or is_fixed(place) or place.origin.id in self._recent:
             return FULL
@@ -123,7 +123,7 @@ class _Choice:
             known = (
                 self._last > call.at
                 and len(call.results) == len(call.shown.calls)
-                and all(self._wanted(r).form == Form.COLLAPSED for r in call.results)
+                and all(self._wanted_shape(r).form == Form.COLLAPSED for r in call.results)
             )
             self._collapsed[call.origin.id] = known
         return known
@@ -161,22 +161,6 @@ class ToolResultInfo(msgspec.Struct, frozen=True):
     byte_size: int
     commit_hash: str
     created_at: datetime | None = None
-
-
-def info(
-    place: Place, form: Form | None, has_failed: bool, created_at: datetime | None
-) -> ToolResultInfo:
-    step = place.shown
-    return ToolResultInfo(
-        place.label,
-        step.name,
-        form,
-        "error" if has_failed else "success",
-        step.token_count,
-        step.byte_size,
-        step.hash.hex(),
-        created_at,
-    )
 
 
 def forms(places: Sequence[Place]) -> dict[Place, Form | None]:

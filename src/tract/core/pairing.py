@@ -29,7 +29,7 @@ class OpenCalls(Generic[Owner]):
         for call_id, asked in owners.items():
             self._waiting.setdefault(call_id, []).append(asked)
 
-    def waiting(self, call_id: str) -> Owner | None:
+    def waiting_call(self, call_id: str) -> Owner | None:
         """The call that the next result with this id answers."""
         messages = self._waiting.get(call_id)
         return messages[-1][0] if messages else None

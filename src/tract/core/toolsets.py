@@ -51,11 +51,11 @@ def compare(before: Mapping[str, Schema], after: Mapping[str, Schema]) -> ToolDi
         added=[name for name in after if name not in before],
         removed=[name for name in before if name not in after],
         changed={name: different for name, different in paths.items() if different},
-        reordered=_reordered([name for name in before if name in after], common),
+        reordered=_reordered_names([name for name in before if name in after], common),
     )
 
 
-def _reordered(before: list[str], after: list[str]) -> list[str]:
+def _reordered_names(before: list[str], after: list[str]) -> list[str]:
     """The fewest names that have to move to get from one order to the other."""
     places = {name: place for place, name in enumerate(before)}
     ends: list[int] = []  # the smallest place in which a rising row of each length can end

@@ -63,7 +63,7 @@ def answer(
         session.check_on_branch()
         branch, head = session.branch, session.head()
         chain = session.chain(head)
-        messages, tools_then = len(chain.appended()), chain.toolset
+        messages, tools_then = len(chain.appended_steps()), chain.toolset
         context = session.compiler.compile(
             head,
             fetches=session.settings.is_lazy,
@@ -98,7 +98,7 @@ def _check_unmoved(session: Session, branch: str, messages: int) -> None:
     """Refuse an answer to something else than what the branch says now."""
     session.check_branch(branch)
     _, head = session.lock_branch()
-    new = len(session.chain(head).appended()) - messages
+    new = len(session.chain(head).appended_steps()) - messages
     if new:
         count = f"{new} message{'s' * (new != 1)}"
         raise ConflictError(f"{count} came to the branch while the model was answering")

@@ -84,10 +84,12 @@ def list_results(session: Session, ids: Sequence[str]) -> list[ToolResultInfo]:
         by_place = forms.forms(places)
         wanted = [find_result(places, name) for name in ids] if ids else list(by_place)
         failed = set(session.compiler.failed(wanted))
-        return [
-            forms.info(place, by_place.get(place), place in failed, info.created_at)
-            for place, info in zip(wanted, session.infos(wanted), strict=True)
-        ]
+        results = []
+        for place, info in zip(wanted, session.infos(wanted), strict=True):
+            form, status = by_place.get(place), "error" if place in failed else "success"
+            facts = (info.token_count, info.byte_size, info.commit_hash, info.created_at)
+            results.append(ToolResultInfo(place.label, info.name, form, status, *facts))
+        return results
 
 
 def find_results(

@@ -73,7 +73,7 @@ def fsck(store: Store) -> Fsck:
         store.driver.integrity,
         lambda: _bad_commits(store, counts),
         lambda: _bad_contents(store, counts),
-        lambda: _dangling(store),
+        lambda: _dangling_references(store),
         lambda: bad_tools(store.driver),
     )
     for check in checks:
@@ -105,7 +105,7 @@ def _bad_contents(store: Store, counts: dict[str, int]) -> list[str]:
     return problems
 
 
-def _dangling(store: Store) -> list[str]:
+def _dangling_references(store: Store) -> list[str]:
     """Branches that point to no commit, and commits without their content."""
     problems = [
         text.format(*map(unescape, row))

@@ -240,9 +240,21 @@ def info_of(
         call_id = unescape(call_id)
     if name is not None and "\\" in name:
         name = unescape(name)
-    metadata = _call_metadata(call_id, name, row.calls)
+    metadata: dict[str, Json] = {}  # it repeats columns, so that they are their only source
+    if call_id is not None:
+        metadata = {"tool_call_id": call_id, "name": name}
+    elif row.calls:
+        calls = stored_json(row.calls)
+        metadata = {"tool_calls": [{"id": call, "name": tool} for call, tool in calls]}
     if row.metadata is not None:
         metadata |= stored_json(row.metadata)
+    replaces: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    if links:
+        named = [(link.target_hash.hex(), link) for link in links]
+        replaces = tuple(target for target, link in named if link.kind == "replaces")
+        others = [(target, link) for target, link in named if link.kind != "replaces"]
+        marks = tuple(Mark(target, link.kind, link.value) for target, link in others)
     return CommitInfo(
         commit_hash=row.hash.hex(),
         parent_hash=parent.hex() if parent else None,
@@ -252,12 +264,8 @@ def info_of(
         tool_call_id=call_id,
         name=name,
         is_error=bool(row.is_error),
-        replaces=tuple(link.target_hash.hex() for link in links if link.kind == "replaces"),
-        marks=tuple(
-            Mark(link.target_hash.hex(), link.kind, link.value)
-            for link in links
-            if link.kind != "replaces"
-        ),
+        replaces=replaces,
+        marks=marks,
         toolset_hash=toolset.hex() if toolset else None,
         form=unpack_shape(row.form).form if row.form else None,
         message=None if row.message is None else unescape(row.message),
@@ -269,15 +277,6 @@ def info_of(
         preview=_preview(row, blob, message) if blob else "",
         created_at=as_datetime(row.created_at),
     )
-
-
-def _call_metadata(call_id: str | None, name: str | None, calls: str | None) -> dict[str, Json]:
-    """Metadata that repeats columns, so that it has one source."""
-    if call_id is not None:
-        return {"tool_call_id": call_id, "name": name}
-    if calls:
-        return {"tool_calls": [{"id": call, "name": tool} for call, tool in stored_json(calls)]}
-    return {}
 
 
 def _preview(row: CommitRow, blob: BlobRow, message: Message | None) -> str:

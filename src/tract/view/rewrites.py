@@ -27,7 +27,7 @@ class Answers:
     """When the model answered, which is when it was sent something."""
 
     def __init__(self, chain: Chain) -> None:
-        answers = (step for step in chain.appended() if step.role == "assistant")
+        answers = (step for step in chain.appended_steps() if step.role == "assistant")
         self._ids = [step.id for step in answers]
 
     def after(self, commit: int) -> float:

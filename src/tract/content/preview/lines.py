@@ -92,11 +92,11 @@ def tail(text: str, count: int) -> Spans:
     return list(islice(_up(text, len(text) + 1), count))
 
 
-def following(text: str, span: LineSpan, count: int) -> Spans:
+def lines_after(text: str, span: LineSpan, count: int) -> Spans:
     return list(islice(_down(text, span[1] + 1), count))
 
 
-def preceding(text: str, start: int, count: int) -> Spans:
+def lines_before(text: str, start: int, count: int) -> Spans:
     """The lines before the one that starts here, the nearest first."""
     return list(islice(_up(text, start), count))
 
@@ -163,7 +163,7 @@ def edges_and_errors(scan: Scan) -> Iterator[LineSpan]:
     yield from head(text, 3)
     yield from tail(text, 4)
     for span in distinct(text, errors)[:4]:
-        yield from (span, *preceding(text, span[0], 1), *following(text, span, 1))
+        yield from (span, *lines_before(text, span[0], 1), *lines_after(text, span, 1))
     yield from both_ends(text)
 
 

@@ -20,13 +20,13 @@ from tract.content.preview.lines import (
     distinct,
     edges,
     edges_and_errors,
-    following,
     head,
     line_at,
+    lines_after,
     lines_at,
+    lines_before,
     lines_of,
     lines_with,
-    preceding,
     share,
     tail,
     whole_lines,
@@ -70,7 +70,7 @@ def _diff_lines(scan: Scan) -> Iterator[LineSpan]:
     yield from named[:12]
     for hunk in islice(_HUNK.finditer(scan.hay), 60):
         yield line_at(text, hunk.start())
-        yield from following(text, (0, hunk.end() - 1), 3)
+        yield from lines_after(text, (0, hunk.end() - 1), 3)
     yield from named[12:]
     yield from head(text, 60)
 
@@ -124,7 +124,7 @@ def _test_lines(scan: Scan, failures: Spans) -> Iterator[LineSpan]:
     yield from tail(scan.text, 3)
     yield from failures[:12]
     for span in failures[:6]:
-        yield from following(scan.text, span, 1)
+        yield from lines_after(scan.text, span, 1)
     yield from failures[12:40]
     yield from both_ends(scan.text)
 
@@ -170,7 +170,7 @@ def _log_lines(text: str, errors: Spans, warnings: Spans) -> Iterator[LineSpan]:
     yield from errors[:6]
     yield from warnings[:2]
     for span in errors[:3]:
-        yield from (*preceding(text, span[0], 1), *following(text, span, 1))
+        yield from (*lines_before(text, span[0], 1), *lines_after(text, span, 1))
     yield from chain(errors[6:20], warnings[2:6])
     yield from both_ends(text)
 
@@ -206,14 +206,14 @@ def _crash(scan: Scan, matches: list[re.Match[str]]) -> Finding | None:
     if len(frames) < 2 and not first[0].startswith(("\npanic", "\nfatal", "\nthread")):
         return None
     span = line_at(scan.text, first.start())
-    lines = chain([span], following(scan.text, span, 12), edges_and_errors(scan))
+    lines = chain([span], lines_after(scan.text, span, 12), edges_and_errors(scan))
     return Finding("traceback", scan.text[slice(*span)], lines)
 
 
 def _python_crash(scan: Scan, last: re.Match[str]) -> Finding:
     raised = _RAISED.search(scan.hay, last.end())
     span = line_at(scan.text, raised.start() if raised else last.start())
-    frames = preceding(scan.text, span[0], 7)
+    frames = lines_before(scan.text, span[0], 7)
     opening = line_at(scan.text, last.start())
     lines = chain([span], frames[:4], [opening], frames[4:], edges_and_errors(scan))
     return Finding("traceback", scan.text[slice(*span)], lines)
