@@ -118,7 +118,7 @@ class Chain:
         place.past.append((until, look))
         self.is_lazy = self.is_lazy or place.look.hides_content
         if (look.shown, look.visible) != (place.shown, place.look.visible):
-            self._alter_from(place.call or place)  # a collapsed call tells of its results
+            self._alter_from(place.call or place)  # a collapsed call shows its results
 
     def _alter_from(self, place: Place) -> None:
         self._first_altered = min(self._first_altered, place.at)
@@ -251,8 +251,8 @@ class Chain:
         if any(list(version.calls) != calls for version in place.versions):
             return False
         links = [(step, link) for step, link in place.links if step.id not in self._voided]
-        born = Look(place.origin, place.origin.shape)
-        look = born._replace(summary=place.summary, is_left_out=place.is_left_out)
+        look = Look(place.origin, place.origin.shape)
+        look = look._replace(summary=place.summary, is_left_out=place.is_left_out)
         for step, link in links:
             look = apply_link(look, step, link)
         place.changes = tuple(step for step, _ in links)

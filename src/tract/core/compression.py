@@ -127,7 +127,7 @@ def _visible(groups: Sequence[Sequence[Look]]) -> list[list[object]]:
 
 
 def _plan(chain: Chain, chosen: Iterable[Place], preserve: Collection[Place]) -> Plan:
-    """Neighbours go together. A message that stays does so with the whole turn that it belongs to,
+    """Neighbours go together. A message that stays does so with the full turn that it belongs to,
     since a call without its results would be no request."""
     wanted = {place for place in chosen if not place.is_hidden}
     if not wanted:

@@ -58,7 +58,7 @@ def append(message: Message, details: Details, tokens: TokenCounter) -> Draft:
 
 def edit(place: Place, old: Message, new: Message, details: Details, tokens: TokenCounter) -> Draft:
     """The new message in the place of the old one. What an answer called and which call a result
-    answers stay, unless the edit says otherwise."""
+    answers stay, unless the edit has its own."""
     _check_in_view(place)
     if new.role != old.role:
         raise RoleError(f"a {old.role} message cannot become a {new.role} message")
@@ -86,7 +86,7 @@ def edit(place: Place, old: Message, new: Message, details: Details, tokens: Tok
 def prioritize(places: Sequence[Place], priority: Priority | str, details: Details) -> Draft:
     """A mark on messages. A call cannot be left out from around a pinned result."""
     if priority not in list(Priority):
-        raise InputError(f"priority {priority!r} is none of {', '.join(Priority)}")
+        raise InputError(f"unknown priority {priority!r}; expected one of {', '.join(Priority)}")
     for place in places:
         _check_in_view(place)
         if priority == Priority.SKIP and place.origin.role != "tool":
@@ -98,7 +98,7 @@ def prioritize(places: Sequence[Place], priority: Priority | str, details: Detai
 
 
 def reshape(shapes: Sequence[tuple[Place, Shape]], details: Details) -> Draft:
-    """A mark that gives results other forms."""
+    """A mark that sets the forms of results."""
     if not shapes:
         raise InputError("nothing to reshape")
     for place, _ in shapes:
@@ -138,7 +138,7 @@ def shape_of(form: Any) -> Shape:
     """A form as a caller names it."""
     shape = form if isinstance(form, Shape) else Shape(form)
     if shape.form not in list(Form):
-        raise InputError(f"form {shape.form!r:.80} is none of {', '.join(Form)}")
+        raise InputError(f"unknown form {shape.form!r:.80}; expected one of {', '.join(Form)}")
     if not (shape.tokens is None or (type(shape.tokens) is int and shape.tokens >= 0)):
         raise InputError(f"a form has a number of tokens from 0 on, not {shape.tokens!r:.80}")
     _check_texts(shape.text)
@@ -187,7 +187,7 @@ def _link(kind: str, step: Step, value: str | None = None) -> Link:
 def _check_message(message: Message) -> None:
     content, role = message.content, message.role
     if role not in ROLES:
-        raise RoleError(f"role {role!r} is none of {', '.join(ROLES)}")
+        raise RoleError(f"unknown role {role!r}; expected one of {', '.join(ROLES)}")
     if (message.tool_call_id is None) == (role == "tool"):
         raise RoleError("a tool_call_id is needed by a tool message, and by no other role")
     _check_texts(message.tool_call_id, message.name)

@@ -114,7 +114,7 @@ class _Choice:
         return REFERENCE
 
     def _is_collapsed(self, call: Place) -> bool:
-        """A turn gives way to one line when all of it may, and when something follows it: a
+        """One line replaces a turn if all of its results allow it and something follows it: a
         request must not end with an assistant message."""
         if not call.results or call.is_hidden:
             return False

@@ -171,7 +171,7 @@ def alters(link: Link) -> bool:
 
 
 def apply_link(look: Look, step: Step, link: Link) -> Look:
-    """The look that an edit or a mark gives to a place."""
+    """The look of a place after an edit or a mark."""
     if link.kind == "priority":
         return look._replace(priority=Priority(link.value or ""))
     if link.kind == "form":
