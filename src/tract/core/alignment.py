@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from tract.core import wording
 from tract.core.chain import Chain
+from tract.core.drafts import NO_DETAILS, Details
+from tract.core.entries import FullHistory
 from tract.core.place import Place
 from tract.hashing import json_or_text, to_sorted_json
 from tract.model import Block, Json, Message, Priority, Raw, Step, Text, ToolCall
@@ -35,6 +37,54 @@ class Alignment(NamedTuple):
     """What is not recorded yet."""
     differs_at: Place | None
     """The place from which on something else is recorded; None when nothing is."""
+    branch: str | None = None
+    """Another branch, which has the rest."""
+
+
+Branches = Iterable[tuple[str, Chain, Messages]]
+
+
+def is_known(messages: Sequence[Message], branches: Branches) -> bool:
+    """Whether a branch has the beginning of a history, beyond its system message."""
+    for _, chain, recorded in branches:
+        new = align(messages, chain, recorded).new
+        if any(message.role != "system" for message in messages[: len(messages) - len(new)]):
+            return True
+    return False
+
+
+def align_any(
+    history: Sequence[Message], chain: Chain, messages: Messages, branches: Branches
+) -> Alignment:
+    """The alignment with the current branch; where that differs, with the first that does not."""
+    aligned = align(history, chain, messages)
+    if aligned.differs_at is None:
+        return aligned
+    for name, other_chain, recorded in branches:
+        other = align(history, other_chain, recorded)
+        if other.differs_at is None and len(other.new) < len(history):
+            return other._replace(branch=name)
+    return aligned
+
+
+def additions(
+    history: FullHistory, new: Sequence[Message], chain: Chain
+) -> list[tuple[Message, Details] | None]:
+    """The new messages of a history in the order in which they are recorded; None stands for its
+    tools. They are for the next answer: earlier answers that are new in it were given with the
+    tools before, if there were any."""
+    before = history.messages[: len(history.messages) - len(new)]
+    requested = with_known_ids(new, before, chain.places)
+    is_answered = history.is_answered and len(new) > 0
+    if is_answered:
+        requested.pop()
+    items: list[tuple[Message, Details] | None] = [(item, NO_DETAILS) for item in requested]
+    if history.tools is not None:
+        answers = [n for n, message in enumerate(requested, 1) if message.role == "assistant"]
+        items.insert(answers[-1] if answers and chain.toolset is not None else 0, None)
+    if is_answered:
+        items.append((history.messages[-1], history.details))
+    return items
 
 
 def align(history: Sequence[Message], chain: Chain, messages: Messages) -> Alignment:
