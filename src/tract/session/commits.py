@@ -65,7 +65,7 @@ def annotate(
 
     def make(head: Head) -> Draft:
         places = session.places(session.chain(head), commits)
-        return drafts.prioritized(places, priority, Details(message))
+        return drafts.prioritize(places, priority, Details(message))
 
     return session.write(make)
 
@@ -81,7 +81,7 @@ def restore(session: Session, commits: Sequence[Commit], message: str | None) ->
         toolset = None
         if left != chain.toolset:
             toolset = session.compiler.toolset(left) or toolsets.make([], session.tokens)
-        return drafts.undone(changes, Details(message, toolset=toolset))
+        return drafts.undo(changes, Details(message, toolset=toolset))
 
     return session.write(make)
 
@@ -92,7 +92,7 @@ def reshape(
     def make(head: Head) -> Draft:
         places = session.places(session.chain(head), list(forms))
         shapes = map(drafts.shape_of, forms.values())
-        return drafts.reshaped(list(zip(places, shapes, strict=True)), Details(message))
+        return drafts.reshape(list(zip(places, shapes, strict=True)), Details(message))
 
     return session.write(make)
 
@@ -110,7 +110,7 @@ def set_tools(
         _, head = session.lock_branch()
         if session.chain(head).toolset == toolset.hash:
             return None
-        return session.write(lambda _: drafts.offered(toolset, Details(message)))
+        return session.write(lambda _: drafts.offer(toolset, Details(message)))
 
 
 def toolset_at(session: Session, place: Commit | CompiledContext) -> Toolset | None:

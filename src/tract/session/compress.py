@@ -7,10 +7,10 @@ from functools import partial
 from itertools import compress as where
 from typing import TypedDict
 
-from tract.core import compression, turns
+from tract.core import compression, drafts, turns
 from tract.core.chain import Chain
 from tract.core.compression import CompressResult, FrozenPlan, PendingCompress, Plan
-from tract.core.drafts import Details, compressed
+from tract.core.drafts import Details
 from tract.core.wording import summary_heading
 from tract.errors import InputError
 from tract.llm.summarizer import (
@@ -153,8 +153,8 @@ def _outline(
     """Describe each group without a model. A group whose description is not shorter stays."""
     count, target = session.tokens.count, task.target_tokens
     outlines = [outline([message for message, _ in group], target, count) for group in texts]
-    headed = map(compression.headed, plan.headings, outlines)
-    is_less = [count(new) < old for new, old in zip(headed, plan.sizes, strict=True)]
+    each = zip(plan.headings, outlines, plan.sizes, strict=True)
+    is_less = [count(f"{heading}\n{text}") < size for heading, text, size in each]
     summaries = [Summary(text, STRUCTURE) for text in where(outlines, is_less)]
     return plan.only(is_less), summaries
 
@@ -168,17 +168,16 @@ def _write(session: Session, plan: FrozenPlan, summaries: Sequence[Summary]) -> 
         _, head = session.lock_branch()
         session.check_branch(plan.branch)
         chain = session.chain(head)
-        groups = compression.planned_again(chain, plan).groups
+        groups = compression.renew_plan(chain, plan).groups
         check_remembered(session, [p for group in groups for p in group], plan.forgotten)
         # A summary has the tools of the newest message that it replaces.
         newest = [max(group, key=lambda place: place.at).origin.id for group in groups]
         toolsets = map(session.compiler.toolset, chain.toolsets_at(newest))
-        drafts = []  # all of them, before the first is written
-        for group, heading, summary, toolset in zip(
-            groups, plan.headings, summaries, toolsets, strict=True
-        ):
+        each = zip(groups, plan.headings, summaries, toolsets, strict=True)
+        new = []  # all drafts, before the first is written
+        for group, heading, summary, toolset in each:
             details = Details(metadata=provenance(summary), toolset=toolset)
-            text = compression.headed(heading, summary.text)
-            drafts.append(compressed(group, text, details, session.tokens))
-        commits = [session.write_all([draft]) for draft in drafts]
+            text = f"{heading}\n{summary.text}"
+            new.append(drafts.compress(group, text, details, session.tokens))
+        commits = [session.write_all([draft]) for draft in new]
     return compression.result(plan, commits, summaries)

@@ -216,7 +216,7 @@ class Session:
             details = details._replace(toolset=toolsets.make(tools, self.tokens))
         messages = [content] if isinstance(content, Message) else load_message(as_dict(content))
         if edit is None:
-            new = [drafts.appended(message, details, self.tokens) for message in messages]
+            new = [drafts.append(message, details, self.tokens) for message in messages]
             return self.write_all(new, parent)
         if details.shape is not None:
             raise EditError("an edit is shown in full: form= is for a new result, or reshape()")
@@ -230,7 +230,7 @@ class Session:
         old = self.compiler.message(place.shown)
         if old.role == "tool" and details.metadata is None:
             details = details._replace(metadata=self.store.metadata(place.shown.id))
-        return drafts.edited(place, old, message, details, self.tokens)
+        return drafts.edit(place, old, message, details, self.tokens)
 
     def write(self, make: MakeDraft, parent: Commit | None = None) -> CommitInfo:
         """Write one commit: the only way into the database. The head is read inside the

@@ -20,7 +20,7 @@ Durability = str
 
 
 def pages(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """As many at a time as one statement is given."""
+    """As many at a time as one statement accepts."""
     return (items[start : start + PAGE] for start in range(0, len(items), PAGE))
 
 
@@ -35,6 +35,7 @@ class Driver(ABC):
     words: ClassVar[dict[str, str]]
     """The SQL of this database for the words in braces."""
     failure: ClassVar[type[Exception] | tuple[type[Exception], ...]]
+    connection: Any
 
     def __init__(self, place: str, durability: Durability) -> None:
         self.place = place
@@ -46,9 +47,15 @@ class Driver(ABC):
         self._guard(self._connect)
         _drivers.add(self)
 
-    @abstractmethod
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of one statement, also those that it is `RETURNING`; no cursor stays open."""
+        if self._is_inherited or self._is_closed:
+            self._reopen()
+        with self.lock:
+            try:
+                return self._execute(sql, values)
+            except self.failure as error:
+                raise self._storage_error(error) from error
 
     def run_in(self, sql: str, keys: Sequence[object]) -> Iterator[Row]:
         """The rows of a statement that ends with `IN`, for all of these keys."""
@@ -69,7 +76,7 @@ class Driver(ABC):
     def close(self) -> None:
         with self.lock:
             if not (self._is_inherited or self._is_closed):
-                self._close()
+                self.connection.close()
             self._is_closed = True
 
     def after_fork(self) -> None:
@@ -100,9 +107,9 @@ class Driver(ABC):
     @abstractmethod
     def begin(self) -> None: ...
 
-    @abstractmethod
     def begin_alone(self) -> None:
         """A transaction during which no one else writes."""
+        self.begin()
 
     @abstractmethod
     def begin_snapshot(self) -> None:
@@ -126,9 +133,9 @@ class Driver(ABC):
     def scrub(self) -> None:
         """Rewrite the database, so that no deleted byte is left."""
 
-    @abstractmethod
     def integrity(self) -> list[str]:
         """The problems that the database itself reports."""
+        return []
 
     @abstractmethod
     def _connect(self) -> None: ...
@@ -137,7 +144,7 @@ class Driver(ABC):
     def _abandon(self) -> None: ...
 
     @abstractmethod
-    def _close(self) -> None: ...
+    def _execute(self, sql: str, values: Sequence[object]) -> list[Row]: ...
 
     @abstractmethod
     def _storage_error(self, error: Exception) -> StorageError: ...
