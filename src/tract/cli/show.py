@@ -296,7 +296,9 @@ def _write_lines(scenes: list[Scene], options: ShowOptions) -> None:
     has_tags = not is_coloured and (options.color == "never" or refuses_colour())
     paint = ansi.paint if is_coloured else ansi.plain
     look = Look(options.tools or FULL, has_tags=has_tags)
-    pieces = _pieces(map(paint, format_lines(_with_titles(scenes), look)))
+    lines = map(paint, format_lines(_with_titles(scenes), look))
+    # Many lines at a time: writing each one alone takes longer than making it.
+    pieces = iter(lambda: "".join(f"{line}\n" for line in islice(lines, LINES_PER_WRITE)), "")
     first = next(pieces, None)
     if first is None:
         say("nothing to show")
@@ -306,12 +308,6 @@ def _write_lines(scenes: list[Scene], options: ShowOptions) -> None:
     else:
         for piece in chain([first], pieces):
             write(piece)
-
-
-def _pieces(lines: Iterator[str]) -> Iterator[str]:
-    """Many lines at a time: writing each one alone takes longer than making it."""
-    while piece := list(islice(lines, LINES_PER_WRITE)):
-        yield "\n".join(piece) + "\n"
 
 
 def _with_titles(scenes: list[Scene]) -> Iterator[ViewBlock]:

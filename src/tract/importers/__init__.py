@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 from tract.errors import InputError
 from tract.importers.items import Item
-from tract.importers.source import OnRead, Source
+from tract.importers.source import Source
 
 __all__ = [
     "MODULES",
@@ -18,7 +18,6 @@ __all__ = [
     "detect",
     "importer",
     "importer_of",
-    "open_source",
     "read",
     "session_of",
 ]
@@ -49,6 +48,17 @@ MODULES = (
 """The importers in the order of detection: formats with unmistakable marks first, plain lists of
 messages last."""
 
+LISTS = (
+    "openai_agents",
+    "openhands_events",
+    "langgraph",
+    "langchain",
+    "exchanges",
+    "openai_chat",
+    "requests",
+)
+"""The formats that can be a list; the others are objects, lines or databases."""
+
 
 class Importer(Protocol):
     """The interface of each module, which may also have `session(source)`."""
@@ -69,14 +79,9 @@ def importer(module: str) -> Importer:
     return cast(Importer, import_module(f"{__name__}.{module}"))
 
 
-def open_source(path: Path, on_read: OnRead | None = None) -> Source:
-    """A file to import from. `on_read` is called with the progress of reading it."""
-    return Source(path, on_read)
-
-
 def detect(path: Path) -> Importer | None:
     """The importer for a file; None if its format is unknown."""
-    return _detect(open_source(path))
+    return _detect(Source(path))
 
 
 def importer_of(source: Source) -> Importer:
@@ -95,14 +100,15 @@ def session_of(importer: Importer, source: Source) -> str | None:
 
 def read(path: Path) -> Iterator[Item]:
     """The items of a file of any known format."""
-    source = open_source(path)
+    source = Source(path)
     yield from importer_of(source).read(source)
 
 
 def _detect(source: Source) -> Importer | None:
-    return next((module for module in _importers() if module.detect(source)), None)
+    modules = _importers(LISTS if isinstance(source.peek, list) else MODULES)
+    return next((module for module in modules if module.detect(source)), None)
 
 
 @cache
-def _importers() -> tuple[Importer, ...]:
-    return tuple(map(importer, MODULES))
+def _importers(names: tuple[str, ...]) -> tuple[Importer, ...]:
+    return tuple(map(importer, names))

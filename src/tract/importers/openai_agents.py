@@ -31,11 +31,8 @@ def detect(source: Source) -> bool:
         return is_database(source, lambda database: TABLE in database.tables)
     value = source.peek
     items = dicts(value if isinstance(value, list) else as_dict(value).get("items"))
-    return all(map(_may_be_item, items)) and any(map(_is_item, items))
-
-
-def _may_be_item(item: dict[str, Json]) -> bool:
-    return isinstance(item.get("type"), str) or "role" in item
+    may_be = all(isinstance(item.get("type"), str) or "role" in item for item in items)
+    return may_be and any(map(_is_item, items))
 
 
 def _is_item(item: dict[str, Json]) -> bool:

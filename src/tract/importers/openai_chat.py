@@ -3,7 +3,8 @@ tau-bench; as a document or one per line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, count
 
 from msgspec.structs import replace
 
@@ -48,9 +49,9 @@ def _is_line(value: Json) -> bool:
     """Whether it is one message of a file that has one per line."""
     body = as_dict(value)
     return (
-        _is_list([body])
+        body.get("role") in tuple(CHAT_ROLES)
         and body.keys().isdisjoint({"id", "uuid", "message", "created", "metadata"})
-        and body.get("role") in tuple(CHAT_ROLES)
+        and _is_list([body])
     )
 
 
@@ -61,15 +62,14 @@ def read(source: Source) -> Iterator[Item]:
 class _File:
     def __init__(self) -> None:
         self._lines = _Chat(None)
-        self._count = 0
+        self._numbers = count(1)
 
     def take(self, place: str, value: Json) -> Iterator[Item]:
         if _is_message(value):
-            yield from self._lines.read([value], place)
-            return
-        for body in _conversations(value):
-            self._count += 1
-            yield from _read_conversation(body, place, self._count)
+            return self._lines.read([value], place)
+        return chain.from_iterable(
+            _read_conversation(body, place, next(self._numbers)) for body in _conversations(value)
+        )
 
 
 def _is_message(value: Json) -> bool:
@@ -83,15 +83,14 @@ def _conversations(value: Json) -> list[Json]:
     return [value]
 
 
-def _read_conversation(value: Json, place: str, number: int) -> Iterator[Item]:
+def _read_conversation(value: Json, place: str, number: int) -> Iterable[Item]:
     body = {"messages": value} if isinstance(value, list) else as_dict(value)
     messages = next((body[key] for key in HISTORIES if isinstance(body.get(key), list)), None)
     if messages is None:
-        yield Problem(place, "no messages")
-        return
+        return [Problem(place, "no messages")]
     conversation = _Chat(_dialog(body, number), _tools(body))
     prefix = "" if place == "document" else f"{place}, "
-    yield from conversation.read(messages, f"{prefix}message {{}}")
+    return conversation.read(messages, f"{prefix}message {{}}")
 
 
 def _dialog(body: dict[str, Json], number: int) -> str | None:
@@ -116,16 +115,18 @@ class _Chat:
         self._ids = CallIds()
 
     def read(self, messages: list[Json], place: str) -> Iterator[Item]:
-        for number, message in enumerate(messages, 1):
-            yield from attempt(place.format(number), self._entry, message)
+        return chain.from_iterable(
+            attempt(place.format(number), self._entry, message)
+            for number, message in enumerate(messages, 1)
+        )
 
-    def _entry(self, value: Json) -> Iterator[Item]:
+    def _entry(self, value: Json) -> list[Item]:
         record = require_dict(value, "a message is a dict")
         loaded = load(load_message, record)
         messages = tuple(self._ids.assign(_without_stand_in(message, record)) for message in loaded)
         tools, self._tools = self._tools, None
         time = as_time(record.get("timestamp"))
-        yield Entry(messages=messages, dialog=self._dialog, tools=tools, time=time)
+        return [Entry(messages=messages, dialog=self._dialog, tools=tools, time=time)]
 
 
 def _without_stand_in(message: Message, record: dict[str, Json]) -> Message:

@@ -11,6 +11,7 @@ from tract.core.entries import FullHistory, Problem, position
 from tract.core.transcript import Transcript
 from tract.errors import InputError
 from tract.importers.items import Exchange
+from tract.importers.source import Source
 from tract.model import Json, Toolset
 from tract.providers import as_sent, load_answer, requests, toolsets
 from tract.providers.call_ids import original_id
@@ -36,7 +37,7 @@ RULES = _Rules()
 
 def read_transcript(path: Path, count: Callable[[str], int] | None = None) -> Transcript:
     """All conversations in a file of any known format. Without `count` no tokens are counted."""
-    source = importers.open_source(path)
+    source = Source(path)
     importer = importers.importer_of(source)
     transcript = Transcript(importers.session_of(importer, source) or path.stem, RULES, count)
     for item in importer.read(source):

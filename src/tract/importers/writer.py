@@ -18,7 +18,7 @@ from tract.core.pairing import Pairing
 from tract.core.transcript import dialog_name
 from tract.errors import InputError
 from tract.importers.items import Entry, Exchange, Item, Problem
-from tract.importers.source import OnRead
+from tract.importers.source import OnRead, Source
 from tract.model import EMPTY, ROOT, CommitOperation, Draft, Head, Message, Shape
 from tract.providers import load_answer, requests, toolsets
 from tract.session import Session
@@ -57,7 +57,7 @@ def import_file(
 ) -> Imported:
     """Read a transcript into dialogs of a database, all of it or nothing. The next time only what
     is new is added. Dialogs are named as given, else after the session or the file."""
-    source = importers.open_source(Path(path), on_read)
+    source = Source(Path(path), on_read)
     importer = importers.importer_of(source)
     name = dialog or dialog_name(importers.session_of(importer, source) or source.path.stem)
     writing = _Writing(database.session, name)

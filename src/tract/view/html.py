@@ -29,13 +29,13 @@ from tract.view.lines import (
     BODY,
     FULL,
     HEAD,
+    ROLE_STYLES,
     TOOLS,
     Line,
     Styled,
     head_of,
     lines_of,
     pair_style,
-    role_style,
 )
 from tract.view.palette import PALETTE, tag_of
 from tract.view.sanitize import one_line, visible
@@ -117,7 +117,7 @@ def _articles(blocks: Iterable[ViewBlock], anchors: _Anchors) -> Iterator[str]:
 
 
 def _kind(block: ViewBlock) -> str:
-    return (role_style(block.role) or "role-other") if block.role else "between"
+    return ROLE_STYLES.get(block.role, "role-other") if block.role else "between"
 
 
 def _markup_of(block: ViewBlock, lines: Sequence[Line], anchors: _Anchors) -> Iterator[str]:
