@@ -147,7 +147,7 @@ def _cells(info: DialogInfo) -> list[Text]:
         "branch": one_line(info.branch) + (f" +{info.branches - 1}" if info.branches > 1 else ""),
         "commits": str(info.commits),
         "tokens": short(info.tokens),
-        "size": short(info.bytes) + "B",
+        "size": short(info.bytes).upper() + "B",
         "cost": "…",
         "errors": str(info.errors) if info.errors else "",
         "updated": f"{_time(info):%m-%d %H:%M}",

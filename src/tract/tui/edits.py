@@ -12,6 +12,7 @@ from tract.errors import InputError
 from tract.model import Block, Json, Message, Text, ToolCall
 from tract.providers import parsed
 from tract.view.blocks import TextBlock, ToolResultBlock, ToolUseBlock, ViewBlock
+from tract.view.lines import pretty
 
 
 def text_to_edit(message: Message, block: ViewBlock, blocks: Sequence[ViewBlock]) -> str:
@@ -21,7 +22,7 @@ def text_to_edit(message: Message, block: ViewBlock, blocks: Sequence[ViewBlock]
             raise InputError("this result cannot be edited: it is more than one text")
         return whole_text(message)
     part = _part(message, block, blocks)
-    return _as_text(part.arguments) if isinstance(part, ToolCall) else getattr(part, "text", "")
+    return pretty(part.arguments) if isinstance(part, ToolCall) else getattr(part, "text", "")
 
 
 def with_new_text(
@@ -77,9 +78,3 @@ def _part(message: Message, block: ViewBlock, blocks: Sequence[ViewBlock]) -> Bl
 
 def _is_shown(part: Block) -> bool:
     return not isinstance(part, Text) or bool(part.text)
-
-
-def _as_text(arguments: Json) -> str:
-    if isinstance(arguments, str):
-        return arguments
-    return json.dumps(arguments, ensure_ascii=False, indent=2)

@@ -113,7 +113,7 @@ def describe_changes(place: Place) -> str:
     """What was done to a message, for its head."""
     if place.summary:
         commit = place.summary.origin.hash.hex()[:SHORT]
-        return f"summed up by {commit}" if commit else "summed up"
+        return f"summarized by {commit}" if commit else "summarized"
     if place.sources:
         return f"summary of {len(place.sources)} messages"
     words = ["skipped"] if place.is_left_out or place.is_skipped_result else []

@@ -209,7 +209,7 @@ def _arguments(arguments: Json, look: Look) -> list[Line]:
     if values is None or values in ("", {}, []):
         return []
     if not isinstance(values, dict):
-        return _body(_readable(values), BODY, "", look)
+        return _body(pretty(values), BODY, "", look)
     return [line for key, value in values.items() for line in _argument(key, value, look)]
 
 
@@ -241,12 +241,13 @@ def _thinking(block: ThinkingBlock, look: Look) -> list[Line]:
 
 
 def _other(block: OtherBlock, look: Look) -> list[Line]:
-    text = _readable(block.data)
+    text = pretty(block.data)
     head: Line = (Styled(f"{HEAD}[{one_line(block.kind)}] ({bytes_of(text)} bytes)", "dim"),)
     return [head, *(_body(text, BODY, "dim", look) if len(text) <= LARGEST_DATA else [])]
 
 
-def _readable(value: Json) -> str:
+def pretty(value: Json) -> str:
+    """A text as it is; anything else as JSON of many lines."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
