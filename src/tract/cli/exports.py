@@ -225,19 +225,14 @@ def validate_command(
     if as_json:
         dump({"ok": not violations, "judged": [plain(one._asdict()) for one in verdicts]})
     else:
-        for verdict in verdicts:
-            _put_violations(verdict)
+        for place, violation in ((v.place, one) for v in verdicts for one in v.violations):
+            where = " ".join(filter(None, (place, violation.path))) or "all"
+            put(one_line(f"{where}: {violation.rule}: {violation.message}"))
     providers = ", ".join(sorted({verdict.provider or "unknown" for verdict in verdicts}))
     result = counted(violations, "violation") if violations else "ok"
     say(f"{result} (rules: {providers})" if verdicts else "the file is empty")
     if violations:
         ctx.exit(1)
-
-
-def _put_violations(verdict: _Verdict) -> None:
-    for violation in verdict.violations:
-        where = " ".join(filter(None, (verdict.place, violation.path))) or "all"
-        put(one_line(f"{where}: {violation.rule}: {violation.message}"))
 
 
 def _documents(data: bytes) -> list[tuple[str, Json]]:

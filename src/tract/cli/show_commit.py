@@ -18,7 +18,11 @@ MOST_SOURCES = 20  # how many commits of a summary are listed
 def print_whole(tract: Tract, info: CommitInfo) -> None:
     """The commit and its full content, for people."""
     message, forgotten = _message(tract, info)
-    _print_commit(tract, info, message)
+    for label, value in _facts(tract, info):
+        style = YELLOW if label == "commit" else ""
+        put(Painted(f"{label:<9}", DIM), Painted(one_line(value), style))
+    if message is not None:
+        put("\n" + "\n".join(_paragraphs(message)))
     if forgotten:
         put("\n[forgotten]")
 
@@ -39,14 +43,6 @@ def _message(tract: Tract, info: CommitInfo) -> tuple[Message | None, bool]:
         return tract.get_message(info) if info.content_hash else None, False
     except ForgottenError:
         return None, True
-
-
-def _print_commit(tract: Tract, info: CommitInfo, message: Message | None) -> None:
-    for label, value in _facts(tract, info):
-        style = YELLOW if label == "commit" else ""
-        put(Painted(f"{label:<9}", DIM), Painted(one_line(value), style))
-    if message is not None:
-        put("\n" + "\n".join(_paragraphs(message)))
 
 
 def _facts(tract: Tract, info: CommitInfo) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,8 @@ from tract.view.lines import pretty
 def text_to_edit(message: Message, block: ViewBlock, blocks: Sequence[ViewBlock]) -> str:
     """The text of a message that this block shows."""
     if isinstance(block, ToolResultBlock):
-        if is_blocks(message.content) and not _is_one_text(message.content):
+        content: Json = message.content
+        if is_blocks(content) and [block["type"] for block in content] != ["text"]:
             raise InputError("this result cannot be edited: it is more than one text")
         return whole_text(message)
     part = _part(message, block, blocks)
@@ -44,10 +45,6 @@ def _result(content: Json, text: str) -> Json:
     return [{**content[0], "text": text}] if is_blocks(content) else _as_json(text)
 
 
-def _is_one_text(content: Json) -> bool:
-    return len(content) == 1 and content[0].get("type") == "text"
-
-
 def _with_text(part: Block, text: str) -> Block:
     if isinstance(part, Text):
         return replace(part, text=text)
@@ -69,12 +66,9 @@ def _part(message: Message, block: ViewBlock, blocks: Sequence[ViewBlock]) -> Bl
     """The part of the message that a block shows: the one with the same number of its kind."""
     kind: type[Block] = ToolCall if isinstance(block, ToolUseBlock) else Text
     same = [other for other in blocks if type(other) is type(block)]
-    parts = [part for part in message.blocks if isinstance(part, kind) and _is_shown(part)]
+    shown = (part for part in message.blocks if not isinstance(part, Text) or part.text)
+    parts = [part for part in shown if isinstance(part, kind)]
     number = next(number for number, other in enumerate(same) if other is block)
     if not isinstance(block, TextBlock | ToolUseBlock) or number >= len(parts):
         raise InputError("this cannot be edited: only texts, calls and results can")
     return parts[number]
-
-
-def _is_shown(part: Block) -> bool:
-    return not isinstance(part, Text) or bool(part.text)

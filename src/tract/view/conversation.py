@@ -50,7 +50,7 @@ class Conversation:
         return self._row_of.get(message)
 
     def turn(self, number: int) -> list[int]:
-        """The rows of a call and its results, given any of them."""
+        """The rows of a call and its results, from any of them."""
         row = self.rows[number]
         members = row.turn if isinstance(row, Place) else []
         return [self._row_of[place.origin.id] for place in members] or [number]

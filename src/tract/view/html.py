@@ -82,7 +82,7 @@ def page(
         title=_span(Styled(one_line(title))),
         style=STYLE,
         about=f'<p class="about">{description}</p>\n' if description else "",
-        choices="".join(_choice(state, state == tools) for state in TOOLS),
+        choices="".join(_choice(state, " checked" if state == tools else "") for state in TOOLS),
     )
     anchors = _Anchors()
     yield from _articles(blocks, anchors)
@@ -91,8 +91,7 @@ def page(
     yield _END
 
 
-def _choice(state: str, is_checked: bool) -> str:
-    checked = " checked" if is_checked else ""
+def _choice(state: str, checked: str) -> str:
     return f'<label><input type="radio" name="tools" id="{state}"{checked}> {state}</label>\n'
 
 
