@@ -292,7 +292,7 @@ class CompiledContext(Requests):
     def calls_before(self) -> list[int]:
         """For each message how many calls came before it in the whole history, whatever the view
         has left of them."""
-        history = self._chain.appended() if self._chain else self.steps
+        history = self._chain.appended_steps() if self._chain else self.steps
         made = dict(zip((step.id for step in history), _running(history), strict=False))
         return [made.get(place, 0) for place in self._transcript.places[: self.commit_count]]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -11,16 +10,6 @@ from typing import Protocol, cast
 from tract.errors import InputError
 from tract.importers.items import Item
 from tract.importers.source import Source
-
-__all__ = [
-    "MODULES",
-    "Importer",
-    "detect",
-    "importer",
-    "importer_of",
-    "read",
-    "session_of",
-]
 
 MODULES = (
     "llm_logs",
@@ -98,17 +87,6 @@ def session_of(importer: Importer, source: Source) -> str | None:
     return cast("str | None", session(source)) if session else None
 
 
-def read(path: Path) -> Iterator[Item]:
-    """The items of a file of any known format."""
-    source = Source(path)
-    yield from importer_of(source).read(source)
-
-
 def _detect(source: Source) -> Importer | None:
-    modules = _importers(LISTS if isinstance(source.peek, list) else MODULES)
+    modules = map(importer, LISTS if isinstance(source.peek, list) else MODULES)
     return next((module for module in modules if module.detect(source)), None)
-
-
-@cache
-def _importers(names: tuple[str, ...]) -> tuple[Importer, ...]:
-    return tuple(map(importer, names))

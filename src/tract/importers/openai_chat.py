@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_text, as_time, dicts, load, require_dict
-from tract.importers.collect import attempt, read_values
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.provider import CHAT_ROLES, is_chat
-from tract.importers.source import Source
+from tract.importers.source import Source, attempt, read_values
 from tract.model import Json, Message, ToolCall
 from tract.providers import load_message
 from tract.providers.detect import detect as detect_provider
@@ -67,8 +66,11 @@ class _File:
     def take(self, place: str, value: Json) -> Iterator[Item]:
         if _is_message(value):
             return self._lines.read([value], place)
+        # A list of messages is one conversation.
+        is_list = isinstance(value, list) and not any(map(_is_message, value))
         return chain.from_iterable(
-            _read_conversation(body, place, next(self._numbers)) for body in _conversations(value)
+            _read_conversation(body, place, next(self._numbers))
+            for body in (value if is_list else [value])
         )
 
 
@@ -76,28 +78,15 @@ def _is_message(value: Json) -> bool:
     return isinstance(value, dict) and "role" in value
 
 
-def _conversations(value: Json) -> list[Json]:
-    """The value as a list of conversations; a list of messages is one."""
-    if isinstance(value, list) and not any(map(_is_message, value)):
-        return value
-    return [value]
-
-
 def _read_conversation(value: Json, place: str, number: int) -> Iterable[Item]:
     body = {"messages": value} if isinstance(value, list) else as_dict(value)
     messages = next((body[key] for key in HISTORIES if isinstance(body.get(key), list)), None)
     if messages is None:
         return [Problem(place, "no messages")]
-    conversation = _Chat(_dialog(body, number), _tools(body))
+    # The first conversation has no name, and others their own or a number.
+    dialog = (as_text(body.get("id")) or str(number)) if number > 1 else None
     prefix = "" if place == "document" else f"{place}, "
-    return conversation.read(messages, f"{prefix}message {{}}")
-
-
-def _dialog(body: dict[str, Json], number: int) -> str | None:
-    """None for the first conversation; others have their own name or a number."""
-    if number == 1:
-        return None
-    return as_text(body.get("id")) or str(number)
+    return _Chat(dialog, _tools(body)).read(messages, f"{prefix}message {{}}")
 
 
 def _tools(body: dict[str, Json]) -> list[dict[str, Json]] | None:
