@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -61,6 +62,7 @@ class Importer(Protocol):
         """The items of the file, in order."""
 
 
+@cache
 def importer(module: str) -> Importer:
     """An importer by the name of its module, loaded when it is first needed."""
     if module not in MODULES:

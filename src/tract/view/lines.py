@@ -107,7 +107,8 @@ def lines_of(block: ViewBlock, look: Look = EVERYTHING) -> list[Line]:
     """The lines of one block; none where it is hidden."""
     match block:
         case TextBlock(text=text):
-            return _text(text, look) if look.has_text else []
+            empty: list[Line] = [(Styled(f"{BODY}(empty)", "dim"),)]
+            return (_body(text, BODY, "", look) or empty) if look.has_text else []
         case ThinkingBlock():
             return _thinking(block, look) if look.has_thinking else []
         case ToolUseBlock():
@@ -227,10 +228,6 @@ def _argument(key: str, value: Json, look: Look) -> list[Line]:
 def _tools(block: ToolsBlock) -> Line:
     text = change_text(block.change) if block.change else ", ".join(block.names)
     return (Styled(f"{HEAD}[tools] {len(block.names)} offered: {one_line(text)}", "dim"),)
-
-
-def _text(text: str, look: Look) -> list[Line]:
-    return _body(text, BODY, "", look) or [(Styled(f"{BODY}(empty)", "dim"),)]
 
 
 def _thinking(block: ThinkingBlock, look: Look) -> list[Line]:
