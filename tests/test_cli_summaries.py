@@ -329,38 +329,38 @@ def test_log_and_show_tell_what_a_summary_stands_for(here: Path) -> None:
     ok("edit", hashes()[3], "shorter")
     commits = hashes()
     ok("compress", *commits[2:4], "--content", "Found.")
-    summed = [" (summed up)" in kind for kind in kinds()]
-    assert summed == [False, False, True, True, False, False, False, False, True, False]
+    hidden = [" (summarized)" in kind for kind in kinds()]
+    assert hidden == [False, False, True, True, False, False, False, False, True, False]
     assert kinds()[-1] == "summary"
     summary = hashes()[-1]
     shown = ok("show")
     assert (
-        f"kind     summary\nsums up  {commits[2]}\nsums up  {commits[8]}\nmade by  given\n" in shown
+        f"kind     summary\nreplaces {commits[2]}\nreplaces {commits[8]}\nmade by  given\n" in shown
     )
     assert "metadata" not in shown
     assert f"\nhidden   replaced by summary {summary}\n" in ok("show", commits[3])
     assert "call_1" in ok("results")
-    assert re.search(r"call_1 .* summed up ", ok("results"))
+    assert re.search(r"call_1 .* summarized ", ok("results"))
 
 
 def test_a_summary_of_a_summary_and_its_undo(here: Path) -> None:
     ok("compress", "--tools")
     inner = hashes()[-1]
     ok("compress", "--content", "All.")
-    assert [kind for kind in kinds() if "summed up" not in kind] == ["system", "summary"]
+    assert [kind for kind in kinds() if "summarized" not in kind] == ["system", "summary"]
     assert f"replaced by summary {hashes()[-1]}" in ok("show", inner)
     ok("restore", "HEAD")
     ok("restore", inner)
-    assert not any("summed up" in kind for kind in kinds())
+    assert not any("summarized" in kind for kind in kinds())
     ok("restore", "HEAD")
-    assert sum("summed up" in kind for kind in kinds()) == 4
+    assert sum("summarized" in kind for kind in kinds()) == 4
 
 
 def test_a_summary_of_many_names_some(here: Path) -> None:
     for number in range(30):
         ok("commit", str(number))
     ok("compress", "--content", "Many.")
-    assert "\nsums up  17 more (--json lists them)\n" in ok("show")
+    assert "\nreplaces 17 more (--json lists them)\n" in ok("show")
     assert len(ok_json("show")["replaces"]) == 37
 
 

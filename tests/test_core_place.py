@@ -81,7 +81,7 @@ def step(operation: str, *links: Link, number: int = 9) -> Step:
     ("operation", "link", "word", "text"),
     [
         ("edit", Link("replaces", 1, b""), "edited", None),
-        ("compress", Link("replaces", 1, b""), "summed up", None),
+        ("compress", Link("replaces", 1, b""), "summarized", None),
         ("mark", Link("priority", 1, b"", "skip"), "left out", "skip abc"),
         ("mark", Link("priority", 1, b"", "pinned"), "pinned", "pinned abc"),
         ("mark", Link("priority", 1, b"", "normal"), "back", "normal abc"),

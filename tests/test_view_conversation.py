@@ -137,7 +137,7 @@ def test_what_is_summed_up_is_kept_and_says_so(name: str) -> None:
     tract, names = changed("compressed")
     summary = newest(tract)
     kept = block_of(tract, names[name], sent=False)
-    assert {block.note for block in kept} == {f"summed up by {summary[:10]}"}
+    assert {block.note for block in kept} == {f"summarized by {summary[:10]}"}
     assert block_of(tract, names[name], sent=True) == []
 
 

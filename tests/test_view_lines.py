@@ -27,6 +27,7 @@ from tract.view.blocks import (
 from tract.view.lines import (
     FULL,
     HIDDEN,
+    ROLE_STYLES,
     SUMMARY,
     TOOLS,
     Look,
@@ -34,7 +35,6 @@ from tract.view.lines import (
     lines_of,
     pair_style,
     result_words,
-    role_style,
 )
 from tract.view.palette import PALETTE, tag_of
 from tract.view.sanitize import visible
@@ -269,8 +269,8 @@ def test_a_head_tells_the_commit_and_what_was_done() -> None:
 
 
 def test_roles_have_styles() -> None:
-    assert role_style("user") == "role-user"
-    assert role_style("critic") == ""
+    assert ROLE_STYLES["user"] == "role-user"
+    assert "critic" not in ROLE_STYLES
 
 
 # Nothing is reflowed

@@ -6,7 +6,8 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from tract.view.palette import PALETTE, Colour, colour_of, tag_of
+from tract.view.lines import pair_style
+from tract.view.palette import PALETTE, Colour, tag_of
 
 DARK, WHITE = "#1e1e1e", "#ffffff"
 STEPS = (0, 95, 135, 175, 215, 255)
@@ -111,8 +112,9 @@ def test_a_terminal_and_a_page_have_the_same(colour: Colour) -> None:
 
 
 def test_colours_go_round() -> None:
-    many = len(PALETTE)
-    assert [colour_of(pair) for pair in range(2 * many)] == [*range(many), *range(many)]
+    numbers = range(2 * len(PALETTE))
+    styles = [f"p{number % len(PALETTE)}" for number in numbers]
+    assert list(map(pair_style, numbers)) == styles
 
 
 def test_tags_are_short_and_never_the_same() -> None:

@@ -57,7 +57,7 @@ REWRITES = {
     "skipped message": ("1 left out", "ask1"),
     "skipped result": ("1 left out", "result1"),
     "skipped call": ("1 left out", "result1"),
-    "compressed": ("3 summed up", "result1"),
+    "compressed": ("3 summarized", "result1"),
 }
 """The changes that a model can tell: the words for each, and the last message that it changes."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from hashlib import sha256
+from itertools import chain
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from json.encoder import encode_basestring_ascii
 from typing import Any
@@ -133,22 +134,19 @@ def _check_and_encode(encode: Callable[[Json], str], value: Json) -> str:
     # The encoder accepts other keys and any depth, and would change them.
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [c for item in level for c in _children(item) if type(c) not in _SCALARS]
+        dicts = [item for item in level if isinstance(item, dict)]
+        for key in chain.from_iterable(dicts):
+            if not isinstance(key, str):
+                raise NotJsonError(f"JSON keys are strings, not {type(key).__name__}: {key!r}")
+        lists = [item for item in level if isinstance(item, list | tuple)]
+        inner = chain.from_iterable([*lists, *(item.values() for item in dicts)])
+        level = [item for item in inner if type(item) not in _SCALARS]
         if not level:
             return text
     raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels")
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
-
-
-def _children(value: Json) -> Iterable[Json]:
-    if isinstance(value, dict):
-        for key in value:
-            if not isinstance(key, str):
-                raise NotJsonError(f"JSON keys are strings, not {type(key).__name__}: {key!r}")
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()
 
 
 def json_or_text(text: str) -> Json:

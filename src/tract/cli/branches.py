@@ -8,7 +8,7 @@ import click
 
 from tract.cli.commits import Offers, summary
 from tract.cli.inputs import json_option
-from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, dump_list, put, table
+from tract.cli.screen import CYAN, DIM, SHORT, Column, dump_list, dump_or_put, table
 from tract.cli.target import Target, resolve, resolve_optional
 from tract.tract import Tract
 
@@ -62,20 +62,16 @@ def _short(head: str | None) -> str:
 def _create(target: Target, name: str, at: str | None, as_json: bool) -> None:
     with target.open_any() as tract:
         tract.branch(name, resolve_optional(tract, at))
-        if as_json:
-            dump(_as_json(tract, name))
-        else:
-            put(f"branch {name} starts at {_short(tract.branches()[name])}")
+        branch = _as_json(tract, name)
+    dump_or_put(branch, f"branch {name} starts at {_short(branch['head'])}", as_json)
 
 
 def _delete(target: Target, name: str, as_json: bool) -> None:
     with target.open() as tract:
         head = tract.branches().get(name)
         tract.delete_branch(name)
-    if as_json:
-        dump({"deleted": name, "head": head})
-    else:
-        put(f"deleted branch {name}, which was at {_short(head)}")
+    text = f"deleted branch {name}, which was at {_short(head)}"
+    dump_or_put({"deleted": name, "head": head}, text, as_json)
 
 
 @click.command("checkout")
@@ -87,9 +83,7 @@ def checkout_command(target: Target, name: str, as_json: bool) -> None:
     with target.open() as tract:
         tract.checkout(resolve(tract, name))
         branch, head = tract.current_branch, tract.head
-    if as_json:
-        dump({"branch": branch, "head": head, "detached": branch is None})
-    elif branch is None:
-        put(f"HEAD is detached at {_short(head)}; `tract branch NAME` creates a branch here")
-    else:
-        put(f"on branch {branch}, at {_short(head)}")
+    text = f"on branch {branch}, at {_short(head)}"
+    if branch is None:
+        text = f"HEAD is detached at {_short(head)}; `tract branch NAME` creates a branch here"
+    dump_or_put({"branch": branch, "head": head, "detached": branch is None}, text, as_json)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, table
+from tract.cli.screen import CYAN, DIM, NUMBER, SHORT, Column, dump, table
 from tract.core.forms import forms
 from tract.core.place import Place
 from tract.core.place import mark_text as marked
@@ -21,10 +21,9 @@ from tract.tract import Tract
 from tract.view.sanitize import counted
 from tract.view.tool_changes import change_text
 
-NUMBER = Column(right=True)
 COLUMNS = (Column(DIM), Column(CYAN), Column(), NUMBER, NUMBER, Column(DIM), Column())
 LEFT_OUT = "left out"
-SUMMED_UP = "summed up"
+SUMMARIZED = "summarized"
 
 
 def plain(value: Any) -> Any:
@@ -39,8 +38,8 @@ def print_commits(tract: Tract, commits: Iterable[CommitInfo]) -> None:
 
 def print_log(tract: Tract, commits: Iterable[CommitInfo]) -> None:
     """The commits of a branch, newest first, each result with its current form."""
-    offers, forms, summaries = Offers(tract), Forms(tract), summed_up(tract)
-    current = ((c, SUMMED_UP if c.commit_hash in summaries else forms.word(c)) for c in commits)
+    offers, forms, summaries = Offers(tract), Forms(tract), summaries_of(tract)
+    current = ((c, SUMMARIZED if c.commit_hash in summaries else forms.word(c)) for c in commits)
     table(COLUMNS, (_cells(commit, offers, form) for commit, form in current))
 
 
@@ -70,7 +69,7 @@ class Forms:
         return form.value if form else LEFT_OUT
 
 
-def summed_up(tract: Tract) -> dict[str, str]:
+def summaries_of(tract: Tract) -> dict[str, str]:
     """The commits of the branch that summaries stand for, each with its summary."""
     under = [(place, place.summary) for place in _places(tract) if place.summary]
     return {

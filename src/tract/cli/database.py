@@ -12,6 +12,7 @@ from tract.cli.inputs import json_option
 from tract.cli.screen import (
     CYAN,
     DIM,
+    NUMBER,
     RED,
     SHORT,
     Column,
@@ -19,6 +20,7 @@ from tract.cli.screen import (
     ask,
     dump,
     dump_list,
+    dump_or_put,
     put,
     say,
     table,
@@ -45,10 +47,9 @@ def init_command(ctx: click.Context, path: str | None, as_json: bool) -> None:
     target: Target = ctx.obj
     db = _location(ctx, path)
     is_new = _create(db, target.dialog)
-    if as_json:
-        dump({"db": without_password(db), "created": is_new})
-    else:
-        put(f"{'created' if is_new else 'already exists:'} {without_password(db)}")
+    name = without_password(db)
+    text = f"{'created' if is_new else 'already exists:'} {name}"
+    dump_or_put({"db": name, "created": is_new}, text, as_json)
 
 
 def _location(ctx: click.Context, path: str | None) -> str:
@@ -113,12 +114,9 @@ def gc_command(target: Target, run: bool, grace: float, as_json: bool) -> None:
     """Remove commits that no branch reaches."""
     with target.open_any() as tract:
         garbage = tract.gc(dry_run=not run, grace_seconds=grace * DAY)
-    if as_json:
-        dump(plain(garbage))
-    else:
-        word = "removed" if run else "would remove"
-        counts = f"{counted(garbage.commits, 'commit')}, {counted(garbage.contents, 'content')}"
-        put(f"{word} {counts}, {counted(garbage.bytes, 'byte')}")
+    counts = f"{counted(garbage.commits, 'commit')}, {counted(garbage.contents, 'content')}"
+    text = f"{'removed' if run else 'would remove'} {counts}, {counted(garbage.bytes, 'byte')}"
+    dump_or_put(plain(garbage), text, as_json)
     if not run:
         say("dry run: nothing was removed; run `tract gc --run` to remove it")
 
@@ -132,10 +130,7 @@ def backup_command(target: Target, path: str, as_json: bool) -> None:
     with target.open_any() as tract:
         tract.backup(path)
     size = Path(path).stat().st_size
-    if as_json:
-        dump({"path": path, "bytes": size})
-    else:
-        put(f"copied to {path}, {size} bytes")
+    dump_or_put({"path": path, "bytes": size}, f"copied to {path}, {size} bytes", as_json)
 
 
 @click.command("forget")
@@ -186,18 +181,15 @@ def _delete(tract: Tract, name: str, yes: bool, as_json: bool) -> None:
         yes=yes,
     )
     tract.delete_dialog(name)
-    if as_json:
-        dump({"deleted": name, "commits": dialog.commits})
-    else:
-        put(f"deleted dialog {name} with {commits}")
+    report = {"deleted": name, "commits": dialog.commits}
+    dump_or_put(report, f"deleted dialog {name} with {commits}", as_json)
 
 
 def _print_dialogs(dialogs: list[DialogInfo]) -> None:
     if not dialogs:
         say("no dialogs yet; the first commit creates one")
         return
-    number = Column(right=True)
-    columns = (Column(CYAN), *[number] * 5, Column(), Column(DIM))
+    columns = (Column(CYAN), *[NUMBER] * 5, Column(), Column(DIM))
     header = ("DIALOG", "COMMITS", "TOKENS", "BYTES", "ERRORS", "BRANCHES", "BRANCH", "UPDATED")
     table(columns, [header, *map(_cells, dialogs)])
 

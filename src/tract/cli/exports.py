@@ -19,6 +19,7 @@ from tract.model import Json, Message, Raw, Text, ToolCall
 from tract.providers import PROVIDERS, parsed
 from tract.providers.detect import detect
 from tract.providers.validate import Violation, validate
+from tract.view.lines import pretty
 from tract.view.sanitize import counted, one_line, visible
 
 JSONL, MARKDOWN = "jsonl", "markdown"
@@ -152,11 +153,10 @@ def _quote(text: str) -> str:
 
 def _fence(value: Json) -> str:
     """A code block whose fence is longer than any run of backticks inside."""
-    is_text = isinstance(value, str)
-    text = visible(value if is_text else json.dumps(value, ensure_ascii=False, indent=2))
+    text = visible(pretty(value))
     fence = "`" * max(3, _longest_run(text) + 1)
     end = "" if text.endswith("\n") else "\n"
-    return f"{fence}{'text' if is_text else 'json'}\n{text}{end}{fence}"
+    return f"{fence}{'text' if isinstance(value, str) else 'json'}\n{text}{end}{fence}"
 
 
 def inline_code(text: str | None) -> str:
@@ -225,19 +225,14 @@ def validate_command(
     if as_json:
         dump({"ok": not violations, "judged": [plain(one._asdict()) for one in verdicts]})
     else:
-        for verdict in verdicts:
-            _put_violations(verdict)
+        for place, violation in ((v.place, one) for v in verdicts for one in v.violations):
+            where = " ".join(filter(None, (place, violation.path))) or "all"
+            put(one_line(f"{where}: {violation.rule}: {violation.message}"))
     providers = ", ".join(sorted({verdict.provider or "unknown" for verdict in verdicts}))
     result = counted(violations, "violation") if violations else "ok"
     say(f"{result} (rules: {providers})" if verdicts else "the file is empty")
     if violations:
         ctx.exit(1)
-
-
-def _put_violations(verdict: _Verdict) -> None:
-    for violation in verdict.violations:
-        where = " ".join(filter(None, (verdict.place, violation.path))) or "all"
-        put(one_line(f"{where}: {violation.rule}: {violation.message}"))
 
 
 def _documents(data: bytes) -> list[tuple[str, Json]]:

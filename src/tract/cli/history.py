@@ -9,7 +9,7 @@ import click
 
 from tract.cli.commits import plain, print_log
 from tract.cli.inputs import at_option, json_option
-from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, dump_list, dump_pretty, say, table
+from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, dump_list, say, table
 from tract.cli.target import Target, resolve_optional
 from tract.context import CompiledContext
 from tract.providers import PROVIDERS
@@ -127,7 +127,7 @@ def compile_command(
             fields = {PROVIDERS[provider].history: request}
         dump({"format": provider, **fields, "betas": betas, **_counts(context)})
     else:
-        dump_pretty(request)
+        dump(request, indent=2)
     say(_totals(context, betas))
 
 

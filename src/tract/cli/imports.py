@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from tract import importers
 from tract.cli.commits import plain
 from tract.cli.inputs import json_option
-from tract.cli.screen import CYAN, DIM, Column, dump, put, say, table
+from tract.cli.screen import CYAN, DIM, NUMBER, Column, dump, put, say, table
 from tract.cli.target import FOLDER, Target
 from tract.errors import InputError, StorageError, TractError
 from tract.importers.items import Problem
@@ -28,7 +28,6 @@ ENDINGS = (".jsonl", ".json", ".traj", ".eval", ".db", ".har", ".gz")
 """The files of a folder that may be transcripts."""
 COUNTED = ("messages", "calls", "results", "duplicates")
 MOST_FAULTS = 10  # how many problems, and how many repairs, are reported for a file
-NUMBER = Column(right=True)
 COLUMNS = (Column(CYAN), Column(), *(NUMBER,) * 6, Column(DIM))
 HEADER = ("DIALOG", "FORMAT", *map(str.upper, COUNTED), "REPAIRS", "PROBLEMS", "FILE")
 

@@ -79,7 +79,8 @@ def commit_command(
 ) -> None:
     """Add a message: TEXT, or stdin."""
     if file is not None:
-        _refuse_with_file(text, role != "user", call_id, name, is_error)
+        if text or role != "user" or call_id or name or is_error:
+            raise click.UsageError("--file already has the text, role, call and name")
         about = {"message": message, "metadata": metadata, "form": form}
         _commit_file(target, file, about, as_json)
         return
@@ -174,11 +175,6 @@ def _text_or_stdin(text: str | None) -> str:
     if text is None and not piped:
         raise click.UsageError("no text: stdin is empty; pass - to accept that")
     return piped
-
-
-def _refuse_with_file(*others: object) -> None:
-    if any(others):
-        raise click.UsageError("--file already has the text, role, call and name")
 
 
 def _commit_file(target: Target, file: IO[bytes], about: dict[str, Any], as_json: bool) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from tract.cli.commits import LEFT_OUT, SUMMED_UP, plain, print_commit, summed_up
+from tract.cli.commits import LEFT_OUT, SUMMARIZED, plain, print_commit, summaries_of
 from tract.cli.inputs import json_option, message_option
-from tract.cli.screen import CYAN, DIM, Column, Painted, dump, dump_list, put, say, table
+from tract.cli.screen import CYAN, DIM, NUMBER, Column, Painted, dump, dump_list, put, say, table
 from tract.cli.target import Target, resolve
 from tract.content.blocks import whole_text
 from tract.content.text import size
@@ -20,10 +20,8 @@ from tract.core.turns import Superseded
 from tract.errors import CommitNotFoundError, ResultNotFoundError
 from tract.model import Form, Shape
 from tract.tract import Tract
-from tract.view.sanitize import counted, one_line
+from tract.view.sanitize import counted, one_line, several
 
-SEVERAL = 5  # how many names a message lists
-NUMBER = Column(right=True)
 COLUMNS = (Column(CYAN), Column(), NUMBER, NUMBER, Column(), Column(), Column(DIM))
 TIMES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
@@ -46,7 +44,7 @@ def results_command(target: Target, tool: str | None, superseded: bool, as_json:
         results = tract.list_tool_results()
         outdated = tract.find_superseded() if superseded else []
         is_hidden = any(info.form is None for info in results)
-        summaries = summed_up(tract) if is_hidden else {}
+        summaries = summaries_of(tract) if is_hidden else {}
     matching = [info for info in results if tool in (None, info.tool)]
     if superseded:
         _show_superseded(matching, results, outdated, as_json)
@@ -67,9 +65,8 @@ def _show(infos: Sequence[ToolResultInfo], summaries: Mapping[str, str]) -> None
 
 
 def _cells(info: ToolResultInfo, summaries: Mapping[str, str]) -> tuple[str, str, str, str, str]:
-    form = info.form.value if info.form else LEFT_OUT
-    if info.commit_hash in summaries:
-        form = SUMMED_UP
+    hidden = SUMMARIZED if info.commit_hash in summaries else LEFT_OUT
+    form = info.form.value if info.form else hidden
     return info.tool or "", info.id, size(info.byte_size), f"{info.token_count} tok", form
 
 
@@ -90,8 +87,7 @@ def _no_results(results: Sequence[ToolResultInfo], tool: str | None) -> str:
     if not results:
         return "no tool results on this branch; `tract commit --role tool` adds one"
     names = list(dict.fromkeys(info.tool or "(unnamed)" for info in results))
-    more = f" and {len(names) - SEVERAL} more" if len(names) > SEVERAL else ""
-    return f"no results of {tool!r} on this branch; tools: {', '.join(names[:SEVERAL])}{more}"
+    return f"no results of {tool!r} on this branch; tools: {several(names)}"
 
 
 def _show_superseded(

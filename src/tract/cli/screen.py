@@ -71,13 +71,17 @@ def write(text: str) -> None:
     sys.stdout.write(text)
 
 
-def dump(value: Any) -> None:
+def dump(value: Any, indent: int | None = None) -> None:
     """One JSON document."""
-    sys.stdout.write(json_text(value) + "\n")
+    sys.stdout.write(json_text(value, indent) + "\n")
 
 
-def dump_pretty(value: Any) -> None:
-    sys.stdout.write(json_text(value, indent=2) + "\n")
+def dump_or_put(value: Any, text: str, as_json: bool) -> None:
+    """The value as JSON, or a line about it for people."""
+    if as_json:
+        dump(value)
+    else:
+        put(text)
 
 
 def dump_list(values: Iterable[Any]) -> None:
@@ -128,6 +132,9 @@ def ask(question: str, refusal: str, *, yes: bool) -> None:
 class Column(NamedTuple):
     style: str = ""
     right: bool = False
+
+
+NUMBER = Column(right=True)
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:

@@ -47,10 +47,12 @@ class ShowOptions(NamedTuple):
     """What to show, and how."""
 
     name: str | None
-    at: str | None
-    sent: bool | None
-    filter: BlockFilter
     tools: str | None
+    roles: tuple[str, ...]
+    grep: re.Pattern[str] | None
+    errors: bool
+    sent: bool | None
+    at: str | None
     html: str | None
     color: str
     pager: bool
@@ -59,8 +61,15 @@ class ShowOptions(NamedTuple):
     @property
     def is_conversation(self) -> bool:
         """Whether an option applies to conversations only, not to a single commit."""
-        options = (self.at, self.tools, self.html, self.pager)
-        return self.sent is not None or self.filter != BlockFilter() or any(options)
+        options = (self.tools, self.roles, self.errors, self.at, self.html, self.pager)
+        return self.sent is not None or self.grep is not None or any(options)
+
+
+def _pattern(_: click.Context, __: click.Parameter, grep: str | None) -> re.Pattern[str] | None:
+    try:
+        return None if grep is None else re.compile(grep)
+    except re.error as error:
+        raise click.UsageError(f"--grep is not a valid regular expression: {error}") from None
 
 
 @click.command("show")
@@ -77,7 +86,12 @@ class ShowOptions(NamedTuple):
     multiple=True,
     help="Only messages of this role; can be repeated.",
 )
-@click.option("--grep", metavar="REGEX", help="Only what matches a regular expression.")
+@click.option(
+    "--grep",
+    metavar="REGEX",
+    callback=_pattern,
+    help="Only what matches a regular expression.",
+)
 @click.option("--errors", is_flag=True, help="Only failed results and their calls.")
 @click.option(
     "--sent/--stored",
@@ -102,29 +116,16 @@ class ShowOptions(NamedTuple):
 @click.option("--pager", is_flag=True, help="Page the output with $PAGER, such as less.")
 @json_option
 @click.pass_obj
-def show_command(
-    target: Target,
-    name: str | None,
-    tools: str | None,
-    roles: tuple[str, ...],
-    grep: str | None,
-    errors: bool,
-    sent: bool | None,
-    at: str | None,
-    html: str | None,
-    color: str,
-    pager: bool,
-    as_json: bool,
-) -> None:
+def show_command(target: Target, /, **values: Any) -> None:
     """Show a commit with its full content, or a conversation.
 
     A COMMIT is shown alone; the default is HEAD. A DIALOG, or the transcript FILE of any agent
     (- is stdin), is shown as a conversation in which each call and its result share a colour. The
     file is not changed. With options but no name, shows the current dialog.
     """
-    block_filter = BlockFilter(frozenset(roles), _pattern(grep), errors)
-    options = ShowOptions(name, at, sent, block_filter, tools, html, color, pager, as_json)
-    if html is not None and as_json:
+    options = ShowOptions(**values)
+    name = options.name
+    if options.html is not None and options.as_json:
         raise click.UsageError("--html or --json, not both")
     if name is not None and is_transcript(name):
         _check_file(name, options)
@@ -135,18 +136,10 @@ def show_command(
     with tract:
         if is_commit and not options.is_conversation:
             info = tract.get_commit(resolve(tract, name or "HEAD"))
-            (dump_whole if as_json else print_whole)(tract, info)
-        elif is_commit and name is not None:
-            _show(options, [_commit_scene(tract, name, options)])
+            (dump_whole if options.as_json else print_whole)(tract, info)
         else:
-            _show(options, [_dialog_scene(tract, options)])
-
-
-def _pattern(grep: str | None) -> re.Pattern[str] | None:
-    try:
-        return None if grep is None else re.compile(grep)
-    except re.error as error:
-        raise click.UsageError(f"--grep is not a valid regular expression: {error}") from None
+            blocks = _database_blocks(tract, name if is_commit else None, options)
+            _show(options, [Scene(tract.dialog, tract.current_branch or "", blocks)])
 
 
 # What the name refers to
@@ -199,21 +192,16 @@ def _is_commit(tract: Tract, name: str) -> bool:
 # Scenes
 
 
-def _dialog_scene(tract: Tract, options: ShowOptions) -> Scene:
+def _database_blocks(tract: Tract, commit: str | None, options: ShowOptions) -> Iterable[ViewBlock]:
+    """The blocks of a commit, or of the dialog."""
     conversation = Conversation(tract.read(options.at))
-    blocks = _blocks(conversation, range(len(conversation.rows)), bool(options.sent))
-    return Scene(tract.dialog, tract.current_branch or "", blocks)
-
-
-def _commit_scene(tract: Tract, name: str, options: ShowOptions) -> Scene:
-    conversation = Conversation(tract.read(options.at))
-    info = tract.get_commit(resolve(tract, name))
+    if commit is None:
+        return _blocks(conversation, range(len(conversation.rows)), bool(options.sent))
+    info = tract.get_commit(resolve(tract, commit))
     row = conversation.row_at(info.commit_hash)
     if row is None:  # an older version, or on another branch
-        blocks: Iterable[ViewBlock] = format_messages([tract.get_message(info)])
-    else:
-        blocks = _blocks(conversation, [row], bool(options.sent))
-    return Scene(tract.dialog, tract.current_branch or "", blocks)
+        return format_messages([tract.get_message(info)])
+    return _blocks(conversation, [row], bool(options.sent))
 
 
 def _file_scenes(path: Path, options: ShowOptions) -> list[Scene]:
@@ -278,7 +266,8 @@ def _blocks(conversation: Conversation, rows: Iterable[int], sent: bool) -> Iter
 
 
 def _show(options: ShowOptions, scenes: list[Scene]) -> None:
-    scenes = [s._replace(blocks=filter_blocks(s.blocks, options.filter)) for s in scenes]
+    conditions = BlockFilter(frozenset(options.roles), options.grep, options.errors)
+    scenes = [s._replace(blocks=filter_blocks(s.blocks, conditions)) for s in scenes]
     if options.as_json:
         dump_list(map(_as_json, scenes))
     elif options.html is not None:
@@ -296,7 +285,9 @@ def _write_lines(scenes: list[Scene], options: ShowOptions) -> None:
     has_tags = not is_coloured and (options.color == "never" or refuses_colour())
     paint = ansi.paint if is_coloured else ansi.plain
     look = Look(options.tools or FULL, has_tags=has_tags)
-    pieces = _pieces(map(paint, format_lines(_with_titles(scenes), look)))
+    lines = map(paint, format_lines(_with_titles(scenes), look))
+    # Many lines at a time: writing each one alone takes longer than making it.
+    pieces = iter(lambda: "".join(f"{line}\n" for line in islice(lines, LINES_PER_WRITE)), "")
     first = next(pieces, None)
     if first is None:
         say("nothing to show")
@@ -306,12 +297,6 @@ def _write_lines(scenes: list[Scene], options: ShowOptions) -> None:
     else:
         for piece in chain([first], pieces):
             write(piece)
-
-
-def _pieces(lines: Iterator[str]) -> Iterator[str]:
-    """Many lines at a time: writing each one alone takes longer than making it."""
-    while piece := list(islice(lines, LINES_PER_WRITE)):
-        yield "\n".join(piece) + "\n"
 
 
 def _with_titles(scenes: list[Scene]) -> Iterator[ViewBlock]:

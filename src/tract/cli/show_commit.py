@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import Any
 
-from tract.cli.commits import Forms, Offers, kind, mark_text, plain, summed_up, utc
+from tract.cli.commits import Forms, Offers, kind, mark_text, plain, summaries_of, utc
 from tract.cli.screen import DIM, SHORT, YELLOW, Painted, dump, put
 from tract.errors import ForgottenError
 from tract.model import CommitInfo, CommitOperation, Message, Raw, Text, ToolCall, readable
 from tract.tract import Tract
+from tract.view.lines import pretty
 from tract.view.sanitize import counted, one_line
 
 MOST_SOURCES = 20  # how many commits of a summary are listed
@@ -19,7 +18,11 @@ MOST_SOURCES = 20  # how many commits of a summary are listed
 def print_whole(tract: Tract, info: CommitInfo) -> None:
     """The commit and its full content, for people."""
     message, forgotten = _message(tract, info)
-    _print_commit(tract, info, message)
+    for label, value in _facts(tract, info):
+        style = YELLOW if label == "commit" else ""
+        put(Painted(f"{label:<9}", DIM), Painted(one_line(value), style))
+    if message is not None:
+        put("\n" + "\n".join(_paragraphs(message)))
     if forgotten:
         put("\n[forgotten]")
 
@@ -40,14 +43,6 @@ def _message(tract: Tract, info: CommitInfo) -> tuple[Message | None, bool]:
         return tract.get_message(info) if info.content_hash else None, False
     except ForgottenError:
         return None, True
-
-
-def _print_commit(tract: Tract, info: CommitInfo, message: Message | None) -> None:
-    for label, value in _facts(tract, info):
-        style = YELLOW if label == "commit" else ""
-        put(Painted(f"{label:<9}", DIM), Painted(one_line(value), style))
-    if message is not None:
-        put("\n" + "\n".join(_paragraphs(message)))
 
 
 def _facts(tract: Tract, info: CommitInfo) -> Iterator[tuple[str, str]]:
@@ -85,7 +80,7 @@ def _facts(tract: Tract, info: CommitInfo) -> Iterator[tuple[str, str]]:
 
 def _links(tract: Tract, info: CommitInfo) -> Iterator[tuple[str, str]]:
     """What the commit replaces, and what replaces it."""
-    label = "edits" if info.operation == CommitOperation.EDIT else "sums up"
+    label = "edits" if info.operation == CommitOperation.EDIT else "replaces"
     for target in info.replaces[:MOST_SOURCES]:
         yield label, target
     if len(info.replaces) > MOST_SOURCES:
@@ -93,7 +88,7 @@ def _links(tract: Tract, info: CommitInfo) -> Iterator[tuple[str, str]]:
     if made_by := _made_by(info):
         yield "made by", made_by
     name = info.commit_hash
-    summary = summed_up(tract).get(name) if info.content_hash else None
+    summary = summaries_of(tract).get(name) if info.content_hash else None
     if summary:
         yield "hidden", f"replaced by summary {summary}"
 
@@ -107,7 +102,7 @@ def _made_by(info: CommitInfo) -> str | None:
 def _paragraphs(message: Message) -> Iterator[str]:
     """The full content for people."""
     if not isinstance(message.content, tuple):
-        yield _readable(message.content)
+        yield pretty(message.content)
         return
     for block in message.content:
         match block:
@@ -116,8 +111,4 @@ def _paragraphs(message: Message) -> Iterator[str]:
             case ToolCall(id, name, arguments):
                 yield f"→ {name}({readable(arguments)})  [{id}]"
             case Raw(_, data):
-                yield _readable(data)
-
-
-def _readable(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+                yield pretty(data)

@@ -36,7 +36,7 @@ class Target(NamedTuple):
         return Tract.open(self.database(), dialog=self.dialog)
 
     def database(self) -> str:
-        """The given database, else the one in the nearest folder that has one."""
+        """The database of the options, else the one in the nearest folder that has one."""
         if self.db is not None:
             return self.db
         here = Path.cwd()
@@ -51,7 +51,7 @@ class Target(NamedTuple):
 
 
 def resolve(tract: Tract, commit: str) -> str:
-    """The given name of a commit, with HEAD replaced by the hash of the newest one."""
+    """The name of a commit, with HEAD replaced by the hash of the newest one."""
     if commit != "HEAD":
         return commit
     if tract.head is None:

@@ -9,7 +9,7 @@ import click
 
 from tract.cli.commits import plain, print_commit
 from tract.cli.inputs import json_option, message_option, parse_json
-from tract.cli.screen import CYAN, DIM, SHORT, YELLOW, Column, dump, dump_list, say, table
+from tract.cli.screen import CYAN, DIM, NUMBER, SHORT, YELLOW, Column, dump, dump_list, say, table
 from tract.cli.target import Target, resolve
 from tract.context import CompiledContext
 from tract.core.toolsets import ToolDiff, ToolVersion
@@ -19,12 +19,10 @@ from tract.model import CommitInfo, Json, ToolDefinition, Toolset
 from tract.providers.tools import declarations, function_of, name_of
 from tract.providers.toolsets import declared, diff
 from tract.tract import Tract
-from tract.view.sanitize import counted, one_line
+from tract.view.sanitize import counted, one_line, several
 from tract.view.tool_changes import diff_text
 
-SEVERAL = 5  # how many names a message lists
 HOW = "record them with `tract tools set FILE`, or with tools= in Python"
-NUMBER = Column(right=True)
 
 
 @click.group("tools", invoke_without_command=True)
@@ -65,7 +63,7 @@ def _show_active(tract: Tract, at: str | None, as_json: bool) -> None:
 def _active_totals(context: CompiledContext) -> str:
     toolset = context.toolset
     if toolset is None:
-        calls = f", although the model called {_several(context.called)}" if context.called else ""
+        calls = f", although the model called {several(context.called)}" if context.called else ""
         return f"no tools were recorded{calls}; {HOW}"
     if not toolset.tools:
         return "the model has no tools here: an empty list was recorded"
@@ -101,11 +99,6 @@ def _description(tool: ToolDefinition) -> str | None:
 def _first_line(tool: ToolDefinition) -> str:
     lines = (_description(tool) or "").strip().splitlines()
     return lines[0] if lines else ""
-
-
-def _several(names: list[str]) -> str:
-    more = len(names) - SEVERAL
-    return ", ".join(names[:SEVERAL]) + (f" and {more} more" if more > 0 else "")
 
 
 # Definitions and calls
@@ -173,7 +166,7 @@ def _unknown(tract: Tract, name: str) -> str:
     log = _read_log(tract)
     if name in log.called:
         return f"tool {name!r} was called on this branch, but its definition was never recorded"
-    known = _several(list(log.declarations)) or "none"
+    known = several(list(log.declarations)) or "none"
     return f"unknown tool {name!r}; recorded on this branch: {known}"
 
 
@@ -301,7 +294,7 @@ def _unused_totals(usage: dict[str, Any]) -> str:
         tokens = counted(usage["tool_tokens"], "token")
         text += f": {usage['unused_tokens']} of {tokens} in every request"
     if usage["not_counted"]:
-        text += f"; run by the provider and not counted: {_several(usage['not_counted'])}"
+        text += f"; run by the provider and not counted: {several(usage['not_counted'])}"
     return text
 
 

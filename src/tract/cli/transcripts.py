@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import click
 
 from tract.cli.imports import report_faults
 from tract.importers.writer import import_file
@@ -33,12 +34,8 @@ def file_of(name: str) -> Iterator[Path]:
         return
     with TemporaryDirectory() as folder:
         path = Path(folder, "stdin")
-        with path.open("wb") as copy:
-            if name == STDIN:
-                shutil.copyfileobj(sys.stdin.buffer, copy)
-            else:
-                with Path(name).open("rb") as pipe:
-                    shutil.copyfileobj(pipe, copy)
+        with path.open("wb") as copy, click.open_file(name, "rb") as pipe:
+            shutil.copyfileobj(pipe, copy)
         yield path
 
 

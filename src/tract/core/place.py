@@ -202,7 +202,7 @@ def effect(step: Step, link: Link) -> str:
     if link.kind == "priority":
         words = {Priority.SKIP.value: "left out", Priority.PINNED.value: "pinned"}
         return words.get(link.value or "", "back")
-    return "edited" if step.operation == "edit" else "summed up"
+    return "edited" if step.operation == "edit" else "summarized"
 
 
 def mark_text(kind: str, value: str | None, target: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -37,6 +38,17 @@ MODULES = (
 """The importers in the order of detection: formats with unmistakable marks first, plain lists of
 messages last."""
 
+LISTS = (
+    "openai_agents",
+    "openhands_events",
+    "langgraph",
+    "langchain",
+    "exchanges",
+    "openai_chat",
+    "requests",
+)
+"""The formats that can be a list; the others are objects, lines or databases."""
+
 
 class Importer(Protocol):
     """The interface of each module, which may also have `session(source)`."""
@@ -50,6 +62,7 @@ class Importer(Protocol):
         """The items of the file, in order."""
 
 
+@cache
 def importer(module: str) -> Importer:
     """An importer by the name of its module, loaded when it is first needed."""
     if module not in MODULES:
@@ -77,4 +90,5 @@ def session_of(importer: Importer, source: Source) -> str | None:
 
 
 def _detect(source: Source) -> Importer | None:
-    return next((module for module in map(importer, MODULES) if module.detect(source)), None)
+    modules = map(importer, LISTS if isinstance(source.peek, list) else MODULES)
+    return next((module for module in modules if module.detect(source)), None)

@@ -78,10 +78,7 @@ def drop_empty(**fields: Json) -> dict[str, Json] | None:
 
 def ensure_storable(value: Any) -> Any:
     """The value itself; InputError if it cannot be stored."""
-    try:
-        to_json(value)
-    except RecursionError:
-        raise InputError("nested too deep to be read") from None
+    to_json(value)
     return value
 
 
@@ -101,7 +98,8 @@ def definitions(value: Json) -> list[dict[str, Json]] | None:
 def load(load_one: Callable[[Json], Loaded], value: Json) -> Loaded:
     """What a loader returns for a value that can be stored. A value nested so deep that the loader
     cannot even format its error is an InputError too."""
+    to_json(value)
     try:
-        return load_one(ensure_storable(value))
+        return load_one(value)
     except RecursionError:
         raise InputError("nested too deep to be read") from None

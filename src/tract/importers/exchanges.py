@@ -22,8 +22,8 @@ def detect(source: Source) -> bool:
     value = source.peek
     if isinstance(value, dict) and "recordings" in value:
         return False
-    records = _records(value)
-    return bool(records) and any(map(is_recording, records))
+    requests = [r for r in _records(value) if isinstance(r, dict) and "request" in r]
+    return any(map(is_recording, requests))
 
 
 def read(source: Source) -> Iterator[Item]:

@@ -16,7 +16,8 @@ NAME = "langchain"
 def detect(source: Source) -> bool:
     value = source.peek
     messages = dicts(value.get("messages") if isinstance(value, dict) else value)
-    return any(map(is_dumped, [*messages[:20], as_dict(value)]))
+    candidates = [*messages[:20], as_dict(value)]
+    return any(is_dumped(one) for one in candidates if "role" not in one)
 
 
 def read(source: Source) -> Iterator[Item]:

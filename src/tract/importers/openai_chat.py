@@ -3,7 +3,8 @@ tau-bench; as a document or one per line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, count
 
 from msgspec.structs import replace
 
@@ -47,9 +48,9 @@ def _is_line(value: Json) -> bool:
     """Whether it is one message of a file that has one per line."""
     body = as_dict(value)
     return (
-        _is_list([body])
+        body.get("role") in tuple(CHAT_ROLES)
         and body.keys().isdisjoint({"id", "uuid", "message", "created", "metadata"})
-        and body.get("role") in tuple(CHAT_ROLES)
+        and _is_list([body])
     )
 
 
@@ -60,33 +61,32 @@ def read(source: Source) -> Iterator[Item]:
 class _File:
     def __init__(self) -> None:
         self._lines = _Chat(None)
-        self._count = 0
+        self._numbers = count(1)
 
     def take(self, place: str, value: Json) -> Iterator[Item]:
         if _is_message(value):
-            yield from self._lines.read([value], place)
-            return
+            return self._lines.read([value], place)
         # A list of messages is one conversation.
         is_list = isinstance(value, list) and not any(map(_is_message, value))
-        for body in value if is_list else [value]:
-            self._count += 1
-            yield from _read_conversation(body, place, self._count)
+        return chain.from_iterable(
+            _read_conversation(body, place, next(self._numbers))
+            for body in (value if is_list else [value])
+        )
 
 
 def _is_message(value: Json) -> bool:
     return isinstance(value, dict) and "role" in value
 
 
-def _read_conversation(value: Json, place: str, number: int) -> Iterator[Item]:
+def _read_conversation(value: Json, place: str, number: int) -> Iterable[Item]:
     body = {"messages": value} if isinstance(value, list) else as_dict(value)
     messages = next((body[key] for key in HISTORIES if isinstance(body.get(key), list)), None)
     if messages is None:
-        yield Problem(place, "no messages")
-        return
+        return [Problem(place, "no messages")]
     # The first conversation has no name, and others their own or a number.
     dialog = (as_text(body.get("id")) or str(number)) if number > 1 else None
     prefix = "" if place == "document" else f"{place}, "
-    yield from _Chat(dialog, _tools(body)).read(messages, f"{prefix}message {{}}")
+    return _Chat(dialog, _tools(body)).read(messages, f"{prefix}message {{}}")
 
 
 def _tools(body: dict[str, Json]) -> list[dict[str, Json]] | None:
@@ -104,16 +104,18 @@ class _Chat:
         self._ids = CallIds()
 
     def read(self, messages: list[Json], place: str) -> Iterator[Item]:
-        for number, message in enumerate(messages, 1):
-            yield from attempt(place.format(number), self._entry, message)
+        return chain.from_iterable(
+            attempt(place.format(number), self._entry, message)
+            for number, message in enumerate(messages, 1)
+        )
 
-    def _entry(self, value: Json) -> Iterator[Item]:
+    def _entry(self, value: Json) -> list[Item]:
         record = require_dict(value, "a message is a dict")
         loaded = load(load_message, record)
         messages = tuple(self._ids.assign(_without_stand_in(message, record)) for message in loaded)
         tools, self._tools = self._tools, None
         time = as_time(record.get("timestamp"))
-        yield Entry(messages=messages, dialog=self._dialog, tools=tools, time=time)
+        return [Entry(messages=messages, dialog=self._dialog, tools=tools, time=time)]
 
 
 def _without_stand_in(message: Message, record: dict[str, Json]) -> Message:

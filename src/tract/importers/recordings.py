@@ -37,9 +37,9 @@ class Recording(NamedTuple):
 
 
 def _recording(record: Json) -> Recording | None:
-    request, response = as_dict(record).get("request"), as_dict(record).get("response")
-    if request is None:
+    if not isinstance(record, dict) or record.get("request") is None:
         return None
+    request, response = record["request"], record.get("response")
     times = ("time", "timestamp", "startedDateTime", "recorded_at")
     time = next((record[key] for key in times if key in record), as_dict(request).get("timestamp"))
     # A request with an address around its body, or the body alone.

@@ -64,11 +64,23 @@ class Source:
         is none. For detecting the format."""
         if not self.head.lstrip().startswith((b"{", b"[")):
             return None
+        if self._line_value is not None:
+            return self._line_value
         beginning = self._beginning()
-        value = _line_value(beginning)
-        if value is None:
-            value = parse_or_none(beginning)
+        value = parse_or_none(beginning)
         return parse_beginning(beginning) if value is None else value
+
+    @cached_property
+    def _line_value(self) -> Json:
+        """The value of the first line that has one. A broken line may precede it, unless that opens
+        a document of many lines."""
+        for line in self._beginning().split(b"\n", FIRST_LINES)[:FIRST_LINES]:
+            value = parse_or_none(line)
+            if isinstance(value, dict | list) and value:
+                return value
+            if len(line.strip()) < 3 and line.strip():
+                return None
+        return None
 
     def head_records(self) -> Iterator[dict[str, Json]]:
         """The dicts among the first lines, for detecting the format."""
@@ -127,9 +139,9 @@ class Source:
 
     def is_of_lines(self) -> bool:
         """Whether the file has one value per line."""
-        beginning = self._beginning()
-        if _line_value(beginning) is not None:
+        if self._line_value is not None:
             return True
+        beginning = self._beginning()
         if len(beginning) < PEEK or b"\n" in beginning:
             return False
         with self.open() as file:
@@ -151,8 +163,8 @@ class Source:
 
     def _forget(self) -> None:
         """Frees the beginning of the file before the full content is read."""
-        self.__dict__.pop("peek", None)
-        self.__dict__.pop("_head_records", None)
+        for name in ("peek", "_line_value", "_head_records"):
+            self.__dict__.pop(name, None)
 
     def _beginning(self) -> bytes:
         with self.open() as file:
@@ -188,18 +200,6 @@ def read_values(source: Source, take: Callable[[str, Json], Iterable[Item]]) -> 
             yield value
         else:
             yield from attempt(value[0], take, *value)
-
-
-def _line_value(beginning: bytes) -> Json:
-    """The value of the first line that has one. A broken line may precede it, unless that opens a
-    document of many lines."""
-    for line in beginning.split(b"\n", FIRST_LINES)[:FIRST_LINES]:
-        value = parse_or_none(line)
-        if isinstance(value, dict | list) and value:
-            return value
-        if len(line.strip()) < 3 and line.strip():
-            return None
-    return None
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes | None]:

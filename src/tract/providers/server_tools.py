@@ -128,7 +128,7 @@ def thought_beside(message: Message) -> str:
     """A thought that some providers of chat models write beside the content."""
     for around in (message.origin or {}).values():
         for key in _BESIDE:
-            if text := _text_of(around.get(key)):
+            if key in around and (text := _text_of(around[key])):
                 return text
     return ""
 

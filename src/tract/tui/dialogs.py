@@ -147,14 +147,13 @@ def _cells(info: DialogInfo) -> list[Text]:
         "branch": one_line(info.branch) + (f" +{info.branches - 1}" if info.branches > 1 else ""),
         "commits": str(info.commits),
         "tokens": short(info.tokens),
-        "size": short(info.bytes) + "B",
+        "size": short(info.bytes).upper() + "B",
         "cost": "…",
         "errors": str(info.errors) if info.errors else "",
         "updated": f"{_time(info):%m-%d %H:%M}",
     }
-    return [_cell(column, values[column]) for column in COLUMNS]
-
-
-def _cell(column: str, value: str) -> Text:
-    style = "red" if column == "errors" else "bold" if column == "dialog" else ""
-    return Text(value, style=style, justify="right" if column in NUMBERS else "left")
+    styles = {"dialog": "bold", "errors": "red"}
+    return [
+        Text(value, styles.get(column, ""), justify="right" if column in NUMBERS else "left")
+        for column, value in values.items()
+    ]

@@ -12,16 +12,18 @@ from tract.errors import InputError
 from tract.model import Block, Json, Message, Text, ToolCall
 from tract.providers import parsed
 from tract.view.blocks import TextBlock, ToolResultBlock, ToolUseBlock, ViewBlock
+from tract.view.lines import pretty
 
 
 def text_to_edit(message: Message, block: ViewBlock, blocks: Sequence[ViewBlock]) -> str:
     """The text of a message that this block shows."""
     if isinstance(block, ToolResultBlock):
-        if is_blocks(message.content) and not _is_one_text(message.content):
+        content: Json = message.content
+        if is_blocks(content) and [block["type"] for block in content] != ["text"]:
             raise InputError("this result cannot be edited: it is more than one text")
         return whole_text(message)
     part = _part(message, block, blocks)
-    return _as_text(part.arguments) if isinstance(part, ToolCall) else getattr(part, "text", "")
+    return pretty(part.arguments) if isinstance(part, ToolCall) else getattr(part, "text", "")
 
 
 def with_new_text(
@@ -41,10 +43,6 @@ def _result(content: Json, text: str) -> Json:
     if isinstance(content, str) or content is None:
         return text
     return [{**content[0], "text": text}] if is_blocks(content) else _as_json(text)
-
-
-def _is_one_text(content: Json) -> bool:
-    return len(content) == 1 and content[0].get("type") == "text"
 
 
 def _with_text(part: Block, text: str) -> Block:
@@ -68,18 +66,9 @@ def _part(message: Message, block: ViewBlock, blocks: Sequence[ViewBlock]) -> Bl
     """The part of the message that a block shows: the one with the same number of its kind."""
     kind: type[Block] = ToolCall if isinstance(block, ToolUseBlock) else Text
     same = [other for other in blocks if type(other) is type(block)]
-    parts = [part for part in message.blocks if isinstance(part, kind) and _is_shown(part)]
+    shown = (part for part in message.blocks if not isinstance(part, Text) or part.text)
+    parts = [part for part in shown if isinstance(part, kind)]
     number = next(number for number, other in enumerate(same) if other is block)
     if not isinstance(block, TextBlock | ToolUseBlock) or number >= len(parts):
         raise InputError("this cannot be edited: only texts, calls and results can")
     return parts[number]
-
-
-def _is_shown(part: Block) -> bool:
-    return not isinstance(part, Text) or bool(part.text)
-
-
-def _as_text(arguments: Json) -> str:
-    if isinstance(arguments, str):
-        return arguments
-    return json.dumps(arguments, ensure_ascii=False, indent=2)

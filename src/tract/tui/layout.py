@@ -73,7 +73,7 @@ EMPTY = Cell([], [], [], [])
 
 
 class Sheet:
-    """A conversation with given settings and width."""
+    """A conversation with certain settings and a width."""
 
     def __init__(self, conversation: Conversation, width: int, settings: Settings) -> None:
         self.conversation = conversation

@@ -83,7 +83,7 @@ class Pane(Widget, can_focus=True):
     def turn_to(self, conversation: Conversation, *, is_own: bool = False) -> None:
         """Show a newer state of the conversation, and its end if that was visible before. After an
         own change the cursor stays on the changed message."""
-        was_at_end = self.is_following and self._is_at_end()
+        was_at_end = self.is_following and self._top >= self.sheet.last_top(self._height)
         was_last = self.cursor == self.sheet.last() and not is_own
         self._renew(conversation, self.settings)
         if was_at_end and was_last:
@@ -158,9 +158,6 @@ class Pane(Widget, can_focus=True):
             self._page = self.sheet.page(self._top, height)
         self.post_message(self.Moved())
         self.refresh()
-
-    def _is_at_end(self) -> bool:
-        return self._top >= self.sheet.last_top(self._height)
 
     def _scroll(self, lines: int) -> None:
         """Move the page; the cursor stays on it."""
@@ -254,16 +251,12 @@ class Pane(Widget, can_focus=True):
         owner = cell.owners[spot.line]
         is_here = Cursor(spot.row, owner) == self.cursor
         is_marked = self.sheet.message(spot.row) in self.marked
-        edge = Segment(*self._edge(is_here, is_marked, base))
+        sign = "▌" if is_here else "•" if is_marked else " "
+        edge = Segment(sign, base + Style(color="bright_yellow"))
         body = strip(cell.lines[spot.line], base, self._pattern)
         room = max(width - EDGES, 1)
         body = body.crop_extend(self._left, self._left + room, base)
         return Strip([edge, *body, self._bar(y, base)])
-
-    def _edge(self, is_here: bool, is_marked: bool, base: Style) -> tuple[str, Style]:
-        if is_here:
-            return ("▌", base + Style(color="bright_yellow"))
-        return ("•" if is_marked else " ", base + Style(color="bright_yellow"))
 
     def _bar(self, y: int, base: Style) -> Segment:
         """The position of the page, measured in rows: lines are not counted."""

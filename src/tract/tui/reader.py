@@ -30,7 +30,6 @@ from tract.view.lines import SHORT, TOOLS, measure
 from tract.view.sanitize import counted, one_line
 
 LOOK_EVERY = 0.5  # seconds
-AFTER_FIRST_SIGHT = 0.05
 NO_MESSAGE = "this is not a message"
 HEIGHTS = [(0, "-low"), (10, "-high")]  # a low screen shows only the conversation
 
@@ -73,7 +72,7 @@ class Reader(Screen[None]):
         Binding("B", "switch", "other branch"),
         Binding("f", "follow", "follow"),
         Binding("question_mark", "help", "help"),
-        Binding("q,escape", "leave", "back"),
+        Binding("q,escape", "dismiss(None)", "back"),
     ]
 
     def __init__(self, dialog: Tract, settings: Settings) -> None:
@@ -100,7 +99,7 @@ class Reader(Screen[None]):
         """Show the end first. Counting tokens comes later."""
         self._pane.action_end()
         self._show_title()
-        self.set_timer(AFTER_FIRST_SIGHT, self._show_all)
+        self.set_timer(0.05, self._show_all)
         self.set_interval(LOOK_EVERY, self._look)
 
     # Title, panels and status
@@ -206,9 +205,6 @@ class Reader(Screen[None]):
 
     def action_help(self) -> None:
         self.app.push_screen(Page("Keys", HELP))
-
-    def action_leave(self) -> None:
-        self.dismiss()
 
     # Changing
 
@@ -322,8 +318,10 @@ class Reader(Screen[None]):
             self._say(NO_MESSAGE)
             return
         with self._report_errors():
-            message, blocks = self._snapshot.whole(place), self._stored_blocks()
-            shown = self._pane.sheet.cell(self._pane.cursor.row).blocks
+            row, sheet = self._pane.cursor.row, self._pane.sheet
+            message = self._snapshot.whole(place)
+            blocks = sheet.conversation.blocks(row, sent=False)
+            shown = sheet.cell(row).blocks
             block = _stored_block(shown, self._pane.cursor.block, blocks)
             text = text_to_edit(message, block, blocks)
             commit, key = place.shown.hash.hex(), place.origin.id
@@ -343,10 +341,6 @@ class Reader(Screen[None]):
         now = next((p for p in self._snapshot.places if p.origin.id == key), None)
         if now is None or now.shown.hash.hex() != commit:
             raise ConflictError("nothing was saved: another process changed this message")
-
-    def _stored_blocks(self) -> list[ViewBlock]:
-        """The blocks of the stored message, whatever is shown of it."""
-        return self._pane.sheet.conversation.blocks(self._pane.cursor.row, sent=False)
 
     def action_branch(self) -> None:
         place = self._place()

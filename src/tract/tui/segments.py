@@ -36,13 +36,11 @@ GREY = 0x87
 @cache
 def style_of(words: str) -> Style:
     style = Style.combine([Style(), *(STYLES[word] for word in words.split())])
+    colour = style.color.triplet if style.color else None
+    if not style.dim or not colour:
+        return style
     # A dim pair colour is hard to read; mixed with grey it is readable on any background.
-    return _mix_grey(style) if style.dim and style.color and style.color.triplet else style
-
-
-def _mix_grey(style: Style) -> Style:
-    red, green, blue = style.color.triplet if style.color and style.color.triplet else (0, 0, 0)
-    mixed = [(part + GREY) // 2 for part in (red, green, blue)]
+    mixed = [(part + GREY) // 2 for part in colour]
     return style + Style(dim=False, color="#{:02x}{:02x}{:02x}".format(*mixed))
 
 

@@ -196,12 +196,12 @@ class Scribe:
         """The blocks of a message. An empty message has one, too."""
         if message.role == "tool":
             return [self._result(place, message, about)]
-        blocks = list(self._parts(place, message, about))
-        return blocks or [TextBlock(**_common(about, message.role))]
+        common = _common(about, message.role)
+        blocks = self._parts(place, message, common)
+        return blocks or [TextBlock(**common)]
 
     def _result(self, place: Place, message: Message, about: MessageFacts) -> ViewBlock:
         call = self.pairs.call_of(place)
-        text = whole_text(message)
         return ToolResultBlock(
             **_common(about, message.role),
             tool_use_id=message.tool_call_id or "",
@@ -210,7 +210,7 @@ class Scribe:
             size=size_of(message) if about.size is None else about.size,
             is_error=message.is_error or is_flagged(message),
             form=about.form,
-            text=text,
+            text=whole_text(message),
             pair=self.pairs.number(call.place, call.number) if call else None,
             tokens=about.tokens,
             sent_tokens=about.sent_tokens,
@@ -223,24 +223,25 @@ class Scribe:
             self._labels[place.origin.id] = labels
         return labels[index] if index < len(labels) else ""
 
-    def _parts(self, place: Place, message: Message, about: MessageFacts) -> Iterator[ViewBlock]:
-        common = _common(about, message.role)
+    def _parts(self, place: Place, message: Message, common: dict[str, Json]) -> list[ViewBlock]:
+        parts: list[ViewBlock] = []
         if thought := thought_beside(message):
-            yield ThinkingBlock(**common, text=thought)
+            parts.append(ThinkingBlock(**common, text=thought))
         if text := text_beside(message):
-            yield TextBlock(**common, text=text)
+            parts.append(TextBlock(**common, text=text))
         if isinstance(message.content, str):  # the usual case
-            if message.content:
-                yield TextBlock(**common, text=message.content)
-            return
+            return [*parts, TextBlock(**common, text=message.content)] if message.content else parts
         pieces = _Pieces(common, self.pairs.number(place, 0), self.pairs.first_hosted(place))
         for block in message.blocks:
             if isinstance(block, Raw):
-                yield from (self._with_call(place, piece) for piece in pieces.raw(block))
+                parts += (self._with_call(place, piece) for piece in pieces.raw(block))
             elif isinstance(block, ToolCall):
-                yield pieces.call(block)
+                parts.append(pieces.call(block))
             elif block.text:
-                yield TextBlock(**common, text=block.text)
+                parts.append(TextBlock(**common, text=block.text))
+        if len(pieces.labels) == len(place.shown.calls):  # a model may be sent fewer
+            self._labels[place.origin.id] = pieces.labels
+        return parts
 
     def _with_call(self, place: Place, block: ViewBlock) -> ViewBlock:
         """A result of a provider-run tool whose call is in another message of the same turn."""
@@ -269,13 +270,15 @@ class _Pieces:
 
     def __init__(self, common: dict[str, Json], first: int, first_hosted: int) -> None:
         self._common = common
-        self._next = first
+        self._first = first
+        self.labels: list[str] = []
         self._next_hosted = first_hosted
         self._hosted: dict[str, ToolUseBlock] = {}
 
     def call(self, call: ToolCall) -> ToolUseBlock:
-        self._next += 1
-        return self._use(call, self._next - 1)
+        use = self._use(call, self._first + len(self.labels))
+        self.labels.append(use.detail)
+        return use
 
     def raw(self, raw: Raw) -> Iterator[ViewBlock]:
         if is_thought(raw):
@@ -304,7 +307,6 @@ class _Pieces:
 
     def _result(self, message: Message) -> ToolResultBlock:
         use = self._hosted.get(message.tool_call_id or "", ToolUseBlock())
-        text = whole_text(message)
         return ToolResultBlock(
             **self._common,
             tool_use_id=message.tool_call_id or "",
@@ -312,7 +314,7 @@ class _Pieces:
             detail=use.detail,
             size=size_of(message),
             is_error=message.is_error,
-            text=text,
+            text=whole_text(message),
             pair=use.pair,
         )
 
@@ -323,9 +325,11 @@ def _common(about: MessageFacts, role: str) -> dict[str, Json]:
 
 def size_of(message: Message) -> int:
     """The bytes of a result: of its texts, and of everything else as JSON."""
+    content: Json = message.content
+    if isinstance(content, str):
+        return bytes_of(content)
     if not has_pictures(message):
         return bytes_of(whole_text(message))
-    content: Json = message.content
     return sum(bytes_of(readable(block.get("text", block))) for block in content)
 
 

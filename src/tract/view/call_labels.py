@@ -28,10 +28,12 @@ def call_label(arguments: Json) -> str:
     """The end of a path, a full pattern, the first line of a command, or else the first
     arguments."""
     value = _value(arguments)
+    if value in (None, "", [], (), {}):
+        return ""
     if isinstance(value, str):
         return _text_label(value)
     if not isinstance(value, dict):
-        return "" if value in (None, [], ()) else _shorten(readable(value))
+        return _shorten(readable(value))
     fields = {key: field for key, field in value.items() if field not in (None, "", [], {})}
     label = _command_label(fields) or _field_label(fields)
     return label if label is not None else _shorten(", ".join(_scalars(fields)))

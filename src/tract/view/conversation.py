@@ -50,7 +50,7 @@ class Conversation:
         return self._row_of.get(message)
 
     def turn(self, number: int) -> list[int]:
-        """The rows of a call and its results, given any of them."""
+        """The rows of a call and its results, from any of them."""
         row = self.rows[number]
         members = row.turn if isinstance(row, Place) else []
         return [self._row_of[place.origin.id] for place in members] or [number]
@@ -113,7 +113,7 @@ def describe_changes(place: Place) -> str:
     """What was done to a message, for its head."""
     if place.summary:
         commit = place.summary.origin.hash.hex()[:SHORT]
-        return f"summed up by {commit}" if commit else "summed up"
+        return f"summarized by {commit}" if commit else "summarized"
     if place.sources:
         return f"summary of {len(place.sources)} messages"
     words = ["skipped"] if place.is_left_out or place.is_skipped_result else []

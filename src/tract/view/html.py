@@ -29,13 +29,13 @@ from tract.view.lines import (
     BODY,
     FULL,
     HEAD,
+    ROLE_STYLES,
     TOOLS,
     Line,
     Styled,
     head_of,
     lines_of,
     pair_style,
-    role_style,
 )
 from tract.view.palette import PALETTE, tag_of
 from tract.view.sanitize import one_line, visible
@@ -82,7 +82,7 @@ def page(
         title=_span(Styled(one_line(title))),
         style=STYLE,
         about=f'<p class="about">{description}</p>\n' if description else "",
-        choices="".join(_choice(state, state == tools) for state in TOOLS),
+        choices="".join(_choice(state, " checked" if state == tools else "") for state in TOOLS),
     )
     anchors = _Anchors()
     yield from _articles(blocks, anchors)
@@ -91,8 +91,7 @@ def page(
     yield _END
 
 
-def _choice(state: str, is_checked: bool) -> str:
-    checked = " checked" if is_checked else ""
+def _choice(state: str, checked: str) -> str:
     return f'<label><input type="radio" name="tools" id="{state}"{checked}> {state}</label>\n'
 
 
@@ -117,7 +116,7 @@ def _articles(blocks: Iterable[ViewBlock], anchors: _Anchors) -> Iterator[str]:
 
 
 def _kind(block: ViewBlock) -> str:
-    return (role_style(block.role) or "role-other") if block.role else "between"
+    return ROLE_STYLES.get(block.role, "role-other") if block.role else "between"
 
 
 def _markup_of(block: ViewBlock, lines: Sequence[Line], anchors: _Anchors) -> Iterator[str]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
-from tract.model import Form, Json, readable
+from tract.model import ROLES, Form, Json, readable
 from tract.providers import parsed
 from tract.view.blocks import (
     OtherBlock,
@@ -22,7 +23,7 @@ from tract.view.blocks import (
     ViewBlock,
     bytes_of,
 )
-from tract.view.palette import colour_of, tag_of
+from tract.view.palette import PALETTE, tag_of
 from tract.view.sanitize import cut, one_line, visible
 from tract.view.tool_changes import change_text
 
@@ -32,6 +33,7 @@ SHORT = 10
 HEAD, BODY = "  ", "    "
 """Text is indented deeper than the head of a call or result, so that it cannot pass for one."""
 TAB = 4  # columns, where tabs have to be counted
+ROLE_STYLES = {role: f"role-{role}" for role in ROLES}
 LONGEST_HINT = 120
 LARGEST_DATA = 2000
 
@@ -63,6 +65,10 @@ EVERYTHING = Look()
 
 def format_lines(blocks: Iterable[ViewBlock], look: Look = EVERYTHING) -> Iterator[Line]:
     """The lines of blocks, each message under its head. Results follow their calls."""
+    return chain.from_iterable(_with_heads(blocks, look))
+
+
+def _with_heads(blocks: Iterable[ViewBlock], look: Look) -> Iterator[list[Line]]:
     message, speaker = None, ""
     for block in blocks:
         lines = lines_of(block, look)
@@ -71,13 +77,13 @@ def format_lines(blocks: Iterable[ViewBlock], look: Look = EVERYTHING) -> Iterat
         own = (block.message, block.role)
         is_new = own != message or not block.role
         has_own_head = is_new and has_head(block, speaker, look)
-        if message is not None and (has_own_head or (is_new and not message[1])):
-            yield ()
         if has_own_head and block.role:
-            yield head_of(block)
+            lines.insert(0, head_of(block))
+        if message is not None and (has_own_head or (is_new and not message[1])):
+            lines.insert(0, ())
         message = own
         speaker = speaker if block.role == "tool" else block.role
-        yield from lines
+        yield lines
 
 
 def has_head(block: ViewBlock, speaker: str, look: Look) -> bool:
@@ -89,7 +95,7 @@ def has_head(block: ViewBlock, speaker: str, look: Look) -> bool:
 
 def head_of(block: ViewBlock) -> Line:
     """The role, the commit, and what was done to the message."""
-    parts = [Styled(one_line(block.role), f"bold {role_style(block.role)}")]
+    parts = [Styled(one_line(block.role), f"bold {ROLE_STYLES.get(block.role, '')}")]
     if block.commit:
         parts.append(Styled(f" {one_line(block.commit[:SHORT])}", "dim"))
     if block.note:
@@ -97,15 +103,12 @@ def head_of(block: ViewBlock) -> Line:
     return tuple(parts)
 
 
-def role_style(role: str) -> str:
-    return f"role-{role}" if role in ("system", "user", "assistant", "tool") else ""
-
-
 def lines_of(block: ViewBlock, look: Look = EVERYTHING) -> list[Line]:
     """The lines of one block; none where it is hidden."""
     match block:
         case TextBlock(text=text):
-            return _text(text, look) if look.has_text else []
+            empty: list[Line] = [(Styled(f"{BODY}(empty)", "dim"),)]
+            return (_body(text, BODY, "", look) or empty) if look.has_text else []
         case ThinkingBlock():
             return _thinking(block, look) if look.has_thinking else []
         case ToolUseBlock():
@@ -179,7 +182,8 @@ def measure(block: ToolResultBlock) -> str:
 
 
 def pair_style(pair: int | None) -> str:
-    return "" if pair is None else f"p{colour_of(pair)}"
+    """The colour of a pair: its position in the history decides."""
+    return "" if pair is None else f"p{pair % len(PALETTE)}"
 
 
 def _head(words: str, style: str, pair: int | None, look: Look, *, is_error: bool = False) -> Line:
@@ -206,7 +210,7 @@ def _arguments(arguments: Json, look: Look) -> list[Line]:
     if values is None or values in ("", {}, []):
         return []
     if not isinstance(values, dict):
-        return _body(_readable(values), BODY, "", look)
+        return _body(pretty(values), BODY, "", look)
     return [line for key, value in values.items() for line in _argument(key, value, look)]
 
 
@@ -226,10 +230,6 @@ def _tools(block: ToolsBlock) -> Line:
     return (Styled(f"{HEAD}[tools] {len(block.names)} offered: {one_line(text)}", "dim"),)
 
 
-def _text(text: str, look: Look) -> list[Line]:
-    return _body(text, BODY, "", look) or [(Styled(f"{BODY}(empty)", "dim"),)]
-
-
 def _thinking(block: ThinkingBlock, look: Look) -> list[Line]:
     if not block.text.strip():
         return [(Styled(f"{HEAD}[thinking] (kept by the provider)", "dim"),)]
@@ -238,12 +238,13 @@ def _thinking(block: ThinkingBlock, look: Look) -> list[Line]:
 
 
 def _other(block: OtherBlock, look: Look) -> list[Line]:
-    text = _readable(block.data)
+    text = pretty(block.data)
     head: Line = (Styled(f"{HEAD}[{one_line(block.kind)}] ({bytes_of(text)} bytes)", "dim"),)
     return [head, *(_body(text, BODY, "dim", look) if len(text) <= LARGEST_DATA else [])]
 
 
-def _readable(value: Json) -> str:
+def pretty(value: Json) -> str:
+    """A text as it is; anything else as JSON of many lines."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 

@@ -28,11 +28,6 @@ each kind of colour blindness, neighbours most. There is no red: that is for err
 """
 
 
-def colour_of(pair: int) -> int:
-    """The number of a pair's colour: its position in the history decides."""
-    return pair % len(PALETTE)
-
-
 def tag_of(pair: int) -> str:
     """A short name of a pair: a1 … a9, b1 … z9, aa1 …"""
     letters, digit = divmod(pair, 9)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 from tract.content.text import counted
 
-__all__ = ["counted", "cut", "one_line", "visible", "width"]
+__all__ = ["counted", "cut", "one_line", "several", "visible", "width"]
+
+SEVERAL = 5  # how many names a message lists
 
 
 class _Visible(dict[int, str]):
@@ -50,6 +53,12 @@ def visible(text: str) -> str:
 
 def one_line(text: str) -> str:
     return visible(" ".join(text.split()))
+
+
+def several(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - SEVERAL
+    return ", ".join(names[:SEVERAL]) + (f" and {more} more" if more > 0 else "")
 
 
 def width(text: str) -> int:
