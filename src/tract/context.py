@@ -15,7 +15,7 @@ from tract.core.toolsets import Offered
 from tract.model import Form, Json, Message, Step, Toolset
 from tract.providers import PROVIDERS, Provider
 from tract.providers import provider as provider_named
-from tract.providers.tool_names import legal_name, with_legal_name, with_legal_names
+from tract.providers.common import legal_name, with_legal_name, with_legal_names
 from tract.providers.tools import (
     Offer,
     convert_tool,

@@ -32,7 +32,13 @@ from tract.providers.common import (
     text_or,
     unseen,
 )
-from tract.providers.functions import Function, Schema, dump_function, load_function
+from tract.providers.functions import (
+    Function,
+    Schema,
+    dump_function,
+    load_function,
+    without_usual_type,
+)
 
 PROVIDER, MESSAGE, BLOCK = "anthropic", "anthropic.message", "anthropic.block"
 INLINE_TOOLS = "inline-tools-2026-09-15"
@@ -430,18 +436,10 @@ class Anthropic(Provider):
     def load_tool(self, declaration: Schema) -> Function | None:
         if "input_schema" not in declaration:
             return None
-        fields = {**declaration}
-        if fields.get("type") in ("custom", "function", None):
-            fields.pop("type", None)
-        return load_function(fields, self.tool_keys)
+        return load_function(without_usual_type(declaration), self.tool_keys)
 
     def dump_tool(self, function: Function) -> Schema:
         return dump_function(function, self.tool_keys)
-
-    def declare(self, names: Iterable[str]) -> list[Schema]:
-        return [
-            {"name": name, "input_schema": {"type": "object", "properties": {}}} for name in names
-        ]
 
     def accepts_changes(self, *, only_additions: bool) -> bool:
         return True

@@ -1,19 +1,26 @@
-"""What the formats share: legal call ids, and provider dicts around our values."""
+"""What the formats share: legal call ids and tool names, and provider dicts around our values."""
 
 from __future__ import annotations
 
 import json
 import re
 from copy import copy
+from functools import lru_cache
 from hashlib import sha256
+
+from msgspec.structs import replace
 
 from tract.content.blocks import is_blocks, whole_text
 from tract.errors import InputError, RoleError
 from tract.hashing import json_or_text
-from tract.model import ROLES, Json, Message, Origin, Raw, Text, ToolCall, readable
+from tract.model import ROLES, Block, Json, Message, Origin, Raw, Text, ToolCall, readable
 
 REPLACED = re.compile(r"call_[0-9a-f]{24}")
 """The replacement of an id that a provider does not accept."""
+
+
+ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]+")
+"""What the name of a tool may not contain."""
 
 
 class WireIds:
@@ -59,6 +66,47 @@ class WireIds:
 
     def _is_taken(self, call_id: str) -> bool:
         return self._unique and call_id in self._used
+
+
+@lru_cache(maxsize=4096)
+def legal_name(name: str, longest: int | None) -> str:
+    """The name, or its replacement, which depends on the name and on the limit alone. Without a
+    limit every name is legal."""
+    if longest is None or (1 <= len(name) <= longest and not ILLEGAL.search(name)):
+        return name
+    digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    kept = ILLEGAL.sub("_", name)[: longest - 9].strip("_")
+    return f"{kept or 'tool'}_{digest}"
+
+
+def with_legal_names(message: Message, longest: int | None) -> Message:
+    """A message with legal names in its calls."""
+    if message.role == "tool":
+        name = message.name and legal_name(message.name, longest)
+        return message if name == message.name else replace(message, name=name)
+    if not isinstance(message.content, tuple):
+        return message
+    calls = [block for block in message.content if isinstance(block, ToolCall)]
+    if all(legal_name(call.name, longest) == call.name for call in calls):
+        return message
+    return replace(message, content=tuple(_renamed(block, longest) for block in message.content))
+
+
+def _renamed(block: Block, longest: int | None) -> Block:
+    if not isinstance(block, ToolCall):
+        return block
+    return replace(block, name=legal_name(block.name, longest))
+
+
+def with_legal_name(schema: dict[str, Json], longest: int | None) -> dict[str, Json]:
+    """A definition in a provider's format, with a legal name."""
+    function = schema.get("function")
+    if isinstance(function, dict):
+        return {**schema, "function": with_legal_name(function, longest)}
+    name = schema.get("name")
+    if not isinstance(name, str) or legal_name(name, longest) == name:
+        return schema
+    return {**schema, "name": legal_name(name, longest)}
 
 
 def text_or(value: Json, default: str) -> str:

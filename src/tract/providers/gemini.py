@@ -34,9 +34,10 @@ from tract.providers.functions import (
     Schema,
     dump_function,
     is_built_in,
+    is_open_api,
+    json_schema,
     load_function,
 )
-from tract.providers.open_api import is_open_api, json_schema
 
 PROVIDER, MESSAGE, BLOCK = "gemini", "gemini.message", "gemini.block"
 FUNCTION = "gemini.function"  # what stands in a call or a response

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from tract.model import Block, Json, Message, Raw, ToolCall, readable
 from tract.providers.common import THOUGHTS, kind_of_raw
+from tract.providers.responses_items import without_item_id
 
 _ASKED = (
     *("input", "arguments", "args", "action", "actions", "operation"),
@@ -108,6 +111,15 @@ def word(value: Json) -> str:
 
 def is_thought(raw: Raw) -> bool:
     return _kind(raw) in THOUGHTS
+
+
+def without_thoughts(message: Message) -> Message:
+    """The texts and calls of a message; the message itself where it has no thoughts."""
+    is_thought = [isinstance(b, Raw) and kind_of_raw(b) in THOUGHTS for b in message.blocks]
+    if not any(is_thought):
+        return message
+    blocks = (block for block, goes in zip(message.blocks, is_thought, strict=True) if not goes)
+    return replace(message, content=tuple(map(without_item_id, blocks)))
 
 
 def thought_text(raw: Raw) -> str:

@@ -14,8 +14,8 @@ from tract.core.wording import GET_TOOL_RESULT_SCHEMA
 from tract.errors import ToolSchemaError
 from tract.hashing import hash_tool_schema, to_json, toolset_hash
 from tract.model import Json, Step, ToolDefinition, Toolset, readable
-from tract.providers.messages import as_dict
 from tract.providers.registry import PROVIDERS
+from tract.providers.requests import as_dict
 from tract.providers.tools import convert_tool, declarations, function_of, name_of
 from tract.tokens import TokenCounter
 
