@@ -18,8 +18,8 @@ from tract.core.chain import Chain, Place
 from tract.core.result_lookup import near
 from tract.core.wording import GET_TOOL_RESULT_SCHEMA as SCHEMA
 from tract.providers import PROVIDERS
+from tract.providers.call_ids import find_result
 from tract.providers.common import WireIds
-from tract.providers.wire_names import find_result
 
 
 def answered(*ids: str) -> list[Place]:

@@ -21,8 +21,8 @@ from tract.core.turns import results_of
 from tract.core.wording import preview_of, reference_tokens
 from tract.errors import ConflictError, InputError, ResultNotFoundError, StorageError
 from tract.model import CommitInfo, Form, Gist, Json, Shape, Step, ToolCall
+from tract.providers.call_ids import find_result
 from tract.providers.frameworks import STORAGE_TYPE, is_reference, load_dump
-from tract.providers.wire_names import find_result
 from tract.session import Session
 from tract.session.session import check_name
 from tract.tract import Tract

@@ -337,7 +337,7 @@ class CompiledContext(Requests):
     @property
     def toolset(self) -> Toolset | None:
         """The set in force at the end; None where none was ever recorded."""
-        return self._offered.latest
+        return [self._offered.base, *self._offered.later.values()][-1]
 
     @property
     def tokens_by_tool(self) -> dict[str, int]:
@@ -401,7 +401,7 @@ class CompiledContext(Requests):
         base = self._offered.base
         if base is None:
             return self._declared(target, called)
-        in_list = base if self._accepts_changes(target) else self._offered.latest
+        in_list = base if self._accepts_changes(target) else self.toolset
         schemas = in_list.schemas if in_list else []
         offer = offered([*schemas, *self._beside(schemas)], target.name)
         return _with_legal_names(offer, target)

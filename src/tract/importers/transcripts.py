@@ -13,8 +13,8 @@ from tract.errors import InputError
 from tract.importers.items import Exchange
 from tract.model import Json, Toolset
 from tract.providers import as_sent, load_answer, requests, toolsets
+from tract.providers.call_ids import original_id
 from tract.providers.server_tools import without_thoughts
-from tract.providers.wire_names import original_id
 from tract.tokens import token_counter
 
 TOKENS = token_counter("chars/4")  # nobody sees the tokens of tools in a file

@@ -441,6 +441,11 @@ class Anthropic(Provider):
     def dump_tool(self, function: Function) -> Schema:
         return dump_function(function, self.tool_keys)
 
+    def declare(self, names: Iterable[str]) -> list[Schema]:
+        return [
+            {"name": name, "input_schema": {"type": "object", "properties": {}}} for name in names
+        ]
+
     def accepts_changes(self, *, only_additions: bool) -> bool:
         return True
 

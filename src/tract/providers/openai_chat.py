@@ -223,6 +223,7 @@ class OpenAIChat(Provider):
     """The Chat Completions API."""
 
     name = "openai"
+    system = ("system",)  # not in the API; but a program that changed providers may leave it there
     marks = Marks(
         roles={
             **dict.fromkeys(("tool", "function"), Evidence.CALL),
@@ -265,6 +266,10 @@ class OpenAIChat(Provider):
     def load_message(self, message: dict[str, Json]) -> list[Message]:
         check_message(message)
         return [load_message(message)]
+
+    def load_system(self, system: Json) -> Message | None:
+        is_content = isinstance(system, str | list) and system
+        return self.load_message({"role": "system", "content": system})[0] if is_content else None
 
     def owns_call(self, call: dict[str, Json]) -> bool:
         return "function" in call or isinstance(call.get("custom"), dict)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 from tract.providers.base import Answer
-from tract.providers.common import ANY, only_answer, text_or, with_legal_names
+from tract.providers.common import ANY, legal_name, only_answer, text_or, with_legal_names
 from tract.providers.detect import detect, message_provider, response_provider
 from tract.providers.registry import PROVIDERS
 from tract.providers.registry import provider as provider_named
@@ -204,3 +206,19 @@ def is_cut(answer: Answer) -> bool:
     reasons = {reason for known in PROVIDERS.values() for reason in known.cut_reasons}
     ended = (rest.get(known.stop_key) for known in PROVIDERS.values())
     return any(isinstance(reason, str) and reason in reasons for reason in ended)
+
+
+def known_names(message: Message, known: Iterable[str]) -> Message:
+    """An answer with the names by which its tools are known here."""
+    names = list(known)
+    limits = {provider.longest_name for provider in PROVIDERS.values()}
+    ours = {legal_name(name, longest): name for longest in limits for name in names}
+    if not any(call.name not in names and call.name in ours for call in message.tool_calls):
+        return message
+    blocks = [
+        replace(block, name=ours.get(block.name, block.name))
+        if isinstance(block, ToolCall) and block.name not in names
+        else block
+        for block in message.blocks
+    ]
+    return replace(message, content=tuple(blocks))

@@ -19,7 +19,7 @@ from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import ForgottenError, InputError, NotFoundError
 from tract.model import CommitInfo, Json, Message, Priority
 from tract.providers import load_call
-from tract.providers.wire_names import find_result
+from tract.providers.call_ids import find_result
 from tract.session.commits import commit
 from tract.session.session import Commit, Session
 

@@ -24,8 +24,8 @@ from tract.errors import (
 )
 from tract.llm import LLMClient, check_client
 from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head, Shape
+from tract.providers.call_ids import original_id
 from tract.providers.common import REPLACED
-from tract.providers.wire_names import original_id
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
 from tract.tokens import TokenCounter, token_counter

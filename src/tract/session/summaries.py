@@ -23,7 +23,7 @@ from tract.llm.summarizer import (
     section,
 )
 from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Summary
-from tract.providers.wire_names import find_result
+from tract.providers.call_ids import find_result
 from tract.session.answers import client_of, token_factor
 from tract.session.commits import edit_of
 from tract.session.session import Session

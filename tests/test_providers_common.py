@@ -1,4 +1,4 @@
-"""Names of tools that a provider does not take."""
+"""Names of tools that a provider does not accept."""
 
 from __future__ import annotations
 

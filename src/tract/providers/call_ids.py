@@ -1,15 +1,12 @@
-"""Our results, calls and tools by the ids and names that providers were sent for them."""
+"""Results and calls by the ids that providers were sent in place of ids they do not accept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-
-from msgspec.structs import replace
+from collections.abc import Iterator, Sequence
 
 from tract.core.chain import Place
 from tract.core.result_lookup import result_named, unknown_result
-from tract.model import Message, ToolCall
-from tract.providers.common import REPLACED, WireIds, legal_name
+from tract.providers.common import REPLACED, WireIds
 from tract.providers.registry import PROVIDERS
 
 
@@ -52,19 +49,3 @@ def _results_by_wire_id(places: Sequence[Place], ids: WireIds) -> dict[str, Plac
             if result:
                 results[wire] = result
     return results
-
-
-def known_names(message: Message, known: Iterable[str]) -> Message:
-    """An answer with the names by which its tools are known here."""
-    names = list(known)
-    limits = {provider.longest_name for provider in PROVIDERS.values()}
-    ours = {legal_name(name, longest): name for longest in limits for name in names}
-    if not any(call.name not in names and call.name in ours for call in message.tool_calls):
-        return message
-    blocks = [
-        replace(block, name=ours.get(block.name, block.name))
-        if isinstance(block, ToolCall) and block.name not in names
-        else block
-        for block in message.blocks
-    ]
-    return replace(message, content=tuple(blocks))
