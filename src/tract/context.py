@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from threading import Lock
 from typing import Any, NamedTuple
@@ -293,7 +293,8 @@ class CompiledContext(Requests):
         """For each message how many calls came before it in the whole history, whatever the view
         has left of them."""
         history = self._chain.appended() if self._chain else self.steps
-        made = dict(zip((step.id for step in history), _running(history), strict=False))
+        counts = accumulate((len(step.calls) for step in history), initial=0)
+        made = dict(zip((step.id for step in history), counts, strict=False))
         return [made.get(place, 0) for place in self._transcript.places[: self.commit_count]]
 
     @property
@@ -436,11 +437,6 @@ class CompiledContext(Requests):
             removed = [legal_name(name, target.longest_name) for name in change.removed]
             blocks[change.answer] = target.tool_changes(removed, added)
         return {answer: content for answer, content in blocks.items() if content}
-
-
-def _running(history: Iterable[Step]) -> Iterator[int]:
-    """How many calls were made before each commit."""
-    return accumulate((len(step.calls) for step in history), initial=0)
 
 
 def context_of(messages: Sequence[Message], token_count: int = 0) -> CompiledContext:

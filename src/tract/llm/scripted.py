@@ -64,7 +64,8 @@ class ScriptedLLM:
 
 
 def _answer(reply: Any, context: CompiledContext) -> dict[str, Json]:
-    if isinstance(reply, BaseException) or _is_error_class(reply):
+    is_error_class = isinstance(reply, type) and issubclass(reply, BaseException)
+    if isinstance(reply, BaseException) or is_error_class:
         raise reply
     if isinstance(reply, str):
         return {"role": "assistant", "content": reply}
@@ -73,10 +74,6 @@ def _answer(reply: Any, context: CompiledContext) -> dict[str, Json]:
     if callable(reply):
         return _answer(reply(context), context)
     raise InputError(f"a reply is a text, a dict, an error or a function, not {reply!r:.200}")
-
-
-def _is_error_class(reply: Any) -> bool:
-    return isinstance(reply, type) and issubclass(reply, BaseException)
 
 
 def _pieces(answer: dict[str, Json]) -> list[str]:

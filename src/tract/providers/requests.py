@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from tract.errors import InputError
-from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
+from tract.model import Json, Message, Raw, Text, ToolCall, readable
 from tract.providers.base import Answer
-from tract.providers.common import ANY, legal_name, only_answer, text_or, with_legal_names
+from tract.providers.common import (
+    ANY,
+    legal_name,
+    only_answer,
+    text_or,
+    with_legal_names,
+    with_tool_names,
+)
 from tract.providers.detect import detect, message_provider, response_provider
 from tract.providers.registry import PROVIDERS
 from tract.providers.registry import provider as provider_named
@@ -111,14 +116,11 @@ def _adopted(message: Message) -> Message:
     """A message of texts alone may have been written for several providers."""
     if not message.origin or message.role == "tool":
         return message
-    if all(map(_is_shared, message.blocks)):
+    raws = [block for block in message.blocks if not isinstance(block, Text)]
+    if all(isinstance(block, Raw) and block.provider == ANY for block in raws):
         for known in PROVIDERS.values():
             message = known.adopt(message)
     return message
-
-
-def _is_shared(block: Block) -> bool:
-    return isinstance(block, Text) or (isinstance(block, Raw) and block.provider == ANY)
 
 
 def _load_short_form(message: dict[str, Json]) -> Message:
@@ -213,12 +215,7 @@ def known_names(message: Message, known: Iterable[str]) -> Message:
     names = list(known)
     limits = {provider.longest_name for provider in PROVIDERS.values()}
     ours = {legal_name(name, longest): name for longest in limits for name in names}
-    if not any(call.name not in names and call.name in ours for call in message.tool_calls):
+    ours |= {name: name for name in names}
+    if all(ours.get(call.name, call.name) == call.name for call in message.tool_calls):
         return message
-    blocks = [
-        replace(block, name=ours.get(block.name, block.name))
-        if isinstance(block, ToolCall) and block.name not in names
-        else block
-        for block in message.blocks
-    ]
-    return replace(message, content=tuple(blocks))
+    return with_tool_names(message, lambda name: ours.get(name, name))

@@ -23,15 +23,7 @@ from tract.providers.functions import (
 )
 from tract.providers.registry import PROVIDERS, provider
 
-__all__ = [
-    "Offer",
-    "convert_tool",
-    "declarations",
-    "form_of",
-    "function_of",
-    "name_of",
-    "offered",
-]
+__all__ = ["Offer", "convert_tool", "declarations", "form_of", "function_of", "name_of", "offered"]
 
 HINTS = frozenset(
     {"cache_control", "eager_input_streaming", "input_examples", "allowed_callers", "async"}
