@@ -233,7 +233,9 @@ def show_pairs(t: Tract) -> None:
 
 
 def show_next(edit: CommitInfo) -> None:
-    tract = Path(sys.executable).with_name("tract").relative_to(ROOT)
+    tract = Path(sys.executable).with_name("tract")
+    if tract.is_relative_to(ROOT):
+        tract = tract.relative_to(ROOT)
     database = DATABASE.relative_to(ROOT)
     title("Try next")
     for command in (

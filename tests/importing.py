@@ -17,6 +17,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.corpus import in_manifest
+from tract import importers
 from tract.errors import InputError
 from tract.hashing import to_json
 from tract.importers.items import Entry, Exchange, Item, Problem
@@ -30,6 +31,12 @@ def file_of(folder: Path, content: Any, name: str = "given") -> Source:
     content = content.encode() if isinstance(content, str) else content
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     return Source(path)
+
+
+def read_file(path: Path) -> list[Item]:
+    """The items of a file of any known format."""
+    source = Source(path)
+    return list(importers.importer_of(source).read(source))
 
 
 def of_lines(folder: Path, *records: Any, name: str = "session.jsonl") -> Source:

@@ -719,7 +719,7 @@ def test_a_file_that_differs_goes_on_on_a_branch(here: Path) -> None:
     history[-1]["kwargs"]["content"] = "Done otherwise."
     result = invoke("migrate-results", "-", stdin=json.dumps(history))
     assert result.exit_code == 0
-    assert "now on branch main-2" in result.output
+    assert "now on new branch main-2" in result.output
     assert "1 commit recorded" in result.output
 
 

@@ -91,7 +91,7 @@ def test_an_unknown_name_is_one_clear_line(here: Path) -> None:
     for name in ("nowhere", "folder", "chat.jsonl"):
         done = invoke("tui", name)
         assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (3, "", 1)
-        assert done.stderr == f"tract: no dialog and no file '{name}'\n"
+        assert done.stderr == f"tract: no dialog or file '{name}'\n"
     for name in ("-", "a\x1b[31m\u202e"):
         done = invoke("tui", name)
         assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
@@ -111,9 +111,9 @@ def test_what_is_no_transcript_is_one_line(here: Path) -> None:
         (None, 1, "No such file"),
         (b"[m", 2, "not valid TOML"),
         (b"\xff\xfe", 2, "not valid TOML"),
-        (b"m = 3", 2, "not prices"),
-        (b"[m]\ninput = 3", 2, "not prices"),
-        (b"[m]\ninput = 3\noutput = 'x'", 2, "not prices"),
+        (b"m = 3", 2, "not a valid price list"),
+        (b"[m]\ninput = 3", 2, "not a valid price list"),
+        (b"[m]\ninput = 3\noutput = 'x'", 2, "not a valid price list"),
     ],
 )
 def test_prices_that_cannot_be_read(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tract import Message, Tract, importers
 from tract.core.drafts import Details
 from tract.core.entries import Entry, FullHistory, Problem
-from tract.core.transcript import Branch, Thread, Transcript
+from tract.core.transcript import Branch, MemoryThread, Transcript
 from tract.importers.items import Item
 from tract.importers.transcripts import RULES
 from tract.importers.writer import import_file
@@ -32,19 +32,20 @@ def said(text: str, **more: Any) -> Entry:
     return entry(Message("user", text), **more)
 
 
-def transcript(*items: Entry | FullHistory | Problem) -> Transcript:
-    tree = Transcript("session", RULES, token_counter("chars/4").count)
+def transcript(*items: Entry | FullHistory | Problem) -> Transcript[MemoryThread]:
+    count = token_counter("chars/4").count
+    tree = Transcript("session", lambda name: MemoryThread(name, RULES, count))
     for item in items:
         tree.add(item)
     return tree
 
 
-def only_thread(*items: Entry | FullHistory | Problem) -> Thread:
+def only_thread(*items: Entry | FullHistory | Problem) -> MemoryThread:
     (thread,) = transcript(*items).threads.values()
     return thread
 
 
-def texts(thread: Thread, branch: str = "main") -> list[str]:
+def texts(thread: MemoryThread, branch: str = "main") -> list[str]:
     read = thread.read(branch)
     return [read.whole(place).text for place in read.places]
 
@@ -145,7 +146,7 @@ def test_only_the_new_part_of_a_history_is_added() -> None:
         history(ASK, ANSWER, more),
     )
     assert texts(thread) == ["Why?", "Because.", "Really?"]
-    assert [node.details.usage for node in thread.nodes] == [None, {"input_tokens": 3}, None]
+    assert [node.draft.usage for node in thread.nodes] == [None, {"input_tokens": 3}, None]
 
 
 def test_a_rewritten_history_is_a_branch() -> None:
@@ -226,14 +227,3 @@ def test_a_tree_is_what_an_import_writes(entries: list[Entry]) -> None:
                 assert outline(thread.read(branch)) == outline(dialog.read(branch))
     assert report.repairs == tree.repairs()
     assert report.problems == tree.problems
-
-
-@given(st.lists(ENTRIES, max_size=6))
-def test_nodes_can_be_written(entries: list[Entry]) -> None:
-    tokens = token_counter("chars/4")
-    for thread in transcript(*entries).threads.values():
-        for node in thread.nodes:
-            draft = node.draft(tokens)
-            assert draft.message == node.message
-            assert (draft.operation, draft.links) == (node.step.operation, node.step.links)
-            assert draft.token_count == node.step.token_count

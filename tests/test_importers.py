@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.corpus import BY_FOLDER, DATA, REAL
-from tests.importing import file_of, of_lines
+from tests.importing import file_of, of_lines, read_file
 from tract import importers
 from tract.errors import InputError
 from tract.importers.items import Entry, Exchange, Problem
@@ -73,7 +73,7 @@ def test_a_real_file_is_taken_by_exactly_one(path: Path) -> None:
 @pytest.mark.skipif(not REAL, reason="the shared transcripts are not here")
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
 def test_a_real_file_is_read(path: Path) -> None:
-    items = list(importers.read(path))
+    items = read_file(path)
     assert any(isinstance(item, Entry | Exchange) for item in items)
     problems = [item for item in items if isinstance(item, Problem)]
     assert len(problems) == ("malformed_line" in path.name)
@@ -128,7 +128,7 @@ def test_garbage_is_taken_by_none(tmp_path: Path, kind: str) -> None:
     assert takers(path) == []
     assert importers.detect(path) is None
     with pytest.raises(InputError, match="no format that can be imported"):
-        list(importers.read(path))
+        read_file(path)
 
 
 @pytest.mark.parametrize("make", [empty_database, archive])
@@ -156,7 +156,7 @@ def test_a_file_that_is_not_there_is_an_error_of_the_input(tmp_path: Path) -> No
     with pytest.raises(InputError, match="nowhere"):
         importers.detect(tmp_path / "nowhere")
     with pytest.raises(InputError):
-        list(importers.read(tmp_path))
+        read_file(tmp_path)
 
 
 # fmt: off
@@ -191,7 +191,7 @@ def test_no_value_makes_detection_fail(
     path.write_text("\n".join(map(json.dumps, values)))
     takers(path)
     with suppress(InputError):
-        list(importers.read(path))
+        read_file(path)
 
 
 SESSIONS: dict[str, list[dict[str, object]]] = {

@@ -23,7 +23,8 @@ def test_a_chat_is_one_thread(tmp_path: Path) -> None:
     transcript = read_transcript(file_of(tmp_path, chat, "chat.json").path)
     (thread,) = transcript.threads.values()
     assert thread.name == "chat"
-    assert [node.message.text for node in thread.nodes if node.message] == ["Hi", "Hello"]
+    messages = [node.draft.message for node in thread.nodes]
+    assert [message.text for message in messages if message] == ["Hi", "Hello"]
     assert [node.step.token_count for node in thread.nodes] == [0, 0]
     assert transcript.problems == []
 

@@ -35,7 +35,6 @@ TESTED_WITH = {
     "content/blocks": "test_core_result_lookup",
     "content/hits": "test_content_query",
     "content/reader": "test_content_query",
-    "importers/collect": "test_importers_contract",
     "importers/items": "test_importers_contract",
     "importers/provider": "test_importers_requests",
     "providers/call_ids": "test_providers",

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.corpus import DATA, REAL
-from tests.importing import file_of, of_lines
+from tests.importing import file_of, of_lines, read_file
 from tests.samples.claude_code import TURN, answer, call, result, text, user
 from tests.strategies import odd_histories, said
 from tests.toolkit import tool, tool_lists
@@ -30,7 +30,6 @@ from tract import (
     ToolCall,
     Tract,
     TractError,
-    importers,
 )
 from tract.core.alignment import atoms
 from tract.core.wording import NO_RESULT
@@ -170,7 +169,7 @@ def test_what_is_undone_brings_thoughts_back() -> None:
 
 @cache
 def exchanges(path: Path) -> list[Exchange]:
-    return [item for item in importers.read(path) if isinstance(item, Exchange)]
+    return [item for item in read_file(path) if isinstance(item, Exchange)]
 
 
 RECORDED = [

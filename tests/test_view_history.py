@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tract import Message, Tract
 from tract.core.entries import Entry
-from tract.core.transcript import Thread, Transcript
+from tract.core.transcript import MemoryThread, Transcript
 from tract.importers.transcripts import RULES
 from tract.view.conversation import Conversation
 from tract.view.history import History
@@ -13,10 +13,9 @@ MESSAGES = (Message("user", "Why?"), Message("assistant", "Because."))
 
 
 def from_file() -> History:
-    transcript = Transcript("talk", RULES)
+    transcript = Transcript("talk", lambda name: MemoryThread(name, RULES))
     transcript.add(Entry(messages=MESSAGES))
-    thread: Thread = transcript.threads["talk"]
-    return thread.read("main")
+    return transcript.threads["talk"].read("main")
 
 
 def test_both_are_read_alike() -> None:

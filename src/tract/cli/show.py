@@ -20,7 +20,7 @@ from tract.cli.screen import dump_list, has_colour, refuses_colour, say, write
 from tract.cli.show_commit import dump_whole, print_whole
 from tract.cli.target import Target, resolve
 from tract.cli.transcripts import file_of, is_transcript
-from tract.core.transcript import Thread
+from tract.core.transcript import MemoryThread
 from tract.errors import CommitNotFoundError, DialogNotFoundError, InputError, NotFoundError
 from tract.importers.transcripts import read_transcript
 from tract.model import ROLES
@@ -245,7 +245,7 @@ def _request_scenes(path: Path) -> list[Scene]:
         return []
 
 
-def _thread_scenes(thread: Thread, sent: bool) -> Iterator[Scene]:
+def _thread_scenes(thread: MemoryThread, sent: bool) -> Iterator[Scene]:
     """All branches of a conversation. What branches share is shown once."""
     seen: set[int] = set()
     for branch in sorted(thread.branches, key=lambda name: (name != thread.branch, name)):

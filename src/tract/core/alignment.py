@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from tract.core.chain import Chain
+from tract.core.drafts import NO_DETAILS, Details
+from tract.core.entries import FullHistory
 from tract.core.place import Place
 from tract.core.wording import (
     COLLAPSED,
@@ -40,23 +42,72 @@ class Messages(Protocol):
 
 
 class Alignment(NamedTuple):
-    """Where a given history leaves the recorded one."""
+    """Where a history leaves the recorded one."""
 
     new: Sequence[Message]
     """What is not recorded yet."""
     differs_at: Place | None
     """The place from which on something else is recorded; None when nothing is."""
+    branch: str | None = None
+    """Another branch, which has the rest."""
 
 
-def align(given: Sequence[Message], chain: Chain, messages: Messages) -> Alignment:
+Branches = Iterable[tuple[str, Chain, Messages]]
+
+
+def is_known(messages: Sequence[Message], branches: Branches) -> bool:
+    """Whether a branch has the beginning of a history, beyond its system message."""
+    for _, chain, recorded in branches:
+        new = align(messages, chain, recorded).new
+        if any(message.role != "system" for message in messages[: len(messages) - len(new)]):
+            return True
+    return False
+
+
+def align_any(
+    history: Sequence[Message], chain: Chain, messages: Messages, branches: Branches
+) -> Alignment:
+    """The alignment with the current branch; where that differs, with the first that does not."""
+    aligned = align(history, chain, messages)
+    if aligned.differs_at is None:
+        return aligned
+    for name, other_chain, recorded in branches:
+        other = align(history, other_chain, recorded)
+        if other.differs_at is None and len(other.new) < len(history):
+            return other._replace(branch=name)
+    return aligned
+
+
+def additions(
+    history: FullHistory, new: Sequence[Message], chain: Chain
+) -> list[tuple[Message, Details] | None]:
+    """The new messages of a history in the order in which they are recorded; None stands for its
+    tools. They are for the next answer: earlier answers that are new in it were given with the
+    tools before, if there were any."""
+    before = history.messages[: len(history.messages) - len(new)]
+    requested = with_known_ids(new, before, chain.places)
+    is_answered = history.is_answered and len(new) > 0
+    if is_answered:
+        requested.pop()
+    items: list[tuple[Message, Details] | None] = [(item, NO_DETAILS) for item in requested]
+    if history.tools is not None:
+        answers = [n for n, message in enumerate(requested, 1) if message.role == "assistant"]
+        items.insert(answers[-1] if answers and chain.toolset is not None else 0, None)
+    if is_answered:
+        items.append((history.messages[-1], history.details))
+    return items
+
+
+def align(history: Sequence[Message], chain: Chain, messages: Messages) -> Alignment:
     """Walk both in step, in the order in which messages came or in the one in which they are
     sent, where each result is right behind its call."""
-    found = _walk(given, chain.places, messages)
-    if found.differs_at is not None:
-        as_sent = _walk(given, _results_behind_calls(chain.places), messages)
+    aligned = _walk(history, chain.places, messages)
+    if aligned.differs_at is not None:
+        results_behind_calls = [p for first in chain.places if not first.call for p in first.turn]
+        as_sent = _walk(history, results_behind_calls, messages)
         if as_sent.differs_at is None:
             return as_sent
-    return found
+    return aligned
 
 
 def with_known_ids(
@@ -71,39 +122,35 @@ def with_known_ids(
         if call.name != name:
             break
         known.setdefault(call.id, our_id)
-    found = []
+    renamed = []
     for message in new:
         for call in message.tool_calls:
             known.pop(call.id, None)
         call_id = message.tool_call_id
         is_other = call_id is not None and known.get(call_id, call_id) != call_id
-        found.append(replace(message, tool_call_id=known[call_id or ""]) if is_other else message)
-    return found
+        renamed.append(replace(message, tool_call_id=known[call_id or ""]) if is_other else message)
+    return renamed
 
 
-def _results_behind_calls(places: Sequence[Place]) -> list[Place]:
-    return [member for place in places if place.call is None for member in place.turn]
-
-
-def _walk(given: Sequence[Message], places: Sequence[Place], messages: Messages) -> Alignment:
+def _walk(history: Sequence[Message], places: Sequence[Place], messages: Messages) -> Alignment:
     """Block by block, because providers join messages. A place is matched by any version of it in
     any form in which it was ever sent, and passed over when the other side need not know it: a
     hidden message, a system text that is kept elsewhere, a summary of what it still has."""
-    stream = Stream(given)
+    stream = Stream(history)
     stream.skip_stand_ins()
-    told: set[int] = set()  # results of collapsed calls, sources of summaries
+    matched: set[int] = set()  # results of collapsed calls, sources of summaries
     for place in places:
         if stream.has_ended():
             return Alignment((), None)
-        if place.origin.id in told:
+        if place.origin.id in matched:
             continue
         if place.sources:
             stream.skip_stand_ins()
         if _take(stream, place, messages):
-            told.update(source.origin.id for source in place.everything_under)
+            matched.update(source.origin.id for source in place.everything_under)
             continue
         if place.results and _take_any(stream, _collapsed(place, messages)):
-            told.update(result.origin.id for result in place.results)
+            matched.update(result.origin.id for result in place.results)
             continue
         is_elsewhere = place.origin.role == "system" and stream.role != "system"
         if place.sources or place.is_left_out or is_elsewhere:
@@ -187,9 +234,9 @@ class Stream:
     def skip_stand_ins(self) -> None:
         """Pass over what was put in only so that a provider takes the messages."""
         while not self.has_ended() and self._atoms[self._message][self._block :]:
-            role, _, said = self._atoms[self._message][self._block]
-            is_closing = role == "tool" and said.endswith(NO_RESULT)
-            is_start = role == "user" and said == START and self._message == 0
+            role, _, text = self._atoms[self._message][self._block]
+            is_closing = role == "tool" and text.endswith(NO_RESULT)
+            is_start = role == "user" and text == START and self._message == 0
             if not (is_closing or is_start):
                 return
             self.take([self._atoms[self._message][self._block]])

@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from tract.core.drafts import Details
+from tract.core.drafts import NO_DETAILS, Details
 from tract.model import Json, Message, Toolset
-
-NOTHING = Details()
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +41,7 @@ class FullHistory(NamedTuple):
     """The answer comes last, if there is one."""
     tools: list[dict[str, Json]] | None = None
     is_answered: bool = False
-    details: Details = NOTHING
+    details: Details = NO_DETAILS
     """Metadata, settings and usage of the answer."""
     dialog: str | None = None
 

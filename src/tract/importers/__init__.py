@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
 from tract.errors import InputError
 from tract.importers.items import Item
-from tract.importers.source import OnRead, Source
-
-__all__ = [
-    "MODULES",
-    "Importer",
-    "detect",
-    "importer",
-    "importer_of",
-    "open_source",
-    "read",
-    "session_of",
-]
+from tract.importers.source import Source
 
 MODULES = (
     "llm_logs",
@@ -69,14 +57,9 @@ def importer(module: str) -> Importer:
     return cast(Importer, import_module(f"{__name__}.{module}"))
 
 
-def open_source(path: Path, on_read: OnRead | None = None) -> Source:
-    """A file to import from. `on_read` is called with the progress of reading it."""
-    return Source(path, on_read)
-
-
 def detect(path: Path) -> Importer | None:
     """The importer for a file; None if its format is unknown."""
-    return _detect(open_source(path))
+    return _detect(Source(path))
 
 
 def importer_of(source: Source) -> Importer:
@@ -93,16 +76,5 @@ def session_of(importer: Importer, source: Source) -> str | None:
     return cast("str | None", session(source)) if session else None
 
 
-def read(path: Path) -> Iterator[Item]:
-    """The items of a file of any known format."""
-    source = open_source(path)
-    yield from importer_of(source).read(source)
-
-
 def _detect(source: Source) -> Importer | None:
-    return next((module for module in _importers() if module.detect(source)), None)
-
-
-@cache
-def _importers() -> tuple[Importer, ...]:
-    return tuple(map(importer, MODULES))
+    return next((module for module in map(importer, MODULES) if module.detect(source)), None)

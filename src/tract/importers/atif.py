@@ -16,9 +16,8 @@ from tract.importers.coerce import (
     extra,
     text_of,
 )
-from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item, Problem
-from tract.importers.source import Source
+from tract.importers.source import Source, attempt
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 
 NAME = "atif"
@@ -86,19 +85,15 @@ class _Trajectory:
             yield Entry(
                 messages=(message,),
                 dialog=self._dialog,
-                tools=self._take_tools(),
+                tools=self._tools,
                 usage=extra(step.get("metrics")),
                 model=model if role == "assistant" else None,
                 time=time,
                 metadata=extra({key: step[key] for key in step if key not in FIELDS}),
             )
+            self._tools = None  # the definitions hold for the full trajectory
         if results:
             yield Entry(messages=tuple(results), dialog=self._dialog, time=time)
-
-    def _take_tools(self) -> list[dict[str, Json]] | None:
-        """The definitions, once: they hold for the full trajectory."""
-        tools, self._tools = self._tools, None
-        return tools
 
     def _call(self, call: Json) -> ToolCall:
         name = text_of(as_dict(call).get("function_name"))

@@ -28,7 +28,10 @@ def is_request(body: Json) -> bool:
 def convert_request(body: dict[str, Json]) -> dict[str, Json]:
     """The request as one to Anthropic; all other keys stay as they are."""
     rest = {k: v for k, v in body.items() if k not in ("messages", "system", "toolConfig")}
-    request: dict[str, Json] = {"messages": [_message(m) for m in dicts(body.get("messages"))]}
+    request: dict[str, Json] = {"messages": []}
+    for message in dicts(body.get("messages")):
+        content = _blocks(message.get("content"))
+        request["messages"].append({"role": message.get("role"), "content": content})
     if body.get("modelId"):
         request["model"] = rest.pop("modelId")
     if body.get("system"):
@@ -45,10 +48,6 @@ def _tool(spec: dict[str, Json]) -> dict[str, Json]:
     schema = as_dict(spec.get("inputSchema")).get("json")
     rest = {key: value for key, value in spec.items() if key != "inputSchema"}
     return {**rest, "input_schema": schema or {"type": "object"}}
-
-
-def _message(message: dict[str, Json]) -> dict[str, Json]:
-    return {"role": message.get("role"), "content": _blocks(message.get("content"))}
 
 
 def _blocks(content: Json) -> list[Json]:
@@ -157,13 +156,10 @@ def _assemble(events: list[dict[str, Json]]) -> Stream:
     stream = from_events(typed)
     if stream.response is None:
         return stream
-    content = _add_types(stream.response["content"])
-    return stream._replace(response={**stream.response, "content": content})
-
-
-def _add_types(blocks: list[dict[str, Json]]) -> list[Json]:
-    """Only calls begin with an event that names their type."""
-    return [{"type": "thinking" if "thinking" in block else "text", **block} for block in blocks]
+    content = stream.response["content"]
+    # Only calls begin with an event that names their type.
+    blocks = [{"type": "thinking" if "thinking" in b else "text", **b} for b in content]
+    return stream._replace(response={**stream.response, "content": blocks})
 
 
 def _delta(delta: Json) -> dict[str, Json]:

@@ -60,8 +60,3 @@ class CallIds:
             call_id = f"call_{self._count}"
             if call_id not in self._seen:
                 return call_id
-
-
-def call_ids(messages: tuple[Message, ...]) -> list[str]:
-    """The ids of all calls in the messages."""
-    return [call.id for message in messages for call in message.tool_calls]

@@ -19,11 +19,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tract.errors import InputError
-from tract.importers.call_ids import CallIds, call_ids
+from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_list, as_text, as_time, drop_empty, load
-from tract.importers.collect import read_lines
 from tract.importers.items import Entry, Item
-from tract.importers.source import Source
+from tract.importers.source import Source, read_lines
 from tract.model import ROOT, Json, Message
 from tract.providers import load_answer, load_message
 
@@ -61,7 +60,7 @@ class _Turn:
     def __init__(self, answer_id: str | None, answer: Entry) -> None:
         self.answer_id = answer_id
         self.answer = answer
-        self.calls = set(call_ids(answer.messages))
+        self.calls = {call.id for call in answer.messages[0].tool_calls}
         self.rest: list[Entry] = []
         self._blocks = list(answer.messages[0].blocks)
         self._has_grown = False
@@ -77,7 +76,7 @@ class _Turn:
             usage=more.usage or self.answer.usage,
             metadata={**(self.answer.metadata or {}), **(more.metadata or {})} or None,
         )
-        self.calls.update(call_ids(more.messages))
+        self.calls.update(call.id for call in more.messages[0].tool_calls)
 
     def entries(self) -> Iterator[Entry]:
         """The answer, then each other entry after the previous one."""

@@ -23,9 +23,8 @@ from tract.importers.coerce import (
     extra,
     load,
 )
-from tract.importers.collect import read_lines
 from tract.importers.items import Entry, Item
-from tract.importers.source import Source
+from tract.importers.source import Source, read_lines
 from tract.model import ROOT, Json, Message
 from tract.providers.responses_items import INSTRUCTIONS, load_items, load_output
 
@@ -96,7 +95,9 @@ class _Rollout:
             case "compacted":
                 yield from self._compaction(payload, time)
             case "turn_context":
-                self._context(payload)
+                self._model = as_text(payload.get("model"))
+                reasoning = drop_empty(effort=payload.get("effort"), summary=payload.get("summary"))
+                self._config = extra({"reasoning": reasoning}) if reasoning else None
             case "event_msg":
                 yield from self._event(payload)
 
@@ -131,11 +132,6 @@ class _Rollout:
         self._instructions = instructions
         yield from self.flush()
         yield self._entry([Message("system", instructions, origin={INSTRUCTIONS: {}})], time)
-
-    def _context(self, context: dict[str, Json]) -> None:
-        reasoning = drop_empty(effort=context.get("effort"), summary=context.get("summary"))
-        self._model = as_text(context.get("model"))
-        self._config = extra({"reasoning": reasoning}) if reasoning else None
 
     def _item(self, item: dict[str, Json], time: Json) -> Iterator[Item]:
         message = load(_message, item)

@@ -24,8 +24,8 @@ from tract.importers.coerce import (
     require_dict,
     text_of,
 )
-from tract.importers.items import Entry, Exchange, Item, Problem
-from tract.importers.source import Source
+from tract.importers.items import Entry, Exchange, Item
+from tract.importers.source import Source, attempt
 from tract.model import Json, Message, readable
 
 NAME = "copilot-chat"
@@ -48,10 +48,7 @@ def read(source: Source) -> Iterator[Item]:
     document, problems = source.document(_DEPTH)
     replay = _Replay()
     for place, log in _logs(document):
-        try:
-            yield from load(replay.take, log)
-        except InputError as error:
-            yield Problem(place, str(error))
+        yield from attempt(place, load, replay.take, log)
     yield from replay.finish()
     yield from problems
 

@@ -23,9 +23,8 @@ from tract.importers.coerce import (
     load,
     text_of,
 )
-from tract.importers.collect import read_lines
 from tract.importers.items import Entry, Item
-from tract.importers.source import Source
+from tract.importers.source import Source, read_lines
 from tract.model import Block, Json, Message, Raw, Text, ToolCall
 
 NAME = "copilot-cli"

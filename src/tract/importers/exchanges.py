@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from tract.importers.coerce import as_dict
-from tract.importers.collect import read_values
 from tract.importers.conversations import Conversations
 from tract.importers.items import Item, Problem
 from tract.importers.recordings import is_recording, read_recording
-from tract.importers.source import Source
+from tract.importers.source import Source, read_values
 from tract.model import Json
 
 NAME = "http-exchanges"

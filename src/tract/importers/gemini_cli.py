@@ -136,7 +136,9 @@ def _entries(message: Json) -> list[Entry]:
     if message.get("type") != "gemini":
         return []
     calls = dicts(message.get("toolCalls"))
-    blocks = (*_thoughts(message), *_blocks(message.get("content")), *map(_call, calls))
+    # Summaries of thoughts are for reading only: no provider accepts them.
+    thoughts = [Raw(NAME, {**t, "type": "thinking"}) for t in dicts(message.get("thoughts"))]
+    blocks = (*thoughts, *_blocks(message.get("content")), *map(_call, calls))
     answer = Entry(
         messages=(Message("assistant", blocks),),
         usage=as_dict(message.get("tokens")) or None,
@@ -157,12 +159,6 @@ def _blocks(content: Json) -> Iterator[Block]:
             yield Text(part["text"]) if is_text else Raw(PROVIDER, part)
         elif part is not None:
             raise InputError(f"a part is a text or an object, not {type(part).__name__}")
-
-
-def _thoughts(message: dict[str, Json]) -> Iterator[Block]:
-    """Summaries of thoughts: for reading only, no provider accepts them."""
-    for thought in dicts(message.get("thoughts")):
-        yield Raw(NAME, {**thought, "type": "thinking"})
 
 
 def _call(call: dict[str, Json]) -> ToolCall:

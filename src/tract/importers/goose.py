@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from tract.importers.coerce import as_dict, as_text, as_time, dicts, load
-from tract.importers.collect import read_values
 from tract.importers.conversations import Conversations, check_exchange
 from tract.importers.items import Entry, Exchange, Item, Problem
-from tract.importers.source import Source
+from tract.importers.source import Source, read_values
 from tract.model import Json, readable
 from tract.providers import load_message
 

@@ -19,10 +19,9 @@ from tract.importers.coerce import (
     require_dict,
     text_of,
 )
-from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.partial_json import parse
-from tract.importers.source import Source
+from tract.importers.source import Source, attempt
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall, readable
 
 NAME = "inspect"
@@ -31,6 +30,7 @@ ATTACHMENT = "attachment://"
 SAMPLES = "samples/"
 FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "function"})
 """The keys of a message that have a field of their own in an entry."""
+TOOL = ("name", "description", "parameters")
 
 
 def detect(source: Source) -> bool:
@@ -171,7 +171,7 @@ class _Sample:
     def _new_tools(self, dialog: str, call: dict[str, Json]) -> list[dict[str, Json]] | None:
         """The definitions that a model had, unless they are those of the previous call."""
         tools = [
-            {"type": "function", "function": self._definition(tool)}
+            {"type": "function", "function": self._resolve({k: tool[k] for k in TOOL if k in tool})}
             for tool in as_list(call.get("tools"))
             if extra(tool)
         ]
@@ -179,10 +179,6 @@ class _Sample:
             return None
         self._tools[dialog] = tools
         return definitions(tools)
-
-    def _definition(self, tool: dict[str, Json]) -> dict[str, Json]:
-        fields = {key: tool[key] for key in ("name", "description", "parameters") if key in tool}
-        return dict(self._resolve(fields))
 
     def _input(self, call: dict[str, Json]) -> list[Json]:
         """The messages that a model was sent: in full, or by their positions in a pool."""

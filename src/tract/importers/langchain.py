@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tract.importers.coerce import as_dict, dicts
-from tract.importers.collect import read_values
 from tract.importers.items import Item
 from tract.importers.langchain_messages import DumpedMessages, is_dumped
-from tract.importers.source import Source
+from tract.importers.source import Source, read_values
 from tract.model import Json
 
 NAME = "langchain"

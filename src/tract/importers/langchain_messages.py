@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_text, dicts, ensure_storable, require_dict
-from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item
+from tract.importers.source import attempt
 from tract.model import Json, Message
 from tract.providers import load_message
 from tract.providers.frameworks import load_dump, unwrap

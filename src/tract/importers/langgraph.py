@@ -9,10 +9,9 @@ from hashlib import sha256
 from tract.errors import InputError
 from tract.hashing import to_json
 from tract.importers.coerce import as_dict, as_text, as_time, dicts
-from tract.importers.collect import read_values
 from tract.importers.items import Item, Problem
 from tract.importers.langchain_messages import DumpedMessages, is_dumped
-from tract.importers.source import Source
+from tract.importers.source import Source, read_values
 from tract.model import Json
 
 NAME = "langgraph"

@@ -20,9 +20,8 @@ from tract.importers.coerce import (
     extra,
     text_of,
 )
-from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item, Problem
-from tract.importers.source import Source
+from tract.importers.source import Source, attempt
 from tract.importers.sqlite_files import Database, Record, is_database
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall
 from tract.providers import parsed
@@ -145,19 +144,16 @@ class _Tree:
         """Of the messages that were yielded."""
 
     def items(self) -> Iterator[Item]:
+        query = "SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, rowid"
         for thread in list(self._database.rows("SELECT * FROM threads ORDER BY rowid")):
-            yield from self._of_thread(thread)
+            turns = list(self._database.rows(query, thread["id"]))
+            yield from self._of_turns(as_name(thread["id"]) or "thread", turns, thread)
         for turn in list(self._database.rows(UNOWNED_TURNS)):
             yield from self._of_turns(f"turn {as_name(turn['id'])}", [turn], None)
         for row in list(self._database.rows(LAST_MESSAGES)):
             if row["hash"] not in self._hashes:
                 tip = {"id": row["hash"], "tip_message_hash": row["hash"]}
                 yield from self._of_turns(f"message {row['hash']}", [], tip)
-
-    def _of_thread(self, thread: Record) -> Iterator[Item]:
-        query = "SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, rowid"
-        turns = list(self._database.rows(query, thread["id"]))
-        yield from self._of_turns(as_name(thread["id"]) or "thread", turns, thread)
 
     def _of_turns(self, name: str, turns: list[Record], thread: Record | None) -> Iterator[Item]:
         """The messages up to the end of each turn, and up to the tip of the thread."""
@@ -336,7 +332,10 @@ class _Answers:
             self._system = system
             yield Message("system", system)
         for result in self._database.owned("tool_results", "response_id", answer_id):
-            yield _result({**result, "attachments": self._of_result(result)}, self._database)
+            table, result_id = "tool_results_attachments", result.get("id")
+            rows = self._database.owned(table, "tool_result_id", result_id)
+            attached = [{"id": row.get("attachment_id")} for row in rows]
+            yield _result({**result, "attachments": attached}, self._database)
         prompt = self._with_fragments("prompt_fragments", answer_id, row.get("prompt"))
         files = [_file_block(file) for file in self._attachments(answer_id)]
         if files:
@@ -359,11 +358,6 @@ class _Answers:
             ' WHERE prompt_attachments.response_id = ? ORDER BY prompt_attachments."order"'
         )
         return self._database.of("prompt_attachments", query, answer_id)
-
-    def _of_result(self, result: Record) -> list[Json]:
-        table, column = "tool_results_attachments", "tool_result_id"
-        files = self._database.owned(table, column, result.get("id"))
-        return [{"id": file.get("attachment_id")} for file in files]
 
     def _answer(self, row: Record, answer_id: str) -> Message:
         text, thought = text_of(row.get("response")), text_of(row.get("reasoning"))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tract.importers.coerce import as_dict, dicts
-from tract.importers.collect import read_values
+from tract.importers.coerce import as_dict, as_list, dicts
 from tract.importers.conversations import Conversations
 from tract.importers.items import Item, Problem
 from tract.importers.recordings import read_recording
-from tract.importers.source import Source
+from tract.importers.source import Source, read_values
 from tract.model import Json
 
 NAME = "mastra"
@@ -29,6 +28,5 @@ def _recordings(conversations: Conversations, place: str, value: Json) -> Iterat
     recordings = as_dict(value).get("recordings")
     if not isinstance(recordings, list):
         yield Problem(place, "no recordings")
-        return
-    for number, recording in enumerate(recordings, 1):
+    for number, recording in enumerate(as_list(recordings), 1):
         yield from read_recording(recording, f"recording {number}", conversations)

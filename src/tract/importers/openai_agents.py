@@ -8,9 +8,8 @@ from itertools import groupby
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_time, dicts, ensure_storable, json_or_none
-from tract.importers.collect import read_values
 from tract.importers.items import Entry, Item, Problem
-from tract.importers.source import Source
+from tract.importers.source import Source, read_values
 from tract.importers.sqlite_files import Database, Record, is_database, is_sqlite
 from tract.model import Json
 from tract.providers.responses_items import load_items
@@ -31,11 +30,8 @@ def detect(source: Source) -> bool:
         return is_database(source, lambda database: TABLE in database.tables)
     value = source.peek
     items = dicts(value if isinstance(value, list) else as_dict(value).get("items"))
-    return all(map(_may_be_item, items)) and any(map(_is_item, items))
-
-
-def _may_be_item(item: dict[str, Json]) -> bool:
-    return isinstance(item.get("type"), str) or "role" in item
+    may_be_items = all(isinstance(item.get("type"), str) or "role" in item for item in items)
+    return may_be_items and any(map(_is_item, items))
 
 
 def _is_item(item: dict[str, Json]) -> bool:
@@ -48,7 +44,9 @@ def _is_item(item: dict[str, Json]) -> bool:
 def read(source: Source) -> Iterator[Item]:
     if is_sqlite(source):
         with Database(source.path) as database:
-            yield from _read_sessions(database)
+            is_alone = next(database.rows(_SESSIONS))["count"] == 1
+            for session, rows in groupby(database.rows(_ROWS), key=lambda row: row["session_id"]):
+                yield from _read_items(map(_place, rows), None if is_alone else str(session))
         return
     yield from read_values(source, _items)
 
@@ -67,13 +65,6 @@ Placed = tuple[str, Json, Json]
 
 _ROWS = f"SELECT session_id, id, message_data, created_at FROM {TABLE} ORDER BY session_id, id"
 _SESSIONS = f"SELECT count(DISTINCT session_id) AS count FROM {TABLE}"
-
-
-def _read_sessions(database: Database) -> Iterator[Item]:
-    is_alone = next(database.rows(_SESSIONS))["count"] == 1
-    for session, rows in groupby(database.rows(_ROWS), key=lambda row: row["session_id"]):
-        dialog = None if is_alone else str(session)
-        yield from _read_items(map(_place, rows), dialog)
 
 
 def _place(row: Record) -> Placed:

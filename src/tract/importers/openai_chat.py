@@ -9,10 +9,9 @@ from msgspec.structs import replace
 
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_text, as_time, dicts, load, require_dict
-from tract.importers.collect import attempt, read_values
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.provider import CHAT_ROLES, is_chat
-from tract.importers.source import Source
+from tract.importers.source import Source, attempt, read_values
 from tract.model import Json, Message, ToolCall
 from tract.providers import load_message
 from tract.providers.detect import detect as detect_provider
@@ -67,7 +66,9 @@ class _File:
         if _is_message(value):
             yield from self._lines.read([value], place)
             return
-        for body in _conversations(value):
+        # A list of messages is one conversation.
+        is_list = isinstance(value, list) and not any(map(_is_message, value))
+        for body in value if is_list else [value]:
             self._count += 1
             yield from _read_conversation(body, place, self._count)
 
@@ -76,29 +77,16 @@ def _is_message(value: Json) -> bool:
     return isinstance(value, dict) and "role" in value
 
 
-def _conversations(value: Json) -> list[Json]:
-    """The value as a list of conversations; a list of messages is one."""
-    if isinstance(value, list) and not any(map(_is_message, value)):
-        return value
-    return [value]
-
-
 def _read_conversation(value: Json, place: str, number: int) -> Iterator[Item]:
     body = {"messages": value} if isinstance(value, list) else as_dict(value)
     messages = next((body[key] for key in HISTORIES if isinstance(body.get(key), list)), None)
     if messages is None:
         yield Problem(place, "no messages")
         return
-    conversation = _Chat(_dialog(body, number), _tools(body))
+    # The first conversation has no name, and others their own or a number.
+    dialog = (as_text(body.get("id")) or str(number)) if number > 1 else None
     prefix = "" if place == "document" else f"{place}, "
-    yield from conversation.read(messages, f"{prefix}message {{}}")
-
-
-def _dialog(body: dict[str, Json], number: int) -> str | None:
-    """None for the first conversation; others have their own name or a number."""
-    if number == 1:
-        return None
-    return as_text(body.get("id")) or str(number)
+    yield from _Chat(dialog, _tools(body)).read(messages, f"{prefix}message {{}}")
 
 
 def _tools(body: dict[str, Json]) -> list[dict[str, Json]] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from tract.errors import InputError
@@ -19,9 +20,8 @@ from tract.importers.coerce import (
     require_dict,
     text_of,
 )
-from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item, Problem
-from tract.importers.source import Source
+from tract.importers.source import Source, attempt
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 from tract.providers import load_message
 
@@ -85,7 +85,8 @@ class _Run:
         """The id and the name of the call that an event made, by the event's id."""
 
     def items(self, history: list[Json]) -> Iterator[Item]:
-        for number, event in enumerate(_flat(history)):
+        events = chain.from_iterable(e if isinstance(e, list) else [e] for e in history)
+        for number, event in enumerate(events):
             yield from attempt(f"{self._place}event {number}", self._entries, event)
 
     def _entries(self, event: Json) -> Iterator[Item]:
@@ -168,11 +169,6 @@ class _Run:
     def _entry(self, event: dict[str, Json], messages: tuple[Message, ...], **fields: Any) -> Entry:
         time = as_time(event.get("timestamp"))
         return Entry(messages=messages, dialog=self._dialog, time=time, **fields)
-
-
-def _flat(history: list[Json]) -> Iterator[Json]:
-    for event in history:
-        yield from event if isinstance(event, list) else (event,)
 
 
 def _call_id(event: dict[str, Json]) -> str | None:

@@ -22,13 +22,11 @@ from tract.importers.coerce import (
     require_dict,
     text_of,
 )
-from tract.importers.collect import read_lines
 from tract.importers.items import Entry, Item
-from tract.importers.source import Source
+from tract.importers.source import Source, read_lines
 from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall
 
 NAME = "pi"
-PROVIDER = "pi"
 
 _TEXT_KEYS, _CALL_KEYS = {"type", "text"}, {"type", "id", "name", "arguments"}
 
@@ -104,8 +102,10 @@ class _Session:
             case "toolResult":
                 details = drop_empty(details=message.get("details"))
                 return Entry(messages=(_result(message),), metadata=details, **when)
-            case "bashExecution":
-                return Entry(messages=(_command(message),), **when)
+            case "bashExecution":  # by a person; the model reads it as a message of the person
+                command, output = text_of(message.get("command")), text_of(message.get("output"))
+                text = f"Ran `{command}`\n```\n{output}\n```"
+                return Entry(messages=(Message("user", text),), **when)
             case "user" | "hookMessage" | "custom":
                 return Entry(messages=(Message("user", _content(message)),), **when)
             case "compactionSummary" | "branchSummary":
@@ -155,12 +155,6 @@ def _result(message: dict[str, Json]) -> Message:
     )
 
 
-def _command(message: dict[str, Json]) -> Message:
-    """A command that a person ran; the model reads it as a message of the person."""
-    command, output = text_of(message.get("command")), text_of(message.get("output"))
-    return Message("user", f"Ran `{command}`\n```\n{output}\n```")
-
-
 def _block(block: Json) -> Block:
     kind = require_dict(block, "a block is an object").get("type")
     if kind == "text" and isinstance(block.get("text"), str):
@@ -169,12 +163,12 @@ def _block(block: Json) -> Block:
         call_id = text_of(block.get("id"))
         return ToolCall(call_id, block["name"], block.get("arguments"), _origin(block, _CALL_KEYS))
     wire = _wire_image(block)
-    return Raw("anthropic", wire) if wire is not block else Raw(PROVIDER, block)
+    return Raw("anthropic", wire) if wire is not block else Raw(NAME, block)
 
 
 def _origin(block: dict[str, Json], usual: set[str]) -> dict[str, dict[str, Json]] | None:
     more = {key: value for key, value in block.items() if key not in usual}
-    return {PROVIDER: more} if more else None
+    return {NAME: more} if more else None
 
 
 def _wire_image(block: Json) -> Json:

@@ -75,11 +75,8 @@ def opening(provider: str, request: dict[str, Json]) -> str:
         return f"{provider}\n{history}"
     messages = [m for m in dicts(history) if m.get("role") not in ("system", "developer")]
     first = messages[0] if messages else {}
-    return "\n".join([provider, *_texts(first.get("content", first.get("parts")))])
-
-
-def _texts(content: Json) -> list[str]:
-    """The texts alone: cache marks come and go."""
-    if isinstance(content, str):
-        return [content]
-    return [part["text"] for part in dicts(content) if isinstance(part.get("text"), str)]
+    content = first.get("content", first.get("parts"))
+    parts = [{"text": content}] if isinstance(content, str) else dicts(content)
+    # The texts alone: cache marks come and go.
+    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    return "\n".join([provider, *texts])

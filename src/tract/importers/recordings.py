@@ -42,7 +42,8 @@ def _recording(record: Json) -> Recording | None:
         return None
     times = ("time", "timestamp", "startedDateTime", "recorded_at")
     time = next((record[key] for key in times if key in record), as_dict(request).get("timestamp"))
-    if not _is_http(request):
+    # A request with an address around its body, or the body alone.
+    if {"url", "uri", "postData", "body"}.isdisjoint(as_dict(request)):
         url, status = str(record.get("url") or ""), record.get("status")
         status = status if isinstance(status, int) else 200
         return Recording(url, _json(request), status, response, time)
@@ -50,11 +51,6 @@ def _recording(record: Json) -> Recording | None:
     post = as_dict(request.get("postData")).get("text")
     body = request.get("body") if post is None else post
     return Recording(url, _json(_content(body)), _status(response), _answer(response), time)
-
-
-def _is_http(request: Json) -> bool:
-    """Whether it is a request with an address around its body, and not the body alone."""
-    return isinstance(request, dict) and not {"url", "uri", "postData", "body"}.isdisjoint(request)
 
 
 def _status(response: Json) -> int:

@@ -27,7 +27,8 @@ REPEATED = ("instructions", "tools", "model")
 
 def detect(source: Source) -> bool:
     if is_stream(source.head[:100].decode("utf-8", "replace")):
-        return _peek_stream(source) is not None
+        stream = from_text(source.head.decode("utf-8", "ignore"))
+        return response_provider(stream.response) is not None
     value = source.peek
     return is_event(value) or _provider(value) is not None
 
@@ -57,15 +58,10 @@ def _provider(value: Json) -> str | None:
     if "request" in body or "response" in body or "traj" in body:
         return None
     name = request_provider(body)
-    if name and not (isinstance(body.get("model"), str) or _is_clear(body, name)):
-        name = None
+    if name and not isinstance(body.get("model"), str):
+        is_list = isinstance(body[PROVIDERS[name].history], list)
+        name = name if is_list and name not in SAVED else None
     return response_provider(body) or name
-
-
-def _is_clear(body: dict[str, Json], name: str) -> bool:
-    """Whether it can be nothing else than a request, even without a model."""
-    is_list = isinstance(body[PROVIDERS[name].history], list)
-    return is_list and name not in SAVED
 
 
 def _exchange(value: Json, place: str) -> Item:
@@ -95,12 +91,6 @@ def _answer(response: dict[str, Json] | None, place: str) -> Item:
     time = response.get("created", response.get("created_at", response.get("createTime")))
     exchange = Exchange(provider=provider, request=request, response=response, time=as_time(time))
     return check_exchange(exchange, place)
-
-
-def _peek_stream(source: Source) -> dict[str, Json] | None:
-    """The beginning of a streamed response."""
-    response = from_text(source.head.decode("utf-8", "ignore")).response
-    return response if response_provider(response) else None
 
 
 def _streamed(stream: Stream, place: str) -> Iterator[Item]:

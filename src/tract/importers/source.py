@@ -6,13 +6,13 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from tract.errors import InputError
-from tract.importers.items import Problem
+from tract.importers.items import Item, Problem
 from tract.importers.partial_json import (
     check_weight,
     parse,
@@ -39,7 +39,8 @@ OnRead = Callable[[int, int], None]
 
 
 class Source:
-    """A file and its beginning. A gzip file is read unpacked."""
+    """A file and its beginning. A gzip file is read unpacked. `on_read` is called with the progress
+    of reading it."""
 
     def __init__(self, path: Path, on_read: OnRead | None = None) -> None:
         self.path = path
@@ -97,8 +98,9 @@ class Source:
                         raise InputError(f"{self.path.name}: too many lines are broken") from None
                     yield from ((number, value) for value in split_objects(line or b""))
                     yield Problem(f"line {number}", str(error))
-            if problem := _problem(file):
-                yield Problem("end of file", problem)
+            raw = getattr(file, "raw", None)
+            if isinstance(raw, _GzipReader) and raw.problem:
+                yield Problem("end of file", raw.problem)
 
     def document(self, depth: int | None = None) -> tuple[Json, list[Problem]]:
         """The value of the file. Of a file that was cut off: the part before the cut, and the
@@ -128,7 +130,11 @@ class Source:
         beginning = self._beginning()
         if _line_value(beginning) is not None:
             return True
-        return len(beginning) == PEEK and b"\n" not in beginning and self._has_second_line()
+        if len(beginning) < PEEK or b"\n" in beginning:
+            return False
+        with self.open() as file:
+            next(_lines(file), None)
+            return bool(file.read(1))  # a second line
 
     def data(self) -> bytes:
         """The full content; InputError if it is too large."""
@@ -152,10 +158,36 @@ class Source:
         with self.open() as file:
             return file.read(PEEK).removeprefix(BOM)
 
-    def _has_second_line(self) -> bool:
-        with self.open() as file:
-            next(_lines(file), None)
-            return bool(file.read(1))
+
+def attempt(place: str, make: Callable[..., Iterable[Item]], *arguments: Any) -> Iterator[Item]:
+    """The items of one part of the source; a Problem if it cannot be read."""
+    try:
+        yield from make(*arguments)
+    except InputError as error:
+        yield Problem(place, str(error))
+    except RecursionError:
+        yield Problem(place, "nested too deep to be read")
+
+
+def read_lines(source: Source, take: Callable[[dict[str, Json]], Iterable[Item]]) -> Iterator[Item]:
+    """The items of a file of lines, each of which is an object."""
+    for record in source.records():
+        if isinstance(record, Problem):
+            yield record
+        elif isinstance(record[1], dict):
+            yield from attempt(f"line {record[0]}", take, record[1])
+        else:
+            kind = type(record[1]).__name__
+            yield Problem(f"line {record[0]}", f"a line is an object, not {kind}")
+
+
+def read_values(source: Source, take: Callable[[str, Json], Iterable[Item]]) -> Iterator[Item]:
+    """The items of each value of a file: of its lines, or of its one document."""
+    for value in source.values():
+        if isinstance(value, Problem):
+            yield value
+        else:
+            yield from attempt(value[0], take, *value)
 
 
 def _line_value(beginning: bytes) -> Json:
@@ -234,8 +266,3 @@ class _GzipReader(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
-
-
-def _problem(file: BinaryIO) -> str:
-    raw = getattr(file, "raw", None)
-    return raw.problem if isinstance(raw, _GzipReader) else ""

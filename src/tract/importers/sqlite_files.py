@@ -82,10 +82,6 @@ def _connect(path: Path) -> Any:
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
     except FAILURES:
         connection = binding.connect(f"{address}?mode=ro&immutable=1", uri=True)
-    connection.text_factory = _text
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_list, as_name, extra, load, require_dict, text_of
-from tract.importers.collect import attempt
 from tract.importers.items import Entry, Item
-from tract.importers.source import Source
+from tract.importers.source import Source, attempt
 from tract.model import Json
 from tract.providers import load_message, parsed
 
@@ -27,10 +26,6 @@ def detect(source: Source) -> bool:
     if isinstance(steps, list):
         first = as_dict(steps[0]) if steps else {}
         return "action" in first or (not steps and "history" in run and "info" in run)
-    return _is_mini(run)
-
-
-def _is_mini(run: dict[str, Json]) -> bool:
     is_named = text_of(run.get("trajectory_format")).startswith("mini-swe-agent")
     return is_named or "mini_version" in as_dict(run.get("info"))
 

@@ -21,9 +21,8 @@ from tract.importers.coerce import (
     require_dict,
     text_of,
 )
-from tract.importers.collect import read_values
 from tract.importers.items import Entry, Item, Problem
-from tract.importers.source import Source
+from tract.importers.source import Source, read_values
 from tract.model import Block, Json, Message, Text
 from tract.providers import load_call
 

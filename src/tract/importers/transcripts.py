@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tract import importers
-from tract.core.drafts import Details
-from tract.core.entries import FullHistory, Problem, position
-from tract.core.transcript import Transcript
+from tract.core.entries import Entry, FullHistory, Problem, position
+from tract.core.transcript import MemoryThread, Transcript, dialog_name
 from tract.errors import InputError
 from tract.importers.items import Exchange
+from tract.importers.source import Source
 from tract.model import Json, Toolset
-from tract.providers import as_sent, load_answer, requests, toolsets
+from tract.providers import as_sent, requests, toolsets
 from tract.providers.call_ids import original_id
 from tract.providers.server_tools import without_thoughts
 from tract.tokens import token_counter
@@ -34,21 +34,28 @@ class _Rules:
 RULES = _Rules()
 
 
-def read_transcript(path: Path, count: Callable[[str], int] | None = None) -> Transcript:
+def read_transcript(
+    path: Path, count: Callable[[str], int] | None = None
+) -> Transcript[MemoryThread]:
     """All conversations in a file of any known format. Without `count` no tokens are counted."""
-    source = importers.open_source(path)
+    source = Source(path)
     importer = importers.importer_of(source)
-    transcript = Transcript(importers.session_of(importer, source) or path.stem, RULES, count)
-    for item in importer.read(source):
-        transcript.add(_load(item) if isinstance(item, Exchange) else item)
+    name = dialog_name(importers.session_of(importer, source) or path.stem)
+    transcript = Transcript(name, lambda name: MemoryThread(name, RULES, count))
+    for item in read_items(importer, source):
+        transcript.add(item)
     return transcript
 
 
-def _load(exchange: Exchange) -> FullHistory | Problem:
-    try:
-        return load_exchange(exchange)
-    except InputError as error:
-        return Problem(position(exchange), str(error))
+def read_items(
+    importer: importers.Importer, source: Source
+) -> Iterator[Entry | FullHistory | Problem]:
+    """What is in a file, free of the provider's format."""
+    for item in importer.read(source):
+        try:
+            yield load_exchange(item) if isinstance(item, Exchange) else item
+        except InputError as error:
+            yield Problem(position(item), str(error))
 
 
 def load_exchange(exchange: Exchange) -> FullHistory:
@@ -56,12 +63,6 @@ def load_exchange(exchange: Exchange) -> FullHistory:
     # The importer has inserted what came before, as far as the file has it.
     request = {k: v for k, v in exchange.request.items() if k != "previous_response_id"}
     loaded = requests.load(request, exchange.provider)
-    if exchange.response is None:
-        return FullHistory(loaded.messages, loaded.tools, dialog=exchange.dialog)
-    answer = load_answer(exchange.response)
-    metadata: dict[str, Json] = {"response": answer.rest} if answer.rest else {}
-    if exchange.time:
-        metadata["time"] = exchange.time.isoformat()
-    details = Details(None, metadata or None, loaded.config or None, answer.usage)
-    messages = [*loaded.messages, answer.message]
-    return FullHistory(messages, loaded.tools, True, details, exchange.dialog)
+    metadata: dict[str, Json] = {"time": exchange.time.isoformat()} if exchange.time else {}
+    history = requests.full_history(loaded, exchange.response, metadata)
+    return history._replace(dialog=exchange.dialog)

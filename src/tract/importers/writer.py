@@ -6,24 +6,22 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import count
 from pathlib import Path
 
 import msgspec
 
 from tract import importers
 from tract.core import drafts
-from tract.core.entries import annotate, position
-from tract.core.pairing import Pairing
-from tract.core.transcript import dialog_name
-from tract.errors import InputError
-from tract.importers.items import Entry, Exchange, Item, Problem
-from tract.importers.source import OnRead
-from tract.model import EMPTY, ROOT, CommitOperation, Draft, Head, Message, Shape
-from tract.providers import load_answer, requests, toolsets
+from tract.core.chain import Place
+from tract.core.drafts import Details
+from tract.core.entries import Entry, FullHistory, Problem
+from tract.core.transcript import Thread, Transcript, dialog_name
+from tract.importers.source import OnRead, Source
+from tract.importers.transcripts import read_items
+from tract.model import EMPTY, CommitOperation, Draft, Head, Json, Message, Shape, Toolset
+from tract.providers import toolsets
 from tract.session import Session
-from tract.session.record import knows, record
-from tract.session.session import MAIN
+from tract.session.record import knows, record_history
 from tract.tract import Tract
 
 MAX_REPORTED = 1000
@@ -57,207 +55,111 @@ def import_file(
 ) -> Imported:
     """Read a transcript into dialogs of a database, all of it or nothing. The next time only what
     is new is added. Dialogs are named as given, else after the session or the file."""
-    source = importers.open_source(Path(path), on_read)
+    source = Source(Path(path), on_read)
     importer = importers.importer_of(source)
     name = dialog or dialog_name(importers.session_of(importer, source) or source.path.stem)
-    writing = _Writing(database.session, name)
+    counts: Counter[str] = Counter(messages=0, calls=0, results=0, duplicates=0)
+    transcript = Transcript(name, lambda name: _Dialog(database.session.sibling(name), counts))
     with database.batch():
-        for item in importer.read(source):
-            writing.take(item)
-        writing.finish()
-    return writing.report(os.fspath(path), importer.NAME)
+        for item in read_items(importer, source):
+            transcript.add(item)
+        for thread in transcript.threads.values():
+            thread.check_out()
+    return Imported(
+        os.fspath(path),
+        importer.NAME,
+        list(transcript.threads),
+        **counts,
+        repairs=transcript.repairs()[:MAX_REPORTED],
+        problems=transcript.problems[:MAX_REPORTED],
+    )
 
 
-class _Writing:
-    """One file on its way into dialogs."""
+class _Dialog(Thread[Head]):
+    """A dialog that a file is written to. What is there already is recognized by its hash, so that
+    nothing is written twice."""
 
-    def __init__(self, database: Session, name: str) -> None:
-        self._database = database
-        self._name = name
-        self._trees: dict[str | None, _Tree] = {}
-        self._recorders: dict[str | None, Session] = {}
-        self._problems: list[Problem] = []
-        self._counts: Counter[str] = Counter()
+    def __init__(self, session: Session, counts: Counter[str]) -> None:
+        super().__init__(session.dialog, EMPTY)
+        self._session, self._counts = session, counts
+        self._key: int | None = None
+        self._shapes: Sequence[Shape | None] = ()
 
-    def take(self, item: Item) -> None:
-        try:
-            match item:
-                case Entry():
-                    self._append(item)
-                case Exchange():
-                    self._record(item)
-                case Problem():
-                    self._problems.append(item)
-        except InputError as error:
-            self._problems.append(Problem(position(item), str(error)))
-
-    def finish(self) -> None:
-        """Leave each dialog on the branch that was written last."""
-        for tree in self._trees.values():
-            tree.check_out()
-
-    def report(self, path: str, kind: str) -> Imported:
-        trees, recorders = self._trees.values(), self._recorders.values()
-        repairs = [note for tree in trees for note in tree.pairs.notes + tree.pairs.last_notes]
-        repairs += [note for recorder in recorders for note in _repairs(recorder)]
-        return Imported(
-            path,
-            kind,
-            [tree.name for tree in trees] + [recorder.dialog for recorder in recorders],
-            **{name: self._counts[name] for name in ("messages", "calls", "results", "duplicates")},
-            repairs=repairs[:MAX_REPORTED],
-            problems=self._problems[:MAX_REPORTED],
-        )
+    def _open(self) -> int:
+        """The key of the dialog, which is created if it is not there."""
+        if self._key is None:
+            self._key, _ = self._session.lock_branch()
+            # The form is a part of the hash, and may have been configured since the last import.
+            self._shapes = self._session.store.result_shapes(self._key)
+            self.branches = self._session.store.branches(self.name)
+            self.ends = {head: name for name, head in self.branches.items()}
+        return self._key
 
     # Entries
 
-    def _append(self, entry: Entry) -> None:
-        tree = self._trees.get(entry.dialog)
-        drafts = self._drafts(entry)
-        if tree is None:
-            tree = self._trees[entry.dialog] = self._tree(entry.dialog, drafts)
-        for draft, is_new in tree.append(entry, drafts):
-            self._count(draft.message, is_new)
+    def begins_with(self, entry: Entry) -> bool:
+        new, store = self.drafts(entry), self._session.store
+        if not new or not store.dialogs.has(self.name):
+            return True
+        key = self._open()
+        if self.ends.keys() == {EMPTY}:
+            return True
+        return store.find(key, EMPTY, self.completed(new[0]), self._shapes) is not None
 
-    def _drafts(self, entry: Entry) -> list[Draft]:
-        tokens = self._database.tokens
-        toolset = None if entry.tools is None else toolsets.make(entry.tools, tokens)
-        new = annotate(entry, toolset)
-        return [drafts.appended(message, details, tokens) for message, details in new]
+    def append(self, entry: Entry) -> None:
+        self._open()
+        super().append(entry)
 
-    def _tree(self, dialog: str | None, drafts: Sequence[Draft]) -> _Tree:
-        """The dialog that begins like this, or a new one."""
-        trees = (_Tree(self._database.sibling(name)) for name in self._names(dialog))
-        return next(tree for tree in trees if tree.begins_with(drafts))
+    def check_out(self) -> None:
+        """Leave the dialog on the branch that was written last."""
+        if not self.is_recorded and self.last in self.ends:
+            self._session.go_to(self.branch)
 
-    def _names(self, dialog: str | None) -> Iterator[str]:
-        """The name of a dialog; with a number where another dialog has it."""
-        base = self._name if dialog is None else f"{self._name}/{dialog_name(dialog)}"
-        return (base if number == 1 else f"{base}-{number}" for number in count(1))
+    def toolset(self, tools: list[dict[str, Json]]) -> Toolset:
+        return toolsets.make(tools, self._session.tokens)
 
-    # Exchanges
+    def draft(self, message: Message, details: Details) -> Draft:
+        return drafts.appended(message, details, self._session.tokens)
 
-    def _record(self, item: Exchange) -> None:
-        # What came before it, the importer has put in its place, as far as the file has it.
-        request = {k: v for k, v in item.request.items() if k != "previous_response_id"}
-        history = requests.load(request, item.provider)
-        messages = history.messages
-        if item.response is not None:
-            messages = [*messages, load_answer(item.response).message]
-        recorder = self._recorders.get(item.dialog)
-        if recorder is None:
-            recorder = self._recorders[item.dialog] = self._recorder(item.dialog, messages)
-        metadata = {"time": item.time.isoformat()} if item.time else None
-        new = record(recorder, history, item.response, metadata)
+    def completed(self, draft: Draft) -> Draft:
+        return self._session.completed(draft, self.tool_names.get)
+
+    def write(self, parent: Head, draft: Draft) -> tuple[Head, bool]:
+        store, branch = self._session.store, partial(self.branch_at, parent)
+        head, is_new = store.append_once(self._open(), branch, parent, draft, self._shapes)
+        self._count_message(draft.message, is_new)
+        return head, is_new
+
+    def create_branch(self, at: Head) -> str:
+        name = super().create_branch(at)
+        self._session.store.create_branch(self.name, name, at)
+        return name
+
+    def places(self, at: Head) -> Sequence[Place]:
+        return self._session.new_compiler().chain(at).places if at.id else []
+
+    # Full histories
+
+    def knows(self, history: FullHistory) -> bool:
+        return self._session.head() == EMPTY or knows(self._session, history.messages)
+
+    def record(self, history: FullHistory) -> None:
+        self.is_recorded = True
+        session = self._session
+        new = record_history(session, history)
         appended = [commit for commit in new if commit.operation == CommitOperation.APPEND]
         for commit in appended:
-            step = recorder.store.step(recorder.resolve(commit))
-            self._count(recorder.compiler.load(step), True)
-        self._counts["duplicates"] += len(messages) - len(appended)
+            step = session.store.step(session.resolve(commit))
+            self._count_message(session.compiler.load(step), True)
+        self._counts["duplicates"] += len(history.messages) - len(appended)
 
-    def _recorder(self, dialog: str | None, messages: Sequence[Message]) -> Session:
-        """The dialog that has some of these messages, or a new one."""
-        for name in self._names(dialog):
-            recorder = self._database.sibling(name)
-            if recorder.head() == EMPTY or knows(recorder, messages):
-                return recorder
-        raise AssertionError("there is always another name")
+    def sent(self) -> Iterator[Message]:
+        return iter(self._session.compile().messages)
 
-    def _count(self, message: Message | None, is_new: bool) -> None:
+    def _count_message(self, message: Message | None, is_new: bool) -> None:
         if message is None or not is_new:
             self._counts["duplicates"] += 1
             return
         self._counts["messages"] += 1
         self._counts["calls"] += len(message.tool_calls)
         self._counts["results"] += message.role == "tool"
-
-
-class _Tree:
-    """A dialog that entries are written to, each behind its parent. What is there already is
-    recognized by its hash, so that nothing is written twice."""
-
-    def __init__(self, session: Session) -> None:
-        self.pairs = Pairing()
-        self._names: dict[str, str] = {}  # of the tools, by the ids of calls
-        self._session = session
-        self._heads: dict[str, Head] = {ROOT: EMPTY}
-        self._last = EMPTY
-        self._key: int | None = None
-        self._shapes: Sequence[Shape | None] = ()
-        self._branches: dict[int | None, str] = {}
-        self._taken: frozenset[str] = frozenset()
-        self._numbers = count(2)
-
-    @property
-    def name(self) -> str:
-        return self._session.dialog
-
-    def begins_with(self, drafts: Sequence[Draft]) -> bool:
-        """Whether the dialog begins with these, or has no commit yet."""
-        store = self._session.store
-        if not drafts or not store.dialogs.has(self.name):
-            return True
-        key = self._open()
-        if self._branches.keys() == {None}:
-            return True
-        first = self._session.completed(drafts[0], self._names.get)
-        return store.find(key, EMPTY, first, self._shapes) is not None
-
-    def append(self, entry: Entry, drafts: Sequence[Draft]) -> Iterator[tuple[Draft, bool]]:
-        """Write what is new. Says of each message whether it was."""
-        key = self._open()
-        head = self._last if entry.parent is None else self._heads.get(entry.parent, self._last)
-        if entry.compacts and drafts:
-            drafts = [self._summary(head, drafts[0]), *drafts[1:]]
-        for draft in drafts:
-            draft = self._session.completed(draft, self._names.get)
-            branch = partial(self._branch, head)
-            new, is_new = self._session.write_once(key, branch, head, draft, self._shapes)
-            if is_new:
-                self._branches[new.id] = self._branches.pop(head.id)
-            if draft.message:
-                self.pairs.feed(draft.message)
-                self._names |= {call.id: call.name for call in draft.message.tool_calls}
-            head = new
-            yield draft, is_new
-        self._last = head
-        if entry.key is not None:
-            self._heads[entry.key] = head
-
-    def check_out(self) -> None:
-        branch = self._branches.get(self._last.id)
-        if branch is not None:
-            self._session.go_to(branch)
-
-    def _open(self) -> int:
-        """The key of the dialog, which is made where it is not there."""
-        if self._key is None:
-            session = self._session
-            self._key, _ = session.lock_branch()
-            # The form is a part of the hash, and may have been configured since the last import.
-            self._shapes = session.store.result_shapes(self._key)
-            branches = session.store.branches(self.name)
-            self._branches = {head.id: name for name, head in branches.items()}
-            self._taken = frozenset(branches)
-        return self._key
-
-    def _branch(self, parent: Head) -> str:
-        """The branch that ends with the parent, else a new one."""
-        if parent.id not in self._branches:
-            name = next(name for n in self._numbers if (name := f"{MAIN}-{n}") not in self._taken)
-            self._session.store.create_branch(self.name, name, parent)
-            self._branches[parent.id] = name
-        return self._branches[parent.id]
-
-    def _summary(self, head: Head, draft: Draft) -> Draft:
-        """The summary in the place of all that is in the view but instructions."""
-        places = self._session.new_compiler().chain(head).places if head.id else []
-        sources = [p for p in places if not p.is_hidden and p.origin.role != "system"]
-        return drafts.summarizing(draft, sources) if sources else draft
-
-
-def _repairs(session: Session) -> list[str]:
-    pairing = Pairing()
-    for message in session.compile().messages:
-        pairing.feed(message)
-    return pairing.notes + pairing.last_notes

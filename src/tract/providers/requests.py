@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from tract.core.drafts import Details
+from tract.core.entries import FullHistory
 from tract.errors import InputError
 from tract.model import Json, Message, Raw, Text, ToolCall, readable
 from tract.providers.base import Answer
@@ -56,10 +58,8 @@ def load(request: Json, provider: str | None = None) -> Loaded:
 
 
 def load_history(history: Any) -> Loaded:
-    """A history that a caller keeps: a request to a provider, loaded or not, or a list of messages,
-    each in any provider's format or in ours."""
-    if isinstance(history, Loaded):
-        return history
+    """A history that a caller keeps: a request to a provider, or a list of messages, each in any
+    provider's format or in ours."""
     if isinstance(history, dict):
         messages = history.get("messages")
         if isinstance(messages, list) and any(isinstance(item, Message) for item in messages):
@@ -74,6 +74,20 @@ def load_history(history: Any) -> Loaded:
             return load(list(history), name)
     messages = [message for item in history for message in _load_any(item)]
     return Loaded(messages, None, {}, "")
+
+
+def full_history(loaded: Loaded, response: Any, metadata: dict[str, Json] | None) -> FullHistory:
+    """A request with the response to it, if there is one. The metadata are for the response."""
+    if response is None:
+        return FullHistory(loaded.messages, loaded.tools)
+    answer = load_answer(response)
+    rest: dict[str, Json] = {"response": answer.rest} if answer.rest else {}
+    details = Details(
+        metadata={**rest, **(metadata or {})} or None,
+        generation_config=loaded.config or None,
+        usage=answer.usage,
+    )
+    return FullHistory([*loaded.messages, answer.message], loaded.tools, True, details)
 
 
 def _load_any(message: Any) -> list[Message]:

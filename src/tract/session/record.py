@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tract.core.alignment import Alignment, align, with_known_ids
-from tract.core.chain import Chain
-from tract.core.drafts import Details
+from tract.core.alignment import Branches, additions, align_any, is_known
+from tract.core.entries import FullHistory
 from tract.errors import InputError
 from tract.model import EMPTY, CommitInfo, CommitOperation, Head, Json, Message
-from tract.providers import load_answer
-from tract.providers.requests import Loaded, load_history
+from tract.providers.requests import full_history, load_history
 from tract.session.branches import create_numbered
 from tract.session.commits import commit
 from tract.session.session import Session
@@ -20,54 +18,59 @@ from tract.session.tools import set_tools
 
 def record(
     session: Session,
-    messages: Sequence[Message | dict[str, Json]] | dict[str, Json] | Loaded,
+    messages: Sequence[Message | dict[str, Json]] | dict[str, Json],
     response: Any = None,
     metadata: dict[str, Json] | None = None,
 ) -> list[CommitInfo]:
     """`Tract.record` explains it."""
-    history = load_history(messages)
-    answer = None if response is None else load_answer(response)
-    full = [*history.messages, *([answer.message] if answer else [])]
+    loaded = load_history(messages)
+    history = full_history(loaded, response, metadata)
+    return record_history(session, history, loaded.config.get("previous_response_id"))
+
+
+def record_history(
+    session: Session, history: FullHistory, previous: Json = None
+) -> list[CommitInfo]:
+    """Append what is new, on the branch that it belongs to. With the id of the response before it,
+    all of it is new: the provider keeps the rest."""
     with session.batch():
-        new = _aligned(session, full, history.config.get("previous_response_id")).new
-        before = full[: len(full) - len(new)]
-        new = with_known_ids(new, before, session.chain().places)
-        if answer is None or not new:
-            return _append_with_tools(session, new, history.tools)
-        commits = _append_with_tools(session, new[:-1], history.tools)
-        rest = {"response": answer.rest} if answer.rest else {}
-        details = Details(
-            metadata={**rest, **(metadata or {})} or None,
-            generation_config=history.config or None,
-            usage=answer.usage,
-        )
-        return [*commits, commit(session, answer.message, details)]
+        new = history.messages
+        if previous is None:
+            new = _align(session, new)
+        else:
+            session.lock_branch()
+            _go_behind(session, previous)
+        items = additions(history, new, session.chain())
+        commits = [
+            commit(session, *item) if item else set_tools(session, history.tools) for item in items
+        ]
+        return [info for info in commits if info]
 
 
 def knows(session: Session, messages: Sequence[Message]) -> bool:
-    """Whether a branch has the beginning of a history, beside what anybody may say first."""
+    """Whether a branch has the beginning of a history, beyond its system message."""
     with session.lock:
-        for head in session.store.branches(session.dialog).values():
-            compiler = session.new_compiler()
-            new = align(messages, compiler.chain(head), compiler).new
-            known = messages[: len(messages) - len(new)]
-            if any(message.role != "system" for message in known):
-                return True
-    return False
+        return is_known(messages, _branches(session))
 
 
-def _aligned(session: Session, messages: list[Message], previous: Json) -> Alignment:
-    """What is new, on the branch that it belongs to. With the id of the response before it, all of
-    it is: the provider keeps the rest."""
+def _branches(session: Session) -> Branches:
+    for name, head in session.store.branches(session.dialog).items():
+        compiler = session.new_compiler()
+        yield name, compiler.chain(head), compiler
+
+
+def _align(session: Session, messages: Sequence[Message]) -> Sequence[Message]:
+    """What is new. The branch that has the rest is checked out, or a new one from where it
+    differs."""
     _, head = session.lock_branch()
-    if previous is not None:
-        _go_behind(session, previous)
-        return Alignment(messages, None)
     chain = session.chain(head)
-    alignment = align(messages, chain, session.compiler)
-    if alignment.differs_at is None:
-        return alignment
-    return _go_where_it_goes_on(session, messages, alignment, chain)
+    aligned = align_any(messages, chain, session.compiler, _branches(session))
+    if aligned.branch:
+        session.go_to(aligned.branch)
+    elif aligned.differs_at:
+        before = chain.before(aligned.differs_at)
+        create_numbered(session, Head(before.id, before.hash) if before else EMPTY)
+    return aligned.new
 
 
 def _go_behind(session: Session, response_id: Json) -> None:
@@ -83,30 +86,3 @@ def _go_behind(session: Session, response_id: Json) -> None:
                 return
             is_last = is_last and info.operation != CommitOperation.APPEND
     raise InputError(f"no response {response_id!r:.80} is recorded in this dialog")
-
-
-def _go_where_it_goes_on(
-    session: Session, messages: list[Message], alignment: Alignment, chain: Chain
-) -> Alignment:
-    """To the branch that has this history already, else to a new one where it differs."""
-    for name, head in session.store.branches(session.dialog).items():
-        compiler = session.new_compiler()
-        other = align(messages, compiler.chain(head), compiler)
-        if other.differs_at is None and len(other.new) < len(messages):
-            session.go_to(name)
-            return other
-    before = chain.before(alignment.differs_at) if alignment.differs_at else None
-    create_numbered(session, Head(before.id, before.hash) if before else EMPTY)
-    return alignment
-
-
-def _append_with_tools(session: Session, new: Sequence[Message], tools: Any) -> list[CommitInfo]:
-    """The tools of a request are for the answer to come: answers that are new in it were given
-    with those before, if there were any."""
-    known = session.chain().toolset is not None
-    answers = [number for number, message in enumerate(new, 1) if message.role == "assistant"]
-    first = answers[-1] if answers and known else 0
-    commits = [commit(session, message) for message in new[:first]]
-    offer = None if tools is None else set_tools(session, tools)
-    commits += [offer] if offer else []
-    return [*commits, *(commit(session, message) for message in new[first:])]

@@ -23,7 +23,7 @@ from tract.errors import (
     InputError,
 )
 from tract.llm import LLMClient, check_client
-from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head, Shape
+from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head
 from tract.providers.call_ids import original_id
 from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
@@ -226,18 +226,6 @@ class Session:
                 info = self.write_all([draft], parent)
                 parent = None if parent is None else info
             return self.write_all(drafts[-1:], parent)
-
-    def write_once(
-        self,
-        dialog_id: int,
-        branch: Callable[[], str],
-        head: Head,
-        draft: Draft,
-        shapes: Sequence[Shape | None],
-    ) -> tuple[Head, bool]:
-        """Write a draft behind any commit, unless the dialog has it already; `Store.append_once`
-        explains the rest. Runs inside a batch."""
-        return self.store.append_once(dialog_id, branch, head, draft, shapes)
 
     def lock_branch(self) -> tuple[int, Head]:
         """The key of the dialog, which is made when something is first written to it, and where
