@@ -39,11 +39,11 @@ class Transcript:
         self.steps: list[Step] = []
         self.tokens: list[int] = []
         self.forms: list[Form] = []
-        """What is shown of each message; an instruction or an answer is whole, or collapsed."""
+        """What is shown of each message; an instruction or an answer is full, or collapsed."""
         self.places: list[int] = []
         """For each message the key of the commit that was appended at its place."""
         self.is_lazy = False
-        """Whether something in it is not shown whole."""
+        """Whether something in it is not shown in full."""
         self.thoughtless: list[int] = []
         """The answers that are shown without their thoughts."""
         self.token_count = 0
@@ -161,17 +161,15 @@ class Requests:
     """The messages and the full request for each provider."""
 
     def to_messages(self, provider: str) -> Any:
-        """The messages for any provider: what `to_openai`, `to_anthropic`, `to_responses` or
-        `to_gemini` returns."""
+        """The messages for a provider by its name: what `to_openai` and the like return."""
         raise NotImplementedError
 
     def to_params(self, provider: str) -> dict[str, Json]:
-        """The full request to any provider: what `to_openai_params`, `to_anthropic_params`,
-        `to_responses_params` or `to_gemini_params` returns."""
+        """The full request to a provider by its name: what `to_openai_params` and so on return."""
         raise NotImplementedError
 
     def to_dicts(self) -> list[dict[str, Json]]:
-        """The messages as plain dicts: the chat form, which most libraries understand."""
+        """The messages as plain dicts in the chat form, which most libraries accept."""
         return self.to_openai()
 
     def to_openai(self) -> list[dict[str, Json]]:
@@ -185,8 +183,8 @@ class Requests:
         return self.to_params("openai")
 
     def to_anthropic(self) -> dict[str, Json]:
-        """`messages` for the Messages API, and `system` when there is such a text. The list is
-        yours, the dicts in it are shared with later contexts: copy one before you change it."""
+        """`messages` for the Messages API, and `system` when there is such a text. The dicts in
+        the list are shared, as those of `to_openai`."""
         params: dict[str, Json] = self.to_messages("anthropic")
         return params
 
@@ -207,8 +205,8 @@ class Requests:
         return self.to_params("responses")
 
     def to_gemini(self) -> dict[str, Json]:
-        """`contents` for Gemini, and `systemInstruction` when there is such a text. The list is
-        yours, the dicts in it are shared with later contexts: copy one before you change it."""
+        """`contents` for Gemini, and `systemInstruction` when there is such a text. The dicts in
+        the list are shared, as those of `to_openai`."""
         params: dict[str, Json] = self.to_messages("gemini")
         return params
 
@@ -290,8 +288,7 @@ class CompiledContext(Requests):
 
     @property
     def calls_before(self) -> list[int]:
-        """For each message how many calls came before it in the whole history, whatever the view
-        has left of them."""
+        """For each message how many calls came before it in the full history."""
         history = self._chain.appended() if self._chain else self.steps
         counts = accumulate((len(step.calls) for step in history), initial=0)
         made = dict(zip((step.id for step in history), counts, strict=False))
@@ -321,8 +318,8 @@ class CompiledContext(Requests):
 
     @property
     def tools(self) -> list[dict[str, Json]]:
-        """The definitions as they were given. With `tools="inline"` the first set: later changes
-        stand among the messages."""
+        """The definitions as they came. With `tools="inline"` the first set: later changes stand
+        among the messages."""
         schemas = self._offered.base.schemas if self._offered.base else []
         form = form_of(schemas[0]) if schemas else "openai"
         target = form if form in PROVIDERS else "anthropic"
@@ -422,13 +419,12 @@ class CompiledContext(Requests):
         return Offer(tools, notes)
 
     def _accepts_changes(self, target: Provider) -> bool:
-        """Whether a provider can be told how its tools change. Else it gets the latest set."""
+        """Whether a provider accepts changes of its tools. If not, it is sent the latest set."""
         changes = changes_of(self._offered) if self._offered.later else []
         return target.accepts_changes(only_additions=all(change.is_addition for change in changes))
 
     def _changes(self, target: Provider) -> ToolChanges:
-        """What a provider is told of later tools, by the number of the answer before which it
-        stands."""
+        """The blocks on later tools, by the number of the answer before which they stand."""
         if not self._offered.later or not self._accepts_changes(target):
             return {}
         blocks: dict[int, list[Json]] = {}

@@ -33,7 +33,7 @@ from tract.model import (
     Priority,
     Shape,
 )
-from tract.providers import given_content, toolsets
+from tract.providers import original_content, toolsets
 from tract.session import (
     Commit,
     Session,
@@ -544,7 +544,7 @@ class Tract:
     def get_content(self, commit: Commit) -> Json:
         """Return the content of a commit exactly as it was passed in: a text, a tool's JSON, or
         blocks in the provider's format."""
-        return given_content(self.get_message(commit))
+        return original_content(self.get_message(commit))
 
     def edit_history(self, commit: Commit) -> list[CommitInfo]:
         """List the versions of a message, oldest first, including undone edits."""

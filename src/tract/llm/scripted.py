@@ -17,17 +17,17 @@ Reply = (
     | dict[str, Json]
     | BaseException
     | type[BaseException]
-    | Callable[[CompiledContext], Any]  # which gives one of the others
+    | Callable[[CompiledContext], Any]  # which returns one of the others
 )
 
 PIECE = 12  # characters that come at once
 
 
 class ScriptedLLM:
-    """Gives its replies one after the other, and keeps what it was asked. Threads may share it.
+    """Returns its replies one after the other, and keeps the requests. Threads may share it.
 
-    A reply is a text, a response or a message in any provider's words, an exception, which is
-    raised, or a function that is called with the context and gives one of these.
+    A reply is a text, a response or a message in any provider's format, an exception, which is
+    raised, or a function that is called with the context and returns one of these.
     """
 
     def __init__(

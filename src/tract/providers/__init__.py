@@ -8,13 +8,13 @@ from tract.providers.registry import PROVIDERS, provider
 from tract.providers.requests import (
     as_dict,
     as_sent,
-    given_content,
     is_cut,
     known_names,
     load_answer,
     load_call,
     load_calls,
     load_message,
+    original_content,
 )
 from tract.providers.usage import input_tokens
 
@@ -24,7 +24,6 @@ __all__ = [
     "Provider",
     "as_dict",
     "as_sent",
-    "given_content",
     "input_tokens",
     "is_cut",
     "known_names",
@@ -32,6 +31,7 @@ __all__ = [
     "load_call",
     "load_calls",
     "load_message",
+    "original_content",
     "parsed",
     "provider",
 ]

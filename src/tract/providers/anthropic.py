@@ -20,7 +20,7 @@ from tract.providers.common import (
     STARTED,
     as_object,
     check_message,
-    filled,
+    fill,
     foreign_text,
     hollow,
     kind_of,
@@ -207,7 +207,7 @@ class Dump(common.Dump):
         lone = len(self._group) == 1 and isinstance(first.content, str) and first.role != "tool"
         message = {"role": self._role, "content": first.content if lone else self._parts}
         if first.origin:
-            message = filled(first.origin, MESSAGE, message, "content")
+            message = fill(first.origin, MESSAGE, message, "content")
         self.out.append(message)
         if self._is_marked:
             self._marked.append(len(self.out) - 1)
@@ -243,18 +243,18 @@ class Dump(common.Dump):
         if not message.origin:
             return values
         required = ("tool_use_id", "content") if values["content"] else ("tool_use_id",)
-        return filled(message.origin, BLOCK, values, *required)
+        return fill(message.origin, BLOCK, values, *required)
 
 
 def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:
     match block:
         case Text(text, origin):
             part = {"type": "text", "text": text}
-            return filled(origin, BLOCK, part) if origin else part
+            return fill(origin, BLOCK, part) if origin else part
         case ToolCall(id, name, arguments, origin):
             data = arguments if isinstance(arguments, dict) else as_object(arguments)
             call = {"type": "tool_use", "id": wire_id(id), "name": name, "input": data}
-            return filled(origin, BLOCK, call, "id", "input") if origin else call
+            return fill(origin, BLOCK, call, "id", "input") if origin else call
         case Raw(provider, data) if provider in (PROVIDER, ANY):
             return data
         case Raw():

@@ -19,13 +19,13 @@ class Pieces(list[str]):
     """A text that is still coming. Joined once, at the end: there may be very many pieces."""
 
 
-def joined(value: Json) -> Json:
+def join_pieces(value: Json) -> Json:
     """The value with its pieces as texts."""
     if isinstance(value, Pieces):
         return "".join(value)
     if isinstance(value, dict):
-        return {key: joined(inner) for key, inner in value.items()}
-    return [joined(inner) for inner in value] if isinstance(value, list) else value
+        return {key: join_pieces(inner) for key, inner in value.items()}
+    return [join_pieces(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _add(into: dict[str, Json], key: str, value: Json) -> None:

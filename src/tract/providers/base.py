@@ -1,5 +1,5 @@
-"""What an API has to say about itself. A new provider is one file with one object of this kind,
-and one line in `registry.py`."""
+"""What describes an API. A new provider is one file with one such object, and one line in
+`registry.py`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ class Answer(NamedTuple):
 
 
 class Evidence(IntEnum):
-    """How surely something belongs to a provider. The strongest evidence decides; of equally
-    strong evidence, the first."""
+    """How surely something belongs to a provider. The first of the strongest evidence decides."""
 
     MODEL = 1
     """The model's name: other APIs offer the same model."""

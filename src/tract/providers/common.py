@@ -176,7 +176,7 @@ def hollow(fields: dict[str, Json], *modelled: str) -> dict[str, Json]:
     }
 
 
-def filled(
+def fill(
     origin: Origin | None, layer: str, values: dict[str, Json], *required: str
 ) -> dict[str, Json]:
     """The values in the dict that they came in, with the required ones added where it lacked

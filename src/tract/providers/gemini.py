@@ -19,7 +19,7 @@ from tract.providers.common import (
     STARTED,
     as_object,
     dicts,
-    filled,
+    fill,
     foreign_text,
     hollow,
     rest_of,
@@ -237,7 +237,7 @@ class Dump(common.Dump):
     def _close_group(self) -> None:
         first = self._group[0]
         values = {"role": _wire_role(first), "parts": self._joined()}
-        self.out.append(filled(first.origin, MESSAGE, values, "parts"))
+        self.out.append(fill(first.origin, MESSAGE, values, "parts"))
         self._group, self._parts, self._order = [], [], []
 
     def _joined(self) -> list[Json]:
@@ -272,7 +272,7 @@ class Dump(common.Dump):
                 note = block_text(data) if provider == ANY else foreign_text(block)
                 return {"text": note} if note else None
             case Text(text, origin) if BLOCK in (origin or {}):
-                return filled(origin, BLOCK, {"text": text})
+                return fill(origin, BLOCK, {"text": text})
             case Text(text):
                 return {"text": text} if text.strip() else None
         return None
@@ -282,7 +282,7 @@ class Dump(common.Dump):
         self._asked.append((call_id, call))
         args = as_object(call.arguments)
         values = {"id": call_id, "name": call.name or UNNAMED, "args": args}
-        function = filled(call.origin, FUNCTION, values, *(["args"] if args else []))
+        function = fill(call.origin, FUNCTION, values, *(["args"] if args else []))
         return _placed(call.origin, CALL, function)
 
     def _result(self, message: Message) -> dict[str, Json]:
@@ -296,7 +296,7 @@ class Dump(common.Dump):
         }
         if "id" not in (call.origin or {}).get(FUNCTION, values):
             del values["id"]  # its call has none
-        function = filled(message.origin, FUNCTION, values, "response")
+        function = fill(message.origin, FUNCTION, values, "response")
         return _placed(message.origin, RESULT, function)
 
 
@@ -315,7 +315,7 @@ def _placed(
 ) -> dict[str, Json]:
     """A call or a response in the part that it came in."""
     key = _key((origin or {}).get(BLOCK), keys)
-    return filled(origin, BLOCK, {key: function}, key)
+    return fill(origin, BLOCK, {key: function}, key)
 
 
 def _signed(parts: list[Json], calls: Sequence[ToolCall]) -> list[Json]:
@@ -360,7 +360,7 @@ def _system(messages: list[Message]) -> dict[str, Json]:
     if not parts:
         return {}
     origin = messages[0].origin if len(messages) == 1 else None
-    return filled(origin, SYSTEM, {"parts": parts}, "parts")
+    return fill(origin, SYSTEM, {"parts": parts}, "parts")
 
 
 # Tools

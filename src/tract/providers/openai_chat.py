@@ -19,7 +19,7 @@ from tract.providers.common import (
     check_content,
     check_message,
     dicts,
-    filled,
+    fill,
     foreign_text,
     hollow,
     is_custom,
@@ -136,7 +136,7 @@ class Dump(common.Dump):
         ):
             values["name"] = message.name
         required = ("tool_calls",) if values.get("tool_calls") else ("content",)
-        wire = filled(message.origin, MESSAGE, values, *required)
+        wire = fill(message.origin, MESSAGE, values, *required)
         if wire.get("tool_calls") == []:
             del wire["tool_calls"]  # an empty list is refused by the provider
         self.out.append(wire)
@@ -154,9 +154,9 @@ class Dump(common.Dump):
         kind, key = ("custom", "input") if is_custom(call) else ("function", "arguments")
         arguments = call.arguments
         text = arguments if isinstance(arguments, str) else json_text(arguments)
-        function = filled(call.origin, FUNCTION, {"name": call.name, key: text}, key)
+        function = fill(call.origin, FUNCTION, {"name": call.name, key: text}, key)
         values = {"id": self.ids.call(call.id), "type": kind, kind: function}
-        return filled(call.origin, BLOCK, values, "id", "type")
+        return fill(call.origin, BLOCK, values, "id", "type")
 
 
 def content_of(message: Message) -> Json:
@@ -177,7 +177,7 @@ def content_of(message: Message) -> Json:
 def _part(block: Block) -> dict[str, Json] | None:
     match block:
         case Text(text, origin):
-            return filled(origin, BLOCK, {"type": "text", "text": text})
+            return fill(origin, BLOCK, {"type": "text", "text": text})
         case Raw(provider, data) if provider in (PROVIDER, ANY):
             part: dict[str, Json] = data
             return part

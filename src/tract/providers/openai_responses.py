@@ -15,7 +15,7 @@ from tract.providers.common import (
     ANY,
     check_message,
     dicts,
-    filled,
+    fill,
     foreign_text,
     hollow,
     is_custom,
@@ -73,7 +73,7 @@ class Dump(common.Dump):
             self.out += [item for item in map(_bare, message.blocks) if item is not None]
         else:
             values = {"role": message.role, "content": _input(message)}
-            self.out.append(filled(message.origin, ITEM, values, "content"))
+            self.out.append(fill(message.origin, ITEM, values, "content"))
         while self._held and len(self.out) >= self._held[0][0]:
             self.out.append(self._held.pop(0)[1])
 
@@ -117,7 +117,7 @@ class Dump(common.Dump):
             kind, output = FUNCTION, result_words(message)
         values = {"type": kind.answer, "call_id": call_id, kind.output: output}
         origin = message.origin if _came_as(message, kind.answer) else None
-        item = filled(origin, ITEM, values, kind.output)
+        item = fill(origin, ITEM, values, kind.output)
         late = (message.origin or {}).get(LATE, {}).get("items", 0)
         if late:
             self._held.append((len(self.out) + late, item))
@@ -152,10 +152,10 @@ def _wire_call(call: ToolCall, call_id: str) -> dict[str, Json]:
         key = CALLS[kind].arguments[0]
         function = _function_call(call, call_id)
         values = {"type": kind, "call_id": call_id, "name": call.name, key: function["arguments"]}
-        return filled(call.origin, ITEM, values, "call_id", key)
+        return fill(call.origin, ITEM, values, "call_id", key)
     key = arguments_key(kind, around)
     values = {"call_id": call_id, "name": call.name, key: call.arguments}
-    return filled(call.origin, ITEM, values, "call_id")
+    return fill(call.origin, ITEM, values, "call_id")
 
 
 def _function_call(call: ToolCall, call_id: str) -> dict[str, Json]:
@@ -209,7 +209,7 @@ def _item(block: Text | Raw) -> dict[str, Json] | None:
     came_as_text = "content" in around and around["content"] is None
     content = part["text"] if came_as_text else [part]
     values = {"type": "message", "role": "assistant", "content": content}
-    return filled(origin, ITEM, values, "content")
+    return fill(origin, ITEM, values, "content")
 
 
 def _bare(block: Block) -> dict[str, Json] | None:
@@ -224,7 +224,7 @@ def _bare(block: Block) -> dict[str, Json] | None:
 def _part(block: Text | Raw) -> Json:
     match block:
         case Text(text, origin):
-            return filled(origin, BLOCK, {"type": "output_text", "text": text})
+            return fill(origin, BLOCK, {"type": "output_text", "text": text})
         case Raw(provider, data) if provider == ANY:
             return data
         case Raw():
@@ -248,7 +248,7 @@ def _input_part(block: Block) -> Json:
             note = foreign_text(block)
             return None if note is None else {"type": "input_text", "text": note}
         case Text(text, origin) if BLOCK in (origin or {}):
-            return filled(origin, BLOCK, {"type": "input_text", "text": text})
+            return fill(origin, BLOCK, {"type": "input_text", "text": text})
         case Text(text):
             return {"type": "input_text", "text": text} if text else None
     return None

@@ -191,7 +191,7 @@ def as_sent(message: Message) -> Iterator[list[Message]]:
         yield [m for m in known.load_history(history) if m.role == message.role]
 
 
-def given_content(message: Message) -> Json:
+def original_content(message: Message) -> Json:
     """The content as it came: in its provider's format where it came in one."""
     if not isinstance(message.content, tuple):
         return message.content

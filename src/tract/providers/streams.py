@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tract.errors import InputError
 from tract.model import Json
-from tract.providers.assemblers import joined
+from tract.providers.assemblers import join_pieces
 from tract.providers.base import Event, Provider
 from tract.providers.detect import response_provider
 from tract.providers.registry import PROVIDERS
@@ -44,7 +44,7 @@ def live(provider: Provider, events: Iterable[Event]) -> Generator[str, None, Js
             yield text
         if assembler.is_complete and assembler.has_last_event:
             break
-    return joined(assembler.response()) if assembler.is_complete else None
+    return join_pieces(assembler.response()) if assembler.is_complete else None
 
 
 def is_stream(text: str) -> bool:
@@ -96,7 +96,7 @@ def _assembled(provider: Provider, events: list[Event], unread: int) -> Stream:
     for event in events:
         assembler.feed(event)
     try:
-        response = joined(assembler.response())
+        response = join_pieces(assembler.response())
     except RecursionError:
         raise InputError("nested too deep to be read") from None
     return Stream(response, unread, not assembler.is_complete)
