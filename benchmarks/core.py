@@ -373,7 +373,7 @@ def _count_statements(t: Tract, action: Callable[[], object]) -> int:
 
 
 def _connection(t: Tract) -> Any:
-    return t.session.store.driver.connection  # type: ignore[attr-defined]
+    return t.session.store.driver.connection
 
 
 def _settings(t: Tract) -> list[str]:

@@ -22,7 +22,7 @@ SKIP, NORMAL, PINNED = Priority
 
 def shown(chain: Chain) -> list[tuple[int, bool]]:
     """Which steps the model sees, and whether only a stand-in of each."""
-    items = results.shown(chain.places)
+    items = results.shown_items(chain.places)
     return [(item.place.shown.id, item.is_left_out) for item in items]
 
 
@@ -150,7 +150,7 @@ def test_an_undone_edit_is_gone_and_can_still_be_named() -> None:
     chain = fold(build)
     assert shown(chain) == [(1, False)]
     assert chain.place(edit) is chain.place(first)
-    assert [step.id for step in chain.versions(first)] == [1, 2]
+    assert [step.id for step in chain.place(first).versions] == [1, 2]
 
 
 def test_an_undo_can_be_undone() -> None:
@@ -387,7 +387,7 @@ def test_from_where_on_the_view_differs(build: ChainBuilder, data: st.DataObject
         size = data.draw(st.integers(1, 4))
         altered = chain.extend(build.steps[position : position + size])
         position += size
-        items = results.shown(chain.places)
+        items = results.shown_items(chain.places)
         now = [(i.place.at, i.place.shown.id, i.shape, i.is_left_out) for i in items]
         same = [entry for entry in before if entry[0] < altered]
         assert now[: len(same)] == same
@@ -703,7 +703,7 @@ def test_edits_and_marks_of_a_summary() -> None:
     build.mark(edit, SKIP)
     chain = fold(build)
     assert shown(chain) == [(3, False)]
-    assert [step.id for step in chain.versions(summary)] == [4, 5]
+    assert [step.id for step in chain.place(summary).versions] == [4, 5]
     assert [step.id for step in chain.changes([edit])] == [5]
 
 

@@ -21,7 +21,7 @@ from tract.core.compression import (
     plan_listed_turns,
     plan_range,
     plan_turns,
-    planned_again,
+    renew_plan,
 )
 from tract.core.place import Look
 from tract.core.turns import calls_of
@@ -157,7 +157,7 @@ def test_every_chosen_message_is_in_one_group_or_stays(build: Builder, data: st.
     for group in plan.groups:
         start = visible.index(group[0])
         assert visible[start : start + len(group)] == group
-    assert planned_again(chain, FrozenPlan("main", plan.looks, [], [], [])).groups == plan.groups
+    assert renew_plan(chain, FrozenPlan("main", plan.looks, [], [], [])).groups == plan.groups
 
 
 # Ranges
@@ -337,7 +337,7 @@ def test_what_comes_behind_does_not_matter() -> None:
     plan = planned(fold(build), members)
     build.append(calls=("a",))
     build.append(answers="a")
-    assert groups(planned_again(fold(build), plan)) == [[1, 2]]
+    assert groups(renew_plan(fold(build), plan)) == [[1, 2]]
 
 
 def change(build: Builder, members: list[Head], how: str) -> None:
@@ -365,10 +365,10 @@ def test_what_is_changed_is_a_conflict(how: str) -> None:
     build = Builder()
     members = [build.append(calls=("a", "b")), build.append(answers="a"), build.append()]
     plan = planned(fold(build), members)
-    assert groups(planned_again(fold(build), plan)) == [[1, 2, 3]]
+    assert groups(renew_plan(fold(build), plan)) == [[1, 2, 3]]
     change(build, members, how)
     with pytest.raises(ConflictError, match="meanwhile"):
-        planned_again(fold(build), plan)
+        renew_plan(fold(build), plan)
 
 
 def test_what_is_gone_is_a_conflict() -> None:
@@ -378,7 +378,7 @@ def test_what_is_gone_is_a_conflict() -> None:
     plan = planned(fold(build), [summary])
     build.void(summary)
     with pytest.raises(ConflictError) as caught:
-        planned_again(fold(build), plan)
+        renew_plan(fold(build), plan)
     assert isinstance(caught.value.__cause__, EditError)
 
 

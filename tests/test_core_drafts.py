@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.strategies import ChainBuilder
+from tract.core import drafts
 from tract.core.chain import Chain, Place
-from tract.core.drafts import Details, answer, appended, edit_target, edited, prioritized, undone
+from tract.core.drafts import Details, answer, edit_target, prioritize, undo
 from tract.errors import EditError, InputError, NotJsonError, RoleError, TractError
 from tract.hashing import from_json
 from tract.model import CommitOperation, Message, Priority, Text, ToolCall
@@ -19,7 +20,7 @@ NOTHING = Details()
 
 
 def append(message: Message, about: Details = NOTHING) -> Any:
-    return appended(message, about, TOKENS)
+    return drafts.append(message, about, TOKENS)
 
 
 def place_of(answers: str | None = None) -> Place:
@@ -29,7 +30,7 @@ def place_of(answers: str | None = None) -> Place:
 
 
 def edit(old: Message, new: Message) -> Message:
-    draft = edited(place_of(answers=old.tool_call_id), old, new, NOTHING, TOKENS)
+    draft = drafts.edit(place_of(answers=old.tool_call_id), old, new, NOTHING, TOKENS)
     assert draft.operation == CommitOperation.EDIT
     assert draft.message is not None
     return draft.message
@@ -153,14 +154,14 @@ def test_an_edit_cannot_become_something_else(
 @pytest.mark.parametrize("priority", list(Priority))
 def test_priorities_by_name_or_value(priority: Priority) -> None:
     for given in (priority, priority.value):
-        (link,) = prioritized([place_of()], given, NOTHING).links
+        (link,) = prioritize([place_of()], given, NOTHING).links
         assert (link.kind, link.value) == ("priority", priority.value)
 
 
 @pytest.mark.parametrize("priority", ["SKIP", "", None, 0, ["skip"]])
 def test_unknown_priorities_are_refused(priority: Any) -> None:
     with pytest.raises(InputError, match="skip, normal, pinned"):
-        prioritized([place_of()], priority, NOTHING)
+        prioritize([place_of()], priority, NOTHING)
 
 
 def test_a_pinned_result_keeps_its_call_from_being_skipped() -> None:
@@ -171,8 +172,8 @@ def test_a_pinned_result_keeps_its_call_from_being_skipped() -> None:
     chain = Chain(build.steps)
     assert result.hash is not None
     with pytest.raises(EditError, match=result.hash.hex()):
-        prioritized([chain.place(call)], "skip", NOTHING)
-    assert prioritized([chain.place(result)], "skip", NOTHING).links
+        prioritize([chain.place(call)], "skip", NOTHING)
+    assert prioritize([chain.place(result)], "skip", NOTHING).links
 
 
 def test_an_undo_voids_each_change() -> None:
@@ -180,7 +181,7 @@ def test_an_undo_voids_each_change() -> None:
     first = build.append()
     build.edit(first)
     build.mark(first, "skip")
-    draft = undone(Chain(build.steps).changes([first]), Details("why"))
+    draft = undo(Chain(build.steps).changes([first]), Details("why"))
     assert [(link.kind, link.target_id) for link in draft.links] == [("void", 2), ("void", 3)]
     assert (draft.operation, draft.note, draft.payload) == ("mark", "why", None)
 

@@ -13,7 +13,7 @@ from tract.core.forms import (
     is_fixed,
     result_view,
     settings,
-    shown,
+    shown_items,
 )
 from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError
@@ -36,7 +36,7 @@ def turn(build: ChainBuilder, *forms: str | None, **about: Any) -> list[Head]:
 def forms(build: ChainBuilder, **arguments: Any) -> list[tuple[int, str]]:
     """The steps that are shown, each in its form."""
     wanted = {"load": None, "keep_recent": 0, "inline_under": 0, **arguments}
-    items = shown(Chain(build.steps).places, view=result_view(**wanted))
+    items = shown_items(Chain(build.steps).places, view=result_view(**wanted))
     return [(item.place.shown.id, str(item.shape.form)) for item in items]
 
 
@@ -97,7 +97,7 @@ def test_a_mark_keeps_what_belongs_to_the_form() -> None:
     build = ChainBuilder()
     _, result = turn(build, None)
     build.reshape(result, pack_shape(Shape(Form.SUMMARY, text="all well")))
-    items = shown(Chain(build.steps).places)
+    items = shown_items(Chain(build.steps).places)
     assert items[-1].shape == Shape(Form.SUMMARY, text="all well")
 
 
@@ -198,8 +198,8 @@ def test_a_view_can_start_anywhere() -> None:
     turn(build, "collapsed")
     build.append()
     places = Chain(build.steps).places
-    whole = shown(places)
-    assert [shown(places, start) for start in (0, 2, 4)] == [whole, whole[2:], whole[3:]]
+    whole = shown_items(places)
+    assert [shown_items(places, start) for start in (0, 2, 4)] == [whole, whole[2:], whole[3:]]
 
 
 # Collapsed turns
@@ -288,8 +288,8 @@ def test_a_view_without_forms_offers_nothing_to_ask_for() -> None:
     build = ChainBuilder()
     turn(build, None)
     places = Chain(build.steps).places
-    assert {item.shape.form for item in shown(places)} == {Form.FULL}
-    forms = {item.shape.form for item in shown(places, view=ResultView(load=False))}
+    assert {item.shape.form for item in shown_items(places)} == {Form.FULL}
+    forms = {item.shape.form for item in shown_items(places, view=ResultView(load=False))}
     assert Form.REFERENCE in forms
 
 

@@ -48,9 +48,9 @@ def test_calls_of_one_message_are_answered_in_their_order() -> None:
     calls: OpenCalls[int] = OpenCalls()
     calls.ask([("a", 1), ("b", 2), ("a", 3)])
     calls.ask([("a", 4), ("a", 5)])
-    assert calls.waiting("a") == 4
+    assert calls.waiting_call("a") == 4
     assert [calls.answer("a") for _ in range(5)] == [4, 5, 1, 3, None]
-    assert (calls.waiting("a"), calls.waiting("b")) == (None, 2)
+    assert (calls.waiting_call("a"), calls.waiting_call("b")) == (None, 2)
 
 
 def test_the_calls_of_a_message_and_their_results() -> None:

@@ -16,8 +16,8 @@ from tract.core.place import (
     effect,
     in_sent_order,
     mark_text,
-    undone_by,
-    voided,
+    undo_targets,
+    undone_commits,
 )
 from tract.model import Form, Link, Priority, Shape, Step, pack_shape
 
@@ -105,7 +105,7 @@ def test_links_in_words(operation: str, link: Link, word: str, text: str | None)
 def test_what_is_undone() -> None:
     undo = step("mark", Link("void", 1, b""), Link("void", 2, b""), number=3)
     again = step("mark", Link("void", 3, b""), number=4)
-    assert undone_by(undo) == [1, 2]
-    assert voided([undo]) == {1, 2}
-    assert voided([undo, again]) == {3}
-    assert voided([undo, again], [4]) == {4, 1, 2}
+    assert undo_targets(undo) == [1, 2]
+    assert undone_commits([undo]) == {1, 2}
+    assert undone_commits([undo, again]) == {3}
+    assert undone_commits([undo, again], [4]) == {4, 1, 2}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.strategies import ChainBuilder
 from tract.core.chain import Chain, Place
-from tract.core.turns import ToolTurn, calls_of, failed_turns, results_of, superseded
+from tract.core.turns import ToolTurn, calls_of, failed_turns, results_of, superseded_results
 from tract.model import CommitInfo, CommitOperation, Head, Message, Step, ToolCall
 
 OTHER, GIVEN = "the file was read or changed again", "called again"
@@ -47,7 +47,7 @@ class Turns(ChainBuilder):
 
     def old(self) -> list[tuple[int, int, str]]:
         """What is superseded, by what and why."""
-        found = superseded(self.places, self.load)
+        found = superseded_results(self.places, self.load)
         return [(result.shown.id, by.shown.id, reason) for result, by, reason in found]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.chains import Builder, fold
 from tests.strategies import ChainBuilder, texts
 from tract.core.chain import Chain, Place
-from tract.core.wording import collapsed, reference, summary, summary_heading, truncated
+from tract.core.wording import collapse, reference, summary, summary_heading, truncate
 from tract.model import Form, Gist, Head, Message, Raw, Shape, Text, ToolCall
 
 GIST = Gist("text", "3 lines: hello", "hello\nworld")
@@ -31,9 +31,9 @@ def turn(build: Builder, *ids: str) -> list[Head]:
 
 
 def test_what_fits_is_not_truncated() -> None:
-    assert truncated("x" * 100, place(), Shape(Form.TRUNCATED, 25)) is None
-    assert truncated("x" * 1_000, place(), Shape(Form.TRUNCATED, 25)) is not None
-    assert truncated("x" * 1_000, place(), Shape(Form.TRUNCATED)) is None
+    assert truncate("x" * 100, place(), Shape(Form.TRUNCATED, 25)) is None
+    assert truncate("x" * 1_000, place(), Shape(Form.TRUNCATED, 25)) is not None
+    assert truncate("x" * 1_000, place(), Shape(Form.TRUNCATED)) is None
 
 
 def test_a_reference_says_what_it_is_and_how_to_get_it() -> None:
@@ -79,7 +79,7 @@ def test_a_result_of_an_unknown_tool() -> None:
 
 @given(st.text(max_size=400) | texts, st.integers(1, 60), st.text("ab", min_size=1, max_size=30))
 def test_truncated_is_never_longer(text: str, tokens: int, call_id: str) -> None:
-    told = truncated(text, place(answers=call_id), Shape(Form.TRUNCATED, tokens))
+    told = truncate(text, place(answers=call_id), Shape(Form.TRUNCATED, tokens))
     if told is not None:
         assert len(told) < len(text)
         assert f'get_tool_result(id="{call_id}")' in told
@@ -87,7 +87,7 @@ def test_truncated_is_never_longer(text: str, tokens: int, call_id: str) -> None
 
 def test_truncated_is_the_beginning() -> None:
     text = "".join(f"line {number}\n" for number in range(1_000))
-    told = truncated(text, place(), Shape(Form.TRUNCATED, 25))
+    told = truncate(text, place(), Shape(Form.TRUNCATED, 25))
     assert told is not None
     kept, _, tail = told.rpartition("\n")
     assert text.startswith(kept + "\n")
@@ -116,7 +116,7 @@ def collapsed_turn(*answers: tuple[str, bool], before: tuple[str, ...] = ()) -> 
         build.append(answers=call_id, is_error=is_error)
     calls = [ToolCall(call_id, "run") for call_id, _ in answers]
     call = Chain(build.steps).places[len(before)]
-    return [b.text for b in collapsed(Message("assistant", tuple(calls)), call).blocks]  # type: ignore[union-attr]
+    return [b.text for b in collapse(Message("assistant", tuple(calls)), call).blocks]  # type: ignore[union-attr]
 
 
 def test_a_collapsed_turn_keeps_texts_and_blocks() -> None:
@@ -124,7 +124,7 @@ def test_a_collapsed_turn_keeps_texts_and_blocks() -> None:
     build.append(calls=("c0_0",))
     build.append(answers="c0_0")
     said = Message("assistant", (Text("Let me see"), IMAGE, ToolCall("c0_0", "grep")))
-    told = collapsed(said, Chain(build.steps).places[0])
+    told = collapse(said, Chain(build.steps).places[0])
     line = Text("[Called grep (c0_0); result not shown]")
     assert told == Message("assistant", (Text("Let me see"), IMAGE, line))
 

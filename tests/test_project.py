@@ -32,12 +32,11 @@ TESTED_WITH = {
     "importers/partial_json": "test_importers_source",
     "importers/recordings": "test_importers_exchanges",
     # With what everything that uses them is tested by.
-    "content/blocks": "test_core_result_lookup",
+    "content/blocks": "test_providers_call_ids",
     "content/hits": "test_content_query",
     "content/reader": "test_content_query",
     "importers/items": "test_importers_contract",
     "importers/provider": "test_importers_requests",
-    "providers/call_ids": "test_providers",
     "providers/assemblers": "test_providers_streams",
     "providers/base": "test_providers_registry",
     "providers/frameworks": "test_aio",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests import changes
 from tests.changes import BIG, COMMITS, Names, newest
 from tract import Tract
-from tract.core.chain import voided
+from tract.core.chain import undone_commits
 from tract.errors import EditError
 from tract.model import CommitInfo, Form, Message, Shape, Step
 from tract.view.rewrites import epochs, frontier
@@ -371,7 +371,7 @@ class Play:
 
     def _is_undone_at_once(self, number: int, commit: int) -> bool:
         following = takewhile(lambda step: step.role != "assistant", self.steps[number + 1 :])
-        return commit in voided([*self.steps[: number + 1], *following])
+        return commit in undone_commits([*self.steps[: number + 1], *following])
 
 
 def played(done: list[tuple[str, int, int]]) -> Play:

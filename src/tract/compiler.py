@@ -11,17 +11,17 @@ from tract.content.preview import gist_of
 from tract.content.preview.verdict import has_failed as tells_of_failure
 from tract.context import CompiledContext, Seen, Transcript
 from tract.core.chain import Chain, Place
-from tract.core.forms import AS_THEY_ARE, ResultView, Shown, as_told, shown
+from tract.core.forms import AS_THEY_ARE, ResultView, Shown, for_summary, shown_items
 from tract.core.toolsets import Offered
 from tract.core.wording import (
     FORGOTTEN,
     GET_TOOL_RESULT_SCHEMA,
     SKIPPED,
-    collapsed,
+    collapse,
     reference,
     reference_tokens,
     summary,
-    truncated,
+    truncate,
 )
 from tract.errors import CorruptError, ForgottenError
 from tract.hashing import from_json
@@ -128,7 +128,7 @@ class Compiler:
     def texts(self, places: Sequence[Place], *, whole: bool) -> list[tuple[Message, int]]:
         """What the view says at these places, with its tokens; a collapsed turn in more words. With
         `whole`, what is behind it, with the tokens of the view."""
-        items = [as_told(place) for place in places]
+        items = [for_summary(place) for place in places]
         gists = self._gists(items)
         rendered = [self._rendered(item, gists) for item in items]
         if not whole:
@@ -139,12 +139,12 @@ class Compiler:
         """Add what comes from one place on."""
         chain, load = self._chain, self.load
         if chain.is_plain and view == AS_THEY_ARE:  # the usual case, at every cold start
-            steps = chain.appended(start)
+            steps = chain.appended_steps(start)
             messages = [load(s) if s.data is not None else self.message(s) for s in steps]
             tokens = [step.token_count for step in steps]
             transcript.extend(messages, steps, tokens, [step.id for step in steps])
             return
-        items = shown(chain.places, start, view)
+        items = shown_items(chain.places, start, view)
         gists = self._gists(items)
         rendered = [self._rendered(item, gists) for item in items]
         outdated = chain.outdated_answers()
@@ -185,10 +185,10 @@ class Compiler:
         if shape.form == Form.FULL:
             return self.message(step), step.token_count
         if shape.form == Form.COLLAPSED:
-            message = collapsed(without_thoughts(self.message(step)), place)
+            message = collapse(without_thoughts(self.message(step)), place)
             return message, self._count(message.text)
         if shape.form == Form.TRUNCATED:
-            text = truncated(whole_text(self.message(step)), place, shape)
+            text = truncate(whole_text(self.message(step)), place, shape)
             if text is None:
                 return self.message(step), step.token_count
             return self._result(step, text)

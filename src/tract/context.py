@@ -289,7 +289,7 @@ class CompiledContext(Requests):
     @property
     def calls_before(self) -> list[int]:
         """For each message how many calls came before it in the full history."""
-        history = self._chain.appended() if self._chain else self.steps
+        history = self._chain.appended_steps() if self._chain else self.steps
         counts = accumulate((len(step.calls) for step in history), initial=0)
         made = dict(zip((step.id for step in history), counts, strict=False))
         return [made.get(place, 0) for place in self._transcript.places[: self.commit_count]]

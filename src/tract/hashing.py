@@ -23,7 +23,8 @@ Json = Any
 MAX_DEPTH = 200
 QUOTE = ord('"')
 
-_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+checked_json = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+"""ASCII JSON of a value that was checked before."""
 _encode_sorted = json.JSONEncoder(
     ensure_ascii=True, allow_nan=False, separators=(",", ":"), sort_keys=True
 ).encode
@@ -32,17 +33,12 @@ _decode = json.JSONDecoder().raw_decode
 
 def to_json(value: Json) -> str:
     """ASCII JSON in the caller's key order; a typed error for what JSON cannot hold exactly."""
-    return _encode(value) if type(value) is str else _checked(_encode, value)
-
-
-def checked_json(value: Json) -> str:
-    """The same for a value that was checked before."""
-    return _encode(value)
+    return checked_json(value) if type(value) is str else _check_and_encode(checked_json, value)
 
 
 def to_sorted_json(value: Json) -> str:
     """ASCII JSON with sorted keys: one text for equal values."""
-    return _checked(_encode_sorted, value)
+    return _check_and_encode(_encode_sorted, value)
 
 
 def escape(text: str) -> str:
@@ -78,7 +74,7 @@ def hash_stored_schema(data: bytes) -> bytes:
 
 def toolset_hash(tools: Iterable[bytes]) -> bytes:
     """The hash of an ordered set of tools, from the hashes of their schemas."""
-    return sha256(_encode([tool.hex() for tool in tools]).encode("ascii")).digest()
+    return sha256(checked_json([tool.hex() for tool in tools]).encode("ascii")).digest()
 
 
 def commit_hash(
@@ -97,9 +93,7 @@ def commit_hash(
         "role": role,
         **rest,
     }
-    present = {
-        key: value for key, value in fields.items() if value is not None and value is not False
-    }
+    present = {key: v for key, v in fields.items() if v is not None and v is not False}
     return sha256(_encode_sorted(present).encode("ascii")).digest()
 
 
@@ -117,7 +111,7 @@ def append_hash(
     end = "" if toolset is None else f',"toolset":"{toolset.hex()}"'
     if call_id is not None:
         end = f',"tool_call_id":"{call_id}"{end}'
-    middle = "" if form is None else f'"form":{_encode(form)},'
+    middle = "" if form is None else f'"form":{checked_json(form)},'
     if name is not None:
         middle += f'"name":"{name}",'
     envelope = (
@@ -127,29 +121,21 @@ def append_hash(
     return sha256(envelope.encode("ascii")).digest()
 
 
-def _checked(encode: Callable[[Json], str], value: Json) -> str:
+def _check_and_encode(encode: Callable[[Json], str], value: Json) -> str:
     try:
         text = encode(value)
     except RecursionError:
         raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels") from None
     except (TypeError, ValueError) as error:
-        fact = "NaN and infinity are no numbers of it" if _is_about_nan(error) else error
+        is_nan = str(error).startswith("Out of range float")  # the rest differs between Pythons
+        fact = "NaN and infinity are no numbers of it" if is_nan else error
         raise NotJsonError(f"not JSON: {fact}") from None
-    _check_faithful(value)
-    return text
-
-
-def _is_about_nan(error: Exception) -> bool:
-    return str(error).startswith("Out of range float")  # the rest differs between Pythons
-
-
-def _check_faithful(value: Json) -> None:
-    """Reject what the encoder accepts but would change: other keys, endless depth."""
+    # The encoder accepts other keys and any depth, and would change them.
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [c for item in level for c in _children(item) if type(c) not in _SCALARS]
         if not level:
-            return
+            return text
     raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -56,8 +56,7 @@ class Form(StrEnum):
 
 
 class Shape(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A form with its parameters: how many tokens of the content are shown, or the text that
-    replaces it."""
+    """A form with its parameters: how many tokens are shown, or the text that replaces them."""
 
     form: Form = Form.FULL
     tokens: int | None = None
@@ -345,28 +344,28 @@ def spoken(message: Message) -> str:
     if isinstance(message.content, str):
         return message.content
     if not isinstance(message.content, tuple):
-        return "\n".join(_strings(message.content))
-    return "\n".join(part for block in message.content for part in _block_strings(block))
+        return _without_base64(message.content)
+    return "\n".join(part for block in message.content for part in _spoken_parts(block))
 
 
-def _block_strings(block: Block) -> Iterator[str]:
+def _spoken_parts(block: Block) -> Sequence[str]:
     match block:
         case Text(text):
-            yield text
+            return (text,)
         case ToolCall(_, name, arguments):
-            yield name
-            yield readable(arguments)
+            return name, readable(arguments)
         case Raw(_, data):
-            yield from _strings(data)
+            return (_without_base64(data),)
+    return ()  # an item of a result that came as a tuple
 
 
 _OPAQUE = re.compile(r"[A-Za-z0-9+/=_-]{512,}")
 
 
-def _strings(value: Json) -> Iterator[str]:
-    """The JSON as text, without long base64: images and signatures are not billed as text."""
+def _without_base64(value: Json) -> str:
+    """The JSON as text. Images and signatures are not billed as text."""
     text = readable(value)
-    yield _OPAQUE.sub("", text) if len(text) > 512 else text
+    return _OPAQUE.sub("", text) if len(text) > 512 else text
 
 
 GLANCE = 100
@@ -376,7 +375,5 @@ def glance(message: Message) -> str:
     """One line about a message."""
     if isinstance(message.content, str):
         return " ".join(message.content[: GLANCE * 4].split())[:GLANCE]
-    calls = "".join(
-        f" → {call.name}({readable(call.arguments)[:GLANCE]})" for call in message.tool_calls
-    )
-    return " ".join((message.text[: GLANCE * 4] + calls).split())[:GLANCE]
+    calls = [f" → {call.name}({readable(call.arguments)[:GLANCE]})" for call in message.tool_calls]
+    return " ".join((message.text[: GLANCE * 4] + "".join(calls)).split())[:GLANCE]

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from tract.compiler import Compiler
 from tract.core.chain import Place
-from tract.core.forms import Sent, Shown, shown
+from tract.core.forms import Sent, Shown, shown_items
 from tract.model import Form, Head, Message, Step, Toolset
 from tract.providers.server_tools import without_thoughts
 from tract.storage import Store
@@ -26,7 +26,7 @@ class Snapshot:
         """Whether the model is offered to ask for results, beside its own tools."""
         self.places: list[Place] = chain.places
         """Where every message stands, and every summary."""
-        self._shown = {item.place.origin.id: item for item in shown(self.places)}
+        self._shown = {item.place.origin.id: item for item in shown_items(self.places)}
         self._outdated = chain.outdated_answers()
 
     def at(self, head: Head) -> Snapshot:

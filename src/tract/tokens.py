@@ -28,13 +28,9 @@ def token_counter(name: str | None = None) -> TokenCounter:
     if name == "estimate":
         return TokenCounter(name, estimate_tokens)
     if name == "chars/4":
-        return TokenCounter(name, _quarter_of_characters)
+        return TokenCounter(name, lambda text: -(-len(text) // 4))
     known = ", ".join([*_VOCABULARIES, "estimate", "chars/4"])
     raise InputError(f"unknown token counter {name!r}; expected one of {known}")
-
-
-def _quarter_of_characters(text: str) -> int:
-    return -(-len(text) // 4)
 
 
 # --- exact ---------------------------------------------------------------------------------
@@ -76,7 +72,11 @@ def _encoder(name: str) -> _Encode:
 def _count_exactly(encode: _Encode, text: str) -> int:
     if text.isascii() and len(text) <= _PIECE:  # nearly all messages
         return len(encode(text))
-    return sum(len(encode(piece)) for piece in _pieces(_without_lone_surrogates(text)))
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return sum(len(encode(piece)) for piece in _pieces(text))
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -84,18 +84,9 @@ def _pieces(text: str) -> Iterator[str]:
     while start < len(text):
         end = start + _PIECE
         if end < len(text):
-            after_last_newline = text.rfind("\n", start, end) + 1
-            end = after_last_newline or end
+            end = text.rfind("\n", start, end) + 1 or end  # after the last newline
         yield text[start:end]
         start = end
-
-
-def _without_lone_surrogates(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 # --- estimate ------------------------------------------------------------------------------

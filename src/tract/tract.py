@@ -549,7 +549,7 @@ class Tract:
     def edit_history(self, commit: Commit) -> list[CommitInfo]:
         """List the versions of a message, oldest first, including undone edits."""
         with self.session.lock:
-            versions = self.session.chain().versions(self.session.resolve(commit))
+            versions = self.session.chain().place(self.session.resolve(commit)).versions
             return self.session.store.infos([Head(step.id, step.hash) for step in versions])
 
     def compile(

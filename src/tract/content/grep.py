@@ -13,7 +13,7 @@ before a carriage return. A pattern that cannot be parsed is searched as plain t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import reduce
 from itertools import groupby
 from operator import getitem
@@ -79,6 +79,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_SIMPLE_REPEATS = {"*": ("", ""), "+": ("1", ""), "?": ("", "1")}
 _FLAGS = re.compile(r"\(\?([imsu]+)\)")
 _RESERVED = re.compile(r"\\.|[\[&~|]", re.DOTALL)  # `re` warns of these within a set
 
@@ -86,40 +87,32 @@ _RESERVED = re.compile(r"\\.|[\[&~|]", re.DOTALL)  # `re` warns of these within 
 def _parse(pattern: str) -> list[_Node]:
     """The sequence of a pattern. Open groups are kept on a stack, not in recursion."""
     flags = _FLAGS.match(pattern)
-    outside = _Open(_Either([[]]), flags is not None and "i" in flags[1])
-    groups = [outside]
-    for token in _tokens(pattern, flags.end() if flags else 0):
+    outside = _Either([[]])
+    groups = [(outside, flags is not None and "i" in flags[1])]
+    at = flags.end() if flags else 0
+    while at < len(pattern):
+        token = _TOKEN.match(pattern, at)
+        if token is None:
+            raise _UnreadableError(f"not understood at {at}")
+        at = token.end()
         _take(token, groups)
         if not groups or len(groups) > MAX_DEPTH:
             raise _UnreadableError("groups do not fit together, or are too deep")
     if len(groups) > 1:
         raise _UnreadableError("a group is not closed")
-    return [outside.group]
+    return [outside]
 
 
-class _Open(NamedTuple):
-    group: _Either
-    fold: bool
-
-
-def _tokens(pattern: str, at: int) -> Iterator[re.Match[str]]:
-    while at < len(pattern):
-        token = _TOKEN.match(pattern, at)
-        if token is None:
-            raise _UnreadableError(f"not understood at {at}")
-        yield token
-        at = token.end()
-
-
-def _take(token: re.Match[str], groups: list[_Open]) -> None:
+def _take(token: re.Match[str], groups: list[tuple[_Either, bool]]) -> None:
+    """Add a token to the innermost group; each group comes with whether case is ignored in it."""
     group, fold = groups[-1]
     sequence, kind = group.ways[-1], token.lastgroup
     if kind == "open":
-        groups.append(_Open(_Either([[]]), fold or "i" in (token["flags"] or "")))
+        groups.append((_Either([[]]), fold or "i" in (token["flags"] or "")))
     elif kind == "close":
         groups.pop()
         if groups:
-            groups[-1].group.ways[-1].append(group)
+            groups[-1][0].ways[-1].append(group)
     elif kind == "either":
         group.ways.append([])
     elif kind == "repeat":
@@ -133,22 +126,15 @@ def _take(token: re.Match[str], groups: list[_Open]) -> None:
 def _repeat(token: re.Match[str], sequence: list[_Node]) -> _Repeat:
     if not sequence or isinstance(sequence[-1], _At | _Repeat):
         raise _UnreadableError("nothing to repeat")
-    low, high = _counts(token)
-    if high is not None and high < low:
-        raise _UnreadableError(f"repeated at least {low} and at most {high} times")
-    return _Repeat(sequence.pop(), low, high)
-
-
-def _counts(token: re.Match[str]) -> tuple[int, int | None]:
-    simple = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(token["repeat"])
-    if simple:
-        return simple
-    if len(token["low"]) > 4 or len(token["high"]) > 4:
+    low, high = _SIMPLE_REPEATS.get(token["repeat"]) or (token["low"], token["high"])
+    if not token["comma"] and token["repeat"] not in _SIMPLE_REPEATS:
+        high = low or "0"
+    if len(low) > 4 or len(high) > 4:
         raise _UnreadableError("repeated too often")
-    low = int(token["low"] or 0)
-    if not token["comma"]:
-        return low, low
-    return low, int(token["high"]) if token["high"] else None
+    least, most = int(low or 0), int(high) if high else None
+    if most is not None and most < least:
+        raise _UnreadableError(f"repeated at least {least} and at most {most} times")
+    return _Repeat(sequence.pop(), least, most)
 
 
 def _quiet(characters: str) -> str:
@@ -156,8 +142,7 @@ def _quiet(characters: str) -> str:
     inside = characters[1:]
     if "--" in inside or "[:" in inside:
         raise _UnreadableError("a set that other languages read differently")
-    escaped = _RESERVED.sub(lambda match: f"\\{match[0][-1]}", inside)
-    return "[" + escaped
+    return "[" + _RESERVED.sub(lambda match: f"\\{match[0][-1]}", inside)
 
 
 # --- the tree as steps ---------------------------------------------------------------------
@@ -250,7 +235,7 @@ class Pattern:
 
     def __init__(self, nodes: list[_Node], is_literal: bool = False) -> None:
         self.is_literal = is_literal
-        self.required = _required(nodes)
+        self.required = _required_text(nodes)
         """A text that every line with a match contains; often empty."""
         self.work = 0
         self.matched = State(self, frozenset(), None)
@@ -284,10 +269,12 @@ class Pattern:
 
     def step(self, state: State, character: str) -> State:
         """The next state, for the first time."""
-        self._forget_if_full()
+        self._remembered += 1
+        if self._remembered > MAX_REMEMBERED:
+            self._forget()
         if state is self.matched:
             return state
-        reached = self._reached(state, character)
+        reached = self._reachable_steps(state, character)
         if _MATCH in reached:
             return self.matched
         if character == END:
@@ -296,7 +283,7 @@ class Pattern:
         matching = (steps[number] for number in reached if steps[number].test in passed)
         return self._state(frozenset(step.to[0] for step in matching), _is_word(character))
 
-    def _reached(self, state: State, character: str) -> set[int]:
+    def _reachable_steps(self, state: State, character: str) -> set[int]:
         """All possible next steps. A match may begin anywhere, so the first step is one of them."""
         reached = {self._program.start, *state.steps}
         waiting = list(reached)
@@ -325,17 +312,15 @@ class Pattern:
             self._remembered += 1 + len(steps)
         return known
 
-    def _forget_if_full(self) -> None:
-        self._remembered += 1
-        if self._remembered > MAX_REMEMBERED:
-            for state in (self.matched, *self._states.values()):
-                state.clear()
-            self._states.clear()
-            self._passed.clear()
-            self._remembered = 0
+    def _forget(self) -> None:
+        for state in (self.matched, *self._states.values()):
+            state.clear()
+        self._states.clear()
+        self._passed.clear()
+        self._remembered = 0
 
 
-def _required(nodes: list[_Node]) -> str:
+def _required_text(nodes: list[_Node]) -> str:
     """The longest run of plain characters that every match contains."""
     while len(nodes) == 1 and isinstance(nodes[0], _Either) and len(nodes[0].ways) == 1:
         nodes = nodes[0].ways[0]

@@ -117,15 +117,6 @@ class AnswerLine(NamedTuple):
     """The context before a hit; a page does not end between the two."""
 
 
-def first_hits(search: HitSearch, enough: int) -> tuple[list[LineHit], int]:
-    """Enough hits for a page, and how many there are."""
-    hits, count = [], 0
-    for count, hit in enumerate(search, 1):
-        if count <= enough:
-            hits.append(hit)
-    return hits, count
-
-
 def answer_lines(
     reader: TextReader, hits: list[LineHit], context: int, first: int, last: int
 ) -> Iterator[AnswerLine]:
@@ -177,8 +168,7 @@ def fitting_lines(lines: Iterable[AnswerLine], room: int) -> list[AnswerLine]:
 
 
 def _line_end(reader: TextReader, number: int, start: int) -> int:
-    """Where the line that starts there ends, without its newline. A short line, as most are, needs
-    no index."""
+    """Where the line that starts there ends, without its newline. A short line needs no index."""
     text = reader.read(start, start + BEFORE + AFTER + 1)
     if END in text:
         return start + text.index(END)

@@ -14,18 +14,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from tract.content.jsonpath import (
-    AllOf,
-    AnyOf,
-    Comparison,
-    Condition,
-    Literal,
-    Not,
-    Operand,
-    PathStep,
-    Query,
-    parse_path,
-)
+from tract.content import jsonpath
+from tract.content.jsonpath import Condition, PathStep, Query, parse_path
 from tract.content.text import printable
 from tract.errors import NotJsonError
 from tract.model import Json, readable
@@ -89,14 +79,14 @@ class _Search:
             if self.budget <= 0:
                 break
             if isinstance(step.pick, tuple):
-                selected += self._matching(_children(place, None), step.pick)
+                selected += self._matches(_children(place, None), step.pick)
             else:
                 children = _children(place, step.pick)
                 selected += children[: self.budget] if len(children) > self.budget else children
                 self.budget -= len(children)
         return selected
 
-    def _matching(self, values: list[Json], condition: Condition) -> Iterator[Json]:
+    def _matches(self, values: list[Json], condition: Condition) -> Iterator[Json]:
         for value in values:
             self.budget -= 1
             holds = self.budget > 0 and self._holds(condition, value)
@@ -110,13 +100,13 @@ class _Search:
         match condition:
             case Query():
                 return bool(self._values(condition, value))
-            case Comparison(left, operator, right):
+            case jsonpath.Comparison(left, operator, right):
                 return self._compare(self._value(left, value), operator, self._value(right, value))
-            case Not(inner):
+            case jsonpath.Not(inner):
                 return not self._holds(inner, value)
-            case AllOf(conditions):
+            case jsonpath.AllOf(conditions):
                 return all(self._holds(inner, value) for inner in conditions)
-            case AnyOf(conditions):
+            case jsonpath.AnyOf(conditions):
                 return any(self._holds(inner, value) for inner in conditions)
 
     def _values(self, query: Query, value: Json) -> list[Json]:
@@ -125,8 +115,8 @@ class _Search:
             values = self.follow(values, step)
         return values
 
-    def _value(self, operand: Operand, value: Json) -> Json:
-        if isinstance(operand, Literal):
+    def _value(self, operand: jsonpath.Operand, value: Json) -> Json:
+        if isinstance(operand, jsonpath.Literal):
             return operand.value
         values = self._values(operand, value)
         return values[0] if values else _MISSING
@@ -136,12 +126,11 @@ class _Search:
             return not self._equal(left, right)
         if operator in (">", ">="):
             left, right = right, left
-        is_less = operator != "==" and self._less(left, right)
-        return is_less or ("=" in operator and self._equal(left, right))
-
-    def _less(self, left: Json, right: Json) -> bool:
-        self._charge(left, right)
-        return _kind(left) == _kind(right) in ("number", "str") and left < right
+        if operator != "==":
+            self._charge(left, right)
+            if _kind(left) == _kind(right) in ("number", "str") and left < right:
+                return True
+        return "=" in operator and self._equal(left, right)
 
     def _equal(self, left: Json, right: Json) -> bool:
         pairs = [iter([(left, right)])]
@@ -151,8 +140,11 @@ class _Search:
                 pairs.pop()
             elif not self._alike(*pair):
                 return False
-            elif isinstance(pair[0], list | dict):
-                pairs.append(_pairs(*pair))
+            elif isinstance(pair[0], dict):  # both have the same keys
+                left, right = pair
+                pairs.append(zip(left.values(), map(right.get, left), strict=True))
+            elif isinstance(pair[0], list):
+                pairs.append(zip(*pair, strict=True))
         return True
 
     def _alike(self, left: Json, right: Json) -> bool:
@@ -178,13 +170,6 @@ def _kind(value: Json) -> str:
     return "number" if is_number else type(value).__name__
 
 
-def _pairs(left: Json, right: Json) -> Iterator[tuple[Json, Json]]:
-    """The items of two lists of one length, or the values of two objects with the same keys."""
-    if isinstance(left, dict):
-        return ((value, right[key]) for key, value in left.items())
-    return zip(left, right, strict=True)
-
-
 _NUMBER = re.compile(r"\d{1,15}")
 
 
@@ -201,20 +186,17 @@ def _children(value: Json, pick: str | int | slice | None) -> list[Json]:
     if isinstance(value, list):
         if pick is None:
             return value
-        return value[pick] if isinstance(pick, slice) else _item(value, pick)
+        if isinstance(pick, slice):
+            return value[pick]
+        is_number = isinstance(pick, int) or _NUMBER.fullmatch(pick)
+        number = int(pick) if is_number else len(value)
+        return [value[number]] if -len(value) <= number < len(value) else []
     if not isinstance(value, dict):
         return []
     if pick is None:
         return list(value.values())
     key = str(pick)
     return [value[key]] if key in value else []
-
-
-def _item(value: list[Json], pick: str | int) -> list[Json]:
-    number = int(pick) if isinstance(pick, int) or _NUMBER.fullmatch(pick) else None
-    if number is None or not -len(value) <= number < len(value):
-        return []
-    return [value[number]]
 
 
 # --- texts ---------------------------------------------------------------------------------

@@ -141,20 +141,17 @@ class _Parser:
         steps = []
         while match := pattern.match(self.path, self.at):
             self.at = match.end()
-            pick = self._filter() if match["filter"] else _pick(match)
+            pick = self._any("]") if match["filter"] else _pick(match)
             steps.append(PathStep(pick, match["dots"] == "..", self.path[: self.at]))
         return steps
 
-    def _filter(self) -> Condition:
-        condition = self._any()
-        if not self._skip("]"):
-            self.fail("expected && or || or ]")
-        return condition
-
-    def _any(self) -> Condition:
+    def _any(self, closing: str) -> Condition:
+        """Conditions up to and including a closing bracket."""
         conditions = [self._all()]
         while self._skip("||"):
             conditions.append(self._all())
+        if not self._skip(closing):
+            self.fail(f"expected && or || or {closing}")
         return conditions[0] if len(conditions) == 1 else AnyOf(conditions)
 
     def _all(self) -> Condition:
@@ -167,7 +164,10 @@ class _Parser:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             self.fail(f"conditions are nested more than {MAX_DEPTH} deep")
-        condition = self._negation() if self._skip("!") else self._group() or self._test()
+        if self._skip("!"):
+            condition = self._negation()
+        else:
+            condition = self._any(")") if self._skip("(") else self._test()
         self.depth -= 1
         return condition
 
@@ -177,14 +177,6 @@ class _Parser:
         if isinstance(condition, Comparison) and not self.path[start:].lstrip().startswith("("):
             self.fail("a comparison after ! needs parentheses: !(@.a == 1)")
         return Not(condition)
-
-    def _group(self) -> Condition | None:
-        if not self._skip("("):
-            return None
-        condition = self._any()
-        if not self._skip(")"):
-            self.fail("expected && or || or )")
-        return condition
 
     def _test(self) -> Condition:
         left = self._operand()
@@ -209,7 +201,7 @@ class _Parser:
         if literal is None:
             self.fail("expected a path that starts with @ or $, or a value")
         self.at = literal.end()
-        return Literal(json.loads(literal["json"]) if literal["json"] else _unescaped(literal))
+        return Literal(json.loads(literal["json"]) if literal["json"] else _unescape(literal))
 
     def _skip(self, token: str) -> bool:
         """Skips white space, and the token if it comes next."""
@@ -227,10 +219,10 @@ def _pick(match: re.Match[str]) -> Pick:
         return int(match["index"])
     if match["range"]:
         return slice(*(int(end) if end else None for end in match.group("start", "stop")))
-    return match["name"] or _unescaped(match)
+    return match["name"] or _unescape(match)
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     quoted = match["single"] if match["double"] is None else match["double"]
     text = _ESCAPE.sub(lambda escape: _character(escape[1]), quoted)
     # Two escapes may be the halves of one character.

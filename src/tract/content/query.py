@@ -20,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from tract.content import hits, json_search, jsonpath
-from tract.content.grep import END, Pattern, pattern_of
+from tract.content.grep import END, pattern_of
 from tract.content.reader import StringReader, TextReader
 from tract.content.text import counted, printable
 from tract.errors import InputError, NotJsonError
@@ -57,8 +57,7 @@ class Slice(msgspec.Struct, frozen=True):
     context: int = 2
     json_path: str | None = None
     offset: int = 0
-    """Where to continue: a character of the chosen part, or of the text that is searched. If it is
-    negative, it counts from the end."""
+    """A character of the chosen part or of the searched text; negative counts from the end."""
     limit: int | None = None
 
 
@@ -180,8 +179,7 @@ class Part(msgspec.Struct, frozen=True):
 def answer(
     reader: TextReader | str, request: Slice, *, label: str, max_chars: int = MAX_CHARS
 ) -> str:
-    """A title line in brackets, the part itself, and if something is left a last line in brackets
-    with the arguments for it."""
+    """A title line in brackets, the part itself, and a last line that says how to get the rest."""
     part = part_of(reader, request, max_chars)
     head = f"[{printable(label, MAX_LABEL)} · {part.title}]"
     body = [part.body] if part.body else []
@@ -192,11 +190,8 @@ def answer(
 def next_arguments(following: Slice) -> str:
     """The arguments of the next request as a text."""
     same = [name for name in ("json_path", "grep") if getattr(following, name) is not None]
-    changed = {
-        "lines": following.lines,
-        "offset": following.offset or None,
-        "limit": following.limit,
-    }
+    offset = following.offset or None
+    changed = {"lines": following.lines, "offset": offset, "limit": following.limit}
     text = ", ".join(f"{name}={value}" for name, value in changed.items() if value is not None)
     return f"the same {' and '.join(same)}, {text}" if same else text
 
@@ -260,36 +255,28 @@ def _past_the_end(reader: TextReader, start: int) -> Part:
 
 
 def _range_of_lines(reader: TextReader, request: Slice, room: int) -> Part:
-    first, last = _within(request.lines or Lines(1), reader.line_count)
+    lines, count = request.lines or Lines(1), reader.line_count
+    first = max(lines.first if lines.first >= 0 else count + 1 + lines.first, 1)
+    last = min(count if lines.last is None else lines.last, count)
     if first > last:
-        return Part(f"no lines {request.lines}: lines are numbered 1–{reader.line_count}")
+        return Part(f"no lines {lines}: lines are numbered 1–{count}")
     begin, end = reader.line_start(first), reader.line_start(last + 1)
     start = begin + _from(request.offset, end - begin)
     if start >= end:
-        lines = _numbers(reader, begin, end)
-        return Part(f"nothing at offset {start - begin}: {lines} have {end - begin} characters")
-    body = _whole_lines(reader.read(start, min(start + room, end)), start + room < end)
+        numbers = _numbers(reader, begin, end)
+        return Part(f"nothing at offset {start - begin}: {numbers} have {end - begin} characters")
+    body = reader.read(start, min(start + room, end))
+    if start + room < end:  # without an incomplete last line, unless that is all of it
+        body = body[: body.rfind(END) + 1] or body
     stop = start + len(body)
     title = _numbers(reader, start, stop)
     if start > begin or not (stop == end or body.endswith(END)):
         title += f", offset {start - begin}–{stop - begin} of {end - begin} characters"
-    return Part(title, body, _rest_of(reader, request, stop, last) if stop < end else None)
-
-
-def _whole_lines(text: str, is_cut: bool) -> str:
-    """A text that was cut, without its incomplete last line, unless that is all of it."""
-    return text[: text.rfind(END) + 1] or text if is_cut else text
-
-
-def _rest_of(reader: TextReader, request: Slice, stop: int, last: int) -> Slice:
+    if stop == end:
+        return Part(title, body)
     number = reader.line_at(stop)
     offset = stop - reader.line_start(number)
-    return _with(request, lines=Lines(number, last), offset=offset)
-
-
-def _within(lines: Lines, count: int) -> tuple[int, int]:
-    first = lines.first if lines.first >= 0 else count + 1 + lines.first
-    return max(first, 1), min(count if lines.last is None else lines.last, count)
+    return Part(title, body, _with(request, lines=Lines(number, last), offset=offset))
 
 
 def _from(offset: int, size: int) -> int:
@@ -304,28 +291,26 @@ def _hit_part(reader: TextReader, request: Slice, room: int) -> Part:
     if start >= reader.size:
         return _past_the_end(reader, start)
     search = hits.HitSearch(reader, pattern_of(request.grep or ""), start)
-    first, count = hits.first_hits(search, room // 3 + 1)  # no line is shorter than "1:", newline
+    first, count = [], 0
+    for count, hit in enumerate(search, 1):
+        if count <= room // 3 + 1:  # no line is shorter than "1:" and a newline
+            first.append(hit)
     last = reader.line_count if search.at == reader.size else search.number - 1
     lines = hits.answer_lines(reader, first, request.context, reader.line_at(start), last)
     fitting = hits.fitting_lines(lines, room)
     is_all = sum(line.is_hit for line in fitting) == count
     behind = search.at if is_all else fitting[-1].behind
     following = _with(request, offset=behind) if behind < reader.size else None
-    lines_searched = _numbers(reader, start, search.at)
-    matches = f"{counted(count, 'match')} in {lines_searched}"
-    is_miss = not (count or following or start)
-    hint = "; try a shorter pattern, or (?i) to ignore case" if is_miss else ""
-    title = f"{_grep_title(search.pattern, request)} · {matches}{hint}"
+    title = f"grep {printable(request.grep or '', MAX_NAMED)}"
+    if search.pattern.is_literal:
+        title += " (not a supported regular expression; searched as plain text)"
+    title += f" · {counted(count, 'match')} in {_numbers(reader, start, search.at)}"
+    if not (count or following or start):
+        title += "; try a shorter pattern, or (?i) to ignore case"
     return Part(title, "\n".join(line.text for line in fitting), following)
 
 
 # Texts
-
-
-def _grep_title(pattern: Pattern, request: Slice) -> str:
-    title = f"grep {printable(request.grep or '', MAX_NAMED)}"
-    note = " (not a supported regular expression; searched as plain text)"
-    return title + note if pattern.is_literal else title
 
 
 def _numbers(reader: TextReader, start: int, stop: int) -> str:

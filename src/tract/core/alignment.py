@@ -7,22 +7,11 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
+from tract.core import wording
 from tract.core.chain import Chain
 from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import FullHistory
 from tract.core.place import Place
-from tract.core.wording import (
-    COLLAPSED,
-    FORGOTTEN,
-    FORMERLY_COLLAPSED,
-    NO_RESULT,
-    SKIPPED,
-    START,
-    collapsed,
-    formerly_quoted,
-    how_to_fetch,
-    quoted,
-)
 from tract.hashing import json_or_text, to_sorted_json
 from tract.model import Block, Json, Message, Priority, Raw, Step, Text, ToolCall
 
@@ -101,13 +90,12 @@ def additions(
 def align(history: Sequence[Message], chain: Chain, messages: Messages) -> Alignment:
     """Walk both in step, in the order in which messages came or in the one in which they are
     sent, where each result is right behind its call."""
-    aligned = _walk(history, chain.places, messages)
-    if aligned.differs_at is not None:
-        results_behind_calls = [p for first in chain.places if not first.call for p in first.turn]
-        as_sent = _walk(history, results_behind_calls, messages)
-        if as_sent.differs_at is None:
-            return as_sent
-    return aligned
+    as_recorded = _walk(history, chain.places, messages)
+    if as_recorded.differs_at is None:
+        return as_recorded
+    sent_order = [member for place in chain.places if place.call is None for member in place.turn]
+    as_sent = _walk(history, sent_order, messages)
+    return as_sent if as_sent.differs_at is None else as_recorded
 
 
 def with_known_ids(
@@ -117,19 +105,19 @@ def with_known_ids(
     other side may have got other ids: those that a provider took in their place, or its own."""
     theirs = [call for message in before for call in message.tool_calls]
     ours = [call for place in places if not place.is_hidden for call in place.shown.calls]
-    known: dict[str, str] = {}
+    known: dict[str | None, str] = {}
     for call, (our_id, name) in zip(reversed(theirs), reversed(ours), strict=False):
         if call.name != name:
             break
         known.setdefault(call.id, our_id)
-    renamed = []
+    messages = []
     for message in new:
         for call in message.tool_calls:
             known.pop(call.id, None)
-        call_id = message.tool_call_id
-        is_other = call_id is not None and known.get(call_id, call_id) != call_id
-        renamed.append(replace(message, tool_call_id=known[call_id or ""]) if is_other else message)
-    return renamed
+        call_id = known.get(message.tool_call_id, message.tool_call_id)
+        is_same = call_id == message.tool_call_id
+        messages.append(message if is_same else replace(message, tool_call_id=call_id))
+    return messages
 
 
 def _walk(history: Sequence[Message], places: Sequence[Place], messages: Messages) -> Alignment:
@@ -138,19 +126,19 @@ def _walk(history: Sequence[Message], places: Sequence[Place], messages: Message
     hidden message, a system text that is kept elsewhere, a summary of what it still has."""
     stream = Stream(history)
     stream.skip_stand_ins()
-    matched: set[int] = set()  # results of collapsed calls, sources of summaries
+    covered: set[int] = set()  # results of collapsed calls, sources of summaries
     for place in places:
         if stream.has_ended():
             return Alignment((), None)
-        if place.origin.id in matched:
+        if place.origin.id in covered:
             continue
         if place.sources:
             stream.skip_stand_ins()
         if _take(stream, place, messages):
-            matched.update(source.origin.id for source in place.everything_under)
+            covered.update(source.origin.id for source in place.everything_under)
             continue
-        if place.results and _take_any(stream, _collapsed(place, messages)):
-            matched.update(result.origin.id for result in place.results)
+        if place.results and _take_any(stream, _collapsed_forms(place, messages)):
+            covered.update(result.origin.id for result in place.results)
             continue
         is_elsewhere = place.origin.role == "system" and stream.role != "system"
         if place.sources or place.is_left_out or is_elsewhere:
@@ -167,12 +155,11 @@ def _take(stream: Stream, place: Place, messages: Messages) -> bool:
         return True
     if place.origin.role == "tool":
         role = "tool" if place.call else "user"  # without its call it is quoted
-        if stream.take_hint(role, how_to_fetch(place)):
+        if stream.take_hint(role, wording.how_to_fetch(place)):
             return True
     # What was forgotten cannot be compared; that something of its role is there must do.
-    return messages.message(place.shown).text == FORGOTTEN and stream.take_any(
-        place.origin.role or ""
-    )
+    is_forgotten = messages.message(place.shown).text == wording.FORGOTTEN
+    return is_forgotten and stream.take_any(place.origin.role or "")
 
 
 def _take_any(stream: Stream, forms: Iterator[list[Atom]]) -> bool:
@@ -195,8 +182,7 @@ class Stream:
         return self._messages[self._message].role
 
     def take(self, form: Sequence[Atom]) -> bool:
-        """Whether the form comes next; then it is behind us. An empty one takes an empty message,
-        if there is one."""
+        """Whether the form comes next; then it is behind us. An empty one takes a blank message."""
         message, block = self._message, self._block
         for atom in form:
             message, block = self._at_atom(message, block)
@@ -211,7 +197,7 @@ class Stream:
         return True
 
     def take_any(self, role: str) -> bool:
-        """Whether a whole message of this role comes next; then it is behind us."""
+        """Whether a full message of this role comes next; then it is behind us."""
         if self.has_ended() or self._block or self.role != role:
             return False
         self._message += 1
@@ -235,8 +221,8 @@ class Stream:
         """Pass over what was put in only so that a provider takes the messages."""
         while not self.has_ended() and self._atoms[self._message][self._block :]:
             role, _, text = self._atoms[self._message][self._block]
-            is_closing = role == "tool" and text.endswith(NO_RESULT)
-            is_start = role == "user" and text == START and self._message == 0
+            is_closing = role == "tool" and text.endswith(wording.NO_RESULT)
+            is_start = role == "user" and text == wording.START and self._message == 0
             if not (is_closing or is_start):
                 return
             self.take([self._atoms[self._message][self._block]])
@@ -251,8 +237,11 @@ class Stream:
 
 
 def atoms(message: Message) -> list[Atom]:
+    content: Json = message.content
     if message.role == "tool":
-        return [("tool", "result", _result(message.content))]
+        return [
+            ("tool", "result", content if isinstance(content, str) else to_sorted_json(content))
+        ]
     return [(message.role, *_atom(block)) for block in message.blocks if _says_something(block)]
 
 
@@ -271,19 +260,15 @@ def _atom(block: Block) -> tuple[str, str]:
             return "raw", to_sorted_json(data)
 
 
-def _result(content: Json) -> str:
-    return content if isinstance(content, str) else to_sorted_json(content)
-
-
 def _forms(place: Place, messages: Messages) -> Iterator[list[Atom]]:
     """How what stands here was or would be sent, the likely forms first."""
     versions = list(_versions(place, messages))
     yield from map(atoms, versions)
     for version in versions:
-        yield from _sent(version, messages)
+        yield from _sent_forms(version, messages)
 
 
-def _sent(version: Message, messages: Messages) -> Iterator[list[Atom]]:
+def _sent_forms(version: Message, messages: Messages) -> Iterator[list[Atom]]:
     """How a message comes back from the providers."""
     for sent in messages.as_sent(version):
         form = [atom for message in sent for atom in atoms(message)]
@@ -292,10 +277,10 @@ def _sent(version: Message, messages: Messages) -> Iterator[list[Atom]]:
             yield form
 
 
-def _collapsed(call: Place, messages: Messages) -> Iterator[list[Atom]]:
+def _collapsed_forms(call: Place, messages: Messages) -> Iterator[list[Atom]]:
     answer = messages.without_thoughts(messages.message(call.shown))
-    for line in (COLLAPSED, FORMERLY_COLLAPSED):
-        yield from _sent(collapsed(answer, call, line), messages)
+    for line in (wording.COLLAPSED, wording.FORMERLY_COLLAPSED):
+        yield from _sent_forms(wording.collapse(answer, call, line), messages)
 
 
 def _versions(place: Place, messages: Messages) -> Iterator[Message]:
@@ -305,7 +290,7 @@ def _versions(place: Place, messages: Messages) -> Iterator[Message]:
     if place.origin.role == "tool":
         result = messages.message(place.shown)
         if place.priority == Priority.SKIP:
-            yield replace(result, content=SKIPPED)
+            yield replace(result, content=wording.SKIPPED)
         if place.call is None:
-            yield quoted(result)
-            yield formerly_quoted(result)
+            yield wording.quote(result)
+            yield wording.former_quote(result)

@@ -14,18 +14,18 @@ from tract.core.place import (
     FULL,
     Look,
     Place,
-    altered,
     alters,
+    apply_link,
     effect,
     outermost,
     summaries_of,
-    undone_by,
-    voided,
+    undo_targets,
+    undone_commits,
 )
 from tract.errors import EditError
-from tract.model import DECIDING, Head, Link, Priority, Step
+from tract.model import DECIDING, Head, Priority, Step
 
-__all__ = ["FULL", "Chain", "Effect", "Place", "recorded_toolsets", "voided"]
+__all__ = ["FULL", "Chain", "Effect", "Place", "recorded_toolsets", "undone_commits"]
 
 
 class Effect(NamedTuple):
@@ -104,7 +104,7 @@ class Chain:
             self._put(step)
             return
         self._looks_before = {}
-        if undone_by(step):
+        if undo_targets(step):
             self._undo(step)
         self._put(step)
         for place, before in self._looks_before.items():
@@ -118,10 +118,10 @@ class Chain:
         place.past.append((until, look))
         self.is_lazy = self.is_lazy or place.look.hides_content
         if (look.shown, look.visible) != (place.shown, place.look.visible):
-            self._alter_from((place.call or place).at)  # a collapsed call tells of its results
+            self._alter_from(place.call or place)  # a collapsed call shows its results
 
-    def _alter_from(self, at: int) -> None:
-        self._first_altered = min(self._first_altered, at)
+    def _alter_from(self, place: Place) -> None:
+        self._first_altered = min(self._first_altered, place.at)
 
     def _collapse(self) -> None:
         """Report the turns that collapse or open: one collapses only if something follows it."""
@@ -131,7 +131,7 @@ class Chain:
             moved = takewhile(lambda p: p.at >= min(before, self._last), reversed(self._places))
             for place in moved:
                 if place.may_collapse:
-                    self._alter_from(place.at)
+                    self._alter_from(place)
 
     def _put(self, step: Step) -> None:
         if step.operation == "append":
@@ -157,17 +157,14 @@ class Chain:
         if step.tool_call_id is not None:
             self._numbers[step.tool_call_id] += 1
             place.number = self._numbers[step.tool_call_id]
-            place.call = self._open_calls.answer(step.tool_call_id)
-            if place.call:
-                self._join(place, place.call)
-
-    def _join(self, result: Place, call: Place) -> None:
-        call.results = call.results or []
-        call.results.append(result)
-        if call.is_left_out:
-            result.show(result.look._replace(is_left_out=True))
-        if self.is_lazy and call.may_collapse:
-            self._alter_from(call.at)
+            place.call = call = self._open_calls.answer(step.tool_call_id)
+            if call:
+                call.results = call.results or []
+                call.results.append(place)
+                if call.is_left_out:
+                    place.show(place.look._replace(is_left_out=True))
+                if self.is_lazy and call.may_collapse:
+                    self._alter_from(call)
 
     def _compress(self, step: Step) -> None:
         """Put a summary where the first of its sources stands."""
@@ -193,7 +190,7 @@ class Chain:
                 self._by_commit[step.id] = place
             if step.id not in self._voided:
                 self._ask(place, [call for call in step.calls if call not in place.shown.calls])
-                self._set_look(place, altered(place.look, step, link))
+                self._set_look(place, apply_link(place.look, step, link))
                 place.changes = (*place.changes, step)
 
     def _ask(self, place: Place, calls: Sequence[Sequence[str]]) -> None:
@@ -207,8 +204,7 @@ class Chain:
             self._leave_out(place.turn)
 
     def _leave_out(self, turn: Sequence[Place]) -> None:
-        """A skipped call hides its results too, unless one of them is pinned. A skipped result only
-        gives way to a stand-in."""
+        """A skipped call hides its results too, unless one is pinned; a skipped result does not."""
         call = turn[0]
         is_skipped = call.priority == Priority.SKIP and call.origin.role != "tool"
         is_pinned = any(member.priority == Priority.PINNED for member in turn)
@@ -219,11 +215,11 @@ class Chain:
     # Undoing
 
     def _undo(self, step: Step) -> None:
-        targets = set(undone_by(step))
+        targets = set(undo_targets(step))
         flipped = targets - self._voided
         self._undos[step.id] = step
         if targets & self._undos.keys():  # what an undo had undone is in force again
-            flipped = self._voided ^ self.undone()
+            flipped = self._voided ^ self.undone_commits()
         self._voided ^= flipped
         newest_first = sorted(flipped, reverse=True)  # a summary of summaries before those
         if not all(map(self._flip, newest_first)):
@@ -236,7 +232,7 @@ class Chain:
             return False
         if step.operation == "compress":
             return commit in self._voided and self._take_back(self._by_commit.get(commit))
-        targets = [self._by_commit.get(link.target_id) for link in filter(alters, step.links)]
+        targets = (self._by_commit.get(link.target_id) for link in filter(alters, step.links))
         return all(self._restyle(place) for place in targets if place)
 
     def _take_back(self, summary: Place | None) -> bool:
@@ -255,10 +251,10 @@ class Chain:
         if any(list(version.calls) != calls for version in place.versions):
             return False
         links = [(step, link) for step, link in place.links if step.id not in self._voided]
-        born = Look(place.origin, place.origin.shape)
-        look = born._replace(summary=place.summary, is_left_out=place.is_left_out)
+        look = Look(place.origin, place.origin.shape)
+        look = look._replace(summary=place.summary, is_left_out=place.is_left_out)
         for step, link in links:
-            look = altered(look, step, link)
+            look = apply_link(look, step, link)
         place.changes = tuple(step for step, _ in links)
         self._set_look(place, look)
         return True
@@ -270,7 +266,7 @@ class Chain:
         self._clear()
         for step in self.steps[: self._folded]:
             self._put(step)
-        self._alter_from(0)
+        self._first_altered = 0
 
     # Questions
 
@@ -308,7 +304,7 @@ class Chain:
     def _check_summaries(self, undone: Sequence[Step]) -> None:
         """A summary of summaries is undone first; none comes back where there is another one."""
         gone = {step.id for step in undone}
-        back = {commit for step in undone for commit in undone_by(step)}
+        back = {commit for step in undone for commit in undo_targets(step)}
         for step in self.steps:
             if step.operation != "compress" or step.id not in gone | back:
                 continue
@@ -327,14 +323,10 @@ class Chain:
             over = [one.summary for one in (place, *turns)]
             yield from (summary for summary in over if summary and summary is not place)
 
-    def versions(self, commit: Head) -> list[Step]:
-        """What stood at the place of this commit, the oldest first. Undone edits are included."""
-        return self.place(commit).versions
-
     def tool_name(self, call_id: str) -> str | None:
         """Which tool the next result with this id would be of."""
         self._fold()
-        place = self._open_calls.waiting(call_id)
+        place = self._open_calls.waiting_call(call_id)
         calls = place.shown.calls if place else ()
         return next((name for called, name in calls if called == call_id), None)
 
@@ -343,7 +335,7 @@ class Chain:
         index = self.steps.index(place.origin)
         return self.steps[index - 1] if index else None
 
-    def appended(self, start: int = 0) -> list[Step]:
+    def appended_steps(self, start: int = 0) -> list[Step]:
         """What was appended, from one place on."""
         return self._appended[start:]
 
@@ -392,22 +384,22 @@ class Chain:
                 yield since, until
             since = until
 
-    def undone(self, before: float = inf) -> set[int]:
+    def undone_commits(self, before: float = inf) -> set[int]:
         """The commits that are undone, or were so before a commit."""
-        return voided([step for step in self._undos.values() if step.id < before])
+        return undone_commits([step for step in self._undos.values() if step.id < before])
 
     def effects(self, step: Step) -> list[Effect]:
         """What the links of a commit did, and to which places."""
-        return [self._effect(step, link) for link in step.links]
-
-    def _effect(self, step: Step, link: Link) -> Effect:
-        if alters(link):
-            place = self._by_commit.get(link.target_id)  # none where its summary is undone
-            return Effect(effect(step, link), [place] if place else [])
-        undone = self._changing.get(link.target_id)
-        effects = self.effects(undone) if undone else []
-        places = [place for other in effects for place in other.places]
-        return Effect(effect(step, link), places, link.target_id)
+        effects = []
+        for link in step.links:
+            if alters(link):
+                place = self._by_commit.get(link.target_id)  # none where its summary is undone
+                effects.append(Effect(effect(step, link), [place] if place else []))
+            else:
+                undone = self._changing.get(link.target_id)
+                places = [p for e in (self.effects(undone) if undone else []) for p in e.places]
+                effects.append(Effect(effect(step, link), places, link.target_id))
+        return effects
 
     def has(self, commit: Head) -> bool:
         return any(step.id == commit.id for step in self.steps)
@@ -437,9 +429,9 @@ class Chain:
 
     def toolset_without(self, undone: Iterable[Step]) -> bytes | None:
         """The toolset that would be in force without these changes."""
-        gone = voided([*self._undos.values()], (step.id for step in undone))
+        gone = undone_commits([*self._undos.values()], (step.id for step in undone))
         # An undo records the set that it brings back; here it does not count as one of its own.
-        left = [s for s in reversed(self.steps) if s.id not in gone and not undone_by(s)]
+        left = [s for s in reversed(self.steps) if s.id not in gone and not undo_targets(s)]
         return next(recorded_toolsets(left), None)
 
 

@@ -41,7 +41,7 @@ class FrozenPlan(NamedTuple):
     sizes: list[int]
     """How many tokens each group shows."""
     headings: list[str]
-    """What is said about the summary of each group."""
+    """The first line of the summary of each group."""
     forgotten: frozenset[int] = frozenset()
     """The contents that were forgotten already."""
 
@@ -79,7 +79,7 @@ def plan_range(
         raise CompressError("the range ends before it begins")
     chosen = [p for p in chain.places if p.at >= start and (end is None or p.at <= end)]
     instructions = [place for place in chosen if place.origin.role == "system"]
-    return _plan(chain, chosen, [*preserve, *instructions, *_waiting(chain)])
+    return _plan(chain, chosen, [*preserve, *instructions, *_waiting_calls(chain)])
 
 
 def plan_turns(
@@ -102,13 +102,14 @@ def plan_listed_turns(
     """What a caller lists, or only turns of these calls; without what is compressed already, and
     without the answer in the end."""
     listed = [place for place in listed if not place.is_hidden]
-    answer = _final_answer(listed) if preserve_answer else None
-    of_calls = [p for p in listed if p is answer or calls is None or (p.call or p) in calls]
-    kept = [answer] if answer else []
+    last = max(listed, key=lambda place: place.at, default=None)
+    is_answer = last is not None and last.origin.role == "assistant" and not last.shown.calls
+    kept = [last] if last and is_answer and preserve_answer else []
+    of_calls = [p for p in listed if p in kept or calls is None or (p.call or p) in calls]
     return _plan(chain, of_calls, kept) if set(of_calls) - set(kept) else Plan([], kept)
 
 
-def planned_again(chain: Chain, plan: FrozenPlan) -> Plan:
+def renew_plan(chain: Chain, plan: FrozenPlan) -> Plan:
     """The same plan on a chain that has grown since: nothing in it may have changed."""
     commits = [look.shown for group in plan.groups for look in group]
     try:
@@ -126,7 +127,7 @@ def _visible(groups: Sequence[Sequence[Look]]) -> list[list[object]]:
 
 
 def _plan(chain: Chain, chosen: Iterable[Place], preserve: Collection[Place]) -> Plan:
-    """Neighbours go together. A message that stays does so with the whole turn that it belongs to,
+    """Neighbours go together. A message that stays does so with the full turn that it belongs to,
     since a call without its results would be no request."""
     wanted = {place for place in chosen if not place.is_hidden}
     if not wanted:
@@ -135,7 +136,10 @@ def _plan(chain: Chain, chosen: Iterable[Place], preserve: Collection[Place]) ->
     wanted -= kept
     if not wanted:
         raise CompressError("nothing to compress: all of it is pinned, or to be preserved")
-    _check_turns(wanted)
+    missing = {m for place in wanted for m in _visible_turn(place)} - wanted
+    if missing:
+        names = ", ".join(p.shown.hash.hex() for p in sorted(missing, key=lambda p: p.at))
+        raise CompressError(f"a call and its results go together; also needed: {names}")
     groups: list[list[Place]] = [[]]
     for place in in_sent_order(chain.places):
         if place in wanted:
@@ -153,15 +157,8 @@ def _visible_turn(place: Place) -> list[Place]:
     return [member for member in place.turn if not member.is_hidden]
 
 
-def _check_turns(wanted: Collection[Place]) -> None:
-    missing = {m for place in wanted for m in _visible_turn(place)} - set(wanted)
-    if missing:
-        names = ", ".join(p.shown.hash.hex() for p in sorted(missing, key=lambda p: p.at))
-        raise CompressError(f"a call and its results go together; also needed: {names}")
-
-
-def _waiting(chain: Chain) -> list[Place]:
-    """The last call, if results of it are still to come: nothing else was said since."""
+def _waiting_calls(chain: Chain) -> list[Place]:
+    """The last call, if results of it are still to come and nothing else followed."""
     visible = [place for place in chain.places if not place.is_hidden]
     call = next((place for place in reversed(visible) if place.shown.calls), None)
     if call is None or len(call.results) >= len(call.shown.calls):
@@ -180,13 +177,6 @@ def _answers_after(chain: Chain, turns: Collection[Place]) -> list[Place]:
     ]
 
 
-def _final_answer(places: Sequence[Place]) -> Place | None:
-    """The last of the messages, if the assistant says it and calls nothing."""
-    last = max(places, key=lambda place: place.at, default=None)
-    is_answer = last is not None and last.origin.role == "assistant" and not last.shown.calls
-    return last if is_answer else None
-
-
 # What takes its place
 
 
@@ -199,11 +189,6 @@ def by_caller(content: object, groups: int) -> Summary:
             f"one content cannot stand for {groups} groups: other messages stay between them"
         )
     return Summary(content, GIVEN)
-
-
-def headed(heading: str, text: str) -> str:
-    """A summary as it stands in the history."""
-    return f"{heading}\n{text}"
 
 
 # What became of it

@@ -1,4 +1,4 @@
-"""What is to be written, as values. Everything that can be wrong with it is found here. Pure."""
+"""What is to be written, as values. Everything that can be wrong with it is rejected here. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from tract.model import (
     CommitOperation,
     Draft,
     Form,
-    Gist,
     Json,
     Link,
     Message,
@@ -53,15 +52,13 @@ class Details(NamedTuple):
 NO_DETAILS = Details()
 
 
-def appended(message: Message, details: Details, tokens: TokenCounter) -> Draft:
+def append(message: Message, details: Details, tokens: TokenCounter) -> Draft:
     return _draft(CommitOperation.APPEND, message, details, tokens)
 
 
-def edited(
-    place: Place, old: Message, new: Message, details: Details, tokens: TokenCounter
-) -> Draft:
+def edit(place: Place, old: Message, new: Message, details: Details, tokens: TokenCounter) -> Draft:
     """The new message in the place of the old one. What an answer called and which call a result
-    answers stay, unless the edit says otherwise."""
+    answers stay, unless the edit has its own."""
     _check_in_view(place)
     if new.role != old.role:
         raise RoleError(f"a {old.role} message cannot become a {new.role} message")
@@ -71,7 +68,10 @@ def edited(
         )
     if new.name and old.name and new.name != old.name:
         raise EditError(f"a result of {old.name!r} cannot become one of {new.name!r}")
-    keeps_calls = _keeps_calls(old, new)
+    # A text or a provider's message without calls leaves the calls as they are; blocks of our own
+    # are meant as they are.
+    may_keep = isinstance(new.content, str) or new.origin is not None
+    keeps_calls = may_keep and bool(old.tool_calls) and not new.tool_calls
     message = Message(
         old.role,
         (*new.blocks, *old.tool_calls) if keeps_calls else new.content,
@@ -80,14 +80,13 @@ def edited(
         new.is_error or old.is_error,
         None if keeps_calls else new.origin,
     )
-    link = _link("replaces", place.shown)
-    return _draft(CommitOperation.EDIT, message, details, tokens, (link,))
+    return _draft(CommitOperation.EDIT, message, details, tokens, _replaces([place]))
 
 
-def prioritized(places: Sequence[Place], priority: Priority | str, details: Details) -> Draft:
+def prioritize(places: Sequence[Place], priority: Priority | str, details: Details) -> Draft:
     """A mark on messages. A call cannot be left out from around a pinned result."""
     if priority not in list(Priority):
-        raise InputError(f"priority {priority!r} is none of {', '.join(Priority)}")
+        raise InputError(f"unknown priority {priority!r}; expected one of {', '.join(Priority)}")
     for place in places:
         _check_in_view(place)
         if priority == Priority.SKIP and place.origin.role != "tool":
@@ -98,15 +97,14 @@ def prioritized(places: Sequence[Place], priority: Priority | str, details: Deta
     return _mark([_link("priority", place.origin, value) for place in places], details)
 
 
-def reshaped(shapes: Sequence[tuple[Place, Shape]], details: Details) -> Draft:
-    """A mark that gives results other forms."""
+def reshape(shapes: Sequence[tuple[Place, Shape]], details: Details) -> Draft:
+    """A mark that sets the forms of results."""
     if not shapes:
         raise InputError("nothing to reshape")
     for place, _ in shapes:
         check_reshapable(place)
-    return _mark(
-        [_link("form", place.origin, pack_shape(shape)) for place, shape in shapes], details
-    )
+    links = [_link("form", place.origin, pack_shape(shape)) for place, shape in shapes]
+    return _mark(links, details)
 
 
 def check_reshapable(place: Place) -> None:
@@ -119,40 +117,40 @@ def check_reshapable(place: Place) -> None:
         raise EditError(f"result {name} is pinned, or an answer of {GET_TOOL_RESULT}")
 
 
-def compressed(
-    sources: Sequence[Place], text: str, details: Details, tokens: TokenCounter
-) -> Draft:
-    """A summary in the place of messages. It is said by the user: nobody else can be made to say
-    what they did not."""
+def compress(sources: Sequence[Place], text: str, details: Details, tokens: TokenCounter) -> Draft:
+    """A summary in the place of messages, as a user message: the assistant never said it."""
     for place in sources:
         _check_in_view(place)
-    links = tuple(_link("replaces", place.shown) for place in sources)
-    return _draft(CommitOperation.COMPRESS, Message("user", text), details, tokens, links)
+    message = Message("user", text)
+    return _draft(CommitOperation.COMPRESS, message, details, tokens, _replaces(sources))
 
 
-def summarizing(draft: Draft, sources: Sequence[Place]) -> Draft:
+def summarize(draft: Draft, sources: Sequence[Place]) -> Draft:
     """An appended message as a summary of others, in their place."""
-    links = tuple(_link("replaces", place.shown) for place in sources)
-    return replace(draft, operation=CommitOperation.COMPRESS, links=links)
+    return replace(draft, operation=CommitOperation.COMPRESS, links=_replaces(sources))
+
+
+def _replaces(places: Sequence[Place]) -> tuple[Link, ...]:
+    return tuple(_link("replaces", place.shown) for place in places)
 
 
 def shape_of(form: Any) -> Shape:
     """A form as a caller names it."""
     shape = form if isinstance(form, Shape) else Shape(form)
     if shape.form not in list(Form):
-        raise InputError(f"form {shape.form!r:.80} is none of {', '.join(Form)}")
+        raise InputError(f"unknown form {shape.form!r:.80}; expected one of {', '.join(Form)}")
     if not (shape.tokens is None or (type(shape.tokens) is int and shape.tokens >= 0)):
         raise InputError(f"a form has a number of tokens from 0 on, not {shape.tokens!r:.80}")
     _check_texts(shape.text)
     return Shape(Form(shape.form), shape.tokens, shape.text)
 
 
-def undone(steps: Sequence[Step], details: Details) -> Draft:
+def undo(steps: Sequence[Step], details: Details) -> Draft:
     """A mark that voids changes."""
     return _mark([_link("void", step) for step in steps], details)
 
 
-def offered(toolset: Toolset, details: Details) -> Draft:
+def offer(toolset: Toolset, details: Details) -> Draft:
     """A mark from which on the model has these tools."""
     return _mark([], details._replace(toolset=toolset))
 
@@ -169,19 +167,11 @@ def edit_target(operation: Any, edit: Any, response_to: Any) -> Any:
     if operation not in (CommitOperation.APPEND, CommitOperation.EDIT):
         raise InputError(f"commit() can append and edit, not {str(operation)!r}")
     target = edit if edit is not None else response_to
-    if (operation == CommitOperation.EDIT) and target is None:
+    if operation == CommitOperation.EDIT and target is None:
         raise EditError("an edit needs the commit to edit: edit=hash")
     if operation == CommitOperation.APPEND and response_to is not None:
         raise EditError("response_to= belongs to operation=CommitOperation.EDIT")
     return target
-
-
-def _keeps_calls(old: Message, new: Message) -> bool:
-    """A text or a provider's message without calls changes only what was said; blocks of our own
-    are meant as they are."""
-    if not old.tool_calls or new.tool_calls:
-        return False
-    return isinstance(new.content, str) or new.origin is not None
 
 
 def _check_in_view(place: Place) -> None:
@@ -197,7 +187,7 @@ def _link(kind: str, step: Step, value: str | None = None) -> Link:
 def _check_message(message: Message) -> None:
     content, role = message.content, message.role
     if role not in ROLES:
-        raise RoleError(f"role {role!r} is none of {', '.join(ROLES)}")
+        raise RoleError(f"unknown role {role!r}; expected one of {', '.join(ROLES)}")
     if (message.tool_call_id is None) == (role == "tool"):
         raise RoleError("a tool_call_id is needed by a tool message, and by no other role")
     _check_texts(message.tool_call_id, message.name)
@@ -250,13 +240,8 @@ def check_details(details: Details) -> None:
 
 def _mark(links: list[Link], details: Details) -> Draft:
     check_details(details)
-    return Draft(
-        CommitOperation.MARK,
-        links=tuple(links),
-        note=details.note,
-        metadata=details.metadata,
-        toolset=details.toolset,
-    )
+    note, metadata, toolset = details.note, details.metadata, details.toolset
+    return Draft(CommitOperation.MARK, None, None, tuple(links), note, metadata, toolset=toolset)
 
 
 def _draft(
@@ -277,6 +262,10 @@ def _draft(
     payload = to_json(content).encode("ascii")
     if details.shape is not None and not is_result:
         raise InputError(f"only results have forms, not a {message.role} message")
+    gist = None
+    if is_result and len(payload) > GIST_ABOVE:
+        gist = gist_of(message.content)
+        gist = replace(gist, token_count=tokens.count(gist.summary + gist.preview))
     return Draft(
         operation,
         message,
@@ -290,10 +279,5 @@ def _draft(
         tokens.source,
         details.toolset,
         details.shape,
-        _gist(message.content, tokens) if is_result and len(payload) > GIST_ABOVE else None,
+        gist,
     )
-
-
-def _gist(content: Json, tokens: TokenCounter) -> Gist:
-    gist = gist_of(content)
-    return replace(gist, token_count=tokens.count(gist.summary + gist.preview))

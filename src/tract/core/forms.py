@@ -25,7 +25,7 @@ class ResultView(NamedTuple):
     """How one compile shows results, whatever their forms are."""
 
     load: bool | frozenset[str] | None = None
-    """None: each in its form. True: all whole. False: all as references. Ids: just those whole."""
+    """None: each in its form. True: all in full. False: all as references. Ids: those in full."""
     keep_recent: int = 0
     inline_under: int = 0
 
@@ -66,13 +66,15 @@ class Sent(NamedTuple):
 # Which form
 
 
-def shown(places: Sequence[Place], start: int = 0, view: ResultView = AS_THEY_ARE) -> list[Shown]:
+def shown_items(
+    places: Sequence[Place], start: int = 0, view: ResultView = AS_THEY_ARE
+) -> list[Shown]:
     """What a view is made of, from one place on."""
-    return list(_Choice(places, view).shown(start))
+    return list(_Choice(places, view).items(start))
 
 
 def is_fixed(place: Place) -> bool:
-    """Pinned, or itself an answer to a question for a result: always shown whole."""
+    """Pinned, or itself an answer to a question for a result: always shown in full."""
     return place.priority == Priority.PINNED or place.origin.name == GET_TOOL_RESULT
 
 
@@ -87,7 +89,7 @@ class _Choice:
         self._last = next((p.at for p in _newest(places) if p.stays_last), 0)
         self._collapsed: dict[int, bool] = {}  # by call
 
-    def shown(self, start: int) -> Iterator[Shown]:
+    def items(self, start: int) -> Iterator[Shown]:
         for place in self._places[start:]:
             if place.is_hidden or (place.call and self._is_collapsed(place.call)):
                 continue
@@ -96,10 +98,10 @@ class _Choice:
             elif place.origin.role != "tool":
                 yield Shown(place, COLLAPSED if self._is_collapsed(place) else FULL)
             else:
-                wanted = self._wanted(place)
+                wanted = self._wanted_shape(place)
                 yield Shown(place, REFERENCE if wanted.form == Form.COLLAPSED else wanted)
 
-    def _wanted(self, place: Place) -> Shape:
+    def _wanted_shape(self, place: Place) -> Shape:
         view, own = self._view, place.shape or FULL
         if view.load is True or is_fixed(place) or place.origin.id in self._recent:
             return FULL
@@ -112,8 +114,8 @@ class _Choice:
         return REFERENCE
 
     def _is_collapsed(self, call: Place) -> bool:
-        """A turn gives way to one line when all of it may, and when something follows it: a
-        request must not end with what the assistant said."""
+        """One line replaces a turn if all of its results allow it and something follows it: a
+        request must not end with an assistant message."""
         if not call.results or call.is_hidden:
             return False
         known = self._collapsed.get(call.origin.id)
@@ -121,7 +123,7 @@ class _Choice:
             known = (
                 self._last > call.at
                 and len(call.results) == len(call.shown.calls)
-                and all(self._wanted(r).form == Form.COLLAPSED for r in call.results)
+                and all(self._wanted_shape(r).form == Form.COLLAPSED for r in call.results)
             )
             self._collapsed[call.origin.id] = known
         return known
@@ -132,9 +134,8 @@ def _newest(places: Sequence[Place]) -> Iterator[Place]:
     return (place for place in reversed(places) if not place.is_hidden)
 
 
-def as_told(place: Place) -> Shown:
-    """A message for somebody who is to tell what it says: in its own form, but never as the one
-    line of a collapsed turn, which says nothing of a result."""
+def for_summary(place: Place) -> Shown:
+    """A message for a summarizer: in its own form, but not collapsed, which says nothing of it."""
     shape = place.shape or FULL
     if is_fixed(place):
         shape = FULL
@@ -147,7 +148,7 @@ def as_told(place: Place) -> Shown:
 
 
 class ToolResultInfo(msgspec.Struct, frozen=True):
-    """A result as a list of them tells it."""
+    """A result as a list of them shows it."""
 
     id: str
     """By which it is asked for."""
@@ -162,40 +163,22 @@ class ToolResultInfo(msgspec.Struct, frozen=True):
     created_at: datetime | None = None
 
 
-def info(
-    place: Place, form: Form | None, has_failed: bool, created_at: datetime | None
-) -> ToolResultInfo:
-    step = place.shown
-    return ToolResultInfo(
-        place.label,
-        step.name,
-        form,
-        "error" if has_failed else "success",
-        step.token_count,
-        step.byte_size,
-        step.hash.hex(),
-        created_at,
-    )
-
-
 def forms(places: Sequence[Place]) -> dict[Place, Form | None]:
     """All results, each with what a model sees of it; None for those that are left out."""
-    seen = {item.place.origin.id: item for item in shown(places)}
-    return {place: _seen_form(place, seen) for place in places if place.origin.role == "tool"}
-
-
-def _seen_form(place: Place, seen: dict[int, Shown]) -> Form | None:
-    item = seen.get(place.origin.id)
-    if item is None:  # its call stands for it, or is hidden too
-        return None if place.is_hidden else Form.COLLAPSED
-    return None if item.is_left_out else item.shape.form
+    # One that is in the view but not shown is collapsed: its call stands for it.
+    results = [place for place in places if place.origin.role == "tool"]
+    seen = {place: None if place.is_hidden else Form.COLLAPSED for place in results}
+    for item in shown_items(places):
+        if item.place.origin.role == "tool":
+            seen[item.place] = None if item.is_left_out else item.shape.form
+    return seen
 
 
 # Settings
 
 
 class ResultSettings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """By which the results of a dialog get their forms at birth."""
+    """The rules by which new results of a dialog get their forms."""
 
     inline_tokens: int | None = None
     preview_tokens: int | None = None
@@ -205,7 +188,7 @@ class ResultSettings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unk
     """Whether there ever was a limit: what a model was offered once stays offered."""
 
     def shape(self, name: str | None, token_count: int) -> Shape | None:
-        """The form in which a result of this tool is born; None for its whole."""
+        """The form of a new result of this tool; None if it is shown in full."""
         own = self.tools.get(name or "", {})
         limit = own.get("inline_tokens", self.inline_tokens)
         if limit is None or name in (*self.keep, GET_TOOL_RESULT) or token_count <= limit:
@@ -220,19 +203,17 @@ class ResultSettings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unk
         return any(limit is not None for limit in limits)
 
 
-def settings(**given: object) -> ResultSettings:
+def settings(**options: object) -> ResultSettings:
     """What a caller configures, checked."""
     try:
-        found = msgspec.convert(given, ResultSettings)
+        checked = msgspec.convert(options, ResultSettings)
     except msgspec.ValidationError as error:
         raise InputError(f"not settings for results: {error}") from None
-    for own in (
-        {"inline_tokens": found.inline_tokens, "preview_tokens": found.preview_tokens},
-        *found.tools.values(),
-    ):
+    common = {"inline_tokens": checked.inline_tokens, "preview_tokens": checked.preview_tokens}
+    for own in (common, *checked.tools.values()):
         for key, limit in own.items():
             if key not in ("inline_tokens", "preview_tokens"):
                 raise InputError(f"not a setting for a tool: {key!r:.80}")
             if limit is not None and limit < 0:
                 raise InputError(f"{key} is a number of tokens, not {limit}")
-    return found
+    return checked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tract.core.pairing import Pairing
-from tract.core.wording import no_result, quoted
+from tract.core.wording import no_result, quote
 from tract.model import Message
 
 
@@ -25,7 +25,7 @@ class Arrangement(Pairing):
             for unanswered in waiting:
                 unanswered.position = len(self.messages)
                 self.messages.append(no_result(unanswered.call))
-            self.messages += [*map(quoted, strays), message]
+            self.messages += [*map(quote, strays), message]
             return
         slot = self.answer(message)
         if slot is None:
@@ -39,4 +39,4 @@ class Arrangement(Pairing):
     def ending(self) -> tuple[list[Message], list[str]]:
         """What is still needed to end here, and the notes on it. Nothing is remembered of it."""
         closings = [no_result(slot.call) for slot in self.waiting]
-        return [*closings, *map(quoted, self.strays)], self.last_notes
+        return [*closings, *map(quote, self.strays)], self.last_notes

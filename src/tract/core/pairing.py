@@ -29,7 +29,7 @@ class OpenCalls(Generic[Owner]):
         for call_id, asked in owners.items():
             self._waiting.setdefault(call_id, []).append(asked)
 
-    def waiting(self, call_id: str) -> Owner | None:
+    def waiting_call(self, call_id: str) -> Owner | None:
         """The call that the next result with this id answers."""
         messages = self._waiting.get(call_id)
         return messages[-1][0] if messages else None
@@ -99,7 +99,9 @@ class Pairing:
         call_id = result.tool_call_id or ""
         slot = self._open.answer(call_id)
         if slot is None:
-            if any(_is_same(result, other) for other in self._results):
+            # As texts, because in Python 1 equals True.
+            key = (result.tool_call_id, result.is_error, result.text)
+            if any(key == (r.tool_call_id, r.is_error, r.text) for r in self._results):
                 self._note(f"omitted a duplicate result of call {call_id!r:.80}")
             else:
                 self.strays.append(result)
@@ -139,9 +141,3 @@ def _note_open(call: ToolCall) -> str:
 
 def _note_stray(result: Message) -> str:
     return f"result {result.tool_call_id!r:.80} has no matching call"
-
-
-def _is_same(one: Message, other: Message) -> bool:
-    # As texts, because in Python 1 equals True.
-    same_call = one.tool_call_id == other.tool_call_id and one.is_error == other.is_error
-    return same_call and one.text == other.text

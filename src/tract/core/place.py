@@ -54,22 +54,8 @@ class Place:
     """Where an appended message stands, or the summary of some. Later commits change its look."""
 
     __slots__ = (
-        "at",
-        "call",
-        "changes",
-        "is_hidden",
-        "is_left_out",
-        "links",
-        "look",
-        "number",
-        "origin",
-        "past",
-        "priority",
-        "results",
-        "shape",
-        "shown",
-        "sources",
-        "summary",
+        *("at", "call", "changes", "links", "number", "origin", "past", "results", "sources"),
+        *("is_hidden", "is_left_out", "look", "priority", "shape", "shown", "summary"),
     )
 
     def __init__(self, origin: Step) -> None:
@@ -184,8 +170,8 @@ def alters(link: Link) -> bool:
     return link.kind != "void"
 
 
-def altered(look: Look, step: Step, link: Link) -> Look:
-    """The look that an edit or a mark gives to a place."""
+def apply_link(look: Look, step: Step, link: Link) -> Look:
+    """The look of a place after an edit or a mark."""
     if link.kind == "priority":
         return look._replace(priority=Priority(link.value or ""))
     if link.kind == "form":
@@ -193,18 +179,17 @@ def altered(look: Look, step: Step, link: Link) -> Look:
     return look._replace(shown=step, shape=None)  # an edit is shown in full
 
 
-def undone_by(step: Step) -> list[int]:
+def undo_targets(step: Step) -> list[int]:
     """The commits that a commit undoes."""
     return [link.target_id for link in step.links if not alters(link)]
 
 
-def voided(steps: Sequence[Step], start: Iterable[int] = ()) -> set[int]:
-    """The commits that are undone, and those to start with. From new to old, because an undo can
-    be undone itself."""
+def undone_commits(steps: Sequence[Step], start: Iterable[int] = ()) -> set[int]:
+    """The commits that are undone, and those to start with."""
     undone = set(start)
-    for step in reversed(steps):
+    for step in reversed(steps):  # an undo can be undone itself
         if step.links and step.id not in undone:
-            undone.update(undone_by(step))
+            undone.update(undo_targets(step))
     return undone
 
 

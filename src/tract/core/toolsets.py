@@ -51,11 +51,11 @@ def compare(before: Mapping[str, Schema], after: Mapping[str, Schema]) -> ToolDi
         added=[name for name in after if name not in before],
         removed=[name for name in before if name not in after],
         changed={name: different for name, different in paths.items() if different},
-        reordered=_moved([name for name in before if name in after], common),
+        reordered=_reordered_names([name for name in before if name in after], common),
     )
 
 
-def _moved(before: list[str], after: list[str]) -> list[str]:
+def _reordered_names(before: list[str], after: list[str]) -> list[str]:
     """The fewest names that have to move to get from one order to the other."""
     places = {name: place for place, name in enumerate(before)}
     ends: list[int] = []  # the smallest place in which a rising row of each length can end
@@ -90,7 +90,7 @@ def differences(old: Json, new: Json, path: str = "") -> Iterator[str]:
 
 class Offered(NamedTuple):
     """The tools of a compiled history: those in the request's list, and later sets, each with the
-    number of the answer before which it came, for providers that can be told of a change."""
+    number of the answer before which it came, for providers that accept a change."""
 
     base: Toolset | None = None
     later: Mapping[int, Toolset] = {}
@@ -99,8 +99,7 @@ class Offered(NamedTuple):
     def definitions(self) -> list[ToolDefinition]:
         """Every definition that a model is shown, once."""
         sets = [self.base, *self.later.values()]
-        found = {tool.hash: tool for toolset in sets if toolset for tool in toolset.tools}
-        return list(found.values())
+        return list({tool.hash: tool for tools in sets if tools for tool in tools.tools}.values())
 
 
 class Change(NamedTuple):
@@ -120,31 +119,22 @@ def history(
     name: str, steps: Iterable[Step], find: Callable[[bytes], ToolDefinition | None]
 ) -> list[ToolVersion]:
     """The versions of a tool, oldest first. Messages count, marks do not."""
-    found: dict[bytes, ToolVersion] = {}
+    uses: dict[bytes, tuple[ToolDefinition, list[Step]]] = {}
     active: bytes | None = None
-    versions: dict[bytes | None, ToolDefinition | None] = {None: None}
+    definitions: dict[bytes | None, ToolDefinition | None] = {None: None}
     for step in steps:
         active = next(recorded_toolsets([step]), active)
         offered = step.toolset or active
-        if offered not in versions:
-            versions[offered] = find(offered) if offered else None
-        tool = versions[offered]
+        if offered not in definitions:
+            definitions[offered] = find(offered) if offered else None
+        tool = definitions[offered]
         if tool:
-            found[tool.hash] = _used(found.get(tool.hash) or _version(name, tool), step)
-    return list(found.values())
+            messages = uses.setdefault(tool.hash, (tool, []))[1]
+            messages += [] if step.blob_id is None else [step]
+    return [_version(name, *use) for use in uses.values()]
 
 
-def _version(name: str, tool: ToolDefinition) -> ToolVersion:
-    return ToolVersion(tool.hash.hex(), name, tool.schema, tool.token_count, None, None, 0)
-
-
-def _used(version: ToolVersion, step: Step) -> ToolVersion:
-    if step.blob_id is None:
-        return version
-    commit = step.hash.hex()
-    return msgspec.structs.replace(
-        version,
-        first_commit=version.first_commit or commit,
-        last_commit=commit,
-        commits=version.commits + 1,
-    )
+def _version(name: str, tool: ToolDefinition, messages: list[Step]) -> ToolVersion:
+    first, last = (messages[n].hash.hex() if messages else None for n in (0, -1))
+    size = len(messages)
+    return ToolVersion(tool.hash.hex(), name, tool.schema, tool.token_count, first, last, size)

@@ -134,7 +134,7 @@ class Thread(ABC, Generic[At]):
         """A summary replaces everything in the view except instructions."""
         places = self.places(at)
         sources = [p for p in places if not p.is_hidden and p.origin.role != "system"]
-        return drafts.summarizing(draft, sources) if sources else draft
+        return drafts.summarize(draft, sources) if sources else draft
 
     @abstractmethod
     def begins_with(self, entry: Entry) -> bool:
@@ -327,7 +327,7 @@ class MemoryThread(Thread[int]):
             if item:
                 self._grow(self.draft(*item))
             elif toolset and self._current().toolset != toolset.hash:
-                self._grow(drafts.offered(toolset, NO_DETAILS))
+                self._grow(drafts.offer(toolset, NO_DETAILS))
 
     def _current(self) -> Chain:
         return self._fold(self.branches[self.branch])

@@ -76,12 +76,10 @@ def calls_of(places: Sequence[Place], name: str | None) -> list[Place]:
     return [
         place
         for place in places
-        if place.shown.calls and not place.is_hidden and name in (None, *_names(place.shown))
+        if place.shown.calls
+        and not place.is_hidden
+        and name in (None, *(tool for _, tool in place.shown.calls))
     ]
-
-
-def _names(step: Step) -> list[str]:
-    return [tool for _, tool in step.calls]
 
 
 def failed_turns(
@@ -106,7 +104,7 @@ class _AnsweredCall(NamedTuple):
     path: str | None
 
 
-def superseded(
+def superseded_results(
     places: Sequence[Place], load: Callable[[Step], Message]
 ) -> Iterator[tuple[Place, Place, str]]:
     """Results that a later one has made old: of the same call, or of another on the same file.
@@ -136,12 +134,9 @@ def _answered_calls(
         for result in place.results:
             call = calls.get(result)
             if call and not result.is_hidden:
-                arguments = call.arguments
-                yield _AnsweredCall(result, call.name, _key(arguments), _path(arguments))
-
-
-def _key(arguments: Json) -> str:
-    return arguments if isinstance(arguments, str) else to_sorted_json(arguments)
+                value = call.arguments
+                text = value if isinstance(value, str) else to_sorted_json(value)
+                yield _AnsweredCall(result, call.name, text, _path(value))
 
 
 def _path(arguments: Json) -> str | None:

@@ -6,7 +6,7 @@ was sent, so that a request keeps the bytes that a provider has cached.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tract.content.text import counted, cut
@@ -58,13 +58,13 @@ def no_result(call: ToolCall) -> Message:
     return Message("tool", NO_RESULT, tool_call_id=call.id, name=call.name, is_error=True)
 
 
-def quoted(result: Message) -> Message:
+def quote(result: Message) -> Message:
     """A result whose call is missing, as a user message that is recognisable as tool text."""
     what = f"Result of {result.name}" if result.name else "Tool result"
     return Message("user", f"[{what} for an unknown call {result.tool_call_id!r}:]\n{result.text}")
 
 
-def formerly_quoted(result: Message) -> Message:
+def former_quote(result: Message) -> Message:
     """What earlier versions sent, for `record()`."""
     tool = result.name or "a tool"
     head = f"[A result of {tool} that no open call {result.tool_call_id!r} waited for:]"
@@ -116,7 +116,7 @@ def reference(place: Place, gist: Gist, shape: Shape = FULL) -> str:
     preview = preview_of(gist, shape)
     summary = "" if preview.strip() == gist.summary else gist.summary
     rest = f"[preview only; call {how_to_fetch(place)} for the full result]"
-    return "\n".join(part for part in (f"[{' · '.join(facts)}]", summary, preview, rest) if part)
+    return "\n".join(filter(None, (f"[{' · '.join(facts)}]", summary, preview, rest)))
 
 
 def reference_tokens(gist: Gist, shape: Shape) -> int | None:
@@ -132,7 +132,7 @@ def preview_of(gist: Gist, shape: Shape) -> str:
     return cut(gist.preview, _characters(shape))
 
 
-def truncated(text: str, place: Place, shape: Shape) -> str | None:
+def truncate(text: str, place: Place, shape: Shape) -> str | None:
     """The beginning of a text; None where that would not be shorter."""
     limit = _characters(shape)
     tail = f"\n[truncated; call {how_to_fetch(place)} for the full result]"
@@ -149,26 +149,25 @@ def summary(place: Place, text: str) -> str:
     return f"[summary of the {what}; call {how_to_fetch(place)} for the full result]\n{text}"
 
 
-def collapsed(message: Message, call: Place, line: CollapsedLine = COLLAPSED) -> Message:
+def collapse(message: Message, call: Place, line: CollapsedLine = COLLAPSED) -> Message:
     """An assistant message with a line in place of each call and its result. The caller leaves out
     the thoughts: no provider accepts them without the calls that they led to."""
     results = iter(call.answers)
-    blocks = tuple(_collapsed(block, results, line) for block in message.blocks)
-    return Message(message.role, blocks, name=message.name)
+    blocks: list[Block] = []
+    for block in message.blocks:
+        if not isinstance(block, ToolCall):
+            blocks.append(block)
+            continue
+        result = next(results, None)
+        text = line.open.format(name=block.name)  # an edit has changed the calls, or some wait
+        if result:
+            error = line.failed if result.shown.is_error else ""
+            text = line.answered.format(name=block.name, id=result.label, error=error)
+        blocks.append(Text(text))
+    return Message(message.role, tuple(blocks), name=message.name)
 
 
-def _collapsed(block: Block, results: Iterator[Place | None], line: CollapsedLine) -> Block:
-    """A call and its result, which is the next one, as one line."""
-    if not isinstance(block, ToolCall):
-        return block
-    result = next(results, None)
-    if result is None:  # an edit has changed the calls, or some still wait
-        return Text(line.open.format(name=block.name))
-    error = line.failed if result.shown.is_error else ""
-    return Text(line.answered.format(name=block.name, id=result.label, error=error))
-
-
-# What is said about a summary of messages
+# The heading of a summary of messages
 
 NAMED_RESULTS = 8
 """So many results are named in a summary; the rest is counted."""
@@ -181,14 +180,8 @@ def summary_heading(group: Sequence[Place]) -> str:
     heading = f"Summary of {counted(messages, 'earlier message')}"
     results = [place for place in under if place.origin.role == "tool"]
     if results:
-        heading += f'; call {GET_TOOL_RESULT}(id="…") for the full result of {_names(results)}'
+        names = [p.label + f" ({p.shown.name})" * bool(p.shown.name) for p in results]
+        if len(names) > NAMED_RESULTS:
+            names[NAMED_RESULTS:] = [f"{len(results) - NAMED_RESULTS} more"]
+        heading += f'; call {GET_TOOL_RESULT}(id="…") for the full result of {", ".join(names)}'
     return f"[{heading}]"
-
-
-def _names(results: Sequence[Place]) -> str:
-    names = [
-        f"{place.label} ({place.shown.name})" if place.shown.name else place.label
-        for place in results[:NAMED_RESULTS]
-    ]
-    more = [f"{len(results) - NAMED_RESULTS} more"] if len(results) > NAMED_RESULTS else []
-    return ", ".join(names + more)

@@ -119,7 +119,7 @@ class _Dialog(Thread[Head]):
         return toolsets.make(tools, self._session.tokens)
 
     def draft(self, message: Message, details: Details) -> Draft:
-        return drafts.appended(message, details, self._session.tokens)
+        return drafts.append(message, details, self._session.tokens)
 
     def completed(self, draft: Draft) -> Draft:
         return self._session.completed(draft, self.tool_names.get)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 
 from tract.core.chain import Place
-from tract.core.result_lookup import result_named, unknown_result
+from tract.errors import ResultNotFoundError
 from tract.providers.common import REPLACED, WireIds
 from tract.providers.registry import PROVIDERS
 
@@ -13,12 +14,37 @@ from tract.providers.registry import PROVIDERS
 def find_result(places: Sequence[Place], name: str) -> Place:
     """The result with this id: as a reference shows it, as the call had it, as a provider was
     sent it, or the hash of its commit."""
-    result = result_named(places, name)
+    results = [place for place in places if place.origin.role == "tool"]
+    result = _result_named(results, name)
     for ids in _wire_ids():
         result = result or _results_by_wire_id(places, ids).get(name)
     if result is None:
-        raise unknown_result(places, name)
+        similar = near(name, [place.label for place in results])
+        hint = f"; similar ids: {', '.join(similar)}" if similar else ""
+        raise ResultNotFoundError(f"no result {name!r:.100} in this dialog{hint}")
     return result
+
+
+def _result_named(results: Sequence[Place], name: str) -> Place | None:
+    for place in results:
+        if name in (place.label, f"{place.origin.tool_call_id}#{place.number}"):
+            return place
+    for place in results:
+        hashes = (place.origin.hash.hex(), place.shown.hash.hex())
+        is_commit = len(name) >= 8 and any(digest.startswith(name) for digest in hashes)
+        if name == place.origin.tool_call_id or is_commit:
+            return place
+    return None
+
+
+def near(name: str, known: Sequence[str]) -> list[str]:
+    """Up to three of the last known names that are like this one, the most alike first."""
+    length = 100  # characters of a name that are compared
+    names = {other.casefold()[:length]: other for other in known[-1_000:]}
+    start = name.casefold()[:length]
+    longer = [other for key, other in names.items() if len(start) > 3 and key.startswith(start)]
+    alike = [names[key] for key in get_close_matches(start, names)]
+    return list(dict.fromkeys(longer + alike))[:3]
 
 
 def original_id(places: Sequence[Place], call_id: str) -> str:

@@ -43,7 +43,7 @@ def user_drafts(session: Session, text: str | list[Json]) -> list[Draft]:
     messages = [content] if isinstance(content, Message) else load_message(as_dict(content))
     if any(message.role != "user" for message in messages):
         raise InputError("results of tools are committed by tool_result(), then generate()")
-    return [drafts.appended(message, Details(), session.tokens) for message in messages]
+    return [drafts.append(message, Details(), session.tokens) for message in messages]
 
 
 def answer(
@@ -62,7 +62,7 @@ def answer(
         session.check_on_branch()
         branch, head = session.branch, session.head()
         chain = session.chain(head)
-        messages, tools_then = len(chain.appended()), chain.toolset
+        messages, tools_then = len(chain.appended_steps()), chain.toolset
         context = session.compiler.compile(
             head,
             fetches=session.settings.is_lazy,
@@ -81,7 +81,7 @@ def answer(
         toolset=context.toolset,
     )
     try:
-        draft = drafts.appended(message, details, session.tokens)
+        draft = drafts.append(message, details, session.tokens)
     except InputError as error:
         raise LLMAnswerError(f"the model's answer cannot be kept: {error}") from error
     with session.batch():
@@ -97,7 +97,7 @@ def _check_unmoved(session: Session, branch: str, messages: int) -> None:
     """Refuse an answer to something else than what the branch says now."""
     session.check_branch(branch)
     _, head = session.lock_branch()
-    new = len(session.chain(head).appended()) - messages
+    new = len(session.chain(head).appended_steps()) - messages
     if new:
         count = f"{new} message{'s' * (new != 1)}"
         raise ConflictError(f"{count} came to the branch while the model was answering")

@@ -49,7 +49,7 @@ def commit(
         details = details._replace(toolset=toolsets.make(tools, session.tokens))
     messages = [content] if isinstance(content, Message) else load_message(as_dict(content))
     if edit is None:
-        made = [drafts.appended(message, details, session.tokens) for message in messages]
+        made = [drafts.append(message, details, session.tokens) for message in messages]
         return session.write_all(made, parent)
     if details.shape is not None:
         raise EditError("an edit is shown in full: form= is for a new result, or reshape()")
@@ -67,7 +67,7 @@ def edit_of(session: Session, target: Commit, message: Message, details: Details
         kept = details
         if old.role == "tool" and details.metadata is None:
             kept = details._replace(metadata=session.store.metadata(place.shown.id))
-        return drafts.edited(place, old, message, kept, session.tokens)
+        return drafts.edit(place, old, message, kept, session.tokens)
 
     return make
 
@@ -111,7 +111,7 @@ def annotate(
 
     def make(head: Head) -> Draft:
         places = session.places(session.chain(head), commits)
-        return drafts.prioritized(places, priority, Details(message))
+        return drafts.prioritize(places, priority, Details(message))
 
     return session.write(make)
 
@@ -127,7 +127,7 @@ def restore(session: Session, commits: Sequence[Commit], message: str | None) ->
         toolset = None
         if left != chain.toolset:
             toolset = session.compiler.toolset(left) or toolsets.make([], session.tokens)
-        return drafts.undone(changes, Details(message, toolset=toolset))
+        return drafts.undo(changes, Details(message, toolset=toolset))
 
     return session.write(make)
 
@@ -138,6 +138,6 @@ def reshape(
     def make(head: Head) -> Draft:
         places = session.places(session.chain(head), list(forms))
         shapes = map(drafts.shape_of, forms.values())
-        return drafts.reshaped(list(zip(places, shapes, strict=True)), Details(message))
+        return drafts.reshape(list(zip(places, shapes, strict=True)), Details(message))
 
     return session.write(make)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import compress as where
 
-from tract.core import compression, turns
+from tract.core import compression, drafts, turns
 from tract.core.chain import Chain, Place
 from tract.core.compression import CompressResult, FrozenPlan, PendingCompress, Plan
-from tract.core.drafts import Details, compressed
+from tract.core.drafts import Details
 from tract.core.wording import summary_heading
 from tract.errors import InputError
 from tract.llm.summarizer import (
@@ -133,8 +133,8 @@ def _outlines(
     as it is."""
     count, target = session.tokens.count, task.target_tokens
     outlines = [outline([message for message, _ in group], target, count) for group in texts]
-    headed = map(compression.headed, plan.headings, outlines)
-    is_less = [count(new) < old for new, old in zip(headed, plan.sizes, strict=True)]
+    each = zip(plan.headings, outlines, plan.sizes, strict=True)
+    is_less = [count(f"{heading}\n{text}") < size for heading, text, size in each]
     made = [Summary(text, STRUCTURE) for text in where(outlines, is_less)]
     return plan.only(is_less), made
 
@@ -148,14 +148,14 @@ def _write(session: Session, plan: FrozenPlan, made: Sequence[Summary]) -> Compr
         _, head = session.lock_branch()
         session.check_branch(plan.branch)
         chain = session.chain(head)
-        groups = compression.planned_again(chain, plan).groups
+        groups = compression.renew_plan(chain, plan).groups
         check_remembered(session, [p for group in groups for p in group], plan.forgotten)
         # A summary has the tools of the newest message that it stands for.
         newest = [max(group, key=lambda place: place.at).origin.id for group in groups]
         toolsets = map(session.compiler.toolset, chain.toolsets_at(newest))
         each = zip(groups, plan.headings, made, toolsets, strict=True)
-        drafts = [_draft(session, *one) for one in each]  # all, before the first is written
-        commits = [session.write_all([draft]) for draft in drafts]
+        made_drafts = [_draft(session, *one) for one in each]  # all, before the first is written
+        commits = [session.write_all([draft]) for draft in made_drafts]
     return compression.result(plan, commits, made)
 
 
@@ -167,5 +167,5 @@ def _draft(
     toolset: Toolset | None,
 ) -> Draft:
     details = Details(None, provenance(summary), toolset=toolset)
-    text = compression.headed(heading, summary.text)
-    return compressed(group, text, details, session.tokens)
+    text = f"{heading}\n{summary.text}"
+    return drafts.compress(group, text, details, session.tokens)

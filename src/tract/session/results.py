@@ -84,10 +84,12 @@ def list_results(session: Session, ids: Sequence[str]) -> list[ToolResultInfo]:
         by_place = forms.forms(places)
         wanted = [find_result(places, name) for name in ids] if ids else list(by_place)
         failed = set(session.compiler.failed(wanted))
-        return [
-            forms.info(place, by_place.get(place), place in failed, info.created_at)
-            for place, info in zip(wanted, session.infos(wanted), strict=True)
-        ]
+        results = []
+        for place, info in zip(wanted, session.infos(wanted), strict=True):
+            form, status = by_place.get(place), "error" if place in failed else "success"
+            facts = (info.token_count, info.byte_size, info.commit_hash, info.created_at)
+            results.append(ToolResultInfo(place.label, info.name, form, status, *facts))
+        return results
 
 
 def find_results(
@@ -118,7 +120,7 @@ def find_turns(session: Session, name: str | None) -> list[ToolTurn]:
 def find_superseded(session: Session) -> list[Superseded]:
     with session.lock:
         places = session.chain().places
-        pairs = list(turns.superseded(places, session.compiler.message))[::-1]
+        pairs = list(turns.superseded_results(places, session.compiler.message))[::-1]
         old = session.infos([result for result, _, _ in pairs])
         new = session.infos([by for _, by, _ in pairs])
     reasons = [reason for _, _, reason in pairs]
@@ -136,6 +138,6 @@ def drop_failed_turns(session: Session, name: str | None) -> DroppedTurns:
             return DroppedTurns(0, 0, 0)
         members = [member for call in calls for member in call.turn]
         details = Details("failed calls left out")
-        mark = session.write(lambda _: drafts.prioritized(calls, Priority.SKIP, details))
+        mark = session.write(lambda _: drafts.prioritize(calls, Priority.SKIP, details))
     tokens = sum(member.shown.token_count for member in members)
     return DroppedTurns(len(calls), len(members) - len(calls), tokens, mark)

@@ -128,9 +128,9 @@ def carry_out(
             raise ConflictError(f"result {commit.commit_hash} has been changed meanwhile")
         check_remembered(session, [place])
         if outcome.shape:
-            return drafts.reshaped([(place, outcome.shape)], details)
+            return drafts.reshape([(place, outcome.shape)], details)
         if outcome.is_rejected:
-            return drafts.prioritized([place], Priority.SKIP, details)
+            return drafts.prioritize([place], Priority.SKIP, details)
         edit = Message("tool", outcome.text, commit.tool_call_id)
         return edit_of(session, commit, edit, details._replace(metadata=None))(head)
 

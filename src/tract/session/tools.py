@@ -23,7 +23,7 @@ def set_tools(
         _, head = session.lock_branch()
         if session.chain(head).toolset == toolset.hash:
             return None
-        return session.write(lambda _: drafts.offered(toolset, Details(message)))
+        return session.write(lambda _: drafts.offer(toolset, Details(message)))
 
 
 def toolset_at(session: Session, place: Commit | CompiledContext) -> Toolset | None:

@@ -13,14 +13,12 @@ from tract.storage.store import Store
 
 __all__ = ["Store", "open_store"]
 
-DURABILITIES = ("full", "relaxed")
-
 
 def open_store(
     place: str | os.PathLike[str], *, durability: Durability = "full", create: bool = True
 ) -> Store:
     """The store in a file, in memory (`:memory:`) or behind a `postgresql://` URL."""
-    if durability not in DURABILITIES:
+    if durability not in ("full", "relaxed"):
         raise InputError(f"unknown durability {durability!r}; expected full or relaxed")
     driver = _driver(os.fspath(place), durability, create)
     try:

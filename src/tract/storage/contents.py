@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
 from tract.errors import CorruptError, ForgottenError
 from tract.hashing import from_json
 from tract.model import Draft, Gist
-from tract.storage.codec import (
-    CHUNK_SIZE,
-    CHUNKED,
-    FORGOTTEN,
-    PLAIN,
-    TEXT_CHUNKED,
-    TEXT_STRIDE,
-    Piece,
-    chunks,
-    gist_of,
-    stored_gist,
-    text_chunks,
-    unpack,
-)
+from tract.storage import codec
 from tract.storage.driver import Driver
 from tract.storage.rows import BlobRow, tombstone, verify_blob
 
@@ -31,27 +18,27 @@ _COLUMNS = ", ".join(BlobRow._fields)
 def put_content(driver: Driver, blob: BlobRow, draft: Draft) -> tuple[int, BlobRow]:
     """The key of the content, and its row as it is stored. What is known already is not written
     again, unless it was forgotten: the counts of the first writer stay."""
-    gist = stored_gist(draft.gist) if draft.gist else None
+    gist = codec.stored_gist(draft.gist) if draft.gist else None
     keys = driver.run(_INSERT, (*blob, gist))
     if keys:
         blob_id = keys[0][0]
     else:
         [(blob_id, *columns)] = driver.run(_KNOWN, blob[:1])
         known = BlobRow._make(columns)
-        if known.codec != FORGOTTEN:
+        if known.codec != codec.FORGOTTEN:
             verify_blob(known)
             return blob_id, known
         driver.run(_REWRITE, (*blob[1:], gist, blob_id))
-    if blob.codec in (CHUNKED, TEXT_CHUNKED):
-        for position, (piece, line) in enumerate(_pieces(blob, draft)):
-            driver.run(_INSERT_CHUNK, (blob_id, position, *piece, line))
+    pieces: Iterable[tuple[codec.Piece, int | None]] = ()
+    if blob.codec == codec.CHUNKED:
+        pieces = ((piece, None) for piece in codec.chunks(draft.payload or b""))
+    elif blob.codec == codec.TEXT_CHUNKED:
+        pieces = codec.text_chunks(from_json(draft.payload or b""))
+    for position, (piece, line) in enumerate(pieces):
+        driver.run(
+            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", (blob_id, position, *piece, line)
+        )
     return blob_id, blob
-
-
-def _pieces(blob: BlobRow, draft: Draft) -> Iterator[tuple[Piece, int | None]]:
-    if blob.codec == CHUNKED:
-        return ((piece, None) for piece in chunks(draft.payload or b""))
-    return text_chunks(from_json(draft.payload or b""))
 
 
 def erase_content(driver: Driver, blob_id: int) -> None:
@@ -70,7 +57,7 @@ def _blob(driver: Driver, blob_id: int) -> BlobRow:
 
 def _readable_blob(driver: Driver, blob_id: int) -> BlobRow:
     blob = _blob(driver, blob_id)
-    if blob.codec == FORGOTTEN:
+    if blob.codec == codec.FORGOTTEN:
         raise ForgottenError(f"content {blob.hash.hex()} was forgotten")
     return blob
 
@@ -80,8 +67,8 @@ def _chunks(driver: Driver, blob_id: int) -> Iterator[bytes]:
         rows = driver.run(_CHUNK, (blob_id, position))
         if not rows:
             return
-        digest, codec, payload, _ = rows[0]
-        yield unpack(digest, codec, payload, CHUNK_SIZE)
+        digest, kind, payload, _ = rows[0]
+        yield codec.unpack(digest, kind, payload, codec.CHUNK_SIZE)
 
 
 class StoredText:
@@ -93,7 +80,7 @@ class StoredText:
         sql = "SELECT max(position) FROM chunks WHERE blob_id = ?"
         self._last = int(driver.run(sql, (blob_id,))[0][0])
         text, line = self._chunk(self._last)
-        self.size = self._last * TEXT_STRIDE + len(text)
+        self.size = self._last * codec.TEXT_STRIDE + len(text)
         self.line_count = line + text.count("\n") + (not text.endswith("\n"))
 
     def read(self, start: int, end: int) -> str:
@@ -101,9 +88,9 @@ class StoredText:
         end = min(end, self.size)
         if start >= end:
             return ""
-        first = start // TEXT_STRIDE
-        texts = [self._chunk(p)[0] for p in range(first, (end - 1) // TEXT_STRIDE + 1)]
-        return "".join(texts)[start - first * TEXT_STRIDE : end - first * TEXT_STRIDE]
+        first = start // codec.TEXT_STRIDE
+        texts = [self._chunk(p)[0] for p in range(first, (end - 1) // codec.TEXT_STRIDE + 1)]
+        return "".join(texts)[start - first * codec.TEXT_STRIDE : end - first * codec.TEXT_STRIDE]
 
     def line_start(self, number: int) -> int:
         """Where a line starts, counted from 1; the end for a line after the last."""
@@ -117,12 +104,12 @@ class StoredText:
             place = text.find("\n", place) + 1
             if not place:
                 return self.size
-        return position * TEXT_STRIDE + place
+        return position * codec.TEXT_STRIDE + place
 
     def line_at(self, position: int) -> int:
         """The number of the line to which the character at a position belongs."""
-        text, line = self._chunk(min(position // TEXT_STRIDE, self._last))
-        return line + text.count("\n", 0, position % TEXT_STRIDE) + 1
+        text, line = self._chunk(min(position // codec.TEXT_STRIDE, self._last))
+        return line + text.count("\n", 0, position % codec.TEXT_STRIDE) + 1
 
     def _chunk(self, position: int) -> tuple[str, int]:
         """The characters of a chunk, and how many lines end before it."""
@@ -134,8 +121,8 @@ class StoredText:
         rows = self._driver.run(_CHUNK, (self._blob_id, position))
         if not rows or not isinstance(rows[0][3], int):
             raise CorruptError(f"a chunk is missing: {position} of content {self._blob_id}")
-        digest, codec, payload, line = rows[0]
-        data = unpack(digest, codec, payload, CHUNK_SIZE)
+        digest, kind, payload, line = rows[0]
+        data = codec.unpack(digest, kind, payload, codec.CHUNK_SIZE)
         opening, closing = b"" if position == 0 else b'"', b"" if position == self._last else b'"'
         text = from_json(opening + data + closing)
         return str(text), line
@@ -150,35 +137,35 @@ class Contents:
     def read(self, blob_id: int) -> bytes:
         """The full content; a large one chunk by chunk."""
         blob = _readable_blob(self._driver, blob_id)
-        if blob.codec in (CHUNKED, TEXT_CHUNKED):
+        if blob.codec in (codec.CHUNKED, codec.TEXT_CHUNKED):
             data = b"".join(_chunks(self._driver, blob_id))
-            return unpack(blob.hash, PLAIN, data, blob.byte_size)
-        return unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
+            return codec.unpack(blob.hash, codec.PLAIN, data, blob.byte_size)
+        return codec.unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
 
     def text(self, blob_id: int) -> StoredText | None:
         """A text that is large enough to be read in parts; None for any other content."""
         blob = _readable_blob(self._driver, blob_id)
-        return StoredText(self._driver, blob_id) if blob.codec == TEXT_CHUNKED else None
+        return StoredText(self._driver, blob_id) if blob.codec == codec.TEXT_CHUNKED else None
 
     def add_gist(self, blob_id: int, gist: Gist) -> None:
         """Add the gist of a content that was written without one."""
         sql = "UPDATE blobs SET gist = ? WHERE id = ? AND gist IS NULL AND codec <> ?"
-        self._driver.run(sql, (stored_gist(gist), blob_id, FORGOTTEN))
+        self._driver.run(sql, (codec.stored_gist(gist), blob_id, codec.FORGOTTEN))
 
     def gists(self, blob_ids: Sequence[int]) -> dict[int, Gist]:
         """What is shown in the place of contents, as far as it was written with them."""
         sql = "SELECT id, gist FROM blobs WHERE gist IS NOT NULL AND id IN"
-        return {blob_id: gist_of(gist) for blob_id, gist in self._driver.run_in(sql, blob_ids)}
+        return {
+            blob_id: codec.gist_of(gist) for blob_id, gist in self._driver.run_in(sql, blob_ids)
+        }
 
     def forgotten(self, blob_ids: Sequence[int]) -> set[int]:
         """Which of these contents were forgotten."""
-        sql = f"SELECT id FROM blobs WHERE codec = {FORGOTTEN} AND id IN"
+        sql = f"SELECT id FROM blobs WHERE codec = {codec.FORGOTTEN} AND id IN"
         return {blob_id for (blob_id,) in self._driver.run_in(sql, blob_ids)}
 
 
 _CHUNK = "SELECT hash, codec, payload, first_line FROM chunks WHERE blob_id = ? AND position = ?"
-
-_INSERT_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)"
 
 _INSERT = f"""
 INSERT INTO blobs ({_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)

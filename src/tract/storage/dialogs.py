@@ -67,17 +67,9 @@ def _column(kind: str) -> str:
 
 def _info(row: Row) -> DialogInfo:
     name, branch, branches, commits, tokens, size, errors, created_at, updated_at = row
-    return DialogInfo(
-        dialog=unescape(name),
-        branch=unescape(branch),
-        branches=branches,
-        commits=commits,
-        tokens=int(tokens),
-        bytes=int(size),
-        errors=int(errors),
-        created_at=as_datetime(created_at),
-        updated_at=as_datetime(updated_at) if updated_at else None,
-    )
+    counts = branches, commits, int(tokens), int(size), int(errors)
+    last = as_datetime(updated_at) if updated_at else None
+    return DialogInfo(unescape(name), unescape(branch), *counts, as_datetime(created_at), last)
 
 
 _CREATE = """

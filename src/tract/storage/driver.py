@@ -20,7 +20,7 @@ Durability = str
 
 
 def pages(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """As many at a time as one statement is given."""
+    """As many at a time as one statement accepts."""
     return (items[start : start + PAGE] for start in range(0, len(items), PAGE))
 
 
@@ -35,6 +35,7 @@ class Driver(ABC):
     words: ClassVar[dict[str, str]]
     """The SQL of this database for the words in braces."""
     failure: ClassVar[type[Exception] | tuple[type[Exception], ...]]
+    connection: Any
 
     def __init__(self, place: str, durability: Durability) -> None:
         self.place = place
@@ -46,9 +47,15 @@ class Driver(ABC):
         self._guard(self._connect)
         _drivers.add(self)
 
-    @abstractmethod
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of one statement, also those that it is `RETURNING`; no cursor stays open."""
+        if self._is_inherited or self._is_closed:
+            self._reopen()
+        with self.lock:
+            try:
+                return self._execute(sql, values)
+            except self.failure as error:
+                raise self._storage_error(error) from error
 
     def run_in(self, sql: str, keys: Sequence[object]) -> Iterator[Row]:
         """The rows of a statement that ends with `IN`, for all of these keys."""
@@ -72,7 +79,7 @@ class Driver(ABC):
     def close(self) -> None:
         with self.lock:
             if not (self._is_inherited or self._is_closed):
-                self._close()
+                self.connection.close()
             self._is_closed = True
 
     def after_fork(self) -> None:
@@ -103,9 +110,9 @@ class Driver(ABC):
     @abstractmethod
     def begin(self) -> None: ...
 
-    @abstractmethod
     def begin_alone(self) -> None:
         """A transaction during which no one else writes."""
+        self.begin()
 
     @abstractmethod
     def begin_snapshot(self) -> None:
@@ -126,9 +133,9 @@ class Driver(ABC):
     def scrub(self) -> None:
         """Rewrite the database, so that no deleted byte is left."""
 
-    @abstractmethod
     def integrity(self) -> list[str]:
         """The problems that the database itself reports."""
+        return []
 
     @abstractmethod
     def _connect(self) -> None: ...
@@ -137,7 +144,7 @@ class Driver(ABC):
     def _abandon(self) -> None: ...
 
     @abstractmethod
-    def _close(self) -> None: ...
+    def _execute(self, sql: str, values: Sequence[object]) -> list[Row]: ...
 
     @abstractmethod
     def _storage_error(self, error: Exception) -> StorageError: ...
@@ -160,7 +167,10 @@ class Transaction:
         try:
             self._depth = driver.depth
             if self._depth:
-                self._begin_part()
+                if self._alone:
+                    raise ConflictError("this cannot be done inside a batch")
+                self._check_open()
+                driver.run(f"SAVEPOINT part_{self._depth}")
             elif self._alone:
                 driver.begin_alone()
             else:
@@ -178,8 +188,7 @@ class Transaction:
                 self._rollback()
                 return
             try:
-                if not driver.in_transaction:
-                    raise self._lost()
+                self._check_open()
                 if self._depth:
                     driver.run(f"RELEASE part_{self._depth}")
                 else:
@@ -190,13 +199,6 @@ class Transaction:
         finally:
             self._lock.release()
 
-    def _begin_part(self) -> None:
-        if self._alone:
-            raise ConflictError("this cannot be done inside a batch")
-        if not self._driver.in_transaction:
-            raise self._lost()
-        self._driver.run(f"SAVEPOINT part_{self._depth}")
-
     def _rollback(self) -> None:
         if not self._depth:
             self._driver.rollback()
@@ -204,8 +206,9 @@ class Transaction:
             self._driver.run(f"ROLLBACK TO part_{self._depth}")
             self._driver.run(f"RELEASE part_{self._depth}")
 
-    def _lost(self) -> StorageError:
-        return StorageError("an earlier failure has rolled the batch back")
+    def _check_open(self) -> None:
+        if not self._driver.in_transaction:
+            raise StorageError("an earlier failure has rolled the batch back")
 
 
 _drivers: WeakSet[Driver] = WeakSet()

@@ -19,7 +19,7 @@ from tract.errors import (
     StorageError,
 )
 from tract.hashing import escape, from_json
-from tract.model import CommitInfo, Head, Json
+from tract.model import Head, Json
 from tract.storage.codec import DAMAGE
 from tract.storage.contents import erase_content
 from tract.storage.driver import PAGE, Driver, marks, pages
@@ -73,7 +73,7 @@ def fsck(store: Store) -> Fsck:
         store.driver.integrity,
         lambda: _bad_commits(store, counts),
         lambda: _bad_contents(store, counts),
-        lambda: _dangling(store),
+        lambda: _dangling_references(store),
         lambda: bad_tools(store.driver),
     )
     for check in checks:
@@ -105,7 +105,7 @@ def _bad_contents(store: Store, counts: dict[str, int]) -> list[str]:
     return problems
 
 
-def _dangling(store: Store) -> list[str]:
+def _dangling_references(store: Store) -> list[str]:
     """Branches that point to no commit, and commits without their content."""
     problems = [
         text.format(*map(unescape, row))
@@ -137,9 +137,8 @@ def _unreachable(store: Store, newest: int) -> list[int]:
     """Commits that are no ancestor of a branch or of a new commit."""
     run = store.driver.run
     parents: dict[int, int | None] = {}
-    roots = [
-        row[0] for row in run("SELECT head_id FROM branches UNION SELECT detached_id FROM dialogs")
-    ]
+    heads = run("SELECT head_id FROM branches UNION SELECT detached_id FROM dialogs")
+    roots = [commit_id for (commit_id,) in heads]
     for commit_id, parent_id, created_at in run("SELECT id, parent_id, created_at FROM commits"):
         parents[commit_id] = parent_id
         if created_at > newest:
@@ -242,13 +241,11 @@ def search(store: Store, text: str, dialog: str | None) -> Iterator[Hit]:
         for commit_id, digest, blob_id, in_dialog in rows:
             snippet = _snippet(store, blob_id, needle)
             if snippet is not None:
-                yield _hit(unescape(in_dialog), store.info(Head(commit_id, digest)), snippet)
+                info = store.info(Head(commit_id, digest))
+                assert info.created_at is not None
+                name, role, at = unescape(in_dialog), info.role or "", info.created_at
+                yield Hit(name, info.commit_hash, role, info.name, snippet, at)
         last = rows[-1][0]
-
-
-def _hit(dialog: str, info: CommitInfo, snippet: str) -> Hit:
-    assert info.created_at is not None
-    return Hit(dialog, info.commit_hash, info.role or "", info.name, snippet, info.created_at)
 
 
 def _snippet(store: Store, blob_id: int, needle: str) -> str | None:

@@ -52,21 +52,11 @@ class Postgres(Driver):
             self.place, autocommit=True, options=f"-c synchronous_commit={wait}"
         )
 
-    def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        if self._is_inherited or self._is_closed:
-            self._reopen()
-        with self.lock:
-            try:
-                cursor = self._alive().execute(_placeholders(sql), values or None)
-                return cursor.fetchall() if cursor.description else []
-            except self.failure as error:
-                raise self._storage_error(error) from error
-
-    def _alive(self) -> psycopg.Connection[Row]:
-        """The connection; a new one when the server went away between two transactions."""
-        if self.connection.closed and not self._began:
+    def _execute(self, sql: str, values: Sequence[object]) -> list[Row]:
+        if self.connection.closed and not self._began:  # the server went away in between
             self._connect()
-        return self.connection
+        cursor = self.connection.execute(_placeholders(sql), values or None)
+        return cursor.fetchall() if cursor.description else []
 
     def prepare(self) -> None:
         """PostgreSQL has none."""
@@ -109,14 +99,8 @@ class Postgres(Driver):
         for table in ("blobs", "chunks", "commits"):
             self.run(f"VACUUM FULL {table}")
 
-    def integrity(self) -> list[str]:
-        return []
-
     def _abandon(self) -> None:
         """psycopg closes a connection only in the process that made it."""
-
-    def _close(self) -> None:
-        self.connection.close()
 
     def _storage_error(self, error: Exception) -> StorageError:
         code: Any = getattr(error, "sqlstate", None) or ""

@@ -102,9 +102,8 @@ def commit_row(
     message, usage, created_at = draft.message, draft.usage, now()
     role = call_id = name = origin = calls = None
     if message:
-        role, call_id, name, origin = (
-            message.role, message.tool_call_id, message.name, message.origin,
-        )  # fmt: skip
+        role, call_id = message.role, message.tool_call_id
+        name, origin = message.name, message.origin
         if isinstance(message.content, tuple) and role != "tool":
             calls = [[call.id, call.name] for call in message.tool_calls]
     stored_usage = None if usage is None else checked_json(usage)
@@ -153,34 +152,34 @@ def tombstone(row: BlobRow) -> BlobRow:
 
 def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> bytes:
     """The hash of the draft on this parent."""
-    message = draft.message
-    rest = (draft.note, draft.metadata, draft.generation_config)
-    is_plain = draft.operation == CommitOperation.APPEND and rest == (None, None, None)
-    is_plain = is_plain and message is not None and message.origin is None and not message.is_error
-    if is_plain and message and parent and content:
-        call_id, name = message.tool_call_id, message.name
-        return append_hash(
-            parent,
-            content,
-            message.role,
-            draft.toolset.hash if draft.toolset else None,
-            None if call_id is None else stored_name(call_id),
-            None if name is None else stored_name(name),
-            pack_shape(draft.shape) if draft.shape else None,
-        )
-    fields: dict[str, Json] = {
-        "links": _links_json(draft.links),
-        "message": draft.note,
-        "metadata": draft.metadata,
-        "generation_config": draft.generation_config,
-        "toolset": draft.toolset.hash.hex() if draft.toolset else None,
-        "form": pack_shape(draft.shape) if draft.shape else None,
-    }
-    if message is None:
-        return commit_hash(draft.operation.value, parent, **fields)
-    fields["tool_call_id"], fields["name"] = message.tool_call_id, message.name
-    fields["is_error"], fields["origin"] = message.is_error, message.origin
-    return commit_hash(draft.operation.value, parent, content, message.role, **fields)
+    message = draft.message or _NO_MESSAGE
+    toolset = draft.toolset.hash if draft.toolset else None
+    form = pack_shape(draft.shape) if draft.shape else None
+    rest = (draft.note, draft.metadata, draft.generation_config, message.origin)
+    is_plain = draft.operation == CommitOperation.APPEND and rest == (None, None, None, None)
+    if is_plain and not message.is_error and parent and content:
+        call_id = None if message.tool_call_id is None else stored_name(message.tool_call_id)
+        name = None if message.name is None else stored_name(message.name)
+        return append_hash(parent, content, message.role, toolset, call_id, name, form)
+    return commit_hash(
+        draft.operation.value,
+        parent,
+        content,
+        message.role or None,
+        tool_call_id=message.tool_call_id,
+        name=message.name,
+        is_error=message.is_error,
+        origin=message.origin,
+        links=_links_json(draft.links),
+        message=draft.note,
+        metadata=draft.metadata,
+        generation_config=draft.generation_config,
+        toolset=toolset.hex() if toolset else None,
+        form=form,
+    )
+
+
+_NO_MESSAGE = Message("")  # of a mark
 
 
 # Reading commits for people
@@ -212,12 +211,8 @@ def verify(read: ReadRow, parent: bytes | None, links: Links) -> None:
     """Reject a row with a flipped bit: the hash covers most columns, a checksum the others."""
     row, toolset, blob = read
     try:
-        digest = _stored_hash(
-            (row.operation, parent, blob.hash if blob else None, row.role), links, toolset,
-            row.tool_call_id, row.name, row.is_error, row.origin, row.message, row.metadata,
-            row.generation_config, row.form,
-        )  # fmt: skip
-        if digest != row.hash:
+        start = (row.operation, parent, blob.hash if blob else None, row.role)
+        if _stored_hash(start, links, toolset, *row[6:13], row.form) != row.hash:
             raise CorruptError(f"commit {row.hash.hex()} does not match its hash")
         if row.checksum != commit_checksum(row.usage, row.calls, row.created_at):
             raise CorruptError(f"commit {row.hash.hex()}: calls, usage or time were altered")
@@ -245,9 +240,21 @@ def info_of(
         call_id = unescape(call_id)
     if name is not None and "\\" in name:
         name = unescape(name)
-    metadata = _call_metadata(call_id, name, row.calls)
+    metadata: dict[str, Json] = {}  # it repeats columns, so that they are their only source
+    if call_id is not None:
+        metadata = {"tool_call_id": call_id, "name": name}
+    elif row.calls:
+        calls = stored_json(row.calls)
+        metadata = {"tool_calls": [{"id": call, "name": tool} for call, tool in calls]}
     if row.metadata is not None:
         metadata |= stored_json(row.metadata)
+    replaces: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    if links:
+        named = [(link.target_hash.hex(), link) for link in links]
+        replaces = tuple(target for target, link in named if link.kind == "replaces")
+        others = [(target, link) for target, link in named if link.kind != "replaces"]
+        marks = tuple(Mark(target, link.kind, link.value) for target, link in others)
     return CommitInfo(
         commit_hash=row.hash.hex(),
         parent_hash=parent.hex() if parent else None,
@@ -257,8 +264,8 @@ def info_of(
         tool_call_id=call_id,
         name=name,
         is_error=bool(row.is_error),
-        replaces=_replaces(links) if links else (),
-        marks=_marks(links) if links else (),
+        replaces=replaces,
+        marks=marks,
         toolset_hash=toolset.hex() if toolset else None,
         form=unpack_shape(row.form).form if row.form else None,
         message=None if row.message is None else unescape(row.message),
@@ -270,27 +277,6 @@ def info_of(
         preview=_preview(row, blob, message) if blob else "",
         created_at=as_datetime(row.created_at),
     )
-
-
-def _replaces(links: Links) -> tuple[str, ...]:
-    return tuple(link.target_hash.hex() for link in links if link.kind == "replaces")
-
-
-def _marks(links: Links) -> tuple[Mark, ...]:
-    return tuple(
-        Mark(link.target_hash.hex(), link.kind, link.value)
-        for link in links
-        if link.kind != "replaces"
-    )
-
-
-def _call_metadata(call_id: str | None, name: str | None, calls: str | None) -> dict[str, Json]:
-    """Metadata that repeats columns, so that it has one source."""
-    if call_id is not None:
-        return {"tool_call_id": call_id, "name": name}
-    if calls:
-        return {"tool_calls": [{"id": call, "name": tool} for call, tool in stored_json(calls)]}
-    return {}
 
 
 def _preview(row: CommitRow, blob: BlobRow, message: Message | None) -> str:
@@ -384,7 +370,7 @@ def _stored_hash(
     config: str | None,
     form: str | None,
 ) -> bytes:
-    """A step with more than a role and a content, and the hash that it must have."""
+    """The hash that a commit with these columns must have."""
     operation, parent, content, role = start
     is_plain = origin is note is metadata is config is None and not is_error
     if is_plain and operation == "append" and parent and content:
@@ -419,10 +405,11 @@ def _calls(stored: str) -> Sequence[Sequence[str]]:
 
 
 def _links_json(links: Sequence[Link]) -> Json:
-    fields = [
-        {"kind": link.kind, "target": link.target_hash.hex(), "value": link.value} for link in links
-    ]
-    return [{key: v for key, v in link.items() if v is not None} for link in fields] or None
+    fields = [{"kind": link.kind, "target": link.target_hash.hex()} for link in links]
+    for link, link_fields in zip(links, fields, strict=True):
+        if link.value is not None:
+            link_fields["value"] = link.value
+    return fields or None
 
 
 def commit_checksum(usage: str | None, calls: str | None, created_at: int) -> int:

@@ -64,7 +64,7 @@ class Sqlite(Driver):
     def _connect(self) -> None:
         if self.place == ":memory:" and hasattr(self, "connection"):
             raise StorageError("a database in memory does not survive a fork")
-        self.connection: Any = binding.connect(
+        self.connection = binding.connect(
             self.place,
             timeout=BUSY_SECONDS,
             isolation_level=None,
@@ -87,21 +87,12 @@ class Sqlite(Driver):
                     raise
                 time.sleep(0.01)
 
-    def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        if self._is_inherited or self._is_closed:
-            self._reopen()
-        with self.lock:
-            try:
-                rows: list[Row] = self.connection.execute(sql, values).fetchall()
-                return rows
-            except self.failure as error:
-                raise self._storage_error(error) from error
+    def _execute(self, sql: str, values: Sequence[object]) -> list[Row]:
+        rows: list[Row] = self.connection.execute(sql, values).fetchall()
+        return rows
 
     def begin(self) -> None:
         self.run("BEGIN IMMEDIATE")
-
-    def begin_alone(self) -> None:
-        self.begin()
 
     def begin_snapshot(self) -> None:
         self.run("BEGIN")
@@ -151,9 +142,6 @@ class Sqlite(Driver):
             raise StorageError(f"the process forked while it wrote to {self.place}: use a new one")
         # SQLite forbids even to close an inherited connection, so it must outlive the interpreter.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
-
-    def _close(self) -> None:
-        self.connection.close()
 
     def _storage_error(self, error: Exception) -> StorageError:
         if isinstance(error, UnicodeDecodeError):

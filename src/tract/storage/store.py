@@ -46,8 +46,6 @@ from tract.storage.tools import put_toolset, read_toolset
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
 _HEAD = """r.head_id, r.head_hash, c.hash FROM branches r
     LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id"""
-SETTINGS = ("result_settings", "summarization")
-"""The settings of a dialog: columns of its row."""
 INLINE_BELOW = 4096
 """Contents up to this size are read together with their commits, larger ones when needed."""
 
@@ -91,9 +89,8 @@ class Store:
 
     def branches(self, dialog: str) -> dict[str, Head]:
         sql = f"SELECT r.name, {_HEAD} WHERE r.dialog_id = {_DIALOG} ORDER BY r.name"
-        return {
-            unescape(name): _head(*head) for name, *head in self._run(sql, (stored_name(dialog),))
-        }
+        rows = self._run(sql, (stored_name(dialog),))
+        return {unescape(name): _head(*head) for name, *head in rows}
 
     def branch(self, dialog: str, name: str) -> Head | None:
         sql = f"SELECT {_HEAD} WHERE r.dialog_id = {_DIALOG} AND r.name = ?"
@@ -102,11 +99,9 @@ class Store:
         return None
 
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Head] | None:
-        """The key of the dialog, and the head of the branch. No one else can move it until the
-        transaction ends."""
-        for dialog_id, *head in self._run(
-            self._lock_branch, (stored_name(dialog), stored_name(name))
-        ):
+        """The key of the dialog, and the head of the branch, locked until the transaction ends."""
+        names = stored_name(dialog), stored_name(name)
+        for dialog_id, *head in self._run(self._lock_branch, names):
             return dialog_id, Head(*head)
         return None
 
@@ -125,12 +120,11 @@ class Store:
         self, dialog_id: int, head: Head, draft: Draft, shapes: Sequence[Shape | None] = ()
     ) -> Head | None:
         """The commit that the draft would be on this head, if the dialog has it; a result may have
-        been born in one of these other shapes."""
+        been written in one of these other shapes."""
         return self._find(dialog_id, _hashes(draft, head, shapes)[1])
 
     def _find(self, dialog_id: int, digests: Sequence[bytes]) -> Head | None:
-        sql = f"""SELECT id, hash FROM commits
-            WHERE dialog_id = ? AND hash IN {marks(digests)}"""
+        sql = f"SELECT id, hash FROM commits WHERE dialog_id = ? AND hash IN {marks(digests)}"
         return next((Head(*row) for row in self._run(sql, (dialog_id, *digests))), None)
 
     def append(self, dialog_id: int, branch: str, head: Head, draft: Draft) -> CommitInfo:
@@ -161,8 +155,7 @@ class Store:
     def _insert(
         self, dialog_id: int, head: Head, draft: Draft, content: bytes | None, digest: bytes
     ) -> tuple[Head, ReadRow | None]:
-        """The commit and its row; None instead of the row if an equal commit existed already, made
-        on another branch."""
+        """The commit and its row; no row if an equal commit exists, made on another branch."""
         blob_id = blob = toolset_id = toolset = None
         if content:
             blob_id, blob = put_content(self.driver, blob_row(draft, content), draft)
@@ -198,10 +191,7 @@ class Store:
         for name, prefix in zip(names, prefixes, strict=True):
             if not prefix or len(prefix) > 64 or set(prefix) - set("0123456789abcdef"):
                 raise CommitNotFoundError(f"{name[:80]!r} is not a commit hash")
-        heads: list[Head] = []
-        for page in pages(prefixes):
-            heads += self._resolve(dialog, page)
-        return heads
+        return [head for page in pages(prefixes) for head in self._resolve(dialog, page)]
 
     def _resolve(self, dialog: str, prefixes: Sequence[str]) -> Iterator[Head]:
         ranges = [(n, p.ljust(64, "0"), p.ljust(64, "f")) for n, p in enumerate(prefixes)]
@@ -212,20 +202,19 @@ class Store:
         # Two rows for a prefix make it ambiguous: no more are needed.
         limit = 2 * len(values) + 1
         rows = self._run(sql, [*(v for row in values for v in row), stored_name(dialog), limit])
-        matches: dict[int, list[Row]] = {}
+        matches: list[list[Row]] = [[] for _ in prefixes]
         for number, *commit in rows:
-            matches.setdefault(number, []).append(tuple(commit))
-        for number, prefix in enumerate(prefixes):
-            commits = matches.get(number, [])
+            matches[number].append(tuple(commit))
+        for prefix, commits in zip(prefixes, matches, strict=True):
             if not all(isinstance(d, bytes) and d.hex().startswith(prefix) for _, d in commits):
                 raise CorruptError(f"the index of commits is damaged: {prefix} finds another one")
             if len(commits) > 1:
                 some = ", ".join(digest.hex()[: len(prefix) + 4] for _, digest in commits[:3])
                 raise AmbiguousPrefixError(f"{prefix} names several commits: {some}")
-        for number, prefix in enumerate(prefixes):
-            if number not in matches:
+        for prefix, commits in zip(prefixes, matches, strict=True):
+            if not commits:
                 raise CommitNotFoundError(f"no commit {prefix} in this dialog")
-            yield Head(*matches[number][0])
+            yield Head(*commits[0])
 
     def info(self, commit: Head) -> CommitInfo:
         return self.infos([commit])[0]
@@ -337,9 +326,7 @@ def _by_commit(rows: Iterable[Row]) -> dict[int, tuple[Link, ...]]:
 def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> Head:
     """A pointer, checked against the hash of the commit that it points to."""
     if digest != actual or (commit_id is None) != (digest is None):
-        raise CorruptError(
-            f"a branch or a checkout points to a wrong commit: key {commit_id!r:.80}"
-        )
+        raise CorruptError(f"a branch or checkout points to a wrong commit: key {commit_id!r:.80}")
     return Head(commit_id, digest)
 
 

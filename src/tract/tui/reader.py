@@ -14,7 +14,7 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widgets import Static
 
-from tract.core.chain import Place, voided
+from tract.core.chain import Place, undone_commits
 from tract.errors import ConflictError, InputError, NotFoundError, TractError
 from tract.model import EMPTY, CommitInfo, Form, Priority
 from tract.tract import Tract
@@ -305,7 +305,7 @@ class Reader(Screen[None]):
         with self._report_errors():
             self._read_on(is_own=True)
             steps = self._snapshot.chain.steps
-            gone = voided(steps)
+            gone = undone_commits(steps)
             undone = {step.hash.hex() for step in steps if step.id in gone}
             self._done = [commit for commit in self._done if commit not in undone]
             if not self._done:

@@ -27,7 +27,7 @@ class Answers:
     """When the model answered, which is when it was sent something."""
 
     def __init__(self, chain: Chain) -> None:
-        answers = (step for step in chain.appended() if step.role == "assistant")
+        answers = (step for step in chain.appended_steps() if step.role == "assistant")
         self._ids = [step.id for step in answers]
 
     def after(self, commit: int) -> float:
@@ -44,7 +44,7 @@ class Answers:
 def epochs(chain: Chain) -> list[Epoch]:
     """The rewrites of a history, oldest first. A commit is none where the model never saw anything
     else, or where it was undone before the model could see it."""
-    answers, undone_before = Answers(chain), cache(chain.undone)
+    answers, undone_before = Answers(chain), cache(chain.undone_commits)
     rewrites = []
     for step in chain.steps:
         if step.links and step.id not in undone_before(answers.after(step.id)):

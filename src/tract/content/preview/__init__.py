@@ -13,7 +13,7 @@ from tract.content.preview import documents, printed, structure
 from tract.content.preview.body import Body, body_of
 from tract.content.preview.lines import Finding, edges_and_errors, excerpt, key_line, scan_of
 from tract.content.preview.verdict import has_failed
-from tract.content.preview.words import fit, summary_line
+from tract.content.text import fit, summary_line
 from tract.model import Gist, Json
 
 __all__ = ["gist", "gist_of"]

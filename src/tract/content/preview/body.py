@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from tract.content.preview.words import mark, summary_line
-from tract.content.text import size
+from tract.content.text import mark, size, summary_line
 from tract.model import Json, readable
 
 PARSED = 4_000_000
@@ -106,7 +105,7 @@ def _body_of_command(code: int, outputs: dict[str, str]) -> Body:
 
 def _dominant(fields: dict[str, Json]) -> Body | None:
     """The one field that has nearly all of the text, if it has lines; the others become a label."""
-    candidates = {key: value for key, value in fields.items() if _has_lines(value)}
+    candidates = [key for key, value in fields.items() if _has_lines(value)]
     if not candidates:
         return None
     sizes = {key: len(_as_json(value)) for key, value in fields.items()}
@@ -115,21 +114,18 @@ def _dominant(fields: dict[str, Json]) -> Body | None:
     if sum(sizes[name] for name in rest) > 400 + sizes[key] // 10:
         return None
     text = fields[key]
-    return _add_label(_unwrap(text) if isinstance(text, str) else _body_of_blocks(text), rest)
+    body = _unwrap(text) if isinstance(text, str) else _body_of_blocks(text)
+    if not rest:
+        return body
+    label = mark(summary_line(_as_json(rest)[1:-1])) + "\n"
+    stop = None if body.stop is None else body.stop + len(label)
+    return Body(label + body.text, body.form, body.start + len(label), stop, body.code)
 
 
 def _has_lines(value: Json) -> bool:
     if isinstance(value, str):
         return "\n" in value.strip()
     return isinstance(value, list) and are_blocks(value)
-
-
-def _add_label(body: Body, rest: dict[str, Json]) -> Body:
-    if not rest:
-        return body
-    label = mark(summary_line(_as_json(rest)[1:-1])) + "\n"
-    stop = None if body.stop is None else body.stop + len(label)
-    return Body(label + body.text, body.form, body.start + len(label), stop, body.code)
 
 
 # --- blocks ----------------------------------------------------------------------------------
@@ -163,9 +159,8 @@ def _body_of_blocks(blocks: Sequence[dict[str, Json]]) -> Body:
 def block_text(block: dict[str, Json]) -> str | None:
     for holder in (block, block.get("resource"), block.get("source")):
         if isinstance(holder, dict):
-            text = holder.get(
-                "data" if holder.get("type") == "text" and holder is not block else "text"
-            )
+            has_data = holder.get("type") == "text" and holder is not block
+            text = holder.get("data" if has_data else "text")
             if isinstance(text, str):
                 return text
     return None
@@ -194,7 +189,7 @@ def _leaves(value: Json, name: str = "", depth: int = 4) -> Iterator[tuple[str, 
 # --- encoded data ----------------------------------------------------------------------------
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-\r\n]{100,}+={0,2}+\s*+")
-_DATA_URL = re.compile(r"data:([\w.+-]{1,60}/[\w.+-]{1,60})?(?:;[\w=.-]{1,80}){0,4},")
+DATA_URL = re.compile(r"data:([\w.+-]{1,60}/[\w.+-]{1,60})?(?:;[\w=.-]{1,80}){0,4},")
 
 
 def is_base64(text: str) -> bool:
@@ -208,13 +203,9 @@ def decoded_size(data: str) -> int:
     return (len(data) - data.count("\n") - data.count("\r")) * 3 // 4 - data[-4:].count("=")
 
 
-def data_url_head(text: str, place: int = 0) -> re.Match[str] | None:
-    return _DATA_URL.match(text, place)
-
-
 def data_url(url: str) -> str:
     """Type and size."""
-    head = data_url_head(url)
+    head = DATA_URL.match(url)
     kind, start = (head[1], head.end()) if head else (None, 0)
     length = len(url) - start
     return f"{kind or 'data'}, {size(length * 3 // 4 if ';base64' in url[:start] else length)}"
@@ -245,10 +236,6 @@ def _unwrap(text: str) -> Body:
     first = _EXIT.search(head)
     if first and not head[: first.start()].strip():
         return Body(text, start=min(first.end(), len(text)), code=int(first[1]))
-    return _unwrap_at_end(text)
-
-
-def _unwrap_at_end(text: str) -> Body:
     stop = len(text.rstrip())
     matches = list(_EXIT.finditer(text, max(0, stop - _AROUND), stop))
     if not matches or text.count("\n", matches[-1].end(), stop) >= 6:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 
-from tract.content.preview.body import data_url, data_url_head, decoded_size, is_base64
+from tract.content.preview.body import DATA_URL, data_url, decoded_size, is_base64
 from tract.content.preview.lines import (
     SEARCHED,
     Finding,
     Scan,
+    are_rising,
     edges,
     edges_and_errors,
     head,
@@ -19,8 +20,7 @@ from tract.content.preview.lines import (
     share,
     tail,
 )
-from tract.content.preview.words import fit, listed, mark
-from tract.content.text import counted, size
+from tract.content.text import counted, fit, mark, name_list, size
 
 _LISTED = 1000  # definitions and headings are counted so far
 _END = r"[ \t\r]*+(?=\n|\Z)"
@@ -56,7 +56,7 @@ _MAGIC = {
 
 def find_binary(text: str) -> Finding | None:
     """Type and size of what is not text, never the data."""
-    if data_url_head(text):
+    if DATA_URL.match(text):
         return _opaque(data_url(text))
     if len(text) >= 200 and is_base64(text):
         return _opaque(f"{_magic(text) or 'base64'}, {size(decoded_size(text))}")
@@ -111,18 +111,13 @@ def find_numbered(scan: Scan) -> Finding | None:
     """A file whose lines came with their numbers."""
     pattern, least = (_NUMBERED, 0.6) if share(_NUMBERED, scan) >= 0.6 else (_DOTTED, 0.95)
     numbers = pattern.findall(scan.sample[:4000])
-    if len(numbers) < 2 or share(pattern, scan) < least or not _are_consecutive(numbers):
+    if len(numbers) < 2 or share(pattern, scan) < least or not are_rising(numbers, by_one=True):
         return None
     first = scan.text[slice(*line_at(scan.text, 0))]
     if ("\t" in first or "|" in first) and not pattern.match(scan.hay):
         return None  # a table with numbered rows
     last = pattern.findall(scan.hay, max(0, len(scan.hay) - 4000)) or numbers
     return _file(scan, f"lines {numbers[0]}–{last[-1]}")
-
-
-def _are_consecutive(numbers: Iterable[str]) -> bool:
-    steps = [int(after) - int(before) == 1 for before, after in pairwise(numbers)]
-    return sum(steps) >= 0.8 * len(steps)
 
 
 def find_source(scan: Scan) -> Finding | None:
@@ -142,9 +137,11 @@ def _file(scan: Scan, summary: str) -> Finding:
     lines = lines_at(scan, (place for place, _, _ in outline))
     outer = [span for span, (_, depth, _) in zip(lines, outline, strict=True) if depth == 0]
     names = [name for _, depth, name in outline if depth == 0] or [name for _, _, name in outline]
-    about = f": {_opening(scan)}"
     if outline:
-        about = f", {counted(len(outline), noun, _LISTED)}: {listed(names)}"
+        about = f", {counted(len(outline), noun, _LISTED)}: {name_list(names)}"
+    else:  # the first line that is not blank, without its number
+        texts = (_NUMBERED.sub("", "\n" + line).strip() for line in scan.text[:2000].split("\n"))
+        about = f": {next(filter(None, texts), '')}"
     first, last = head(scan.text, 60), tail(scan.text, 1)
     spans = chain(first[:4], outer[:40], lines[:80], last, first)
     return Finding("file", f"file, {summary}{about}", spans)
@@ -158,12 +155,6 @@ def _outline(scan: Scan) -> tuple[str, list[tuple[int, int, str]]]:
             return "definition", [(m.start(), len(m[1]), m[m.lastindex or 0]) for m in matches]
     headings = list(islice(_HEADING.finditer(scan.hay), _LISTED))
     return "heading", [(match.start(), len(match[1]) - 1, match[2]) for match in headings]
-
-
-def _opening(scan: Scan) -> str:
-    """The first line that is not blank, without its number."""
-    lines = (_NUMBERED.sub("", "\n" + line).strip() for line in scan.text[:2000].split("\n"))
-    return next(filter(None, lines), "")
 
 
 # --- tables ----------------------------------------------------------------------------------
@@ -196,13 +187,10 @@ def _is_regular(rows: list[str], delimiter: str) -> bool:
     if not width or len(rows) < (3 if width > 1 else 5):
         return False
     same = sum(row.count(delimiter) == width for row in rows)
-    return same >= 0.9 * len(rows) and not (delimiter in ",;" and _reads_like_prose(rows))
-
-
-def _reads_like_prose(rows: list[str]) -> bool:
     spaced = sum(", " in row or "; " in row for row in rows)
     ended = sum(row.rstrip().endswith((",", ";", "{", ")", "]")) for row in rows)
-    return max(spaced, ended) * 2 > len(rows)
+    is_prose = delimiter in ",;" and max(spaced, ended) * 2 > len(rows)
+    return same >= 0.9 * len(rows) and not is_prose
 
 
 def _table(scan: Scan, name: str, delimiter: str, rows: int) -> Finding:
@@ -210,7 +198,7 @@ def _table(scan: Scan, name: str, delimiter: str, rows: int) -> Finding:
     cells = _QUOTED.sub(lambda match: match[0].replace(delimiter, " "), header).split(delimiter)
     columns = [cell.strip(' "\r') for cell in cells if cell.strip() or delimiter != "  "]
     shape = f"{counted(rows, 'row')} × {counted(len(columns), 'column')}"
-    return Finding("table", f"{name}, {shape}: {listed(columns)}", edges(scan))
+    return Finding("table", f"{name}, {shape}: {name_list(columns)}", edges(scan))
 
 
 # --- pages -----------------------------------------------------------------------------------
@@ -236,7 +224,7 @@ def find_html(scan: Scan) -> Finding | None:
     summary = "XML" if text.lstrip()[:5] == "<?xml" and "<html" not in text[:1000] else "HTML"
     summary += f", title: {title[1].strip()}" if title else f", {counted(scan.lines, 'line')}"
     if matches:
-        summary += f"; {counted(len(matches), 'heading', _LISTED)}: {listed(headings)}"
+        summary += f"; {counted(len(matches), 'heading', _LISTED)}: {name_list(headings)}"
     spans = [match.span() for match in (title, *matches[:80]) if match and "\n" not in match[0]]
     return Finding("html", summary, chain(spans[:20], head(text, 6), spans[20:], head(text, 60)))
 
@@ -254,7 +242,7 @@ def find_markdown(scan: Scan) -> Finding | None:
         return None
     names = [match[2].strip() for match in sorted(matches, key=lambda match: len(match[1]))]
     count = counted(len(matches), "heading", _LISTED)
-    summary = f"Markdown, {counted(scan.lines, 'line')}, {count}: {listed(names)}"
+    summary = f"Markdown, {counted(scan.lines, 'line')}, {count}: {name_list(names)}"
     spans = lines_at(scan, (match.start() for match in matches[:80]))
     return Finding("markdown", summary, chain(head(scan.text, 3), spans, edges(scan)))
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
-from tract.content.preview.words import fit, mark
-from tract.content.text import counted
+from tract.content.text import counted, fit, mark
 
 LineSpan = tuple[int, int]
 Spans = list[LineSpan]
@@ -43,7 +42,11 @@ class Scan(NamedTuple):
 
 def scan_of(text: str) -> Scan:
     hay = "\n" + text
-    sample = hay if len(hay) <= 6000 else whole_lines(hay[:4000]) + _middle(hay)
+    sample = hay
+    if len(hay) > 6000:
+        middle = hay.find("\n", len(hay) // 2)
+        rest = whole_lines(hay[middle : middle + 2000]) if middle >= 0 else ""
+        sample = whole_lines(hay[:4000]) + rest
     sample_size = sum(1 for line in sample.split("\n") if line.strip())
     return Scan(text, hay, sample, max(sample_size, 1), text.count("\n") + 1)
 
@@ -54,14 +57,14 @@ def whole_lines(text: str) -> str:
     return text[:end] if end > 0 else text
 
 
-def _middle(hay: str) -> str:
-    start = hay.find("\n", len(hay) // 2)
-    return whole_lines(hay[start : start + 2000]) if start >= 0 else ""
-
-
 def share(pattern: re.Pattern[str], scan: Scan) -> float:
     """The share of the sample's lines that a pattern matches."""
     return len(pattern.findall(scan.sample)) / scan.sample_size
+
+
+def are_rising(numbers: Iterable[str], by_one: bool = False) -> bool:
+    steps = [int(after) - int(before) for before, after in pairwise(numbers)]
+    return sum(step == 1 if by_one else step > 0 for step in steps) >= 0.8 * len(steps)
 
 
 # --- places ----------------------------------------------------------------------------------
@@ -89,11 +92,11 @@ def tail(text: str, count: int) -> Spans:
     return list(islice(_up(text, len(text) + 1), count))
 
 
-def following(text: str, span: LineSpan, count: int) -> Spans:
+def lines_after(text: str, span: LineSpan, count: int) -> Spans:
     return list(islice(_down(text, span[1] + 1), count))
 
 
-def preceding(text: str, start: int, count: int) -> Spans:
+def lines_before(text: str, start: int, count: int) -> Spans:
     """The lines before the one that starts here, the nearest first."""
     return list(islice(_up(text, start), count))
 
@@ -160,7 +163,7 @@ def edges_and_errors(scan: Scan) -> Iterator[LineSpan]:
     yield from head(text, 3)
     yield from tail(text, 4)
     for span in distinct(text, errors)[:4]:
-        yield from (span, *preceding(text, span[0], 1), *following(text, span, 1))
+        yield from (span, *lines_before(text, span[0], 1), *lines_after(text, span, 1))
     yield from both_ends(text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 
 from tract.content.preview.lines import (
     ERROR,
@@ -14,24 +14,24 @@ from tract.content.preview.lines import (
     LineSpan,
     Scan,
     Spans,
+    are_rising,
     both_ends,
     count_with,
     distinct,
     edges,
     edges_and_errors,
-    following,
     head,
     line_at,
+    lines_after,
     lines_at,
+    lines_before,
     lines_of,
     lines_with,
-    preceding,
     share,
     tail,
     whole_lines,
 )
-from tract.content.preview.words import listed
-from tract.content.text import counted
+from tract.content.text import counted, name_list
 
 _COLOR = r"(?:\x1b\[[\d;]{0,12}m){0,3}+"
 _END = r"[ \t\r]*+(?=\n|\Z)"
@@ -58,7 +58,7 @@ def find_diff(scan: Scan) -> Finding | None:
     files = files or _RENAMED.findall(hay)
     added = hay.count("\n+") - hay.count("\n+++ ")
     removed = hay.count("\n-") - hay.count("\n--- ")
-    summary = f"diff, {counted(len(files), 'file')}, +{added} −{removed}: {listed(files)}"
+    summary = f"diff, {counted(len(files), 'file')}, +{added} −{removed}: {name_list(files)}"
     return Finding("diff", summary, _diff_lines(scan))
 
 
@@ -70,7 +70,7 @@ def _diff_lines(scan: Scan) -> Iterator[LineSpan]:
     yield from named[:12]
     for hunk in islice(_HUNK.finditer(scan.hay), 60):
         yield line_at(text, hunk.start())
-        yield from following(text, (0, hunk.end() - 1), 3)
+        yield from lines_after(text, (0, hunk.end() - 1), 3)
     yield from named[12:]
     yield from head(text, 60)
 
@@ -124,7 +124,7 @@ def _test_lines(scan: Scan, failures: Spans) -> Iterator[LineSpan]:
     yield from tail(scan.text, 3)
     yield from failures[:12]
     for span in failures[:6]:
-        yield from following(scan.text, span, 1)
+        yield from lines_after(scan.text, span, 1)
     yield from failures[12:40]
     yield from both_ends(scan.text)
 
@@ -146,7 +146,11 @@ _LOGGED_BY = re.compile(rf"\n(?:(?:[^\n\t]{{1,80}}\t){{1,2}}|[\w.-]{{1,40}} {{1,
 
 
 def find_log(scan: Scan) -> Finding | None:
-    if scan.lines < 2 or (share(_LOGGED, scan) < 0.4 and not _is_log_of_many(scan)):
+    # In a log of several programs, each line begins with the name of its own.
+    has_names = "\t" in scan.sample or " | " in scan.sample
+    if scan.lines < 2 or not (
+        share(_LOGGED, scan) >= 0.4 or (has_names and share(_LOGGED_BY, scan) >= 0.4)
+    ):
         return None
     text = scan.text
     errors, warnings = lines_with(ERROR, text), lines_with(WARNING, text)
@@ -160,19 +164,13 @@ def find_log(scan: Scan) -> Finding | None:
     return Finding("log", summary, lines)
 
 
-def _is_log_of_many(scan: Scan) -> bool:
-    """Whether each line begins with the name of its program."""
-    named = "\t" in scan.sample or " | " in scan.sample
-    return named and share(_LOGGED_BY, scan) >= 0.4
-
-
 def _log_lines(text: str, errors: Spans, warnings: Spans) -> Iterator[LineSpan]:
     yield from head(text, 2)
     yield from tail(text, 2)
     yield from errors[:6]
     yield from warnings[:2]
     for span in errors[:3]:
-        yield from (*preceding(text, span[0], 1), *following(text, span, 1))
+        yield from (*lines_before(text, span[0], 1), *lines_after(text, span, 1))
     yield from chain(errors[6:20], warnings[2:6])
     yield from both_ends(text)
 
@@ -208,14 +206,14 @@ def _crash(scan: Scan, matches: list[re.Match[str]]) -> Finding | None:
     if len(frames) < 2 and not first[0].startswith(("\npanic", "\nfatal", "\nthread")):
         return None
     span = line_at(scan.text, first.start())
-    lines = chain([span], following(scan.text, span, 12), edges_and_errors(scan))
+    lines = chain([span], lines_after(scan.text, span, 12), edges_and_errors(scan))
     return Finding("traceback", scan.text[slice(*span)], lines)
 
 
 def _python_crash(scan: Scan, last: re.Match[str]) -> Finding:
     raised = _RAISED.search(scan.hay, last.end())
     span = line_at(scan.text, raised.start() if raised else last.start())
-    frames = preceding(scan.text, span[0], 7)
+    frames = lines_before(scan.text, span[0], 7)
     opening = line_at(scan.text, last.start())
     lines = chain([span], frames[:4], [opening], frames[4:], edges_and_errors(scan))
     return Finding("traceback", scan.text[slice(*span)], lines)
@@ -238,7 +236,7 @@ def find_grep(scan: Scan) -> Finding | None:
         return _grep(scan, _HIT)
     if share(_BARE_HIT, scan) >= 0.9:
         return _grep(scan, _BARE_HIT)
-    if share(_NUMBERED_HIT, scan) < 0.6 or not _are_rising(_NUMBERED_HIT.findall(scan.sample)):
+    if share(_NUMBERED_HIT, scan) < 0.6 or not are_rising(_NUMBERED_HIT.findall(scan.sample)):
         return None
     count = len(_NUMBER.findall(scan.hay))
     return Finding("grep", f"{counted(count, 'hit')}: {scan.text[:200]}", edges(scan))
@@ -253,7 +251,7 @@ def _grep(scan: Scan, pattern: re.Pattern[str]) -> Finding:
     hits = (f"{name} ({count})" for name, count in zip(names, files.values(), strict=True))
     summary = f"{counted(files.total(), 'hit')} in {counted(len(files), 'file')}{folder}: "
     lines = chain(lines_at(scan, islice(first.values(), 12)), head(scan.text, 60))
-    return Finding("grep", summary + listed(hits), lines)
+    return Finding("grep", summary + name_list(hits), lines)
 
 
 def _in_folder(paths: Iterable[str]) -> tuple[str, list[str]]:
@@ -265,11 +263,6 @@ def _in_folder(paths: Iterable[str]) -> tuple[str, list[str]]:
     if len(folder) < 12:
         return "", paths
     return f" in {folder}", [path[len(folder) + 1 :] for path in paths]
-
-
-def _are_rising(numbers: Iterable[str]) -> bool:
-    steps = [int(after) > int(before) for before, after in pairwise(numbers)]
-    return sum(steps) >= 0.8 * len(steps)
 
 
 # --- listings --------------------------------------------------------------------------------
@@ -287,9 +280,12 @@ def find_listing(scan: Scan) -> Finding | None:
     long = share(_LS, scan) >= 0.6
     if not long and not _lists_paths(scan):
         return None
-    folder, names = _in_folder(_entries(scan))
+    lines = whole_lines(scan.text[:3000]) if len(scan.text) > 3000 else scan.text
+    entries = (line for line in lines.split("\n") if not line.startswith(("total ", "## ")))
+    last_words = (line.strip().rpartition(" ")[2] for line in entries)
+    folder, names = _in_folder(name for name in last_words if name not in ("", ".", ".."))
     folders = f", {counted(scan.hay.count(chr(10) + 'd'), 'folder')}" if long else ""
-    summary = f"listing, {counted(scan.lines, 'entry')}{folders}{folder}: {listed(names)}"
+    summary = f"listing, {counted(scan.lines, 'entry')}{folders}{folder}: {name_list(names)}"
     return Finding("listing", summary, edges(scan))
 
 
@@ -299,10 +295,3 @@ def _lists_paths(scan: Scan) -> bool:
     if scan.lines == 1 and "/" not in scan.text:
         return False
     return share(_PATH, scan) >= 0.95 and share(_WITH_DOTS, scan) >= (0.4 if scan.lines > 1 else 1)
-
-
-def _entries(scan: Scan) -> list[str]:
-    lines = whole_lines(scan.text[:3000]) if len(scan.text) > 3000 else scan.text
-    named = (line for line in lines.split("\n") if not line.startswith(("total ", "## ")))
-    names = (line.strip().rpartition(" ")[2] for line in named)
-    return [name for name in names if name not in ("", ".", "..")]

@@ -8,7 +8,7 @@ from itertools import accumulate, chain, islice
 
 import msgspec
 
-from tract.content.preview.body import PARSED, data_url_head, is_base64
+from tract.content.preview.body import DATA_URL, PARSED, is_base64
 from tract.content.preview.lines import (
     ERROR,
     Finding,
@@ -23,8 +23,7 @@ from tract.content.preview.lines import (
     share,
     tail,
 )
-from tract.content.preview.words import fit, listed, mark
-from tract.content.text import counted
+from tract.content.text import counted, fit, mark, name_list
 
 Raws = list[msgspec.Raw] | dict[str, msgspec.Raw]
 _Part = LineSpan | str
@@ -50,17 +49,14 @@ def find(text: str, form: str) -> Finding | None:
     raws = _raws(text[start:] if start else text)
     if raws is not None:
         return Finding("json", _shape(raws), preview=lambda room: _prune_text(text, room))
-    return _raw_json(text) if form == "json" or _is_long_json(text) else _find_records(text, start)
+    # A text that is too long to parse counts as JSON by its ends.
+    is_closed = len(text) > PARSED and text.rstrip().endswith(("}", "]"))
+    is_long_json = is_closed and "\n{" not in text[:PARSED]
+    return _raw_json(text) if form == "json" or is_long_json else _find_records(text, start)
 
 
 def _raw_json(text: str) -> Finding:
     return Finding("json", f"JSON: {text[:200]}", both_ends(text))
-
-
-def _is_long_json(text: str) -> bool:
-    """A text that is too long to parse counts as JSON by its ends."""
-    closed = text.rstrip().endswith(("}", "]")) if len(text) > PARSED else False
-    return closed and "\n{" not in text[:PARSED]
 
 
 def _find_records(text: str, start: int) -> Finding | None:
@@ -72,7 +68,7 @@ def _find_records(text: str, start: int) -> Finding | None:
     if share(_RECORD, scan) < 0.9:
         return None
     count = len(_RECORD.findall(scan.hay))
-    keys = listed(first) if isinstance(first, dict) else f"arrays of {len(first)}"
+    keys = name_list(first) if isinstance(first, dict) else f"arrays of {len(first)}"
     errors = distinct(text, lines_with(ERROR, text))[:3]
     lines = chain(head(text, 2), tail(text, 1), errors, head(text, 40))
     return Finding("jsonl", f"JSON Lines, {counted(count, 'record')}: {keys}", lines)
@@ -106,14 +102,11 @@ def _shape(raws: Raws) -> str:
         return "JSON, empty"
     if isinstance(raws, dict):
         keys = (key + _inner_count(raw) for key, raw in islice(raws.items(), 24))
-        return f"JSON object, {counted(len(raws), 'key')}: {listed(keys)}"
-    return f"JSON array, {counted(len(raws), 'item')}, the first: {_glimpse(raws[0])}"
-
-
-def _glimpse(raw: msgspec.Raw) -> str:
-    text = _decode(raw)
+        return f"JSON object, {counted(len(raws), 'key')}: {name_list(keys)}"
+    text = _decode(raws[0])
     members = _raws(text) if text[0] == "{" else None
-    return f"{{{listed(members)}}}" if isinstance(members, dict) else text[:200]
+    first = f"{{{name_list(members)}}}" if isinstance(members, dict) else text[:200]
+    return f"JSON array, {counted(len(raws), 'item')}, the first: {first}"
 
 
 def _inner_count(raw: msgspec.Raw) -> str:
@@ -151,7 +144,7 @@ def _prune(text: str, start: int, end: int, room: int, depth: int = _DEPTH) -> l
 
 
 def _prune_string(text: str, start: int, end: int, room: int) -> list[_Part]:
-    url = data_url_head(text, start + 1)
+    url = DATA_URL.match(text, start + 1)
     if url or is_base64(text[start + 1 : start + 400].rstrip('"')):
         keep = url.end() - start if url else 1
     else:

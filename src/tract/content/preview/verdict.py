@@ -50,14 +50,10 @@ def _fate(fields: dict[str, Json]) -> bool | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return True if 400 <= value < 600 else None
     word = value.lower() if isinstance(value, str) and len(value) < 20 else ""
-    if word in _BAD or (word == "failed" and _explains(fields)):
+    # A failure of the tool itself comes with a reason; a build that it asked about may not.
+    if word in _BAD or (word == "failed" and any(_is_message(fields.get(k)) for k in _REASONS)):
         return True
     return False if word in _GOOD else None
-
-
-def _explains(fields: dict[str, Json]) -> bool:
-    """A failure of the tool itself comes with a reason; a build that it asked about may not."""
-    return any(_is_message(fields.get(key)) for key in _REASONS)
 
 
 def _is_message(value: Json) -> bool:

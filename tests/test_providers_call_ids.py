@@ -15,10 +15,9 @@ from tract import GET_TOOL_RESULT_TOOL, Message, ResultNotFoundError, ToolCall, 
 from tract.content.blocks import whole_text
 from tract.content.query import KNOWN
 from tract.core.chain import Chain, Place
-from tract.core.result_lookup import near
 from tract.core.wording import GET_TOOL_RESULT_SCHEMA as SCHEMA
 from tract.providers import PROVIDERS
-from tract.providers.call_ids import find_result
+from tract.providers.call_ids import find_result, near
 from tract.providers.common import WireIds
 
 
