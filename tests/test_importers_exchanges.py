@@ -106,10 +106,20 @@ def test_every_provider(
 
 
 def test_gemini_streams_as_a_list_too(tmp_path: Path) -> None:
-    parts = [{"candidates": [{"content": {"parts": [{"text": text}]}}]} for text in ("Hel", "lo")]
+    parts: list[Any] = [
+        {"candidates": [{"content": {"parts": [{"text": text}]}}]} for text in ("Hel", "lo")
+    ]
+    parts[-1]["candidates"][0]["finishReason"] = "STOP"
     asked = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
     (found,) = read(of_lines(tmp_path, *[{"request": asked, "response": parts}]))
     assert found.response["candidates"][0]["content"] == {"parts": [{"text": "Hello"}]}
+
+
+def test_a_stream_that_ends_early_is_reported(tmp_path: Path) -> None:
+    pair = {"request": {**ASKED, "stream": True}, "response": sse(*STREAM[:-1])}
+    problem, exchange = read(of_lines(tmp_path, pair))
+    assert problem.what == "the stream ends before the response does"
+    assert exchange.response["content"][1]["text"] == "Hello"
 
 
 def test_conversations_are_told_apart_by_what_they_begin_with(tmp_path: Path) -> None:

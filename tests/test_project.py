@@ -37,8 +37,11 @@ TESTED_WITH = {
     "content/reader": "test_content_query",
     "importers/items": "test_importers_contract",
     "importers/provider": "test_importers_requests",
-    "providers/common": "test_providers",
-    "providers/frameworks": "test_providers_tools",
+    "providers/assemblers": "test_providers_streams",
+    "providers/base": "test_providers_registry",
+    "providers/frameworks": "test_aio",
+    "providers/functions": "test_providers_tools",
+    "providers/responses_items": "test_providers_openai_responses",
     "session": "test_session",
 }
 """Modules and packages without a test file of their own, the file that tests them, and why."""

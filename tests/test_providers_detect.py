@@ -127,6 +127,11 @@ def test_no_system_text_is_lost() -> None:
     tools = [{"type": "function", "function": {"name": "ls"}}]
     loaded = load({"system": "Be brief.", "messages": [HELLO], "tools": tools})
     assert [message.text for message in loaded.messages] == ["Be brief.", "hello"]
+    call = {"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    answer = {"role": "assistant", "content": "hm", "tool_calls": [call]}
+    loaded = load({"system": "Be brief.", "messages": [HELLO, answer]})
+    assert (loaded.provider, loaded.config) == ("openai", {})
+    assert [message.text for message in loaded.messages] == ["Be brief.", "hello", "hm"]
 
 
 def test_of_equal_evidence_the_first_decides() -> None:

@@ -12,7 +12,7 @@ from tract import InputError, Tract, convert_tool
 from tract.model import Json, Message, ToolCall
 from tract.providers import PROVIDERS, Provider, load_answer, load_call, load_message, provider
 from tract.providers.base import Answer, Evidence, Marks, UsageKeys
-from tract.providers.common import WireIds
+from tract.providers.common import Dump
 from tract.providers.detect import detect
 from tract.providers.functions import Function, Schema, dump_function, load_function
 from tract.providers.requests import load, load_history
@@ -21,21 +21,19 @@ from tract.providers.tools import form_of, function_of
 from tract.providers.usage import input_tokens
 
 
-class TinyDump:
+class TinyDump(Dump):
     """Lines of `[role, text]`; a call is `[assistant, name, id]`."""
 
     def __init__(self) -> None:
-        self.notes: list[str] = []
-        self.tool_changes: Mapping[int, list[Json]] = {}
+        super().__init__("t[0-9]+", unique=True)
         self._lines: list[Json] = []
-        self._ids = WireIds("t[0-9]+", unique=True)
 
     def feed(self, message: Message) -> None:
         if message.role == "system":
             self.notes.append("a system text is not shown to tiny")
             return
         for call in message.tool_calls:
-            name = {"by": "assistant", "calls": call.name, "id": self._ids.call(call.id)}
+            name = {"by": "assistant", "calls": call.name, "id": self.ids.call(call.id)}
             self._lines.append(name)
         if message.text:
             self._lines.append({"by": message.role, "says": message.text})

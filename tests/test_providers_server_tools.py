@@ -9,6 +9,7 @@ from hypothesis import given
 
 from tests.strategies import json_values
 from tract.model import Json, Message, Raw, Text, ToolCall
+from tract.providers.responses_items import ITEM
 from tract.providers.server_tools import (
     hosted,
     is_odd,
@@ -16,6 +17,7 @@ from tract.providers.server_tools import (
     label,
     thought_beside,
     thought_text,
+    without_thoughts,
 )
 
 
@@ -202,3 +204,24 @@ def test_no_value_is_too_odd(data: Any, kind: Any) -> None:
         assert found.result is None or isinstance(found.result.tool_call_id, str)
         assert isinstance(thought_text(block), str)
         assert isinstance(label(block), str)
+
+
+THOUGHT = Raw("anthropic", {"type": "thinking", "thinking": "hm", "signature": "s"})
+IMAGE = Raw("anthropic", {"type": "image", "source": {}})
+
+
+def test_everything_but_thoughts_stays() -> None:
+    call = ToolCall("c", "ls")
+    answer = Message("assistant", (THOUGHT, Text("Let me see"), IMAGE, call))
+    assert without_thoughts(answer) == Message("assistant", (Text("Let me see"), IMAGE, call))
+
+
+def test_an_answer_without_thoughts_is_itself() -> None:
+    answer = Message("assistant", (Text("Let me see"), IMAGE))
+    assert without_thoughts(answer) is answer
+
+
+def test_the_id_by_which_a_provider_expects_a_thought_goes_with_it() -> None:
+    text = Text("Done", {ITEM: {"type": "message", "id": "msg_1"}})
+    answer = Message("assistant", (THOUGHT, text))
+    assert without_thoughts(answer).blocks == (Text("Done", {ITEM: {"type": "message"}}),)

@@ -32,7 +32,7 @@ def test_anthropic() -> None:
 
 
 def test_arguments_that_were_cut_stay_a_text() -> None:
-    response = from_events(ANTHROPIC[:13])
+    response = from_events(ANTHROPIC[:13]).response
     assert response is not None
     assert response["content"][2]["input"] == '{"a"'
 
@@ -46,10 +46,17 @@ def test_line_ends(end: str) -> None:
 
 def test_a_cut_stream_loses_the_cut_event() -> None:
     text = sse(*ANTHROPIC[:9])
-    response, unread = from_text(text[: text.rindex('"lo"')])
+    response, unread, _ = from_text(text[: text.rindex('"lo"')])
     assert unread == 1
     assert response is not None
     assert response["content"][1]["text"] == "Hel"
+
+
+def test_events_that_end_early_are_cut() -> None:
+    assert from_text(sse(*ANTHROPIC[:-1])).is_cut
+    assert not from_text(sse(*ANTHROPIC)).is_cut
+    assert from_text(sse(chunk(content="Hel"))).is_cut
+    assert not from_text(sse(chunk(content="Hel")) + "data: [DONE]\n\n").is_cut
 
 
 def chunk(**said: Any) -> dict[str, Any]:
@@ -75,7 +82,7 @@ def test_chat_completions() -> None:
         {**chunk(), "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
         {**chunk(), "choices": [], "usage": {"total_tokens": 3}},
     ]
-    response, unread = from_text(sse(*events) + "data: [DONE]\n\n")
+    response, unread, _ = from_text(sse(*events) + "data: [DONE]\n\n")
     assert unread == 0
     assert response is not None
     assert response["object"] == "chat.completion"
@@ -99,7 +106,7 @@ def test_chat_completions_with_the_old_call() -> None:
         chunk(role="assistant", function_call={"name": "f", "arguments": "{"}),
         chunk(function_call={"arguments": "}"}),
     ]
-    response = from_events(events)
+    response = from_events(events).response
     assert response is not None
     message = response["choices"][0]["message"]
     assert message["function_call"] == {"name": "f", "arguments": "{}"}
@@ -120,11 +127,14 @@ RESPONSES: list[dict[str, Any]] = [
 
 def test_responses_say_all_in_the_last_event() -> None:
     whole = {"id": "r", "object": "response", "output": [{**CALL, "arguments": "{}"}]}
-    assert from_events([*RESPONSES, {"type": "response.completed", "response": whole}]) == whole
+    assert (
+        from_events([*RESPONSES, {"type": "response.completed", "response": whole}]).response
+        == whole
+    )
 
 
 def test_responses_that_were_cut_are_put_together() -> None:
-    assert from_events(RESPONSES) == {
+    assert from_events(RESPONSES).response == {
         "id": "r",
         "object": "response",
         "output": [
@@ -139,7 +149,7 @@ def test_gemini() -> None:
         return {"candidates": [{"content": {"parts": list(parts), "role": "model"}, **said}]}
 
     signed = {"text": "", "thoughtSignature": "s"}
-    response, _ = from_text(
+    response, *_ = from_text(
         sse(
             event({"text": "so", "thought": True}),
             event({"text": "Hel"}),
@@ -172,7 +182,7 @@ def test_every_text_of_a_real_stream_is_in_its_response(path: Any) -> None:
         body = one["response"]["body"]
         if not is_stream(body):
             continue
-        response, unread = from_text(body)
+        response, unread, _ = from_text(body)
         assert unread == 0
         texts = [
             str(json.loads(line[5:]).get("delta", {}).get("text", ""))
@@ -193,20 +203,22 @@ def test_a_message_beside_each_delta_is_not_added_too() -> None:
     """As Writer's servers send them: the text was lost, or only its last piece was left."""
     texts = [{"role": "assistant", "content": text} for text in ("Hello ", "wide ", "world")]
     events = [choice(message=text, delta=text, finish_reason=None) for text in texts]
-    response = from_events(events)
+    response = from_events(events).response
     assert response is not None
     assert response["choices"][0]["message"]["content"] == "Hello wide world"
 
 
 def test_a_message_in_the_place_of_a_delta_is_added() -> None:
     message = {"role": "assistant", "content": "Hello"}
-    response = from_events([choice(delta={"content": ""}), choice(message=message)])
+    response = from_events([choice(delta={"content": ""}), choice(message=message)]).response
     assert response is not None
     assert response["choices"][0]["message"] == message
 
 
 def test_no_calls_are_no_list_of_calls() -> None:
-    response = from_events([choice(delta={"role": "assistant", "content": "", "tool_calls": None})])
+    response = from_events(
+        [choice(delta={"role": "assistant", "content": "", "tool_calls": None})]
+    ).response
     assert response is not None
     assert response["choices"][0]["message"] == {"role": "assistant", "content": ""}
 
@@ -219,7 +231,7 @@ def test_a_full_response_as_the_only_event() -> None:
 @pytest.mark.parametrize("index", [-1, 10**12, None, "x", [], True])
 def test_any_index_of_a_call(index: Any) -> None:
     call = {"index": index, "id": "c", "function": {"name": "ls", "arguments": "{}"}}
-    response = from_events([choice(delta={"tool_calls": [call]})])
+    response = from_events([choice(delta={"tool_calls": [call]})]).response
     assert response is not None
     (made,) = response["choices"][0]["message"]["tool_calls"]
     assert made == {"id": "c", "function": {"name": "ls", "arguments": "{}"}}
@@ -227,7 +239,7 @@ def test_any_index_of_a_call(index: Any) -> None:
 
 def test_an_error_in_a_stream_of_items_is_kept() -> None:
     event = {"type": "error", "message": "overloaded"}
-    response = from_events([*RESPONSES, event])
+    response = from_events([*RESPONSES, event]).response
     assert response is not None
     assert response["error"] == event
     assert len(response["output"]) == 2
@@ -278,7 +290,7 @@ def heard(provider: str, events: list[dict[str, Any]]) -> tuple[list[str], Any]:
 def test_a_live_stream_is_assembled_as_a_recorded_one(
     provider: str, events: list[dict[str, Any]], texts: list[str]
 ) -> None:
-    assert heard(provider, events) == (texts, from_events(events))
+    assert heard(provider, events) == (texts, from_events(events).response)
     assert heard(provider, events[:-1])[1] is None
 
 
@@ -296,6 +308,6 @@ CASES = Path(__file__).resolve().parents[2] / "shared" / "cases"
 )
 def test_streams_that_once_went_wrong(name: str, text: str, calls: list[str]) -> None:
     exchange = json.loads((CASES / f"{name}.jsonl").read_bytes())
-    response, unread = from_text(exchange["response"])
+    response, unread, _ = from_text(exchange["response"])
     message = load_answer(response).message
     assert (unread, message.text, [call.name for call in message.tool_calls]) == (0, text, calls)

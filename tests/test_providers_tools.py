@@ -28,7 +28,7 @@ from tests.tool_schemas import (
 )
 from tract import InputError, ToolSchemaError, convert_tool
 from tract.providers import PROVIDERS
-from tract.providers.open_api import json_schema
+from tract.providers.functions import json_schema
 from tract.providers.tools import declarations, form_of, function_of, name_of
 from tract.providers.tools import offered as offer
 

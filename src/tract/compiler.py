@@ -39,7 +39,7 @@ from tract.model import (
     unpack_content,
 )
 from tract.providers import as_sent
-from tract.providers.thoughts import without_thoughts
+from tract.providers.server_tools import without_thoughts
 from tract.storage import Store
 
 

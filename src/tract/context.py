@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from threading import Lock
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from tract.core.toolsets import Offered
 from tract.model import Form, Json, Message, Step, Toolset
 from tract.providers import PROVIDERS, Provider
 from tract.providers import provider as provider_named
-from tract.providers.tool_names import legal_name, with_legal_name, with_legal_names
+from tract.providers.common import legal_name, with_legal_name, with_legal_names
 from tract.providers.tools import (
     Offer,
     convert_tool,
@@ -39,11 +39,11 @@ class Transcript:
         self.steps: list[Step] = []
         self.tokens: list[int] = []
         self.forms: list[Form] = []
-        """What is shown of each message; an instruction or an answer is whole, or collapsed."""
+        """What is shown of each message; an instruction or an answer is full, or collapsed."""
         self.places: list[int] = []
         """For each message the key of the commit that was appended at its place."""
         self.is_lazy = False
-        """Whether something in it is not shown whole."""
+        """Whether something in it is not shown in full."""
         self.thoughtless: list[int] = []
         """The answers that are shown without their thoughts."""
         self.token_count = 0
@@ -161,17 +161,15 @@ class Requests:
     """The messages and the full request for each provider."""
 
     def to_messages(self, provider: str) -> Any:
-        """The messages for any provider: what `to_openai`, `to_anthropic`, `to_responses` or
-        `to_gemini` returns."""
+        """The messages for a provider by its name: what `to_openai` and the like return."""
         raise NotImplementedError
 
     def to_params(self, provider: str) -> dict[str, Json]:
-        """The full request to any provider: what `to_openai_params`, `to_anthropic_params`,
-        `to_responses_params` or `to_gemini_params` returns."""
+        """The full request to a provider by its name: what `to_openai_params` and so on return."""
         raise NotImplementedError
 
     def to_dicts(self) -> list[dict[str, Json]]:
-        """The messages as plain dicts: the chat form, which most libraries understand."""
+        """The messages as plain dicts in the chat form, which most libraries accept."""
         return self.to_openai()
 
     def to_openai(self) -> list[dict[str, Json]]:
@@ -185,8 +183,8 @@ class Requests:
         return self.to_params("openai")
 
     def to_anthropic(self) -> dict[str, Json]:
-        """`messages` for the Messages API, and `system` when there is such a text. The list is
-        yours, the dicts in it are shared with later contexts: copy one before you change it."""
+        """`messages` for the Messages API, and `system` when there is such a text. The dicts in
+        the list are shared, as those of `to_openai`."""
         params: dict[str, Json] = self.to_messages("anthropic")
         return params
 
@@ -207,8 +205,8 @@ class Requests:
         return self.to_params("responses")
 
     def to_gemini(self) -> dict[str, Json]:
-        """`contents` for Gemini, and `systemInstruction` when there is such a text. The list is
-        yours, the dicts in it are shared with later contexts: copy one before you change it."""
+        """`contents` for Gemini, and `systemInstruction` when there is such a text. The dicts in
+        the list are shared, as those of `to_openai`."""
         params: dict[str, Json] = self.to_messages("gemini")
         return params
 
@@ -290,10 +288,10 @@ class CompiledContext(Requests):
 
     @property
     def calls_before(self) -> list[int]:
-        """For each message how many calls came before it in the whole history, whatever the view
-        has left of them."""
+        """For each message how many calls came before it in the full history."""
         history = self._chain.appended_steps() if self._chain else self.steps
-        made = dict(zip((step.id for step in history), _running(history), strict=False))
+        counts = accumulate((len(step.calls) for step in history), initial=0)
+        made = dict(zip((step.id for step in history), counts, strict=False))
         return [made.get(place, 0) for place in self._transcript.places[: self.commit_count]]
 
     @property
@@ -320,8 +318,8 @@ class CompiledContext(Requests):
 
     @property
     def tools(self) -> list[dict[str, Json]]:
-        """The definitions as they were given. With `tools="inline"` the first set: later changes
-        stand among the messages."""
+        """The definitions as they came. With `tools="inline"` the first set: later changes stand
+        among the messages."""
         schemas = self._offered.base.schemas if self._offered.base else []
         form = form_of(schemas[0]) if schemas else "openai"
         target = form if form in PROVIDERS else "anthropic"
@@ -337,7 +335,7 @@ class CompiledContext(Requests):
     @property
     def toolset(self) -> Toolset | None:
         """The set in force at the end; None where none was ever recorded."""
-        return self._offered.latest
+        return [self._offered.base, *self._offered.later.values()][-1]
 
     @property
     def tokens_by_tool(self) -> dict[str, int]:
@@ -401,7 +399,7 @@ class CompiledContext(Requests):
         base = self._offered.base
         if base is None:
             return self._declared(target, called)
-        in_list = base if self._accepts_changes(target) else self._offered.latest
+        in_list = base if self._accepts_changes(target) else self.toolset
         schemas = in_list.schemas if in_list else []
         offer = offered([*schemas, *self._beside(schemas)], target.name)
         return _with_legal_names(offer, target)
@@ -421,13 +419,12 @@ class CompiledContext(Requests):
         return Offer(tools, notes)
 
     def _accepts_changes(self, target: Provider) -> bool:
-        """Whether a provider can be told how its tools change. Else it gets the latest set."""
+        """Whether a provider accepts changes of its tools. If not, it is sent the latest set."""
         changes = changes_of(self._offered) if self._offered.later else []
         return target.accepts_changes(only_additions=all(change.is_addition for change in changes))
 
     def _changes(self, target: Provider) -> ToolChanges:
-        """What a provider is told of later tools, by the number of the answer before which it
-        stands."""
+        """The blocks on later tools, by the number of the answer before which they stand."""
         if not self._offered.later or not self._accepts_changes(target):
             return {}
         blocks: dict[int, list[Json]] = {}
@@ -436,11 +433,6 @@ class CompiledContext(Requests):
             removed = [legal_name(name, target.longest_name) for name in change.removed]
             blocks[change.answer] = target.tool_changes(removed, added)
         return {answer: content for answer, content in blocks.items() if content}
-
-
-def _running(history: Iterable[Step]) -> Iterator[int]:
-    """How many calls were made before each commit."""
-    return accumulate((len(step.calls) for step in history), initial=0)
 
 
 def context_of(messages: Sequence[Message], token_count: int = 0) -> CompiledContext:

@@ -8,7 +8,7 @@ from tract.compiler import Compiler
 from tract.core.chain import Place
 from tract.core.forms import Sent, Shown, shown_items
 from tract.model import Form, Head, Message, Step, Toolset
-from tract.providers.thoughts import without_thoughts
+from tract.providers.server_tools import without_thoughts
 from tract.storage import Store
 
 

@@ -27,7 +27,7 @@ from tract import (
     Tract,
 )
 from tract.llm import ScriptedLLM
-from tract.providers.thoughts import without_thoughts
+from tract.providers.server_tools import without_thoughts
 
 SUMMARIES = [f"what happened, {number}" for number in range(200)]
 

@@ -96,10 +96,6 @@ class Offered(NamedTuple):
     later: Mapping[int, Toolset] = {}
 
     @property
-    def latest(self) -> Toolset | None:
-        return [self.base, *self.later.values()][-1]
-
-    @property
     def definitions(self) -> list[ToolDefinition]:
         """Every definition that a model is shown, once."""
         sets = [self.base, *self.later.values()]

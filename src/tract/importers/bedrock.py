@@ -113,8 +113,8 @@ def convert_stream(data: bytes) -> Stream:
     events = [event for frame in frames if isinstance(event := json_or_none(frame), dict)]
     inner = [event for event in map(_inner, events) if event]
     if inner:  # a model's own events, wrapped
-        return Stream(from_events(inner), len(frames) - len(inner))
-    return Stream(_assemble(events), len(frames) - len(events))
+        return from_events(inner, len(frames) - len(inner))
+    return _assemble(events)._replace(unread=len(frames) - len(events))
 
 
 def _frames(data: bytes) -> Iterator[bytes]:
@@ -135,7 +135,7 @@ def _inner(event: dict[str, Json]) -> dict[str, Json]:
         return {}
 
 
-def _assemble(events: list[dict[str, Json]]) -> dict[str, Json] | None:
+def _assemble(events: list[dict[str, Json]]) -> Stream:
     """The message of the events. The kinds of events differ by their keys."""
     typed: list[dict[str, Json]] = []
     for event in events:
@@ -150,14 +150,16 @@ def _assemble(events: list[dict[str, Json]]) -> dict[str, Json] | None:
             typed.append({"type": "content_block_delta", **index, "delta": _delta(event["delta"])})
         elif "stopReason" in event:
             typed.append({"type": "message_delta", "delta": {"stop_reason": event["stopReason"]}})
+            typed.append({"type": "message_stop"})
         elif "usage" in event:
             typed.append({"type": "message_delta", "usage": _usage(event["usage"])})
-    response = from_events(typed)
-    if response is None:
-        return None
+    stream = from_events(typed)
+    if stream.response is None:
+        return stream
+    content = stream.response["content"]
     # Only calls begin with an event that names their type.
-    blocks = [{"type": "thinking" if "thinking" in b else "text", **b} for b in response["content"]]
-    return response | {"content": blocks}
+    blocks = [{"type": "thinking" if "thinking" in b else "text", **b} for b in content]
+    return stream._replace(response={**stream.response, "content": blocks})
 
 
 def _delta(delta: Json) -> dict[str, Json]:

@@ -132,8 +132,7 @@ def read_recording(record: Json, place: str, conversations: Conversations) -> It
         stream = Stream(None)
     elif stream.response is None and recording.answer not in (None, "", {}):
         yield Problem(place, "the response is no answer of a model; the request is kept")
-    if stream.unread:
-        yield Problem(place, f"{stream.unread} events of the response could not be read")
+    yield from (Problem(place, problem) for problem in stream.problems)
     exchange = Exchange(
         provider=provider, request=request, response=stream.response, time=as_time(recording.time)
     )
@@ -148,7 +147,7 @@ def _response(recording: Recording) -> Stream:
         return from_text(answer)
     body = _json(answer)
     if isinstance(body, list) and any("candidates" in event for event in dicts(body)):
-        return Stream(from_events(dicts(body)))
+        return from_events(dicts(body))
     if response_provider(body):
         return Stream(body)
     return Stream(bedrock.convert_response(body))

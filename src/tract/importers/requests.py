@@ -14,7 +14,7 @@ from tract.model import Json
 from tract.providers import PROVIDERS
 from tract.providers.detect import detect as detect_provider
 from tract.providers.detect import response_provider
-from tract.providers.streams import from_events, from_text, is_event, is_stream
+from tract.providers.streams import Stream, from_events, from_text, is_event, is_stream
 
 NAME = "provider-requests"
 
@@ -27,16 +27,15 @@ REPEATED = ("instructions", "tools", "model")
 
 def detect(source: Source) -> bool:
     if is_stream(source.head[:100].decode("utf-8", "replace")):
-        return (
-            response_provider(from_text(source.head.decode("utf-8", "ignore")).response) is not None
-        )
+        stream = from_text(source.head.decode("utf-8", "ignore"))
+        return response_provider(stream.response) is not None
     value = source.peek
     return is_event(value) or _provider(value) is not None
 
 
 def read(source: Source) -> Iterator[Item]:
     if is_stream(source.head[:100].decode("utf-8", "replace")):
-        yield from _read_stream(source)
+        yield from _streamed(from_text(source.data().decode("utf-8", "replace")), "document")
         return
     events: list[dict[str, Json]] = []
     for value in source.values():
@@ -47,7 +46,7 @@ def read(source: Source) -> Iterator[Item]:
         else:
             yield _exchange(value[1], value[0])
     if events:
-        yield _answer(from_events(events), "events")
+        yield from _streamed(from_events(events), "events")
 
 
 def _provider(value: Json) -> str | None:
@@ -94,8 +93,6 @@ def _answer(response: dict[str, Json] | None, place: str) -> Item:
     return check_exchange(exchange, place)
 
 
-def _read_stream(source: Source) -> Iterator[Item]:
-    stream = from_text(source.data().decode("utf-8", "replace"))
-    if stream.unread:
-        yield Problem("document", f"{stream.unread} events could not be read")
-    yield _answer(stream.response, "document")
+def _streamed(stream: Stream, place: str) -> Iterator[Item]:
+    yield from (Problem(place, problem) for problem in stream.problems)
+    yield _answer(stream.response, place)

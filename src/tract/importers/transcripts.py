@@ -14,7 +14,7 @@ from tract.importers.source import Source
 from tract.model import Json, Toolset
 from tract.providers import as_sent, requests, toolsets
 from tract.providers.call_ids import original_id
-from tract.providers.thoughts import without_thoughts
+from tract.providers.server_tools import without_thoughts
 from tract.tokens import token_counter
 
 TOKENS = token_counter("chars/4")  # nobody sees the tokens of tools in a file

@@ -13,7 +13,7 @@ OnText = Callable[[str], None]
 
 
 class LLMClient(Protocol):
-    """Whoever answers. Any object that has these three can be given to `Tract.open(llm=…)`."""
+    """A model. Any object that has these three can be passed to `Tract.open(llm=…)`."""
 
     @property
     def model(self) -> str:
@@ -30,11 +30,9 @@ class LLMClient(Protocol):
         config: Mapping[str, Json] | None = None,
         on_text: OnText | None = None,
     ) -> Any:
-        """The answer to a context, as the provider gave it: an SDK's object, or its dict.
-
-        `config` are parameters in the provider's words, such as `temperature`. `on_text` is called
-        with each piece of text as it comes. What goes wrong is an `LLMCallError`.
-        """
+        """The answer to a context, as the provider returned it: an SDK's object, or its dict.
+        `config` are the provider's parameters, such as `temperature`. `on_text` is called with
+        each piece of text as it comes. A failure is an `LLMCallError`."""
 
 
 def check_client(client: object) -> None:

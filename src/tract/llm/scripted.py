@@ -17,17 +17,17 @@ Reply = (
     | dict[str, Json]
     | BaseException
     | type[BaseException]
-    | Callable[[CompiledContext], Any]  # which gives one of the others
+    | Callable[[CompiledContext], Any]  # which returns one of the others
 )
 
 PIECE = 12  # characters that come at once
 
 
 class ScriptedLLM:
-    """Gives its replies one after the other, and keeps what it was asked. Threads may share it.
+    """Returns its replies one after the other, and keeps the requests. Threads may share it.
 
-    A reply is a text, a response or a message in any provider's words, an exception, which is
-    raised, or a function that is called with the context and gives one of these.
+    A reply is a text, a response or a message in any provider's format, an exception, which is
+    raised, or a function that is called with the context and returns one of these.
     """
 
     def __init__(
@@ -64,7 +64,8 @@ class ScriptedLLM:
 
 
 def _answer(reply: Any, context: CompiledContext) -> dict[str, Json]:
-    if isinstance(reply, BaseException) or _is_error_class(reply):
+    is_error_class = isinstance(reply, type) and issubclass(reply, BaseException)
+    if isinstance(reply, BaseException) or is_error_class:
         raise reply
     if isinstance(reply, str):
         return {"role": "assistant", "content": reply}
@@ -73,10 +74,6 @@ def _answer(reply: Any, context: CompiledContext) -> dict[str, Json]:
     if callable(reply):
         return _answer(reply(context), context)
     raise InputError(f"a reply is a text, a dict, an error or a function, not {reply!r:.200}")
-
-
-def _is_error_class(reply: Any) -> bool:
-    return isinstance(reply, type) and issubclass(reply, BaseException)
 
 
 def _pieces(answer: dict[str, Json]) -> list[str]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from tract.hashing import json_or_text as parsed
-from tract.providers.answers import is_cut, load_answer
 from tract.providers.base import Answer, Provider
-from tract.providers.messages import (
+from tract.providers.registry import PROVIDERS, provider
+from tract.providers.requests import (
     as_dict,
     as_sent,
+    is_cut,
+    known_names,
+    load_answer,
     load_call,
     load_calls,
     load_message,
     original_content,
 )
-from tract.providers.registry import PROVIDERS, provider
 from tract.providers.usage import input_tokens
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "as_sent",
     "input_tokens",
     "is_cut",
+    "known_names",
     "load_answer",
     "load_call",
     "load_calls",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from itertools import takewhile
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -14,15 +12,15 @@ from tract.content.blocks import block_text, is_blocks, result_text
 from tract.core.wording import START
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
+from tract.providers import common
 from tract.providers.assemblers import MessageAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     ANY,
     STARTED,
-    WireIds,
     as_object,
     check_message,
-    filled,
+    fill,
     foreign_text,
     hollow,
     kind_of,
@@ -32,12 +30,15 @@ from tract.providers.common import (
     text_or,
     unseen,
 )
-from tract.providers.functions import Function, Schema, dump_function, load_function
+from tract.providers.functions import (
+    Function,
+    Schema,
+    dump_function,
+    load_function,
+    without_usual_type,
+)
 
 PROVIDER, MESSAGE, BLOCK = "anthropic", "anthropic.message", "anthropic.block"
-INLINE_TOOLS = "inline-tools-2026-09-15"
-"""The beta that a request with changes of its tools needs."""
-NO_CHOICE = {"type": "none"}
 SYSTEM = "anthropic.system"  # a system text that came as a list of blocks
 PART = "anthropic.part"  # what came behind results, in the same message
 LEGAL_ID = r"[a-zA-Z0-9_-]+"
@@ -134,22 +135,19 @@ def load_call(block: dict[str, Json]) -> ToolCall:
     )
 
 
-class Dump:
-    """Messages with alternating roles. It is fed messages in valid order: results right behind
-    their calls. Neighbours of one role are joined, unless they came as messages of their own."""
+class Dump(common.Dump):
+    """Messages with alternating roles. Neighbours of one role are joined, unless they came as
+    messages of their own."""
 
     def __init__(self) -> None:
-        self.notes: list[str] = []
-        self.tool_changes: Mapping[int, list[Json]] = {}
+        super().__init__(LEGAL_ID, unique=True)
         self._system: list[Message] = []
         self._system_text: str | list[Json] | None = ""  # None where it has to be made anew
-        self._out: list[dict[str, Json]] = []
         self._group: list[Message] = []
         self._role = ""  # of the open group
         self._parts: list[Json] = []
         self._is_marked = False  # whether the open group has a cache breakpoint
-        self._marked: list[int] = []  # which of `_out` have one
-        self._ids = WireIds(LEGAL_ID, unique=True)
+        self._marked: list[int] = []  # which of `out` have one
         self._answers = 0
         self._changes: list[Json] = []  # those that have no position yet
 
@@ -160,7 +158,7 @@ class Dump:
             return
         self.notes += unseen(message, PROVIDER, RESULT_TYPES)
         if message.role == "assistant":
-            self._ids.start_turn()
+            self.ids.start_turn()
             if self.tool_changes:
                 self._changes = self._changes + self.tool_changes.get(self._answers, [])
             self._answers += 1
@@ -170,13 +168,13 @@ class Dump:
 
     def _add(self, message: Message, parts: list[Json]) -> None:
         role = "assistant" if message.role == "assistant" else "user"
-        if not self._group and not self._out and role == "assistant":
+        if not self._group and not self.out and role == "assistant":
             self.notes.append(STARTED)
         came_alone = message.role != "tool" and message.origin and MESSAGE in message.origin
         if self._group and (role != self._role or came_alone):
             self._close_group()
-            if self._changes and role == "assistant" and self._out[-1]["role"] == "user":
-                self._out.append({"role": "system", "content": self._changes})
+            if self._changes and role == "assistant" and self.out[-1]["role"] == "user":
+                self.out.append({"role": "system", "content": self._changes})
                 self._changes = []
         self._group.append(message)
         self._role = role
@@ -187,21 +185,16 @@ class Dump:
 
     def finish(self, tail: Iterable[Message] = ()) -> dict[str, Json]:
         """The messages so far with their system text, and a tail that is not remembered."""
-        rest = copy(self)
-        rest.notes, rest._out, rest._ids = [], self._out[:], self._ids.aside()
-        rest._group, rest._parts, rest._marked = self._group[:], self._parts[:], self._marked[:]
-        rest.tool_changes, rest._changes = {}, []
-        for message in tail:
-            rest.feed(message)
-        if rest._group:
-            rest._close_group()
-        messages = rest._out
         changes = self._changes + self.tool_changes.get(self._answers, [])
-        if changes and messages and messages[-1]["role"] == "user":
-            messages.append({"role": "system", "content": changes})
         if self._system_text is None:
             self._system_text = _system(self._system)
-        system = self._system_text
+        rest = self.with_tail(tail)
+        if rest._group:
+            rest._close_group()
+        messages = rest.out
+        if changes and messages and messages[-1]["role"] == "user":
+            messages.append({"role": "system", "content": changes})
+        system = rest._system_text or _system(rest._system)
         if rest._marked:
             _limit_breakpoints(messages, rest._marked, MAX_BREAKPOINTS - _breakpoints(system))
         if messages and messages[0]["role"] == "assistant":
@@ -214,23 +207,19 @@ class Dump:
         lone = len(self._group) == 1 and isinstance(first.content, str) and first.role != "tool"
         message = {"role": self._role, "content": first.content if lone else self._parts}
         if first.origin:
-            message = filled(first.origin, MESSAGE, message, "content")
-        self._out.append(message)
+            message = fill(first.origin, MESSAGE, message, "content")
+        self.out.append(message)
         if self._is_marked:
-            self._marked.append(len(self._out) - 1)
-            self._marked = _limit_breakpoints(self._out, self._marked, MAX_BREAKPOINTS)
+            self._marked.append(len(self.out) - 1)
+            self._marked = _limit_breakpoints(self.out, self._marked, MAX_BREAKPOINTS)
         self._group, self._parts, self._is_marked = [], [], False
 
     def _render(self, message: Message) -> list[Json]:
         if message.role == "tool":
             return [self._result(message)]
         blocks = message.content if isinstance(message.content, tuple) else message.blocks
-        parts = [_wire_block(block, self._ids.call) for block in blocks]
-        parts = [
-            part
-            for part in parts
-            if part and (part.get("type") != "text" or str(part.get("text", "")).strip())
-        ]
+        parts = [_wire_block(block, self.ids.call) for block in blocks]
+        parts = [part for part in parts if part and not _is_blank(part)]
         kinds = [part.get("type") for part in parts]
         if "tool_use" in kinds and "text" in kinds[kinds.index("tool_use") :]:
             # The results must follow the calls directly.
@@ -238,14 +227,15 @@ class Dump:
             parts = _calls_last(parts, kinds.index("tool_use"))
         if message.role == "assistant" and parts and parts[-1].get("type") in OWN_THOUGHTS:
             self.notes.append("a thought at the end of an answer was left out")
-            parts = parts[: -sum(1 for _ in takewhile(_is_thought, reversed(parts)))]
+            while parts and parts[-1].get("type") in OWN_THOUGHTS:
+                parts.pop()
         return parts
 
     def _result(self, message: Message) -> dict[str, Json]:
         content: Json = message.content
         values: dict[str, Json] = {
             "type": "tool_result",
-            "tool_use_id": self._ids.result(message.tool_call_id or ""),
+            "tool_use_id": self.ids.result(message.tool_call_id or ""),
             "content": content if isinstance(content, str) else _result_content(content),
         }
         if message.is_error:
@@ -253,18 +243,18 @@ class Dump:
         if not message.origin:
             return values
         required = ("tool_use_id", "content") if values["content"] else ("tool_use_id",)
-        return filled(message.origin, BLOCK, values, *required)
+        return fill(message.origin, BLOCK, values, *required)
 
 
 def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:
     match block:
         case Text(text, origin):
             part = {"type": "text", "text": text}
-            return filled(origin, BLOCK, part) if origin else part
+            return fill(origin, BLOCK, part) if origin else part
         case ToolCall(id, name, arguments, origin):
             data = arguments if isinstance(arguments, dict) else as_object(arguments)
             call = {"type": "tool_use", "id": wire_id(id), "name": name, "input": data}
-            return filled(origin, BLOCK, call, "id", "input") if origin else call
+            return fill(origin, BLOCK, call, "id", "input") if origin else call
         case Raw(provider, data) if provider in (PROVIDER, ANY):
             return data
         case Raw():
@@ -277,10 +267,6 @@ def _calls_last(parts: list[Json], first: int) -> list[Json]:
     late = [part for part in parts[first:] if part.get("type") == "text"]
     rest = [part for part in parts[first:] if part.get("type") != "text"]
     return [*parts[:first], *late, *rest]
-
-
-def _is_thought(part: Json) -> bool:
-    return isinstance(part, dict) and part.get("type") in OWN_THOUGHTS
 
 
 def _is_blank(block: Json) -> bool:
@@ -377,7 +363,7 @@ class Anthropic(Provider):
     legal_id = LEGAL_ID
     has_unique_ids = True
     longest_name = 128
-    betas = (INLINE_TOOLS,)
+    betas = ("inline-tools-2026-09-15",)
     tool_keys: ClassVar[Mapping[str, str]] = {
         "strict": "strict",
         "parameters": "input_schema",
@@ -421,7 +407,7 @@ class Anthropic(Provider):
         if tools:
             return {**sent, "tools": tools}
         if called:
-            return {**sent, "tools": self.declare(called), "tool_choice": NO_CHOICE}
+            return {**sent, "tools": self.declare(called), "tool_choice": {"type": "none"}}
         return dict(sent)
 
     def tool_evidence(self, schema: Schema) -> int:
@@ -430,10 +416,7 @@ class Anthropic(Provider):
     def load_tool(self, declaration: Schema) -> Function | None:
         if "input_schema" not in declaration:
             return None
-        fields = {**declaration}
-        if fields.get("type") in ("custom", "function", None):
-            fields.pop("type", None)
-        return load_function(fields, self.tool_keys)
+        return load_function(without_usual_type(declaration), self.tool_keys)
 
     def dump_tool(self, function: Function) -> Schema:
         return dump_function(function, self.tool_keys)

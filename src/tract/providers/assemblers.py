@@ -6,8 +6,7 @@ are skipped, and what was cut stays as far as it has come.
 
 from __future__ import annotations
 
-import json
-
+from tract.hashing import json_or_text
 from tract.model import Json
 from tract.providers.base import Event
 from tract.providers.common import dict_or_empty, dicts
@@ -20,13 +19,13 @@ class Pieces(list[str]):
     """A text that is still coming. Joined once, at the end: there may be very many pieces."""
 
 
-def joined(value: Json) -> Json:
+def join_pieces(value: Json) -> Json:
     """The value with its pieces as texts."""
     if isinstance(value, Pieces):
         return "".join(value)
     if isinstance(value, dict):
-        return {key: joined(inner) for key, inner in value.items()}
-    return [joined(inner) for inner in value] if isinstance(value, list) else value
+        return {key: join_pieces(inner) for key, inner in value.items()}
+    return [join_pieces(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _add(into: dict[str, Json], key: str, value: Json) -> None:
@@ -47,18 +46,12 @@ def _add_all(into: dict[str, Json], fields: dict[str, Json]) -> None:
         if key in WHOLE:
             into[key] = before or value
         elif isinstance(value, dict):
-            _add_all(_dict_at(into, key), value)
+            inner = into[key] = before if isinstance(before, dict) else {}
+            _add_all(inner, value)
         elif isinstance(value, list) and type(before) is list:
             into[key] = [*before, *value]
         else:
             _add(into, key, value)
-
-
-def _dict_at(into: dict[str, Json], key: str) -> dict[str, Json]:
-    if not isinstance(into.get(key), dict):
-        into[key] = {}
-    inner: dict[str, Json] = into[key]
-    return inner
 
 
 def _number(event: Event, key: str = "index") -> int:
@@ -75,9 +68,9 @@ class MessageAssembler:
     """Anthropic: the events of one message."""
 
     has_last_event = True
+    is_complete = False
 
     def __init__(self) -> None:
-        self.is_complete = False
         self._message: dict[str, Json] = {}
         self._blocks: dict[int, dict[str, Json]] = {}
         self._inputs: dict[int, list[str]] = {}
@@ -125,25 +118,17 @@ class MessageAssembler:
 
     def response(self) -> dict[str, Json]:
         for index, texts in self._inputs.items():
-            self._blocks[index]["input"] = _load_input("".join(texts))
+            self._blocks[index]["input"] = json_or_text("".join(texts))  # a text where it was cut
         return {**self._message, "content": _in_order(self._blocks)}
-
-
-def _load_input(text: str) -> Json:
-    """The arguments; where they were cut, the text as far as it has come."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 class ChatAssembler:
     """OpenAI Chat Completions, and all servers that imitate it: chunks of choices."""
 
     has_last_event = False  # the usage comes behind the end of the answer
+    is_complete = False
 
     def __init__(self) -> None:
-        self.is_complete = False
         self._response: dict[str, Json] = {}
         self._choices: dict[int, dict[str, Json]] = {}
         self._calls: dict[tuple[int, int | None], dict[str, Json]] = {}

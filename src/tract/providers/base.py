@@ -1,5 +1,5 @@
-"""What an API has to say about itself. A new provider is one file with one object of this kind,
-and one line in `registry.py`."""
+"""What describes an API. A new provider is one file with one such object, and one line in
+`registry.py`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from tract.model import Json, Message, ToolCall
+from tract.providers.common import Dump
 from tract.providers.functions import Function, Schema, no_parameters
 
 Event = dict[str, Json]
@@ -22,8 +23,7 @@ class Answer(NamedTuple):
 
 
 class Evidence(IntEnum):
-    """How surely something belongs to a provider. The strongest evidence decides; of equally
-    strong evidence, the first."""
+    """How surely something belongs to a provider. The first of the strongest evidence decides."""
 
     MODEL = 1
     """The model's name: other APIs offer the same model."""
@@ -41,10 +41,6 @@ class Evidence(IntEnum):
     """A call, a result or an item that no other API can read."""
 
 
-def _no_shape(_: dict[str, Json]) -> Evidence | None:
-    return None
-
-
 class Marks(NamedTuple):
     """By what a provider's requests and messages are detected."""
 
@@ -53,7 +49,7 @@ class Marks(NamedTuple):
     """Keys of a message."""
     parts: Mapping[str, Evidence] = {}
     """Types of the parts of its content."""
-    shape: Callable[[dict[str, Json]], Evidence | None] = _no_shape
+    shape: Callable[[dict[str, Json]], Evidence | None] | None = None
     """What a message shows as a whole."""
     request_keys: Mapping[str, Evidence] = {}
     models: tuple[str, ...] = ()
@@ -75,20 +71,6 @@ class UsageKeys(NamedTuple):
     """Dicts with more counts."""
     apart: tuple[str, ...] = ()
     """Counts that are not included in what was read."""
-
-
-class Dump(Protocol):
-    """A provider's messages, made one by one, with notes on what it is not shown."""
-
-    notes: list[str]
-    tool_changes: Mapping[int, list[Json]]
-    """Blocks that change the tools, by the number of the answer before which they stand."""
-
-    def feed(self, message: Message) -> None: ...
-
-    def finish(self, tail: Iterable[Message] = ()) -> Any:
-        """All messages so far and a tail, which is not remembered: a list, or the part of a
-        request that has them."""
 
 
 class Assembler(Protocol):

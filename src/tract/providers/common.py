@@ -1,11 +1,16 @@
-"""What the formats share: legal call ids, and provider dicts around our values."""
+"""What the formats share: legal call ids and tool names, and provider dicts around our values."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from functools import lru_cache
 from hashlib import sha256
+from typing import Any, Self
+
+from msgspec.structs import replace
 
 from tract.content.blocks import is_blocks, whole_text
 from tract.errors import InputError, RoleError
@@ -14,6 +19,10 @@ from tract.model import ROLES, Json, Message, Origin, Raw, Text, ToolCall, reada
 
 REPLACED = re.compile(r"call_[0-9a-f]{24}")
 """The replacement of an id that a provider does not accept."""
+
+
+ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]+")
+"""What the name of a tool may not contain."""
 
 
 class WireIds:
@@ -38,7 +47,8 @@ class WireIds:
 
     def call(self, call_id: str) -> str:
         wire = call_id
-        if not self._legal.fullmatch(call_id) or call_id in self._turn or self._is_taken(call_id):
+        is_taken = call_id in self._turn or (self._unique and call_id in self._used)
+        if is_taken or not self._legal.fullmatch(call_id):
             wire = self._replacement(call_id)
         self._used.add(wire)
         self._turn.setdefault(call_id, []).append(wire)
@@ -57,8 +67,81 @@ class WireIds:
         search is needed, since a dump is fed messages that are paired already."""
         return self._turn[call_id].pop(0)
 
-    def _is_taken(self, call_id: str) -> bool:
-        return self._unique and call_id in self._used
+
+@lru_cache(maxsize=4096)
+def legal_name(name: str, longest: int | None) -> str:
+    """The name, or its replacement, which depends on the name and on the limit alone. Without a
+    limit every name is legal."""
+    if longest is None or (1 <= len(name) <= longest and not ILLEGAL.search(name)):
+        return name
+    digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    kept = ILLEGAL.sub("_", name)[: longest - 9].strip("_")
+    return f"{kept or 'tool'}_{digest}"
+
+
+def with_legal_names(message: Message, longest: int | None) -> Message:
+    """A message with legal names in its calls."""
+    if message.role == "tool":
+        name = message.name and legal_name(message.name, longest)
+        return message if name == message.name else replace(message, name=name)
+    if not isinstance(message.content, tuple):
+        return message
+    calls = [block for block in message.content if isinstance(block, ToolCall)]
+    if all(legal_name(call.name, longest) == call.name for call in calls):
+        return message
+    return with_tool_names(message, lambda name: legal_name(name, longest))
+
+
+def with_tool_names(message: Message, rename: Callable[[str], str]) -> Message:
+    """A message whose calls have other names."""
+    blocks = (
+        replace(block, name=rename(block.name)) if isinstance(block, ToolCall) else block
+        for block in message.blocks
+    )
+    return replace(message, content=tuple(blocks))
+
+
+def with_legal_name(schema: dict[str, Json], longest: int | None) -> dict[str, Json]:
+    """A definition in a provider's format, with a legal name."""
+    function = schema.get("function")
+    if isinstance(function, dict):
+        return {**schema, "function": with_legal_name(function, longest)}
+    name = schema.get("name")
+    if not isinstance(name, str) or legal_name(name, longest) == name:
+        return schema
+    return {**schema, "name": legal_name(name, longest)}
+
+
+class Dump:
+    """A provider's messages, made one by one. It is fed messages in valid order: results right
+    behind their calls."""
+
+    def __init__(self, legal_id: str = r"(?s).+", *, unique: bool = False) -> None:
+        self.ids = WireIds(legal_id, unique=unique)
+        self.out: list[dict[str, Json]] = []
+        self.notes: list[str] = []
+        """What the provider is not shown."""
+        self.tool_changes: Mapping[int, list[Json]] = {}
+        """Blocks that change the tools, by the number of the answer before which they stand."""
+
+    def feed(self, message: Message) -> None:
+        raise NotImplementedError
+
+    def finish(self, tail: Iterable[Message] = ()) -> Any:
+        """All messages so far and a tail, which is not remembered: a list, or the part of a
+        request that has them."""
+        return self.with_tail(tail).out
+
+    def with_tail(self, tail: Iterable[Message]) -> Self:
+        """A copy that was fed the tail, too."""
+        rest = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list):
+                setattr(rest, name, value[:])
+        rest.notes, rest.tool_changes, rest.ids = [], {}, self.ids.aside()
+        for message in tail:
+            rest.feed(message)
+        return rest
 
 
 def text_or(value: Json, default: str) -> str:
@@ -93,7 +176,7 @@ def hollow(fields: dict[str, Json], *modelled: str) -> dict[str, Json]:
     }
 
 
-def filled(
+def fill(
     origin: Origin | None, layer: str, values: dict[str, Json], *required: str
 ) -> dict[str, Json]:
     """The values in the dict that they came in, with the required ones added where it lacked
@@ -214,12 +297,10 @@ def check_content(content: Json) -> None:
         raise InputError(f"content is a text or a list, not {type(content).__name__}")
 
 
-ANSWER_KEYS = ("choices", "output", "candidates", "content", "usage", "role", "type", "object")
-
-
 def rest_of(response: dict[str, Json]) -> dict[str, Json]:
     """A response without its answer and its usage."""
-    return without(response, *ANSWER_KEYS, "usageMetadata", "usage_metadata")
+    answer = ("choices", "output", "candidates", "content", "role", "type", "object")
+    return without(response, *answer, "usage", "usageMetadata", "usage_metadata")
 
 
 def only_answer(messages: list[Message]) -> Message:

@@ -10,26 +10,14 @@ Messages without any mark are those of the first provider that has such a histor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from tract.model import Json
-from tract.providers.base import Evidence, Marks, Provider
+from tract.providers.base import Evidence, Provider
 from tract.providers.common import dicts
 from tract.providers.registry import PROVIDERS
 from tract.providers.tools import form_of
-
-Weights = Mapping[str, list[tuple[Evidence, str]]]
-
-
-class _Table(NamedTuple):
-    """The marks of all providers, by what they mark."""
-
-    roles: Weights
-    keys: Weights
-    parts: Weights
-    shapes: list[tuple[str, Marks]]
 
 
 def detect(value: Json, url: str = "") -> str | None:
@@ -43,7 +31,7 @@ def detect(value: Json, url: str = "") -> str | None:
         return None
     candidates = [name for name, known in PROVIDERS.items() if _has_history(value, known)]
     path = url.partition("?")[0]
-    addressed = [name for name in candidates if _ends(path, PROVIDERS[name].marks.paths)]
+    addressed = [name for name in candidates if path.endswith(PROVIDERS[name].marks.paths)]
     if addressed or not candidates:
         return addressed[0] if addressed else None
     return _strongest(_request_evidence(value, candidates), candidates)
@@ -65,10 +53,6 @@ def response_provider(body: Json) -> str | None:
 def _has_history(request: dict[str, Json], provider: Provider) -> bool:
     history = request.get(provider.history)
     return isinstance(history, list) or (provider.accepts_text and isinstance(history, str))
-
-
-def _ends(path: str, endings: tuple[str, ...]) -> bool:
-    return bool(path) and path.endswith(endings)
 
 
 def _strongest(marks: Iterator[tuple[Evidence, str]], candidates: list[str]) -> str:
@@ -104,38 +88,31 @@ def _request_evidence(
 
 
 def _message_evidence(message: dict[str, Json]) -> Iterator[tuple[Evidence, str]]:
-    table = _table(tuple(PROVIDERS))
-    for name, marks in table.shapes:
-        evidence = marks.shape(message)
+    for name, known in PROVIDERS.items():
+        evidence = known.marks.shape(message) if known.marks.shape else None
         if evidence is not None:
             yield evidence, name
+    table = _marks(tuple(PROVIDERS))
     role, content = message.get("role"), message.get("content")
     if isinstance(role, str):
-        yield from table.roles.get(role, ())
+        yield from table.get(("role", role), ())
     for key in message:
-        yield from table.keys.get(key, ())
+        yield from table.get(("key", key), ())
     if role == "tool" or not isinstance(content, list):  # what a tool returned is no evidence
         return
     for part in content:
         kind = part.get("type") if isinstance(part, dict) else None
         if isinstance(kind, str):
-            yield from table.parts.get(kind, ())
+            yield from table.get(("part", kind), ())
 
 
 @lru_cache(maxsize=8)
-def _table(names: tuple[str, ...]) -> _Table:
-    known = [(name, PROVIDERS[name].marks) for name in names]
-    return _Table(
-        _by_mark((name, marks.roles) for name, marks in known),
-        _by_mark((name, marks.keys) for name, marks in known),
-        _by_mark((name, marks.parts) for name, marks in known),
-        [(name, marks) for name, marks in known if marks.shape is not Marks().shape],
-    )
-
-
-def _by_mark(weights: Iterator[tuple[str, Mapping[str, Evidence]]]) -> Weights:
-    table: dict[str, list[tuple[Evidence, str]]] = {}
-    for name, marks in weights:
-        for mark, evidence in marks.items():
-            table.setdefault(mark, []).append((evidence, name))
+def _marks(names: tuple[str, ...]) -> dict[tuple[str, str], list[tuple[Evidence, str]]]:
+    """The marks of the providers, by where they stand and what they are."""
+    table: dict[tuple[str, str], list[tuple[Evidence, str]]] = {}
+    for name in names:
+        marks = PROVIDERS[name].marks
+        for where, weights in (("role", marks.roles), ("key", marks.keys), ("part", marks.parts)):
+            for mark, evidence in weights.items():
+                table.setdefault((where, mark), []).append((evidence, name))
     return table

@@ -7,7 +7,7 @@ from typing import Any
 
 from tract.hashing import json_or_text
 from tract.model import Json, Message, Text, ToolCall
-from tract.providers.messages import load_call, load_message
+from tract.providers.requests import load_call, load_message
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 STORAGE_TYPE = "tool_results"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from tract.errors import ToolSchemaError
 from tract.model import Json, readable
@@ -39,26 +39,6 @@ class Function(NamedTuple):
         return {**self.rest, **description, "parameters": NO_PARAMETERS, **values}
 
 
-class ToolForm(Protocol):
-    """A format of tool definitions."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def tool_keys(self) -> Mapping[str, str]:
-        """What a function has besides its name and description, and the key for it."""
-
-    def tool_evidence(self, schema: Schema) -> int:
-        """How surely a definition has this format; 0 if it cannot."""
-
-    def declarations(self, schema: Schema) -> list[Schema]:
-        """The tools of one definition."""
-
-    def load_tool(self, declaration: Schema) -> Function | None:
-        """The declared function; None for a tool that only this provider has."""
-
-
 def no_parameters() -> Schema:
     """For a request that belongs to its caller."""
     return {"type": "object", "properties": {}}
@@ -89,6 +69,12 @@ def is_built_in(item: tuple[str, Json]) -> bool:
     return isinstance(value, dict) and key not in FUNCTION_KEYS and bool(BUILT_IN.fullmatch(key))
 
 
+def without_usual_type(declaration: Schema) -> Schema:
+    """The fields without a type that every function could have."""
+    is_usual = declaration.get("type") in ("custom", "function", None)
+    return {k: v for k, v in declaration.items() if k != "type"} if is_usual else declaration
+
+
 def load_function(fields: Schema, tool_keys: Mapping[str, str]) -> Function:
     """A function from the fields of its definition."""
     keys = {key: what for what, key in tool_keys.items()}
@@ -116,3 +102,52 @@ def dump_function(
     if not values.get("strict"):
         values.pop("strict", None)
     return fields | {tool_keys[what]: value for what, value in values.items()}
+
+
+# The subset of JSON Schema that Gemini had first, in the notation of OpenAPI
+
+OPEN_API_KEYS = frozenset(
+    {"anyOf", "default", "description", "enum", "example", "format"}
+    | {"items", "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength"}
+    | {"minProperties", "minimum", "nullable", "pattern", "properties", "propertyOrdering"}
+    | {"required", "title", "type"}
+)
+
+
+def json_schema(open_api: Json) -> Json:
+    """The notation as JSON Schema: its types are in capitals, and null is a flag."""
+    if isinstance(open_api, list):
+        return [json_schema(item) for item in open_api]
+    if not isinstance(open_api, dict):
+        return open_api
+    schema = {key: _translated(key, value) for key, value in open_api.items() if key != "nullable"}
+    if open_api.get("nullable"):
+        if isinstance(schema.get("type"), str):
+            schema["type"] = [schema["type"], "null"]
+        elif isinstance(schema.get("anyOf"), list):
+            schema["anyOf"].append({"type": "null"})
+        if isinstance(schema.get("enum"), list):
+            schema["enum"] = [*schema["enum"], None]
+    return schema
+
+
+def _translated(key: str, value: Json) -> Json:
+    if key == "type" and isinstance(value, str):
+        return value.lower()
+    if key == "properties" and isinstance(value, dict):
+        return {name: json_schema(schema) for name, schema in value.items()}
+    return json_schema(value) if key in ("items", "anyOf", "additionalProperties") else value
+
+
+def is_open_api(schema: Json) -> bool:
+    """Whether the subset is enough for this schema."""
+    if not isinstance(schema, dict) or not OPEN_API_KEYS.issuperset(schema):
+        return False
+    properties, options = schema.get("properties", {}), schema.get("anyOf", [])
+    values = schema.get("enum", [])
+    if not (isinstance(properties, dict) and isinstance(options, list)):
+        return False
+    if not (isinstance(values, list) and all(isinstance(value, str) for value in values)):
+        return False
+    inner = [*properties.values(), *options, *([schema["items"]] if "items" in schema else [])]
+    return isinstance(schema.get("type", ""), str) and all(map(is_open_api, inner))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -12,15 +11,15 @@ from tract.content.blocks import block_text, is_blocks
 from tract.core.wording import START
 from tract.errors import InputError, RoleError, ToolSchemaError
 from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, readable
+from tract.providers import common
 from tract.providers.assemblers import ContentAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     ANY,
     STARTED,
-    WireIds,
     as_object,
     dicts,
-    filled,
+    fill,
     foreign_text,
     hollow,
     rest_of,
@@ -34,16 +33,16 @@ from tract.providers.functions import (
     Schema,
     dump_function,
     is_built_in,
+    is_open_api,
+    json_schema,
     load_function,
 )
-from tract.providers.open_api import is_open_api, json_schema
 
 PROVIDER, MESSAGE, BLOCK = "gemini", "gemini.message", "gemini.block"
 FUNCTION = "gemini.function"  # what stands in a call or a response
 RESPONSE = "gemini.response"  # the key under which a response has what the tool returned
 PART = "gemini.part"  # what came among results, in the same content
 SYSTEM = "gemini.system"
-LEGAL_ID = r"(?s).+"
 CALL, RESULT = ("functionCall", "function_call"), ("functionResponse", "function_response")
 ROLES = {"user": "user", "model": "assistant", "function": "user", "tool": "user", None: "user"}
 OUTPUT, ERROR = "output", "error"
@@ -181,19 +180,16 @@ def _name(function: dict[str, Json]) -> str:
     return str(function["name"])
 
 
-class Dump:
-    """Contents, each of the user or of the model. It is fed messages in valid order: results right
-    behind their calls. Neighbours of one role are joined, unless they came as their own."""
+class Dump(common.Dump):
+    """Contents, each of the user or of the model. Neighbours of one role are joined, unless they
+    came as their own."""
 
     def __init__(self) -> None:
-        self.notes: list[str] = []
-        self.tool_changes: Mapping[int, list[Json]] = {}  # there are none
+        super().__init__()
         self._system: list[Message] = []
-        self._out: list[dict[str, Json]] = []
         self._group: list[Message] = []
         self._parts: list[list[Json]] = []  # of each message of the open group
         self._order: list[int] = []  # which of the calls each message of the open group answers
-        self._ids = WireIds(LEGAL_ID, unique=False)
         self._asked: list[tuple[str, ToolCall]] = []  # the calls of this turn, by their wire ids
         self._answered = 0  # which of them was answered last
 
@@ -203,7 +199,7 @@ class Dump:
             self._system.append(message)
             return
         if message.role == "assistant":
-            self._ids.start_turn()
+            self.ids.start_turn()
             self._asked = []
         parts = self._render(message)
         if not parts:
@@ -211,7 +207,7 @@ class Dump:
         if self._group and self._starts_anew(message):
             self._close_group()
         roles = {_wire_role(other) for other in self._group}
-        if message.tool_calls and not self._out and "user" not in roles:
+        if message.tool_calls and not self.out and "user" not in roles:
             self.notes.append(STARTED)
         self._group.append(message)
         self._parts.append(parts)
@@ -219,18 +215,13 @@ class Dump:
 
     def finish(self, tail: Iterable[Message] = ()) -> dict[str, Json]:
         """The contents so far with their system text, and a tail that is not remembered."""
-        rest = copy(self)
-        rest.notes, rest._out, rest._ids = [], self._out[:], self._ids.aside()
-        rest._group, rest._parts = self._group[:], self._parts[:]
-        rest._order, rest._asked = self._order[:], self._asked[:]
-        for message in tail:
-            rest.feed(message)
+        rest = self.with_tail(tail)
         if rest._group:
             rest._close_group()
-        contents = rest._out
+        contents = rest.out
         if contents and _needs_start(contents[0]):
             contents.insert(0, {"role": "user", "parts": [{"text": START}]})
-        system = _system(self._system)
+        system = _system(rest._system)
         return {"contents": contents} | ({"systemInstruction": system} if system else {})
 
     def _starts_anew(self, message: Message) -> bool:
@@ -246,7 +237,7 @@ class Dump:
     def _close_group(self) -> None:
         first = self._group[0]
         values = {"role": _wire_role(first), "parts": self._joined()}
-        self._out.append(filled(first.origin, MESSAGE, values, "parts"))
+        self.out.append(fill(first.origin, MESSAGE, values, "parts"))
         self._group, self._parts, self._order = [], [], []
 
     def _joined(self) -> list[Json]:
@@ -281,21 +272,21 @@ class Dump:
                 note = block_text(data) if provider == ANY else foreign_text(block)
                 return {"text": note} if note else None
             case Text(text, origin) if BLOCK in (origin or {}):
-                return filled(origin, BLOCK, {"text": text})
+                return fill(origin, BLOCK, {"text": text})
             case Text(text):
                 return {"text": text} if text.strip() else None
         return None
 
     def _call(self, call: ToolCall) -> dict[str, Json]:
-        call_id = self._ids.call(call.id)
+        call_id = self.ids.call(call.id)
         self._asked.append((call_id, call))
         args = as_object(call.arguments)
         values = {"id": call_id, "name": call.name or UNNAMED, "args": args}
-        function = filled(call.origin, FUNCTION, values, *(["args"] if args else []))
+        function = fill(call.origin, FUNCTION, values, *(["args"] if args else []))
         return _placed(call.origin, CALL, function)
 
     def _result(self, message: Message) -> dict[str, Json]:
-        call_id = self._ids.result(message.tool_call_id or "")
+        call_id = self.ids.result(message.tool_call_id or "")
         self._answered = next(at for at, (known, _) in enumerate(self._asked) if known == call_id)
         call = self._asked[self._answered][1]
         values = {
@@ -305,7 +296,7 @@ class Dump:
         }
         if "id" not in (call.origin or {}).get(FUNCTION, values):
             del values["id"]  # its call has none
-        function = filled(message.origin, FUNCTION, values, "response")
+        function = fill(message.origin, FUNCTION, values, "response")
         return _placed(message.origin, RESULT, function)
 
 
@@ -324,7 +315,7 @@ def _placed(
 ) -> dict[str, Json]:
     """A call or a response in the part that it came in."""
     key = _key((origin or {}).get(BLOCK), keys)
-    return filled(origin, BLOCK, {key: function}, key)
+    return fill(origin, BLOCK, {key: function}, key)
 
 
 def _signed(parts: list[Json], calls: Sequence[ToolCall]) -> list[Json]:
@@ -362,16 +353,14 @@ def _wire_role(message: Message) -> str:
 
 def _system(messages: list[Message]) -> dict[str, Json]:
     """One content; what came as one stays as it was."""
-    parts = [_system_part(block) for message in messages for block in message.blocks]
+    dump = Dump()
+    blocks = [block for message in messages for block in message.blocks]
+    parts = [dump._part(block) for block in blocks if not isinstance(block, ToolCall)]
     parts = [part for part in parts if part is not None]
     if not parts:
         return {}
     origin = messages[0].origin if len(messages) == 1 else None
-    return filled(origin, SYSTEM, {"parts": parts}, "parts")
-
-
-def _system_part(block: Block) -> Json:
-    return Dump()._part(block) if isinstance(block, Text | Raw) else None
+    return fill(origin, SYSTEM, {"parts": parts}, "parts")
 
 
 # Tools
@@ -407,7 +396,6 @@ class Gemini(Provider):
     )
     assembler = ContentAssembler
     dump = Dump
-    legal_id = LEGAL_ID
     tool_keys: ClassVar[Mapping[str, str]] = {
         "parameters": "parametersJsonSchema",
         "output": "responseJsonSchema",

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Raw, Text
 from tract.providers.common import ANY
-from tract.providers.messages import load_message
 from tract.providers.registry import PROVIDERS
-from tract.providers.requests import Loaded, load, load_history, provider_of
+from tract.providers.requests import Loaded, load, load_history, load_message, provider_of
 from tract.providers.server_tools import hosted, is_odd, word
 
 Piece = Block | Message

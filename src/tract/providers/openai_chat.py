@@ -10,17 +10,16 @@ from msgspec.structs import replace
 from tract.content.blocks import is_blocks
 from tract.errors import InputError, RoleError
 from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, readable
-from tract.providers import anthropic
+from tract.providers import anthropic, common
 from tract.providers.assemblers import ChatAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     ANY,
     OTHER_ROLES,
-    WireIds,
     check_content,
     check_message,
     dicts,
-    filled,
+    fill,
     foreign_text,
     hollow,
     is_custom,
@@ -64,7 +63,8 @@ def _load_spoken(role: str, message: dict[str, Json]) -> Message:
     calls = _load_calls(message)
     if isinstance(content, str) and not calls:
         return Message(role, content, name=name, origin=_origin(message, ["role", "content"]))
-    blocks = (*_load_parts(content), *calls)
+    parts = [content] if isinstance(content, str) else content or []
+    blocks = (*map(_load_part, parts), *calls)
     return Message(role, blocks, name=name, origin=_origin(message, []))
 
 
@@ -89,12 +89,6 @@ def _origin(message: dict[str, Json], usual: list[str]) -> Origin | None:
     return {MESSAGE: hollow(message, "content", "tool_calls", "tool_call_id", "name")}
 
 
-def _load_parts(content: Json) -> list[Block]:
-    if content is None:
-        return []
-    return [_load_part(part) for part in ([content] if isinstance(content, str) else content)]
-
-
 def _load_part(part: Json) -> Block:
     if isinstance(part, str):
         return Text(part)
@@ -103,7 +97,8 @@ def _load_part(part: Json) -> Block:
 
 def load_call(call: Json) -> ToolCall:
     """A call of a function, or of a custom tool, whose input is a text."""
-    key, arguments_key = _inner(call)
+    has_text = isinstance(call, dict) and isinstance(call.get("custom"), dict)
+    key, arguments_key = ("custom", "input") if has_text else ("function", "arguments")
     function = call.get(key, call) if isinstance(call, dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise InputError(f"not a tool call: {readable(call)[:200]}")
@@ -120,27 +115,18 @@ def load_call(call: Json) -> ToolCall:
     )
 
 
-def _inner(call: Json) -> tuple[str, str]:
-    """The key under which a call has its name, and that of its arguments."""
-    has_text = isinstance(call, dict) and isinstance(call.get("custom"), dict)
-    return ("custom", "input") if has_text else ("function", "arguments")
-
-
-class Dump:
-    """Chat messages, one for one. It is fed messages in valid order."""
+class Dump(common.Dump):
+    """Chat messages, one for one."""
 
     def __init__(self) -> None:
-        self.notes: list[str] = []
-        self.tool_changes: Mapping[int, list[Json]] = {}  # there are none
-        self._out: list[dict[str, Json]] = []
-        self._ids = WireIds(LEGAL_ID, unique=False)
+        super().__init__(LEGAL_ID)
 
     def feed(self, message: Message) -> None:
         self.notes += unseen(message, PROVIDER, ("text", "input_text"))
         if message.role == "tool":
             values = {
                 "role": "tool",
-                "tool_call_id": self._ids.result(message.tool_call_id or ""),
+                "tool_call_id": self.ids.result(message.tool_call_id or ""),
                 "content": _result_content(message),
             }
         else:
@@ -150,21 +136,13 @@ class Dump:
         ):
             values["name"] = message.name
         required = ("tool_calls",) if values.get("tool_calls") else ("content",)
-        wire = filled(message.origin, MESSAGE, values, *required)
+        wire = fill(message.origin, MESSAGE, values, *required)
         if wire.get("tool_calls") == []:
             del wire["tool_calls"]  # an empty list is refused by the provider
-        self._out.append(wire)
-
-    def finish(self, tail: Iterable[Message] = ()) -> list[dict[str, Json]]:
-        """All messages so far, and a tail that is not remembered."""
-        rest = Dump()
-        rest._ids = self._ids.aside()
-        for message in tail:
-            rest.feed(message)
-        return [*self._out, *rest._out]
+        self.out.append(wire)
 
     def _spoken(self, message: Message) -> dict[str, Json]:
-        self._ids.start_turn()
+        self.ids.start_turn()
         if not isinstance(message.content, tuple):
             return {"role": message.role, "content": message.content}
         values = {"role": message.role, "content": content_of(message)}
@@ -176,9 +154,9 @@ class Dump:
         kind, key = ("custom", "input") if is_custom(call) else ("function", "arguments")
         arguments = call.arguments
         text = arguments if isinstance(arguments, str) else json_text(arguments)
-        function = filled(call.origin, FUNCTION, {"name": call.name, key: text}, key)
-        values = {"id": self._ids.call(call.id), "type": kind, kind: function}
-        return filled(call.origin, BLOCK, values, "id", "type")
+        function = fill(call.origin, FUNCTION, {"name": call.name, key: text}, key)
+        values = {"id": self.ids.call(call.id), "type": kind, kind: function}
+        return fill(call.origin, BLOCK, values, "id", "type")
 
 
 def content_of(message: Message) -> Json:
@@ -199,7 +177,7 @@ def content_of(message: Message) -> Json:
 def _part(block: Block) -> dict[str, Json] | None:
     match block:
         case Text(text, origin):
-            return filled(origin, BLOCK, {"type": "text", "text": text})
+            return fill(origin, BLOCK, {"type": "text", "text": text})
         case Raw(provider, data) if provider in (PROVIDER, ANY):
             part: dict[str, Json] = data
             return part
@@ -223,6 +201,7 @@ class OpenAIChat(Provider):
     """The Chat Completions API."""
 
     name = "openai"
+    system = ("system",)  # not in the API; but a program that changed providers may leave it there
     marks = Marks(
         roles={
             **dict.fromkeys(("tool", "function"), Evidence.CALL),
@@ -265,6 +244,10 @@ class OpenAIChat(Provider):
     def load_message(self, message: dict[str, Json]) -> list[Message]:
         check_message(message)
         return [load_message(message)]
+
+    def load_system(self, system: Json) -> Message | None:
+        is_content = isinstance(system, str | list) and system
+        return self.load_message({"role": "system", "content": system})[0] if is_content else None
 
     def owns_call(self, call: dict[str, Json]) -> bool:
         return "function" in call or isinstance(call.get("custom"), dict)

@@ -7,15 +7,15 @@ from operator import itemgetter
 from typing import ClassVar
 
 from tract.errors import InputError
-from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall
+from tract.model import Block, Json, Message, Raw, Text, ToolCall
+from tract.providers import common
 from tract.providers.assemblers import ResponseAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     ANY,
-    WireIds,
     check_message,
     dicts,
-    filled,
+    fill,
     foreign_text,
     hollow,
     is_custom,
@@ -50,16 +50,13 @@ LEGAL_ID = r"\S{1,64}"
 RESULT_TYPES = ("text", "input_text")
 
 
-class Dump:
-    """Items: texts, calls and results, each for itself. It is fed messages in valid order."""
+class Dump(common.Dump):
+    """Items: texts, calls and results, each for itself."""
 
     def __init__(self) -> None:
-        self.notes: list[str] = []
-        self.tool_changes: Mapping[int, list[Json]] = {}
+        super().__init__(LEGAL_ID, unique=True)
         self._answers = 0
-        self._out: list[dict[str, Json]] = []
-        self._ids = WireIds(LEGAL_ID, unique=True)
-        self._asked: dict[str, ToolCall] = {}  # the calls of this turn, by their ids in `_out`
+        self._asked: dict[str, ToolCall] = {}  # the calls of this turn, by their ids in `out`
         self._held: list[tuple[int, dict[str, Json]]] = []  # outputs, and how long they wait
 
     def feed(self, message: Message) -> None:
@@ -67,28 +64,23 @@ class Dump:
         if message.role == "tool":
             self._answer_call(message)
         elif message.role == "assistant":
-            self._ids.start_turn()
+            self.ids.start_turn()
             self._asked = {}
-            self._out += self.tool_changes.get(self._answers, [])
+            self.out += self.tool_changes.get(self._answers, [])
             self._answers += 1
-            self._out += self._answer(message)
+            self.out += self._answer(message)
         elif BARE in (message.origin or {}):
-            self._out += [item for item in map(_bare, message.blocks) if item is not None]
+            self.out += [item for item in map(_bare, message.blocks) if item is not None]
         else:
             values = {"role": message.role, "content": _input(message)}
-            self._out.append(filled(message.origin, ITEM, values, "content"))
-        while self._held and len(self._out) >= self._held[0][0]:
-            self._out.append(self._held.pop(0)[1])
+            self.out.append(fill(message.origin, ITEM, values, "content"))
+        while self._held and len(self.out) >= self._held[0][0]:
+            self.out.append(self._held.pop(0)[1])
 
     def finish(self, tail: Iterable[Message] = ()) -> list[dict[str, Json]]:
-        """All items so far, and a tail that is not remembered."""
-        rest = Dump()
-        rest._out, rest._asked, rest._ids = self._out[:], self._asked, self._ids.aside()
-        rest._held = self._held[:]
-        for message in tail:
-            rest.feed(message)
+        rest = self.with_tail(tail)
         held = [item for _, item in rest._held]
-        return [*rest._out, *held, *self.tool_changes.get(self._answers, [])]
+        return [*rest.out, *held, *self.tool_changes.get(self._answers, [])]
 
     def _answer(self, message: Message) -> list[dict[str, Json]]:
         """The items of an answer; parts that came in one message go out in one."""
@@ -108,12 +100,12 @@ class Dump:
         return items
 
     def _call(self, call: ToolCall) -> dict[str, Json]:
-        call_id = self._ids.call(call.id)
+        call_id = self.ids.call(call.id)
         self._asked[call_id] = call
         return _wire_call(call, call_id)
 
     def _answer_call(self, message: Message) -> None:
-        call_id = self._ids.result(message.tool_call_id or "")
+        call_id = self.ids.result(message.tool_call_id or "")
         call = self._asked[call_id]
         kind = CALLS[_call_kind(call)]
         if _call_kind(call) in FREE_FORM:
@@ -125,20 +117,20 @@ class Dump:
             kind, output = FUNCTION, result_words(message)
         values = {"type": kind.answer, "call_id": call_id, kind.output: output}
         origin = message.origin if _came_as(message, kind.answer) else None
-        item = filled(origin, ITEM, values, kind.output)
+        item = fill(origin, ITEM, values, kind.output)
         late = (message.origin or {}).get(LATE, {}).get("items", 0)
         if late:
-            self._held.append((len(self._out) + late, item))
+            self._held.append((len(self.out) + late, item))
             self._held.sort(key=itemgetter(0))
         else:
-            self._out.append(item)
+            self.out.append(item)
 
     def _put_as_function(self, call: ToolCall, call_id: str) -> None:
         kind = _call_kind(call)
-        for place in reversed(range(len(self._out))):
-            item = self._out[place]
+        for place in reversed(range(len(self.out))):
+            item = self.out[place]
             if item.get("type") == kind and item.get("call_id") == call_id:
-                self._out[place] = _function_call(call, call_id)
+                self.out[place] = _function_call(call, call_id)
                 return
 
 
@@ -160,10 +152,10 @@ def _wire_call(call: ToolCall, call_id: str) -> dict[str, Json]:
         key = CALLS[kind].arguments[0]
         function = _function_call(call, call_id)
         values = {"type": kind, "call_id": call_id, "name": call.name, key: function["arguments"]}
-        return filled(call.origin, ITEM, values, "call_id", key)
+        return fill(call.origin, ITEM, values, "call_id", key)
     key = arguments_key(kind, around)
     values = {"call_id": call_id, "name": call.name, key: call.arguments}
-    return filled(call.origin, ITEM, values, "call_id")
+    return fill(call.origin, ITEM, values, "call_id")
 
 
 def _function_call(call: ToolCall, call_id: str) -> dict[str, Json]:
@@ -213,15 +205,11 @@ def _item(block: Text | Raw) -> dict[str, Json] | None:
     part = _part(block)
     if part is None:
         return None
-    came_as_text = _came_as_text(origin) and isinstance(block, Text)
+    around = (origin or {}).get(ITEM, {})
+    came_as_text = "content" in around and around["content"] is None
     content = part["text"] if came_as_text else [part]
     values = {"type": "message", "role": "assistant", "content": content}
-    return filled(origin, ITEM, values, "content")
-
-
-def _came_as_text(origin: Origin | None) -> bool:
-    around = (origin or {}).get(ITEM, {})
-    return "content" in around and around["content"] is None
+    return fill(origin, ITEM, values, "content")
 
 
 def _bare(block: Block) -> dict[str, Json] | None:
@@ -236,7 +224,7 @@ def _bare(block: Block) -> dict[str, Json] | None:
 def _part(block: Text | Raw) -> Json:
     match block:
         case Text(text, origin):
-            return filled(origin, BLOCK, {"type": "output_text", "text": text})
+            return fill(origin, BLOCK, {"type": "output_text", "text": text})
         case Raw(provider, data) if provider == ANY:
             return data
         case Raw():
@@ -260,7 +248,7 @@ def _input_part(block: Block) -> Json:
             note = foreign_text(block)
             return None if note is None else {"type": "input_text", "text": note}
         case Text(text, origin) if BLOCK in (origin or {}):
-            return filled(origin, BLOCK, {"type": "input_text", "text": text})
+            return fill(origin, BLOCK, {"type": "input_text", "text": text})
         case Text(text):
             return {"type": "input_text", "text": text} if text else None
     return None

@@ -1,20 +1,30 @@
-"""Full requests: the messages, tools and settings in them."""
+"""Requests, messages, calls and answers in any provider's format, loaded into ours."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tract.core.drafts import Details
 from tract.core.entries import FullHistory
 from tract.errors import InputError
-from tract.model import Json, Message
-from tract.providers.answers import load_answer
-from tract.providers.detect import detect
-from tract.providers.messages import as_dict, load_message
+from tract.model import Json, Message, Raw, Text, ToolCall, readable
+from tract.providers.base import Answer
+from tract.providers.common import (
+    ANY,
+    legal_name,
+    only_answer,
+    text_or,
+    with_legal_names,
+    with_tool_names,
+)
+from tract.providers.detect import detect, message_provider, response_provider
 from tract.providers.registry import PROVIDERS
 from tract.providers.registry import provider as provider_named
 
-__all__ = ["Loaded", "full_history", "load", "load_history", "provider_of"]
+CONTENT_TYPES = {"dialogue": "user", "instruction": "system"}
+SHARED = "anthropic"
+"""Whose loader reads a message that several providers could have written."""
 
 
 class Loaded(NamedTuple):
@@ -103,3 +113,123 @@ def _tools(tools: Json) -> list[dict[str, Json]] | None:
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         raise InputError("tools are a list of definitions")
     return tools
+
+
+# Messages
+
+
+def load_message(message: dict[str, Json]) -> list[Message]:
+    """A provider's message, or our own short form; several when it holds several tool results."""
+    if "content_type" in message:
+        return [_load_short_form(message)]
+    owner = PROVIDERS[message_provider(message) or SHARED]
+    return [_adopted(loaded) for loaded in owner.load_message(message)]
+
+
+def _adopted(message: Message) -> Message:
+    """A message of texts alone may have been written for several providers."""
+    if not message.origin or message.role == "tool":
+        return message
+    raws = [block for block in message.blocks if not isinstance(block, Text)]
+    if all(isinstance(block, Raw) and block.provider == ANY for block in raws):
+        for known in PROVIDERS.values():
+            message = known.adopt(message)
+    return message
+
+
+def _load_short_form(message: dict[str, Json]) -> Message:
+    kind, text = message["content_type"], message.get("text")
+    if kind not in tuple(CONTENT_TYPES):
+        expected = ", ".join(CONTENT_TYPES)
+        raise InputError(f"unknown content_type {kind!r}; expected one of {expected}")
+    if not isinstance(text, str):
+        raise InputError(f"a {kind} needs a text, not {type(text).__name__}")
+    return Message(message.get("role") or CONTENT_TYPES[kind], text)
+
+
+def load_calls(calls: Any) -> list[ToolCall] | None:
+    if not (calls is None or isinstance(calls, list | tuple)):
+        raise InputError(f"tool_calls is a list, not {type(calls).__name__}")
+    return None if calls is None else [load_call(call) for call in calls]
+
+
+def load_call(value: Any) -> ToolCall:
+    """A call, in any provider's format or as `{"id", "name", "arguments"}`, or `input`."""
+    if isinstance(value, ToolCall):
+        return value
+    call = as_dict(value)
+    for known in PROVIDERS.values():
+        if known.owns_call(call):
+            return known.load_call(call)
+    if not isinstance(call.get("name"), str):
+        raise InputError(f"not a tool call: {readable(call)[:200]}")
+    call_id = text_or(call.get("call_id"), text_or(call.get("id"), ""))
+    return ToolCall(call_id, call["name"], call.get("arguments", call.get("input", {})))
+
+
+def as_dict(value: Any) -> dict[str, Json]:
+    """A dict, or an SDK's object as the dict that came over the wire."""
+    if isinstance(value, dict):
+        return value
+    if hasattr(value, "model_dump"):
+        dumped = value.model_dump(mode="json", exclude_unset=True)
+        if isinstance(dumped, dict):
+            return dumped
+    raise InputError(f"neither a dict nor an SDK's object: {type(value).__name__}")
+
+
+def as_sent(message: Message) -> Iterator[list[Message]]:
+    """The message as it comes back from each provider's format, should a caller keep that."""
+    call = ToolCall(message.tool_call_id or "", message.name or "", {})
+    before = [Message("assistant", (call,))] if message.role == "tool" else []
+    for known in PROVIDERS.values():
+        dump = known.dump()
+        for fed in (*before, message):
+            dump.feed(with_legal_names(fed, known.longest_name))
+        sent = dump.finish()
+        history = sent[known.history] if isinstance(sent, dict) else sent
+        yield [m for m in known.load_history(history) if m.role == message.role]
+
+
+def original_content(message: Message) -> Json:
+    """The content as it came: in its provider's format where it came in one."""
+    if not isinstance(message.content, tuple):
+        return message.content
+    for known in PROVIDERS.values():
+        if not set(known.layers).isdisjoint(message.origin or {}):
+            return known.original_content(message)
+    return message.text
+
+
+# Answers
+
+
+def load_answer(response: Any) -> Answer:
+    """A response of an SDK, its dict, or only the message of one."""
+    fields = as_dict(response)
+    name = response_provider(fields)
+    if name is not None:
+        answer = PROVIDERS[name].load_response(fields)
+        return answer._replace(message=_adopted(answer.message))
+    if "role" not in fields and not {"choices", "candidates"}.isdisjoint(fields):
+        raise InputError(f"no answer in this response: {readable(fields)[:200]}")
+    return Answer(only_answer(load_message(fields)))
+
+
+def is_cut(answer: Answer) -> bool:
+    """Whether the answer ended before its end: at a limit, or by a filter."""
+    rest = answer.rest or {}
+    reasons = {reason for known in PROVIDERS.values() for reason in known.cut_reasons}
+    ended = (rest.get(known.stop_key) for known in PROVIDERS.values())
+    return any(isinstance(reason, str) and reason in reasons for reason in ended)
+
+
+def known_names(message: Message, known: Iterable[str]) -> Message:
+    """An answer with the names by which its tools are known here."""
+    names = list(known)
+    limits = {provider.longest_name for provider in PROVIDERS.values()}
+    ours = {legal_name(name, longest): name for longest in limits for name in names}
+    ours |= {name: name for name in names}
+    if all(ours.get(call.name, call.name) == call.name for call in message.tool_calls):
+        return message
+    return with_tool_names(message, lambda name: ours.get(name, name))

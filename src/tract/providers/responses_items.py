@@ -111,7 +111,7 @@ def kind_of_item(item: Json) -> str:
 def _calls_by_reference(items: Sequence[Json]) -> dict[int, Json]:
     """References that must mean a call, because its output follows: each with that id."""
     calls: dict[int, Json] = {}
-    seen: set[str] = set()
+    seen = {""}  # an output without an id answers nothing
     referred: list[int] = []
     for place, item in enumerate(items):
         kind = kind_of_item(item)
@@ -119,7 +119,7 @@ def _calls_by_reference(items: Sequence[Json]) -> dict[int, Json]:
             referred.append(place)
         elif is_call(item):
             seen.add(call_id_of(item))
-        elif _is_output(item) and call_id_of(item) not in seen and referred:
+        elif kind in OUTPUTS and call_id_of(item) not in seen and referred:
             seen.add(call_id_of(item))
             place = referred.pop(0)
             calls[place] = {**items[place], "call_id": call_id_of(item)}
@@ -131,11 +131,6 @@ def is_call(item: Json) -> bool:
     kind = kind_of_item(item)
     is_known = kind in ("function_call", "custom_tool_call")
     return kind in CALLS and (is_known or isinstance(item.get("call_id"), str))
-
-
-def _is_output(item: Json) -> bool:
-    kind = kind_of_item(item)
-    return kind in OUTPUTS and bool(call_id_of(item))
 
 
 def call_id_of(item: dict[str, Json]) -> str:
@@ -205,12 +200,8 @@ def has_parts(item: Json) -> bool:
 
 
 def _load_item(item: Json) -> list[Block]:
-    if kind_of_item(item) == "message":
-        return _load_message(item)
-    return [load_call(item) if is_call(item) else Raw(PROVIDER, item)]
-
-
-def _load_message(item: dict[str, Json]) -> list[Block]:
+    if kind_of_item(item) != "message":
+        return [load_call(item) if is_call(item) else Raw(PROVIDER, item)]
     content = item.get("content")
     if isinstance(content, str):
         return [Text(content, {ITEM: hollow(item, "content")})]

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from tract.model import Block, Json, Message, Raw, ToolCall, readable
 from tract.providers.common import THOUGHTS, kind_of_raw
+from tract.providers.responses_items import without_item_id
 
-_ASKED = (
+_INPUTS = (
     *("input", "arguments", "args", "action", "actions", "operation"),
     *("queries", "query", "code"),
 )
-_GIVEN = ("content", "output", "outputs", "results", "result", "response", "tools")
+_OUTPUTS = ("content", "output", "outputs", "results", "result", "response", "tools")
 _CALLS = ("tool_use", "_call", "functionCall", "tool-call", "toolUse")
 _RESULTS = (
     *("tool_result", "_call_output", "_output", "functionResponse", "function_response"),
@@ -51,7 +54,8 @@ def hosted(raw: Raw) -> Hosted:
     if is_modelled:
         return Hosted(_call(data, name), None)
     if kind.endswith(_CALLS):
-        return Hosted(_call(data, name), _result(data, name) if _has_ended(data) else None)
+        has_ended = any(data.get(key) is not None for key in (*_OUTPUTS, "error"))
+        return Hosted(_call(data, name), _result(data, name) if has_ended else None)
     return Hosted(None, None)
 
 
@@ -74,17 +78,13 @@ def _tool_of(kind: str) -> str:
     return kind.removesuffix(ending).rstrip("_")
 
 
-def _has_ended(data: dict[str, Json]) -> bool:
-    return any(data.get(key) is not None for key in (*_GIVEN, "error"))
-
-
 def _call(data: dict[str, Json], name: str) -> ToolCall:
-    arguments: Json = next((data[key] for key in _ASKED if data.get(key) is not None), {})
+    arguments: Json = next((data[key] for key in _INPUTS if data.get(key) is not None), {})
     return ToolCall(_id(data), _name(data) or name, arguments)
 
 
 def _result(data: dict[str, Json], name: str) -> Message:
-    content = next((data[key] for key in _GIVEN if data.get(key) is not None), None)
+    content = next((data[key] for key in _OUTPUTS if data.get(key) is not None), None)
     inner = str(content.get("type")) if isinstance(content, dict) else ""
     failed = any(map(data.get, _FLAGS)) or data.get("status") == "error"
     failed = failed or inner.endswith("_error") or inner.startswith("error-")
@@ -108,6 +108,15 @@ def word(value: Json) -> str:
 
 def is_thought(raw: Raw) -> bool:
     return _kind(raw) in THOUGHTS
+
+
+def without_thoughts(message: Message) -> Message:
+    """The texts and calls of a message; the message itself where it has no thoughts."""
+    is_thought = [isinstance(b, Raw) and kind_of_raw(b) in THOUGHTS for b in message.blocks]
+    if not any(is_thought):
+        return message
+    blocks = (block for block, goes in zip(message.blocks, is_thought, strict=True) if not goes)
+    return replace(message, content=tuple(map(without_item_id, blocks)))
 
 
 def thought_text(raw: Raw) -> str:

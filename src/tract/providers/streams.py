@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tract.errors import InputError
 from tract.model import Json
-from tract.providers.assemblers import joined
+from tract.providers.assemblers import join_pieces
 from tract.providers.base import Event, Provider
 from tract.providers.detect import response_provider
 from tract.providers.registry import PROVIDERS
@@ -18,10 +18,20 @@ _BLANK_LINE = re.compile(r"\r\n\r\n|\n\n|\r\r")
 
 
 class Stream(NamedTuple):
-    """A response, and how many of its events could not be read."""
+    """A response that was put together from recorded events, and what is wrong with them."""
 
     response: dict[str, Json] | None
     unread: int = 0
+    """How many events could not be read."""
+    is_cut: bool = False
+    """Whether the events end before the response does."""
+
+    @property
+    def problems(self) -> Iterator[str]:
+        if self.unread:
+            yield f"{self.unread} events of the response could not be read"
+        if self.is_cut:
+            yield "the stream ends before the response does"
 
 
 def live(provider: Provider, events: Iterable[Event]) -> Generator[str, None, Json]:
@@ -34,7 +44,7 @@ def live(provider: Provider, events: Iterable[Event]) -> Generator[str, None, Js
             yield text
         if assembler.is_complete and assembler.has_last_event:
             break
-    return joined(assembler.response()) if assembler.is_complete else None
+    return join_pieces(assembler.response()) if assembler.is_complete else None
 
 
 def is_stream(text: str) -> bool:
@@ -43,15 +53,12 @@ def is_stream(text: str) -> bool:
 
 def from_text(text: str) -> Stream:
     """The response of a body of server-sent events."""
-    events: list[Event] = []
-    unread = 0
-    for data in _data(text):
-        event = _parsed(data)
-        if isinstance(event, dict):
-            events.append(event)
-        elif data.strip() != "[DONE]":
-            unread += 1
-    return Stream(from_events(events), unread)
+    bodies = list(_data(text))
+    is_done = any(body.strip() == "[DONE]" for body in bodies)
+    values = [_parsed(body) for body in bodies if body.strip() != "[DONE]"]
+    events = [value for value in values if isinstance(value, dict)]
+    stream = from_events(events, len(values) - len(events))
+    return stream._replace(is_cut=stream.is_cut and not is_done)
 
 
 def _data(text: str) -> Iterator[str]:
@@ -75,21 +82,21 @@ def is_event(value: Json) -> bool:
     return any(known.is_event(value) for known in PROVIDERS.values())
 
 
-def from_events(events: list[Event]) -> dict[str, Json] | None:
-    """The response that the events of one stream carry; None where they carry none. Some servers
-    send a full response as the only event."""
+def from_events(events: list[Event], unread: int = 0) -> Stream:
+    """The response that the events of one stream carry, if they carry one. Some servers send a full
+    response as the only event."""
     for known in PROVIDERS.values():
         if any(map(known.is_event, events)):
-            return _assembled(known, events)
-    return next((event for event in reversed(events) if response_provider(event)), None)
+            return _assembled(known, events, unread)
+    return Stream(next(filter(response_provider, reversed(events)), None), unread)
 
 
-def _assembled(provider: Provider, events: list[Event]) -> dict[str, Json] | None:
+def _assembled(provider: Provider, events: list[Event], unread: int) -> Stream:
     assembler = provider.assembler()
     for event in events:
         assembler.feed(event)
     try:
-        response = joined(assembler.response())
+        response = join_pieces(assembler.response())
     except RecursionError:
         raise InputError("nested too deep to be read") from None
-    return response if isinstance(response, dict) else None
+    return Stream(response, unread, not assembler.is_complete)

@@ -17,21 +17,13 @@ from tract.providers.functions import (
     NO_PARAMETERS,
     Function,
     Schema,
-    ToolForm,
     load_function,
     name_of,
+    without_usual_type,
 )
 from tract.providers.registry import PROVIDERS, provider
 
-__all__ = [
-    "Offer",
-    "convert_tool",
-    "declarations",
-    "form_of",
-    "function_of",
-    "name_of",
-    "offered",
-]
+__all__ = ["Offer", "convert_tool", "declarations", "form_of", "function_of", "name_of", "offered"]
 
 HINTS = frozenset(
     {"cache_control", "eager_input_streaming", "input_examples", "allowed_callers", "async"}
@@ -41,7 +33,7 @@ HINTS = frozenset(
 NAMED = 3  # how many tools a note names
 
 
-class _Mcp:
+class _Mcp(Provider):
     """Definitions as servers of the Model Context Protocol list them; no model's API has them."""
 
     name = "mcp"
@@ -50,14 +42,8 @@ class _Mcp:
     def tool_evidence(self, schema: Schema) -> int:
         return 3 if "inputSchema" in schema else 0
 
-    def declarations(self, schema: Schema) -> list[Schema]:
-        return [schema]
-
     def load_tool(self, declaration: Schema) -> Function | None:
-        fields = {**declaration}
-        if fields.get("type") in ("function", "custom", None):
-            fields.pop("type", None)
-        return load_function(fields, self.tool_keys)
+        return load_function(without_usual_type(declaration), self.tool_keys)
 
 
 MCP = _Mcp()
@@ -68,16 +54,9 @@ def form_of(schema: Schema) -> str:
     return _form(schema).name
 
 
-def _form(schema: Schema) -> ToolForm:
-    """The format with the best evidence."""
-    best: ToolForm = MCP
-    strength = 0
-    forms: list[ToolForm] = [*PROVIDERS.values(), MCP]
-    for form in forms:
-        evidence = form.tool_evidence(schema)
-        if evidence > strength:
-            best, strength = form, evidence
-    return best
+def _form(schema: Schema) -> Provider:
+    """The format with the best evidence; of equals, the first."""
+    return max((*PROVIDERS.values(), MCP), key=lambda form: form.tool_evidence(schema))
 
 
 def declarations(schema: Schema) -> list[Schema]:

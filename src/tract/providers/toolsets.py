@@ -14,8 +14,8 @@ from tract.core.wording import GET_TOOL_RESULT_SCHEMA
 from tract.errors import ToolSchemaError
 from tract.hashing import hash_tool_schema, to_json, toolset_hash
 from tract.model import Json, Step, ToolDefinition, Toolset, readable
-from tract.providers.messages import as_dict
 from tract.providers.registry import PROVIDERS
+from tract.providers.requests import as_dict
 from tract.providers.tools import convert_tool, declarations, function_of, name_of
 from tract.tokens import TokenCounter
 
@@ -59,7 +59,10 @@ def _make(tools: Any, tokens: TokenCounter) -> Toolset:
         raise ToolSchemaError(f"tools is a list of definitions, not {type(tools).__name__}")
     schemas = [as_dict(schema) for schema in tools]
     definitions = tuple(_define(schema, tokens) for schema in schemas)
-    _refuse_twice(name for schema in schemas for name in _names(schema))
+    names = [name for schema in schemas for name in _names(schema)]
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            raise ToolSchemaError(f"the tool {name!r} is in the list twice")
     return Toolset(toolset_hash(tool.hash for tool in definitions), definitions)
 
 
@@ -75,14 +78,6 @@ def _names(schema: Schema) -> list[str]:
     if not names:
         raise ToolSchemaError(f"this declares no tool: {readable(schema)[:200]}")
     return names
-
-
-def _refuse_twice(names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ToolSchemaError(f"the tool {name!r} is in the list twice")
-        seen.add(name)
 
 
 # Comparing

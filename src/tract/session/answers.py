@@ -12,8 +12,7 @@ from tract.errors import ConflictError, InputError, LLMAnswerError, NoLLMError
 from tract.llm import LLMClient, OnText, check_client, response
 from tract.llm.response import ChatResponse
 from tract.model import Draft, Json, Message, Toolset
-from tract.providers import as_dict, load_message, toolsets
-from tract.providers.tool_names import known_names
+from tract.providers import as_dict, known_names, load_message, toolsets
 from tract.session.commits import message_of, set_tools
 from tract.session.session import Session
 

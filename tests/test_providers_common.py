@@ -1,4 +1,4 @@
-"""Names of tools that a provider does not take."""
+"""Names of tools that a provider does not accept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.validity import violations
 from tract import ScriptedLLM, Tract
 from tract.providers import PROVIDERS
-from tract.providers.tool_names import legal_name
+from tract.providers.common import legal_name
 
 LONGEST = PROVIDERS["anthropic"].longest_name
 LIMITS = [known.longest_name for known in PROVIDERS.values() if known.longest_name]
