@@ -150,3 +150,51 @@ def test_what_is_tested_elsewhere_needs_to_be() -> None:
     assert set(TESTED_WITH) <= modules | packages
     own = [name for name in TESTED_WITH if f"test_{name.replace('/', '_')}" == TESTED_WITH[name]]
     assert [name for name in own if name not in packages] == []
+
+
+def bindings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Every name that a module gives to something, and its line."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield node.lineno, name
+            case ast.ClassDef(name=name) | ast.ExceptHandler(name=str(name)):
+                yield node.lineno, name
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield node.lineno, name
+            case ast.MatchMapping(rest=str(name)) | ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield node.lineno, name
+            case ast.alias(name=name, asname=alias):
+                yield node.lineno, alias or name
+
+
+VAGUE = {"said", "told", "given", "found"}
+
+
+def test_names_say_what_a_value_is() -> None:
+    """Participles do not: `hits`, `request`, `fields` or `message` do."""
+    vague = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for line, name in bindings(ast.parse(path.read_text("utf-8")))
+        if name.strip("_") in VAGUE
+    ]
+    assert vague == [], f"{len(vague)} vague names"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("found = 1", "found: int = 1", "self.found = 1", "def found(): pass"),
+        *("class found: pass", "lambda found: 1", "def f(found): pass"),
+        *("def f(*, found=1): pass", "def f(**found): pass"),
+        *("for found in x: pass", "[found for found in x]", "with x as found: pass"),
+        *("import x as found", "from x import found", "(found := 1)", "a, *found = x"),
+        *("try: pass\nexcept E as found: pass", "match x:\n    case [*found]: pass"),
+        *("match x:\n    case {**found}: pass", "match x:\n    case str() as found: pass"),
+    ],
+)
+def test_each_way_to_bind_a_name_is_seen(code: str) -> None:
+    assert [name for _, name in bindings(ast.parse(code)) if name in VAGUE]
