@@ -132,7 +132,8 @@ def source_results() -> Iterator[Result]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     contract = project["tool"]["importlinter"]["contracts"][0]
     yield Result("src_lines", sum(lines.values()), {"modules": len(lines)})
-    yield Result("max_module", max(lines.values()), {})
+    others = [count for path, count in lines.items() if path.stem != FACADE.lower()]
+    yield Result("max_module", max(lines.values()), {"max_module_but_facade": max(others)})
     yield Result("max_public_methods", max(methods.values()), {"facade_methods": facade})
     yield Result("contract_lines", len(contract["layers"]), {})
     yield Result("private_accesses", sum(map(private_accesses, trees.values())), {})

@@ -413,7 +413,8 @@ class Chain:
         toolsets: dict[int, bytes | None] = dict.fromkeys(commits)
         active = None
         for step in self.steps:
-            active = next(recorded_toolsets([step]), active)
+            if step.toolset and step.operation in DECIDING:
+                active = step.toolset
             if step.id in toolsets:
                 toolsets[step.id] = step.toolset or active
         return [toolsets[commit] for commit in commits]
@@ -422,9 +423,9 @@ class Chain:
         """The toolsets in their order, each with the commit that put it in force."""
         changes: list[tuple[Step, bytes]] = []
         for step in self.steps:
-            for toolset in recorded_toolsets([step]):
-                if not changes or changes[-1][1] != toolset:
-                    changes.append((step, toolset))
+            active = changes[-1][1] if changes else None
+            if step.toolset not in (None, active) and step.operation in DECIDING:
+                changes.append((step, step.toolset))
         return changes
 
     def toolset_without(self, undone: Iterable[Step]) -> bytes | None:

@@ -100,7 +100,9 @@ class Thread(ABC, Generic[At]):
                 self.branches[branch] = at
             if draft.message:
                 self._pairing.feed(draft.message)
-                self.tool_names.update((call.id, call.name) for call in draft.message.tool_calls)
+                if draft.message.role == "assistant":
+                    calls = draft.message.tool_calls
+                    self.tool_names.update((call.id, call.name) for call in calls)
         self.last = at
         self.branch = self.ends.get(at, MAIN)
         if entry.key is not None:
@@ -268,10 +270,11 @@ class MemoryThread(Thread[int]):
     # Entries
 
     def begins_with(self, entry: Entry) -> bool:
-        new = self.drafts(entry)
-        if not new or not self.nodes:
+        new = self.drafts(entry) if self.nodes else []
+        if not new:
             return True
-        return self._node(0, self.completed(new[0])) is not None
+        first = self.completed(new[0])
+        return any(_is_same(node.draft, first) for node in self._same.get(_key(0, first), ()))
 
     def toolset(self, tools: list[dict[str, Json]]) -> Toolset:
         return self._rules.toolset(tools)
@@ -287,26 +290,25 @@ class MemoryThread(Thread[int]):
         )
 
     def write(self, parent: int, draft: Draft) -> tuple[int, bool]:
-        node = self._node(parent, draft)
-        if node:
-            return node.step.id, False
-        self.branch_at(parent)
-        return self._add(parent, draft).id, True
+        step, is_new = self._put(parent, draft)
+        if is_new:
+            self.branch_at(parent)
+        return step.id, is_new
 
     def places(self, at: int) -> Sequence[Place]:
         return self._fold(at).places
 
-    def _node(self, parent: int, draft: Draft) -> Node | None:
-        """The node behind another that is the same."""
-        same = self._same.get(_key(parent, draft), ())
-        return next((node for node in same if _is_same(node.draft, draft)), None)
-
-    def _add(self, parent: int, draft: Draft) -> Step:
+    def _put(self, parent: int, draft: Draft) -> tuple[Step, bool]:
+        """The step of the equal node behind the parent, or of a new one, and whether it is new."""
+        alike = self._same.setdefault(_key(parent, draft), [])
+        for node in alike:
+            if _is_same(node.draft, draft):
+                return node.step, False
         tokens = self._count(spoken(draft.message)) if self._count and draft.message else 0
         node = Node(parent, draft, _step(len(self.nodes) + 1, draft, tokens))
         self.nodes.append(node)
-        self._same.setdefault(_key(parent, draft), []).append(node)
-        return node.step
+        alike.append(node)
+        return node.step, True
 
     # Full histories
 
@@ -343,8 +345,7 @@ class MemoryThread(Thread[int]):
             call_id = self._rules.original_id(chain.places, message.tool_call_id or "")
             name = message.name if message.name is not None else chain.tool_name(call_id)
             draft = replace(draft, message=replace(message, tool_call_id=call_id, name=name))
-        node = self._node(parent, draft)
-        step = node.step if node else self._add(parent, draft)
+        step, _ = self._put(parent, draft)
         chain.extend([step])
         self._folded = self.branches[self.branch] = step.id
 

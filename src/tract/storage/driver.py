@@ -47,15 +47,10 @@ class Driver(ABC):
         self._guard(self._connect)
         _drivers.add(self)
 
+    @abstractmethod
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        """All rows of one statement, also those that it is `RETURNING`; no cursor stays open."""
-        if self._is_inherited or self._is_closed:
-            self._reopen()
-        with self.lock:
-            try:
-                return self._execute(sql, values)
-            except self.failure as error:
-                raise self._storage_error(error) from error
+        """All rows of one statement, also those that it is `RETURNING`; no cursor stays open. Each
+        database has its own, because every call inside it is paid by every statement."""
 
     def run_in(self, sql: str, keys: Sequence[object]) -> Iterator[Row]:
         """The rows of a statement that ends with `IN`, for all of these keys."""
@@ -142,9 +137,6 @@ class Driver(ABC):
 
     @abstractmethod
     def _abandon(self) -> None: ...
-
-    @abstractmethod
-    def _execute(self, sql: str, values: Sequence[object]) -> list[Row]: ...
 
     @abstractmethod
     def _storage_error(self, error: Exception) -> StorageError: ...

@@ -52,11 +52,17 @@ class Postgres(Driver):
             self.place, autocommit=True, options=f"-c synchronous_commit={wait}"
         )
 
-    def _execute(self, sql: str, values: Sequence[object]) -> list[Row]:
-        if self.connection.closed and not self._began:  # the server went away in between
-            self._connect()
-        cursor = self.connection.execute(_placeholders(sql), values or None)
-        return cursor.fetchall() if cursor.description else []
+    def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        if self._is_inherited or self._is_closed:
+            self._reopen()
+        with self.lock:
+            try:
+                if self.connection.closed and not self._began:  # the server went away in between
+                    self._connect()
+                cursor = self.connection.execute(_placeholders(sql), values or None)
+                return cursor.fetchall() if cursor.description else []
+            except self.failure as error:
+                raise self._storage_error(error) from error
 
     def prepare(self) -> None:
         """PostgreSQL has none."""

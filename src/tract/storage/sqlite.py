@@ -87,9 +87,15 @@ class Sqlite(Driver):
                     raise
                 time.sleep(0.01)
 
-    def _execute(self, sql: str, values: Sequence[object]) -> list[Row]:
-        rows: list[Row] = self.connection.execute(sql, values).fetchall()
-        return rows
+    def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        if self._is_inherited or self._is_closed:
+            self._reopen()
+        with self.lock:
+            try:
+                rows: list[Row] = self.connection.execute(sql, values).fetchall()
+                return rows
+            except self.failure as error:
+                raise self._storage_error(error) from error
 
     def begin(self) -> None:
         self.run("BEGIN IMMEDIATE")

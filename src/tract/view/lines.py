@@ -135,8 +135,8 @@ def can_be_hidden(block: ViewBlock) -> bool:
 
 def _use(block: ToolUseBlock, look: Look) -> list[Line]:
     style = pair_style(block.pair)
-    words = _joined("[tool_use]", one_line(block.tool_name), one_line(block.detail))
-    head = _head(words, style, block.pair, look)
+    words = ("[tool_use]", one_line(block.tool_name), one_line(block.detail))
+    head = _head(" ".join(filter(None, words)), style, block.pair, look)
     return [head, *_arguments(block.arguments, look)] if look.tools == FULL else [head]
 
 
@@ -165,10 +165,12 @@ def result_words(block: ToolResultBlock, *, folded: bool = False) -> str:
     about = one_line(block.detail) if name else ""
     size = f"({measure(block)})"
     if block.is_error:
-        return _joined("[tool_result:error]", name, about, size)
-    if folded and name:
-        return _joined(f"[{name}]", about, size)
-    return _joined("[tool_result]", name, about, size)
+        words = ("[tool_result:error]", name, about, size)
+    elif folded and name:
+        words = (f"[{name}]", "", about, size)
+    else:
+        words = ("[tool_result]", name, about, size)
+    return " ".join(filter(None, words))
 
 
 def measure(block: ToolResultBlock) -> str:
@@ -192,10 +194,6 @@ def _head(words: str, style: str, pair: int | None, look: Look, *, is_error: boo
         return (Styled(HEAD + words + tag, style),)
     label, bracket, rest = words.partition("]")
     return (Styled(HEAD + label + bracket, "error bold"), Styled(rest + tag, style))
-
-
-def _joined(*words: str) -> str:
-    return " ".join(filter(None, words))
 
 
 def _hint(text: str) -> str:
