@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from hashlib import sha256
-from itertools import chain
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from json.encoder import encode_basestring_ascii
 from typing import Any
@@ -129,18 +128,22 @@ def _check_and_encode(encode: Callable[[Json], str], value: Json) -> str:
         raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels") from None
     except (TypeError, ValueError) as error:
         is_nan = str(error).startswith("Out of range float")  # the rest differs between Pythons
-        fact = "NaN and infinity are no numbers of it" if is_nan else error
-        raise NotJsonError(f"not JSON: {fact}") from None
+        fact = "NaN and Infinity are not allowed" if is_nan else error
+        raise NotJsonError(f"not valid JSON: {fact}") from None
     # The encoder accepts other keys and any depth, and would change them.
     level = [value]
     for _ in range(MAX_DEPTH):
-        dicts = [item for item in level if isinstance(item, dict)]
-        for key in chain.from_iterable(dicts):
-            if not isinstance(key, str):
-                raise NotJsonError(f"JSON keys are strings, not {type(key).__name__}: {key!r}")
-        lists = [item for item in level if isinstance(item, list | tuple)]
-        inner = chain.from_iterable([*lists, *(item.values() for item in dicts)])
-        level = [item for item in inner if type(item) not in _SCALARS]
+        children: list[Json] = []
+        for item in level:
+            if isinstance(item, dict):
+                for key in item:
+                    if not isinstance(key, str):
+                        kind = type(key).__name__
+                        raise NotJsonError(f"JSON keys are strings, not {kind}: {key!r}")
+                children += item.values()
+            elif isinstance(item, list | tuple):
+                children += item
+        level = [child for child in children if type(child) not in _SCALARS]
         if not level:
             return text
     raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels")

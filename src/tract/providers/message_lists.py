@@ -159,6 +159,7 @@ _SHOWN = ("text", "image", "image_url", "document", "search_result")
 _REASONING_KEYS = frozenset(
     {"reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"}
 )
+_OF_CALLS = _REASONING_KEYS | {"tool_calls"}
 
 
 class _Entry(NamedTuple):
@@ -173,8 +174,9 @@ class _Entry(NamedTuple):
     @property
     def names(self) -> dict[str, str] | None:
         """The names of the calls by id, if each has an id of its own and a name."""
-        if not all(isinstance(part, str) and part for call in self.calls for part in call):
-            return None
+        for call_id, name in self.calls:
+            if not (call_id and name and isinstance(call_id, str) and isinstance(name, str)):
+                return None
         names = dict(self.calls)
         return names if len(names) == len(self.calls) else None
 
@@ -194,22 +196,25 @@ def _entry(message: Any) -> _Entry:
     if role is None or role == "tool":
         return _Entry(role, results=[message] if role else ())
     content, chat = message.get("content"), message.get("tool_calls") or []
-    blocks = content if isinstance(content, list) else []
-    calls = [(block.get("id"), block.get("name")) for block in blocks if _kind(block) == "tool_use"]
-    calls += map(_chat_call, chat if isinstance(chat, list) else [chat])
+    calls = [_chat_call(call) for call in (chat if isinstance(chat, list) else [chat])]
     if message.get("function_call"):  # the old way of calling, without ids
         calls.append((None, None))
-    results = [block for block in blocks if _kind(block) == "tool_result"]
-    return _Entry(
-        role,
-        calls,
-        results,
-        any(map(_is_thinking, blocks)) or any(map(message.get, _REASONING_KEYS)),
-        bool(results)
-        or not isinstance(content, str | list | NoneType)
-        or not all(map(_is_known, blocks))
-        or bool(message.get("audio") or message.get("refusal")),
-    )
+    results: list[Wire] = []
+    has_thinking = not _REASONING_KEYS.isdisjoint(message)
+    has_thinking = has_thinking and any(map(message.get, _REASONING_KEYS))
+    is_fixed = bool(message.get("audio") or message.get("refusal"))
+    if isinstance(content, list):
+        for block in content:
+            kind = _kind(block)
+            if kind == "tool_use":
+                calls.append((block.get("id"), block.get("name")))
+            elif kind == "tool_result":
+                results.append(block)
+            has_thinking = has_thinking or kind in _THINKING
+            is_fixed = is_fixed or not _is_known(block)
+    elif content is not None and not isinstance(content, str):
+        is_fixed = True
+    return _Entry(role, calls, results, has_thinking, is_fixed)
 
 
 def _chat_call(call: Any) -> tuple[Any, Any]:
@@ -221,10 +226,13 @@ def _chat_call(call: Any) -> tuple[Any, Any]:
 
 def _is_known(block: Any) -> bool:
     """A text, a thought or a call of the model; what a server tool calls is part of its run."""
-    if _kind(block) == "tool_use":
+    kind = _kind(block)
+    if kind == "tool_use":
         caller = block.get("caller")
         return not isinstance(caller, dict) or caller.get("type") == "direct"
-    return _is_text(block) or _is_thinking(block) or _kind(block) == "refusal"
+    if kind == "text":
+        return isinstance(block.get("text"), str)
+    return kind == "refusal" or kind in _THINKING
 
 
 def _role(message: Any) -> Any:
@@ -278,9 +286,13 @@ def _turns(messages: list[Wire], entries: list[_Entry]) -> Iterator[_Turn]:
                     stop += 1
             elif stop < len(entries) and entries[stop].role == "user":
                 stop += 1
-            results = [r for behind in entries[start + 1 : stop] for r in behind.results]
-            ids = set(map(_answered_id, results))
-            if len(results) == len(names) and ids == names.keys():
+            results = (
+                entries[start + 1].results
+                if stop == start + 2
+                else [result for behind in entries[start + 1 : stop] for result in behind.results]
+            )
+            is_complete = len(results) == len(names)
+            if is_complete and set(map(_answered_id, results)) == names.keys():
                 yield _Turn(start, stop, names, results, spoken[-1] - spoken[stop])
 
 
@@ -294,13 +306,15 @@ def _needed(entries: list[_Entry], turns: list[_Turn]) -> set[int]:
     asked: set[Any] = set()
     latest: dict[Any, int] = {}
     by_start = {turn.start: turn for turn in turns}
-    inside = {at for turn in turns for at in range(turn.start, turn.stop)}
+    end = 0  # of the last turn
     for at, entry in enumerate(entries):
         if turn := by_start.get(at):
-            needed |= {at} if asked & turn.names.keys() else set()
-            asked -= turn.names.keys()
-            latest |= dict.fromkeys(turn.names, at)
-        elif at not in inside:
+            if not asked.isdisjoint(turn.names):
+                needed.add(at)
+                asked -= turn.names.keys()
+            latest.update(dict.fromkeys(turn.names, at))
+            end = turn.stop
+        elif at >= end:
             ids = map(_answered_id, entry.results)
             needed |= {latest[call_id] for call_id in ids if call_id in latest}
             asked |= {call_id for call_id, _ in entry.calls if isinstance(call_id, str)}
@@ -309,8 +323,8 @@ def _needed(entries: list[_Entry], turns: list[_Turn]) -> set[int]:
 
 def _can_go(turn: _Turn, entries: list[_Entry]) -> bool:
     # Without the user's results, a change of tools would no longer stand behind the user.
-    roles = [entry.role for entry in entries[turn.start + 1 : turn.stop + 1]]
-    if roles[0] == "user" and roles[-1] == "system":
+    after = entries[turn.stop].role if turn.stop < len(entries) else None
+    if after == "system" and entries[turn.start + 1].role == "user":
         return False
     return all(map(_is_plain_result, turn.results))
 
@@ -358,16 +372,13 @@ def _rewritten(
 
 
 def _lines(turn: _Turn, template: str) -> str:
-    failed = {_answered_id(result) for result in turn.results if _has_failed(result)}
+    failed = [_answered_id(result) for result in turn.results if _has_failed(result)]
+    fields = {"N": str(turn.later)}
     lines = []
-    for call_id, name in turn.names.items():
-        error = ERROR if call_id in failed else ""
-        lines.append(_filled(template, name=name, id=call_id, N=str(turn.later), error=error))
+    for fields["id"], fields["name"] in turn.names.items():
+        fields["error"] = ERROR if fields["id"] in failed else ""
+        lines.append(_FIELD.sub(lambda match: fields[match[1]], template))
     return "\n".join(lines)
-
-
-def _filled(template: str, **fields: str) -> str:
-    return _FIELD.sub(lambda match: fields[match[1]], template)
 
 
 def _has_failed(result: Wire) -> bool:
@@ -384,10 +395,12 @@ def _without_calls(message: Wire, lines: str) -> Wire:
     """The texts beside the calls, then the lines. Thinking goes with the calls it led to."""
     content = message.get("content")
     if isinstance(content, list):
-        content = [block for block in content if block.get("type") in _SPOKEN]
-    dropped = {"tool_calls", *_REASONING_KEYS}
-    rest = {key: value for key, value in message.items() if key not in dropped}
-    return {**rest, "content": _concatenated([content, lines])}
+        spoken = [block for block in content if block.get("type") in _SPOKEN]
+        content = [*spoken, {"type": "text", "text": lines}]
+    else:
+        content = f"{content}\n{lines}" if content else lines
+    rest = {key: value for key, value in message.items() if key not in _OF_CALLS}
+    return {**rest, "content": content}
 
 
 def _joined(messages: Iterable[tuple[Wire, bool]]) -> list[Wire]:
