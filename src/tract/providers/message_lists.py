@@ -286,13 +286,9 @@ def _turns(messages: list[Wire], entries: list[_Entry]) -> Iterator[_Turn]:
                     stop += 1
             elif stop < len(entries) and entries[stop].role == "user":
                 stop += 1
-            results = (
-                entries[start + 1].results
-                if stop == start + 2
-                else [result for behind in entries[start + 1 : stop] for result in behind.results]
-            )
-            is_complete = len(results) == len(names)
-            if is_complete and set(map(_answered_id, results)) == names.keys():
+            results = [r for behind in entries[start + 1 : stop] for r in behind.results]
+            ids = set(map(_answered_id, results))
+            if len(results) == len(names) and ids == names.keys():
                 yield _Turn(start, stop, names, results, spoken[-1] - spoken[stop])
 
 
@@ -373,12 +369,16 @@ def _rewritten(
 
 def _lines(turn: _Turn, template: str) -> str:
     failed = [_answered_id(result) for result in turn.results if _has_failed(result)]
-    fields = {"N": str(turn.later)}
-    lines = []
-    for fields["id"], fields["name"] in turn.names.items():
-        fields["error"] = ERROR if fields["id"] in failed else ""
-        lines.append(_FIELD.sub(lambda match: fields[match[1]], template))
+    later, lines = str(turn.later), []
+    for call_id, name in turn.names.items():
+        error = ERROR if call_id in failed else ""
+        fields = {"name": name, "id": call_id, "N": later, "error": error}
+        lines.append(_fill(template, fields))
     return "\n".join(lines)
+
+
+def _fill(template: str, fields: dict[str, str]) -> str:
+    return _FIELD.sub(lambda match: fields[match[1]], template)
 
 
 def _has_failed(result: Wire) -> bool:
