@@ -305,7 +305,7 @@ def test_a_screen_is_not_steered_by_a_raw_text(here: Path) -> None:
         ("reshape half c1", 2, "'half' is not one of"),
         ("reshape full c9", 3, "no result 'c9'"),
         ("reshape full c1 c9", 3, "no result 'c9'"),
-        ("reshape full HEAD", 2, "is no result, and only those have forms"),
+        ("reshape full HEAD", 2, "is not a tool result, and only results have forms"),
         ("reshape full c1 --tokens 3", 2, "--tokens applies to truncated and reference"),
         ("reshape truncated c1 --tokens 0", 2, "--tokens"),
         ("reshape reference c1 --text x", 2, "--text applies to summary"),

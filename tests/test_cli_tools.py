@@ -145,7 +145,7 @@ def test_an_old_commit_cannot_get_tools(here: Path) -> None:
     ok("checkout", first)
     result = invoke("tools", "set", "-", stdin="[]")
     assert (result.exit_code, result.stdout) == (4, "")
-    assert "name a branch" in result.stderr
+    assert "create a branch" in result.stderr
 
 
 def test_an_old_commit_cannot_get_the_tools_of_its_branch(here: Path) -> None:

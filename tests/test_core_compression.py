@@ -367,7 +367,7 @@ def test_what_is_changed_is_a_conflict(how: str) -> None:
     plan = planned(fold(build), members)
     assert groups(renew_plan(fold(build), plan)) == [[1, 2, 3]]
     change(build, members, how)
-    with pytest.raises(ConflictError, match="meanwhile"):
+    with pytest.raises(ConflictError, match="in the meantime"):
         renew_plan(fold(build), plan)
 
 

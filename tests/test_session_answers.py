@@ -310,7 +310,7 @@ def test_an_old_commit_is_not_answered(t: Tract) -> None:
     old = t.user("hi")
     t.user("more")
     t.checkout(old)
-    with pytest.raises(ConflictError, match="name a branch"):
+    with pytest.raises(ConflictError, match="create a branch"):
         t.generate()
     assert llm.requests == []
     t.branch("other")

@@ -542,7 +542,7 @@ def test_an_old_commit_is_not_compressed(quick: Tract) -> None:
     said = four(quick)
     quick.checkout(said[2].commit_hash)
     llm = quick.llm = ScriptedLLM(["x"])
-    with pytest.raises(ConflictError, match="name a branch"):
+    with pytest.raises(ConflictError, match="create a branch"):
         quick.compress([said[1]])
     assert llm.requests == []
 

@@ -782,7 +782,7 @@ def test_review_of_a_result_that_was_changed_meanwhile(t: Tract) -> None:
     pending = t.tool_result("c", "grep", BIG, review=True)
     t.tool_result("c", "grep", "by somebody", edit=pending.commit)
     for decision in ("edit", "reject", "summarize"):
-        with pytest.raises(ConflictError, match="changed meanwhile"):
+        with pytest.raises(ConflictError, match="changed in the meantime"):
             LATER[decision](pending)
         assert pending.status == "pending"
     pending.approve()

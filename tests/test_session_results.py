@@ -166,7 +166,7 @@ def test_what_is_no_form_is_refused(t: Tract, form: Any) -> None:
 def test_only_results_have_forms(t: Tract) -> None:
     with pytest.raises(InputError, match="only results"):
         t.commit({"role": "user", "content": "x"}, form="reference")
-    with pytest.raises(EditError, match="no result"):
+    with pytest.raises(EditError, match="not a tool result"):
         t.reshape({t.head or "": "reference"})
 
 

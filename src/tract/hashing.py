@@ -59,7 +59,7 @@ def content_hash(data: bytes) -> bytes:
     try:
         return sha256(data).digest()
     except TypeError:  # a damaged row may hold something else
-        raise CorruptError(f"a content is no bytes but {type(data).__name__}") from None
+        raise CorruptError(f"a content must be bytes, not {type(data).__name__}") from None
 
 
 def hash_tool_schema(schema: dict[str, Json]) -> str:

@@ -88,7 +88,7 @@ def plan_turns(
     """The turns that have all of their results and nothing pinned, without the newest so many; and
     the answers that they led to, unless those stay."""
     if type(keep_recent) is not int or keep_recent < 0:
-        raise InputError(f"keep_recent is a number from 0 on, not {keep_recent!r:.80}")
+        raise InputError(f"keep_recent must be an integer of at least 0, not {keep_recent!r:.80}")
     complete = [c for c in calls if len(c.results) >= len(c.shown.calls) and not _stays(c, ())]
     complete = complete[: max(0, len(complete) - keep_recent)]
     chosen = [member for call in complete for member in _visible_turn(call)]
@@ -116,9 +116,9 @@ def renew_plan(chain: Chain, plan: FrozenPlan) -> Plan:
         places = [chain.place(Head(step.id, step.hash)) for step in commits]
         again = plan_listed(chain, places, ())
     except (CompressError, EditError) as error:
-        raise ConflictError(f"the history has changed meanwhile: {error}") from error
+        raise ConflictError(f"the history changed in the meantime: {error}") from error
     if _visible(again.looks) != _visible(plan.groups):
-        raise ConflictError("what was to be compressed has been changed meanwhile")
+        raise ConflictError("the messages to be compressed changed in the meantime")
     return again
 
 

@@ -111,7 +111,7 @@ def check_reshapable(place: Place) -> None:
     """Refuse what can have no other form."""
     name = place.origin.hash.hex()
     if place.origin.role != "tool":
-        raise EditError(f"commit {name} is no result, and only those have forms")
+        raise EditError(f"commit {name} is not a tool result, and only results have forms")
     _check_in_view(place)
     if is_fixed(place):
         raise EditError(f"result {name} is pinned, or an answer of {GET_TOOL_RESULT}")
@@ -140,7 +140,9 @@ def shape_of(form: Any) -> Shape:
     if shape.form not in list(Form):
         raise InputError(f"unknown form {shape.form!r:.80}; expected one of {', '.join(Form)}")
     if not (shape.tokens is None or (type(shape.tokens) is int and shape.tokens >= 0)):
-        raise InputError(f"a form has a number of tokens from 0 on, not {shape.tokens!r:.80}")
+        raise InputError(
+            f"the tokens of a form must be an integer of at least 0, not {shape.tokens!r:.80}"
+        )
     _check_texts(shape.text)
     return Shape(Form(shape.form), shape.tokens, shape.text)
 

@@ -42,7 +42,7 @@ def result_view(
         raise InputError(f"load_tool_results is None, True, False or ids, not {load!r:.80}")
     for name, value in (("keep_recent", keep_recent), ("inline_under", inline_under)):
         if type(value) is not int or value < 0:
-            raise InputError(f"{name} is a number from 0 on, not {value!r:.80}")
+            raise InputError(f"{name} must be an integer of at least 0, not {value!r:.80}")
     ids = load if load is None or isinstance(load, bool) else frozenset(load)
     return ResultView(ids, keep_recent, inline_under)
 

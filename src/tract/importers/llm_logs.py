@@ -198,7 +198,7 @@ class _Tree:
         self, dialog: str, parent: str | None, row: Record, about: dict[str, Any]
     ) -> Iterator[Item]:
         if row["role"] not in ROLES:
-            raise InputError(f"role {row['role']!r} is none of {', '.join(ROLES)}")
+            raise InputError(f"unknown role {row['role']!r}; expected one of {', '.join(ROLES)}")
         query = "SELECT * FROM parts WHERE message_hash = ? ORDER BY position"
         parts = [self._part(part) for part in self._database.rows(query, row["hash"])]
         yield Entry(

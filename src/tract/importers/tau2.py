@@ -133,7 +133,7 @@ def _load(value: Json) -> Message:
     if role == "tool":
         return Message("tool", content, text_of(record.get("id")), None, bool(record.get("error")))
     if role not in ("system", "user", "assistant"):
-        raise InputError(f"role {role!r} is none of a simulation")
+        raise InputError(f"unknown role {role!r} in a simulation")
     if not (content is None or isinstance(content, str)):
         raise InputError(f"content is a text, not {type(content).__name__}")
     calls = record.get("tool_calls")

@@ -85,7 +85,7 @@ class SdkLLM:
         on_text: OnText | None = None,
     ) -> Answer:
         if config and "stream" in config:
-            raise InputError("stream is no part of config: with on_text the answer is streamed")
+            raise InputError("config must not contain stream: pass on_text to stream the answer")
         params = {**self._settings(), **context.to_params(self.provider), **(config or {})}
         with self._translated():
             params = _sendable(params)

@@ -71,7 +71,7 @@ def load_message(message: dict[str, Json]) -> list[Message]:
 def load_messages(messages: Json) -> Iterator[Message]:
     """The messages of a request. Neighbours of one role stay apart."""
     if not isinstance(messages, list):
-        raise InputError(f"messages are a list, not {type(messages).__name__}")
+        raise InputError(f"messages must be a list, not {type(messages).__name__}")
     role = None
     for message in messages:
         check_message(message)

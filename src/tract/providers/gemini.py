@@ -68,7 +68,7 @@ def load_contents(contents: Json) -> Iterator[Message]:
         yield Message("user", contents)
         return
     if not isinstance(contents, list):
-        raise InputError(f"contents are a list, not {type(contents).__name__}")
+        raise InputError(f"contents must be a list, not {type(contents).__name__}")
     for content in contents:
         yield from load_message(content)
 
@@ -77,7 +77,7 @@ def load_message(content: Json) -> list[Message]:
     """One content; each response in it becomes a message of its own, and the rest one more."""
     role, parts = _role(content), content.get("parts")
     if not isinstance(parts, list | None):
-        raise InputError(f"parts are a list, not {type(parts).__name__}")
+        raise InputError(f"parts must be a list, not {type(parts).__name__}")
     results = [_load_result(part) for part in parts or [] if _inner(part, RESULT) is not None]
     places = [at for at, part in enumerate(parts or []) if _inner(part, RESULT) is None]
     blocks = tuple(_load_part((parts or [])[at]) for at in places)

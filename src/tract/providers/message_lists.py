@@ -44,7 +44,7 @@ class CompressorConfig(msgspec.Struct, frozen=True):
         for name in ("max_tool_result_tokens", "collapse_after_turns"):
             limit = getattr(self, name)
             if limit is not None and (type(limit) is not int or limit < 0):  # nor True
-                raise InputError(f"{name} must be None or a whole number from 0, not {limit!r}")
+                raise InputError(f"{name} must be None or an integer of at least 0, not {limit!r}")
         # A line of fields alone could come out empty, and providers refuse an empty text.
         template: Any = self.template
         if not isinstance(template, str) or not _FIELD.sub("", template).strip():

@@ -237,7 +237,7 @@ class OpenAIChat(Provider):
 
     def load_history(self, history: Json) -> Iterable[Message]:
         if not isinstance(history, list):
-            raise InputError(f"messages are a list, not {type(history).__name__}")
+            raise InputError(f"messages must be a list, not {type(history).__name__}")
         for message in history:
             yield from self.load_message(message)
 

@@ -61,7 +61,7 @@ def annotate(
 ) -> CommitInfo:
     commits: Sequence[Any] = commit if isinstance(commit, list | tuple) else [commit]
     if not commits:
-        raise InputError("nothing to annotate: name a commit")
+        raise InputError("nothing to annotate: pass a commit")
 
     def make(head: Head) -> Draft:
         places = session.places(session.chain(head), commits)
@@ -72,7 +72,7 @@ def annotate(
 
 def restore(session: Session, commits: Sequence[Commit], message: str | None) -> CommitInfo:
     if not commits:
-        raise InputError("nothing to restore: name a commit")
+        raise InputError("nothing to restore: pass a commit")
 
     def make(head: Head) -> Draft:
         chain = session.chain(head)

@@ -85,7 +85,7 @@ class Session:
         check_name("dialog", dialog)
         check_client(llm)
         if not os.fspath(path_or_url):
-            raise InputError("a database needs a place: a path, a URL or :memory:")
+            raise InputError('no database given: pass a path, a URL or ":memory:"')
         store = open_store(path_or_url, durability=durability, create=create)
         try:
             if not create and not store.dialogs.has(dialog):
@@ -143,7 +143,7 @@ class Session:
     def places(self, chain: Chain, commits: Sequence[Commit]) -> list[Place]:
         """Return the places of commits in the history."""
         if isinstance(commits, str | CommitInfo):
-            raise InputError("commits are a list, not one of them")
+            raise InputError("commits must be a list, not a single commit")
         return [chain.place(head) for head in self.resolve_all(commits)]
 
     def infos(self, places: Sequence[Place]) -> list[CommitInfo]:
@@ -325,7 +325,9 @@ class Session:
 
     def check_on_branch(self) -> None:
         if self.detached:
-            raise ConflictError(f"HEAD is detached at {_hex(self.detached)}: name a branch first")
+            raise ConflictError(
+                f"HEAD is detached at {_hex(self.detached)}; create a branch before committing"
+            )
 
     def check_branch(self, branch: str) -> None:
         """Refuse to write what was planned on another branch."""

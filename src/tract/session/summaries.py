@@ -104,7 +104,7 @@ def check_remembered(
 ) -> None:
     """Refuse a summary of something that was forgotten while the summary was made."""
     if session.store.contents.forgotten([place.shown.blob_id or 0 for place in places]) - known:
-        raise ConflictError("something has been forgotten meanwhile that was to be summarized")
+        raise ConflictError("a message to be summarized was erased in the meantime")
 
 
 def carry_out(
@@ -119,7 +119,7 @@ def carry_out(
         session.check_branch(branch)
         place = session.chain(head).place(session.resolve(commit))
         if len(place.changes) != changes or place.summary:
-            raise ConflictError(f"result {commit.commit_hash} has been changed meanwhile")
+            raise ConflictError(f"result {commit.commit_hash} was changed in the meantime")
         check_remembered(session, [place])
         if outcome.shape:
             return drafts.reshape([(place, outcome.shape)], details)

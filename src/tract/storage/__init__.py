@@ -37,5 +37,5 @@ def _driver(place: str, durability: Durability, create: bool) -> Driver:
 
         return Postgres(place, durability)
     if not create and place != ":memory:" and not Path(place).exists():
-        raise NotFoundError(f"there is no database at {place}")
+        raise NotFoundError(f"no database at {place}")
     return Sqlite(place, durability)
