@@ -372,7 +372,7 @@ def test_compile_at_a_commit_or_branch(here: Path) -> None:
         ("commit x --error", 2, "--error"),
         ("commit x --file call.json", 2, "--file"),
         ("commit x --metadata [1]", 2, "JSON object"),
-        ("commit x --metadata '{\"a\": NaN}'", 2, "tract: not JSON"),
+        ("commit x --metadata '{\"a\": NaN}'", 2, "tract: not valid JSON"),
         ("commit x --metadata {", 2, "not valid JSON"),
         ("commit --file broken.json", 2, "not valid JSON"),
         ("commit --file deep.json", 2, "nested"),

@@ -283,7 +283,7 @@ def test_what_was_forgotten_meanwhile_is_not_summarized(name: str) -> None:
             return "the secret is function_7"
 
         t.llm = ScriptedLLM([forget])
-        with pytest.raises(ConflictError, match="forgotten"):
+        with pytest.raises(ConflictError, match="erased"):
             OPERATIONS[name].run(t)
         assert next(t.search("the secret is"), None) is None
 
