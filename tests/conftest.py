@@ -19,10 +19,8 @@ from hypothesis import settings
 
 from tests.corpus import DATA
 
-# Half of the usual examples in the suite, twice as many with the long tests.
-settings.register_profile("suite", derandomize=True, deadline=None, max_examples=50)
-settings.register_profile("long", derandomize=True, deadline=None, max_examples=200)
-settings.load_profile("suite")
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.load_profile("ci")
 
 UNPRIVILEGED = "nobody"  # PostgreSQL refuses to run as root
 # The shell ends the server when its standard input closes, however this process ends.
@@ -38,11 +36,6 @@ FAST = {
     "timezone": "UTC",
 }
 _names = count(1)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if not config.getoption("markexpr"):
-        settings.load_profile("long")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
