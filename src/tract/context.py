@@ -157,65 +157,7 @@ class Seen(NamedTuple):
     toolset: Toolset | None
 
 
-class Requests:
-    """The messages and the full request for each provider."""
-
-    def to_messages(self, provider: str) -> Any:
-        """The messages for a provider by its name: what `to_openai` and the like return."""
-        raise NotImplementedError
-
-    def to_params(self, provider: str) -> dict[str, Json]:
-        """The full request to a provider by its name: what `to_openai_params` and so on return."""
-        raise NotImplementedError
-
-    def to_dicts(self) -> list[dict[str, Json]]:
-        """The messages as plain dicts in the chat form, which most libraries accept."""
-        return self.to_openai()
-
-    def to_openai(self) -> list[dict[str, Json]]:
-        """Messages for Chat Completions. The list is yours, the dicts in it are shared with later
-        contexts: copy one before you change it."""
-        messages: list[dict[str, Json]] = self.to_messages("openai")
-        return messages
-
-    def to_openai_params(self) -> dict[str, Json]:
-        """`messages` for Chat Completions, and `tools` where there are any."""
-        return self.to_params("openai")
-
-    def to_anthropic(self) -> dict[str, Json]:
-        """`messages` for the Messages API, and `system` when there is such a text. The dicts in
-        the list are shared, as those of `to_openai`."""
-        params: dict[str, Json] = self.to_messages("anthropic")
-        return params
-
-    def to_anthropic_params(self) -> dict[str, Json]:
-        """`system`, `messages` and `tools` for the Messages API, each where there is one. Calls
-        without tools are refused there: if the tools were taken away, they are declared once more
-        with a `tool_choice` that rules them out."""
-        return self.to_params("anthropic")
-
-    def to_responses(self) -> list[dict[str, Json]]:
-        """`input` items for the Responses API, just those of the messages."""
-        items: list[dict[str, Json]] = self.to_messages("responses")
-        return items
-
-    def to_responses_params(self) -> dict[str, Json]:
-        """`input` items for the Responses API, `tools` where there are any, and `instructions`
-        where the history came with such."""
-        return self.to_params("responses")
-
-    def to_gemini(self) -> dict[str, Json]:
-        """`contents` for Gemini, and `systemInstruction` when there is such a text. The dicts in
-        the list are shared, as those of `to_openai`."""
-        params: dict[str, Json] = self.to_messages("gemini")
-        return params
-
-    def to_gemini_params(self) -> dict[str, Json]:
-        """`contents`, `systemInstruction` and `tools` for Gemini, each where there is one."""
-        return self.to_params("gemini")
-
-
-class CompiledContext(Requests):
+class CompiledContext:
     """A history as a model would get it. The messages are shared between contexts: read only."""
 
     def __init__(
@@ -369,9 +311,11 @@ class CompiledContext(Requests):
         return notes + self._offer(target, self.called).notes if tools else notes
 
     def to_messages(self, provider: str) -> Any:
+        """The messages for a provider by its name: what `to_openai` and the like return."""
         return self._dump(provider_named(provider))[0]
 
     def to_params(self, provider: str) -> dict[str, Json]:
+        """The full request to a provider by its name: what `to_openai_params` and so on return."""
         target = PROVIDERS.get(provider) or provider_named(provider)
         changes = self._changes(target) if self._offered.later else None
         following = self._following
@@ -382,6 +326,52 @@ class CompiledContext(Requests):
         tools = self._offer(target, called).tools
         called = [legal_name(name, target.longest_name) for name in called]
         return target.request(sent, tools, called, first)
+
+    def to_dicts(self) -> list[dict[str, Json]]:
+        """The messages as plain dicts in the chat form, which most libraries accept."""
+        return self.to_openai()
+
+    def to_openai(self) -> list[dict[str, Json]]:
+        """Messages for Chat Completions. The list is yours, the dicts in it are shared with later
+        contexts: copy one before you change it."""
+        messages: list[dict[str, Json]] = self.to_messages("openai")
+        return messages
+
+    def to_openai_params(self) -> dict[str, Json]:
+        """`messages` for Chat Completions, and `tools` where there are any."""
+        return self.to_params("openai")
+
+    def to_anthropic(self) -> dict[str, Json]:
+        """`messages` for the Messages API, and `system` when there is such a text. The dicts in
+        the list are shared, as those of `to_openai`."""
+        params: dict[str, Json] = self.to_messages("anthropic")
+        return params
+
+    def to_anthropic_params(self) -> dict[str, Json]:
+        """`system`, `messages` and `tools` for the Messages API, each where there is one. Calls
+        without tools are refused there: if the tools were taken away, they are declared once more
+        with a `tool_choice` that rules them out."""
+        return self.to_params("anthropic")
+
+    def to_responses(self) -> list[dict[str, Json]]:
+        """`input` items for the Responses API, just those of the messages."""
+        items: list[dict[str, Json]] = self.to_messages("responses")
+        return items
+
+    def to_responses_params(self) -> dict[str, Json]:
+        """`input` items for the Responses API, `tools` where there are any, and `instructions`
+        where the history came with such."""
+        return self.to_params("responses")
+
+    def to_gemini(self) -> dict[str, Json]:
+        """`contents` for Gemini, and `systemInstruction` when there is such a text. The dicts in
+        the list are shared, as those of `to_openai`."""
+        params: dict[str, Json] = self.to_messages("gemini")
+        return params
+
+    def to_gemini_params(self) -> dict[str, Json]:
+        """`contents`, `systemInstruction` and `tools` for Gemini, each where there is one."""
+        return self.to_params("gemini")
 
     @property
     def called(self) -> list[str]:
