@@ -54,6 +54,37 @@ class Problem(msgspec.Struct, frozen=True):
     what: str
 
 
+class Unknown(msgspec.Struct, frozen=True):
+    """A record of a type that the importer does not know. It is kept and reported, never sent."""
+
+    place: str
+    """Such as `line 12`."""
+    kind: str
+    """What the source calls it."""
+    record: Json
+    dialog: str | None = None
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a source says about one of its conversations. Later facts replace earlier ones, and what
+    is None changes nothing. Title, model, times and cost are taken from the messages where the
+    source does not have them."""
+
+    dialog: str | None = None
+    title: str | None = None
+    folder: str | None = None
+    """The directory that the agent worked in."""
+    model: str | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    cost: float | None = None
+    """In US dollars."""
+    parent: str | None = None
+    """For a sub-agent: the dialog of the source that started it; "" is the main one."""
+    call_id: str | None = None
+    """The call in the parent that started it."""
+
+
 def position(item: object) -> str:
     """Where a problem is, as far as the item knows."""
     return getattr(item, "key", None) or getattr(item, "dialog", None) or "a message"

@@ -8,6 +8,7 @@ memory, messages are numbered, and a branch can be read like a snapshot of a dat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import count
@@ -20,7 +21,7 @@ from tract.core import drafts
 from tract.core.alignment import Branches, additions, align_any, is_known
 from tract.core.chain import Chain, Place
 from tract.core.drafts import NO_DETAILS, Details
-from tract.core.entries import Entry, FullHistory, Problem, annotate, position
+from tract.core.entries import Entry, Facts, FullHistory, Problem, Unknown, annotate, position
 from tract.core.forms import Sent, Shown
 from tract.core.pairing import Pairing
 from tract.errors import InputError
@@ -185,9 +186,11 @@ class Transcript(Generic[AnyThread]):
         self._name, self._open_thread = name, open_thread
         self.threads: dict[str, AnyThread] = {}
         self.problems: list[Problem] = []
+        self.unknown: Counter[str] = Counter()
+        """How many records there are of each type that the importer does not know."""
         self._by_dialog: dict[tuple[type, str | None], AnyThread] = {}
 
-    def add(self, item: Entry | FullHistory | Problem) -> None:
+    def add(self, item: Entry | FullHistory | Problem | Unknown | Facts) -> None:
         """Put what an importer read where it belongs. What is invalid becomes a problem."""
         try:
             match item:
@@ -197,6 +200,10 @@ class Transcript(Generic[AnyThread]):
                     self._thread(item).record(item)
                 case Problem():
                     self.problems.append(item)
+                case Unknown():
+                    self.unknown[item.kind] += 1
+                case Facts():
+                    pass
         except InputError as error:
             self.problems.append(Problem(position(item), str(error)))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tract import importers
-from tract.core.entries import Entry, FullHistory, Problem, position
+from tract.core.entries import Entry, Facts, FullHistory, Problem, Unknown, position
 from tract.core.transcript import MemoryThread, Transcript, dialog_name
 from tract.errors import InputError
 from tract.importers.items import Exchange
@@ -49,7 +49,7 @@ def read_transcript(
 
 def read_items(
     importer: importers.Importer, source: Source
-) -> Iterator[Entry | FullHistory | Problem]:
+) -> Iterator[Entry | FullHistory | Problem | Unknown | Facts]:
     """What is in a file, free of the provider's format."""
     for item in importer.read(source):
         try:
