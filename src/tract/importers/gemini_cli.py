@@ -30,7 +30,6 @@ NAME = "gemini-cli"
 PROVIDER = "gemini"
 
 _SESSION = {"sessionId", "projectHash"}
-_DEPTH = 2  # of a message in the document
 
 
 def detect(source: Source) -> bool:
@@ -76,7 +75,7 @@ def _messages(source: Source) -> Iterator[_Placed]:
     if first.keys() >= _SESSION and "messages" not in first:
         yield from _lines(source)
         return
-    document, problems = source.document(_DEPTH)
+    document, problems = source.document(lists=("messages",))
     messages = as_dict(document).get("messages")
     if not isinstance(messages, list):
         raise InputError("a session needs a list of messages")
