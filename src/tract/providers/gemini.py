@@ -58,8 +58,9 @@ def _shape(message: dict[str, Json]) -> Evidence | None:
     parts = message.get("parts")
     if not isinstance(parts, list):
         return None
-    is_typed = any(not isinstance(part, dict) or "type" in part for part in parts)
-    return Evidence.ROLE if is_typed or "content" in message else Evidence.CALL
+    untyped = [part for part in dicts(parts) if "type" not in part]
+    is_own = len(untyped) == len(dicts(parts)) and (untyped or not parts)
+    return Evidence.CALL if is_own and "content" not in message else Evidence.ROLE
 
 
 def load_contents(contents: Json) -> Iterator[Message]:
