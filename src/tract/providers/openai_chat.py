@@ -264,7 +264,10 @@ class OpenAIChat(Provider):
         return replace(message, content=content, origin=around)
 
     def is_response(self, body: dict[str, Json]) -> bool:
-        return any(isinstance(choice.get("message"), dict) for choice in dicts(body.get("choices")))
+        """Some servers repeat a message beside the delta of each chunk."""
+        choices = dicts(body.get("choices"))
+        is_chunk = any(isinstance(choice.get("delta"), dict) for choice in choices)
+        return not is_chunk and any(isinstance(c.get("message"), dict) for c in choices)
 
     def load_response(self, response: dict[str, Json]) -> Answer:
         choice = dicts(response.get("choices"))[:1]
