@@ -230,6 +230,8 @@ class Dump(common.Dump):
         if _wire_role(message) != _wire_role(last):
             return True
         if message.role == "tool":  # all responses to one turn are in one content
+            if last.role == "tool" and MESSAGE in (message.origin or {}):
+                self.notes.append("responses that came in several contents are sent in one")
             return last.role != "tool"
         if last.role == "tool":
             return PART not in (message.origin or {})
