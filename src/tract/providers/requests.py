@@ -101,12 +101,14 @@ def provider_of(request: Json) -> str:
     name = next(iter(PROVIDERS)) if isinstance(request, list) else None
     name = detect(request) or name
     if name is None:
-        raise InputError(f"not a request to a provider: it has {_keys(request)}")
+        kind = type(request).__name__
+        fact = f"has {_keys(request)}" if isinstance(request, dict) else f"is {kind}"
+        raise InputError(f"not a request to a provider: it {fact}")
     return name
 
 
-def _keys(value: Json) -> str:
-    return ", ".join(map(str, value))[:200] if isinstance(value, dict) else type(value).__name__
+def _keys(fields: dict[str, Json]) -> str:
+    return ", ".join(map(str, fields))[:200] or "no keys"
 
 
 def _tools(tools: Json) -> list[dict[str, Json]] | None:
