@@ -14,6 +14,7 @@ from tract.importers.source import Source
 
 MODULES = (
     "llm_logs",
+    "opencode",
     "openai_agents",
     "inspect_log",
     "claude_code",
