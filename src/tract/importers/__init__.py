@@ -17,6 +17,7 @@ MODULES = (
     "opencode",
     "openai_agents",
     "inspect_log",
+    "qwen_code",
     "claude_code",
     "codex",
     "pi",
