@@ -17,6 +17,7 @@ MODULES = (
     "openai_agents",
     "inspect_log",
     "claude_code",
+    "claude_stream",
     "codex",
     "pi",
     "copilot_cli",
@@ -39,6 +40,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "claude_stream",
     "openai_agents",
     "openhands_events",
     "langgraph",
