@@ -18,6 +18,7 @@ MODULES = (
     "inspect_log",
     "claude_code",
     "claude_stream",
+    "codex_exec",
     "codex",
     "pi",
     "copilot_cli",
