@@ -16,6 +16,7 @@ MODULES = (
     "llm_logs",
     "openai_agents",
     "inspect_log",
+    "chatgpt",
     "claude_code",
     "claude_stream",
     "codex_exec",
@@ -41,6 +42,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "chatgpt",
     "claude_stream",
     "openai_agents",
     "openhands_events",
