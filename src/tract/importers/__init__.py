@@ -17,6 +17,7 @@ MODULES = (
     "openai_agents",
     "inspect_log",
     "chatgpt",
+    "claude_ai",
     "claude_code",
     "claude_stream",
     "codex_exec",
@@ -42,6 +43,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "claude_ai",
     "chatgpt",
     "claude_stream",
     "openai_agents",
