@@ -18,7 +18,11 @@ MODULES = (
     "openai_agents",
     "inspect_log",
     "qwen_code",
+    "chatgpt",
+    "claude_ai",
     "claude_code",
+    "claude_stream",
+    "codex_exec",
     "codex",
     "pi",
     "copilot_cli",
@@ -41,6 +45,9 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "claude_ai",
+    "chatgpt",
+    "claude_stream",
     "openai_agents",
     "openhands_events",
     "langgraph",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -25,6 +25,10 @@ _COMMA = re.compile(r'(?:[^",]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+(?:(,)|"|\Z)', re
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\Z')
 _WORD = re.compile(r'[^\s",:\[\]{}]*')
 _CLOSERS = {"{": "}", "[": "]"}
+_STRETCH = re.compile(
+    rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+(?:([\[{])|([\]}]))', re.DOTALL
+)
+"""The same of bytes; no match where the next bracket is not there yet."""
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -225,3 +229,39 @@ def _last_comma(text: str, begin: int, end: int) -> int:
         if token[1]:
             last = token.start(1)
     return last
+
+
+def elements(read: Callable[[], bytes], longest: int) -> Iterator[bytes | None]:
+    """The elements of a list as JSON texts, with the memory of one of them. None stands for the one
+    where the list ends before its end, or that is too long to find its end."""
+    data, at, start, depth = b"", 0, 0, 0
+    while True:
+        token = _STRETCH.match(data, at)
+        if token is None:
+            if len(data) - start > longest or not (more := read()):
+                yield None
+                return
+            data, at, start = data[start:] + more, at - start, 0
+            continue
+        if token[1]:
+            if depth == 1:
+                yield from _scalars(data[start : token.start(1)])
+                start = token.start(1)
+            depth, at = depth + 1, token.end()
+            start = at if depth == 1 else start
+            continue
+        depth, at = depth - 1, token.end()
+        if depth == 1:
+            yield data[start:at]
+            start = at
+        elif depth < 1:
+            yield from _scalars(data[start : at - 1])
+            return
+
+
+def _scalars(between: bytes) -> Iterator[bytes]:
+    """The elements without brackets between two with them."""
+    text = between.strip().strip(b",").strip()
+    if text:
+        values = parse_or_none(b"[" + text + b"]")
+        yield from [text] if values is None else (json.dumps(value).encode() for value in values)

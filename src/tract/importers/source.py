@@ -8,6 +8,7 @@ import os
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,6 +16,7 @@ from tract.errors import InputError
 from tract.importers.items import Item, Problem
 from tract.importers.partial_json import (
     check_weight,
+    elements,
     parse,
     parse_around,
     parse_beginning,
@@ -143,6 +145,33 @@ class Source:
                 raise
             return value, problems
 
+    def elements(self) -> Iterator[tuple[int, Json] | Problem]:
+        """The elements of a file that is one list, each with its number. One that cannot be read
+        costs only itself; what is cut off is a problem."""
+        self._forget()
+        with self.open(self._on_read) as file:
+            start = file.read(STEP).removeprefix(BOM).lstrip()
+            if not start.startswith(b"["):
+                raise InputError(f"{self.path.name}: not a list")
+            chunks = chain([start], iter(lambda: file.read(STEP), b""))
+            for number, element in enumerate(elements(lambda: next(chunks, b""), MAX_LINE), 1):
+                try:
+                    if element is None:
+                        yield Problem(END, "cut: the list has no end")
+                    else:
+                        yield number, parse(element)
+                except InputError as error:
+                    yield Problem(f"element {number}", str(error))
+
+    def parts(self) -> Iterator[tuple[str, Json] | Problem]:
+        """The records of a file that has one per line, or that is one list of them, each with its
+        position."""
+        word, records = "line", self.records
+        if self.head.lstrip().startswith(b"["):
+            word, records = "element", self.elements
+        for record in records():
+            yield record if isinstance(record, Problem) else (f"{word} {record[0]}", record[1])
+
     def values(self, lists: Collection[str] = ()) -> Iterator[tuple[str, Json] | Problem]:
         """The values of the file with their positions: one per line, or the document."""
         if self.is_of_lines():
@@ -222,6 +251,19 @@ def read_records(
             yield from attempt(place, take, place, line)
         else:
             yield Problem(place, f"a line is an object, not {type(line).__name__}")
+
+
+def read_parts(
+    source: Source, take: Callable[[str, dict[str, Json]], Iterable[Item]]
+) -> Iterator[Item]:
+    """The items of each record of a file: of its lines, or of the elements of its list."""
+    for part in source.parts():
+        if isinstance(part, Problem):
+            yield part
+        elif isinstance(part[1], dict):
+            yield from attempt(part[0], take, *part)
+        else:
+            yield Problem(part[0], f"a record is an object, not {type(part[1]).__name__}")
 
 
 def read_values(
