@@ -183,11 +183,19 @@ def attempt(place: str, make: Callable[..., Iterable[Item]], *arguments: Any) ->
 
 def read_lines(source: Source, take: Callable[[dict[str, Json]], Iterable[Item]]) -> Iterator[Item]:
     """The items of a file of lines, each of which is an object."""
+    return read_records(source, lambda _, line: take(line))
+
+
+def read_records(
+    source: Source, take: Callable[[str, dict[str, Json]], Iterable[Item]]
+) -> Iterator[Item]:
+    """The same for a format that needs the positions of lines."""
     for record in source.records():
         if isinstance(record, Problem):
             yield record
         elif isinstance(record[1], dict):
-            yield from attempt(f"line {record[0]}", take, record[1])
+            place = f"line {record[0]}"
+            yield from attempt(place, take, place, record[1])
         else:
             kind = type(record[1]).__name__
             yield Problem(f"line {record[0]}", f"a line is an object, not {kind}")
