@@ -12,7 +12,7 @@ from tests.importing import file_of
 from tests.samples.openhands_log import LOG, MESSAGES, RESPONSE, TOOL
 from tract.errors import InputError
 from tract.importers import openhands_log
-from tract.importers.items import Exchange, Problem
+from tract.importers.items import Exchange
 from tract.importers.source import Source
 from tract.providers import load_answer
 from tract.providers.requests import load_history
