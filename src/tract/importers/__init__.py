@@ -24,6 +24,7 @@ MODULES = (
     "copilot_cli",
     "copilot_chat",
     "gemini_cli",
+    "cline",
     "atif",
     "swe_agent",
     "openhands_events",
@@ -41,6 +42,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "cline",
     "openai_agents",
     "openhands_events",
     "langgraph",

@@ -8,6 +8,7 @@ from itertools import chain, count
 
 from msgspec.structs import replace
 
+from tract.importers import cline
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_text, as_time, dicts, load, require_dict
 from tract.importers.items import Entry, Item, Problem
@@ -25,6 +26,8 @@ FOREIGN = ("model", "response", "kwargs", "input", "choices", "reward_info", "te
 
 
 def detect(source: Source) -> bool:
+    if cline.detect(source):  # the same messages, and more beside them
+        return False
     value = source.peek
     first = value[0] if isinstance(value, list) and value else value
     return _is_line(value) or _is_list(value) or _is_conversation(first)
