@@ -140,10 +140,10 @@ def test_a_broken_record_costs_only_itself(tmp_path: Path) -> None:
     items = read(tmp_path, PROMPT, said("2", "1", "assistant", *parts), *bad, kept)
     assert [m.text for m in messages(items)] == ["What is here?\rÄ", "a", "", "b"]
     assert [problem.place for problem in problems(items)] == [
-        *(f"line 2, block {number}" for number in (2, 3, 4, 5)),
+        *(f"line 2, part {number}" for number in (2, 3, 4, 5)),
         *(f"line {number}" for number in (3, 4, 5, 6, 8, 9, 10)),
         "line 11, content 1",
-        "line 11, content 2, block 2",
+        "line 11, content 2, part 2",
     ]
 
 

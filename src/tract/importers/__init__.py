@@ -18,7 +18,11 @@ MODULES = (
     "openai_agents",
     "inspect_log",
     "qwen_code",
+    "chatgpt",
+    "claude_ai",
     "claude_code",
+    "claude_stream",
+    "codex_exec",
     "codex",
     "pi",
     "copilot_cli",
@@ -43,6 +47,9 @@ messages last."""
 
 LISTS = (
     "cline",
+    "claude_ai",
+    "chatgpt",
+    "claude_stream",
     "openai_agents",
     "openhands_events",
     "langgraph",

@@ -84,7 +84,7 @@ def session(source: Source) -> str | None:
 
 def read(source: Source) -> Iterator[Item]:
     is_list = source.head.lstrip()[:1] == b"["
-    document, problems = source.document(1 if is_list else 2)
+    document, problems = source.document(lists=("messages",))
     messages = document if is_list else as_dict(document).get("messages")
     if not isinstance(messages, list):
         raise InputError("a session needs a list of messages")
