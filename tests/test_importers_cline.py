@@ -125,10 +125,10 @@ def test_the_file_beside_a_history_has_its_facts(tmp_path: Path) -> None:
     facts = read(tmp_path, SDK, "1768_abc.messages.json")[0]
     started = datetime(2026, 1, 15, 20, tzinfo=UTC)
     assert facts == Facts(title="Look", folder="/p", started=started)
-    item = {"task": "Look", "workspace": "/q", "totalCost": 0.5}
+    item = {"task": "Look", "workspace": "/q", "totalCost": 0.5, "parentTaskId": "17"}
     (tmp_path / "history_item.json").write_text(json.dumps(item))
     facts = read(tmp_path, HISTORY, "api_conversation_history.json")[0]
-    assert facts == Facts(title="Look", folder="/q", cost=0.5)
+    assert facts == Facts(title="Look", folder="/q", cost=0.5, parent="17")
 
 
 def test_prompts_and_answers_of_the_screen(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ MODULES = (
     "codex_exec",
     "codex",
     "pi",
+    "droid",
+    "cursor",
     "copilot_cli",
     "copilot_chat",
     "gemini_cli",

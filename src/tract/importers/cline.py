@@ -115,6 +115,7 @@ def _about(source: Source) -> Iterator[Item]:
         started=as_time(about.get("started_at")),
         ended=as_time(about.get("ended_at")),
         cost=as_number(about.get("totalCost")),
+        parent=as_text(about.get("parentTaskId")),
     )
     if facts != Facts():
         yield facts

@@ -85,6 +85,8 @@ def read(source: Source) -> Iterator[Item]:
     info, messages = as_dict(as_dict(document).get("info")), as_dict(document).get("messages")
     if not as_text(info.get("id")) or not isinstance(messages, list):
         raise InputError("an export needs the info of a session and a list of messages")
+    if as_text(info.get("parentID")):  # which is in another file
+        info = {**info, "parentID": f"{NAME}/{info['parentID']}"}
     one = _Session(info, {})
     yield one.facts()
     for number, message in enumerate(messages, 1):
