@@ -95,9 +95,7 @@ def test_a_rewritten_file_does_not_replace_what_was_there(t: Tract, tmp_path: Pa
     path = tmp_path / "s.json"
     for words in ("Hello", "Goodbye"):
         path.write_text(
-            json.dumps(
-                [{"role": "user", "content": "Hi"}] + [{"role": "assistant", "content": words}]
-            )
+            json.dumps([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": words}])
         )
         import_file(t, path)
     assert {branch: texts(t, branch)[-1] for branch in t.branches()} == {

@@ -25,9 +25,12 @@ MODULES = (
     "codex_exec",
     "codex",
     "pi",
+    "droid",
+    "cursor",
     "copilot_cli",
     "copilot_chat",
     "gemini_cli",
+    "cline",
     "atif",
     "swe_agent",
     "openhands_events",
@@ -45,6 +48,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "cline",
     "claude_ai",
     "chatgpt",
     "claude_stream",

@@ -8,6 +8,7 @@ from itertools import chain, count
 
 from msgspec.structs import replace
 
+from tract.importers import cline
 from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_list, as_text, as_time, dicts, require_dict
@@ -26,6 +27,8 @@ FOREIGN = ("model", "response", "kwargs", "input", "choices", "reward_info", "te
 
 
 def detect(source: Source) -> bool:
+    if cline.detect(source):  # the same messages, and more beside them
+        return False
     value = source.peek
     first = value[0] if isinstance(value, list) and value else value
     return _is_line(value) or _is_list(value) or _is_conversation(first)
