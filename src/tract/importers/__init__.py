@@ -18,6 +18,8 @@ MODULES = (
     "inspect_log",
     "chatgpt",
     "claude_ai",
+    "otel",
+    "langfuse",
     "claude_code",
     "claude_stream",
     "codex_exec",
@@ -43,6 +45,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "langfuse",
     "claude_ai",
     "chatgpt",
     "claude_stream",
