@@ -96,6 +96,7 @@ ADDED_LATER = {
     "inspect_log": "long texts stand behind the messages",
     "langfuse": "observations are ordered by their times",
     "langgraph": "the newest state comes first",
+    "langsmith": "runs are ordered by their times",
     "swe_agent": "the history stands behind the steps, which are read without it",
 }
 """Formats in which the rest of a file changes what its beginning means, and why."""

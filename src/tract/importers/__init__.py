@@ -20,6 +20,7 @@ MODULES = (
     "claude_ai",
     "otel",
     "langfuse",
+    "langsmith",
     "claude_code",
     "claude_stream",
     "codex_exec",
@@ -45,6 +46,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "langsmith",
     "langfuse",
     "claude_ai",
     "chatgpt",

@@ -24,12 +24,15 @@ from tract.importers.items import Entry, FullHistory, Item, Problem
 from tract.importers.langchain_messages import DumpedMessages, is_dumped
 from tract.model import Block, Json, Message, Raw, Text, ToolCall
 from tract.providers import load_answer, load_message, requests, toolsets
-from tract.providers.detect import detect, response_provider
+from tract.providers.detect import response_provider
+from tract.providers.frameworks import unwrap
 from tract.providers.responses_items import load_items
 from tract.tokens import token_counter
 
 LISTS = ("messages", "contents", "input")
 """Where a request has its history."""
+ITEMS = ("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output")
+"""Types of items that only the Responses API has."""
 ROLES = {"human": "user", "ai": "assistant"}
 TOKENS = token_counter("chars/4")  # only to see whether tools are valid
 
@@ -131,8 +134,8 @@ def _of_dict(place: str, value: dict[str, Json], role: str) -> Read:
 def _of_list(place: str, value: list[Json], role: str) -> Read:
     if isinstance(value[0], list):  # one of several histories of a batch
         value = value[0]
-    if any(is_item(message) for message in dicts(value)) and detect(value) == "responses":
-        yield from load_items(value)
+    if any(message.get("type") in ITEMS for message in dicts(value)):
+        yield from _of_items(place, value)
         return
     for number, message in enumerate(value, 1):
         where = f"{place} {number}"
@@ -142,9 +145,16 @@ def _of_list(place: str, value: list[Json], role: str) -> Read:
             yield Problem(where, str(error))
 
 
-def is_item(message: dict[str, Json]) -> bool:
-    """Whether it is an item of the Responses API that is no message."""
-    return "role" not in message and not is_dumped(message)
+def _of_items(place: str, items: list[Json]) -> Read:
+    """The items of the Responses API: what the assistant says in a row is one message."""
+    good: list[Json] = []
+    for number, item in enumerate(items, 1):
+        try:
+            list(load_items([item]))
+            good.append(item)
+        except InputError as error:
+            yield Problem(f"{place} {number}", str(error))
+    yield from load_items(good)
 
 
 def _message(place: str, value: Json, role: str) -> Read:
@@ -156,6 +166,7 @@ def _message(place: str, value: Json, role: str) -> Read:
     if parts and all("type" in part for part in parts):
         yield from _of_parts(place, fields)
     elif is_dumped(as_dict(value)):
+        _check_content(unwrap(value)[1])
         for item in DumpedMessages().read([value], place):
             yield from item.messages if isinstance(item, Entry) else [_problem(item)]
     else:
