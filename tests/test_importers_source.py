@@ -107,7 +107,7 @@ def test_a_cut_document_is_told_and_read(tmp_path: Path) -> None:
 
 
 def test_what_is_no_document_is_refused(tmp_path: Path) -> None:
-    for data in (b"hello", b'{\n"a": nope}', b"[\n" * 100_000):
+    for data in (b"hello", b"{\nnope}", b"[\n" * 100_000):
         with pytest.raises(InputError):
             list(file_of(tmp_path, data).values())
 

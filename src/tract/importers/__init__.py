@@ -14,8 +14,10 @@ from tract.importers.source import Source
 
 MODULES = (
     "llm_logs",
+    "opencode",
     "openai_agents",
     "inspect_log",
+    "qwen_code",
     "chatgpt",
     "claude_ai",
     "otel",

@@ -50,6 +50,12 @@ def as_name(value: Json) -> str | None:
     return as_text(value)
 
 
+def as_number(value: Json) -> float | None:
+    """The number; None for anything else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number and abs(value) < float("inf") else None
+
+
 def as_time(value: Json) -> datetime | None:
     """The time of an ISO text, or of seconds or milliseconds since 1970; None for anything else.
     A time without a zone is in UTC."""

@@ -21,7 +21,7 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_values(source, _File().take)
+    return read_values(source, _File().take, ("messages",))
 
 
 class _File:
