@@ -20,6 +20,9 @@ MODULES = (
     "qwen_code",
     "chatgpt",
     "claude_ai",
+    "otel",
+    "langfuse",
+    "langsmith",
     "claude_code",
     "claude_stream",
     "codex_exec",
@@ -49,6 +52,8 @@ messages last."""
 
 LISTS = (
     "cline",
+    "langsmith",
+    "langfuse",
     "claude_ai",
     "chatgpt",
     "claude_stream",
