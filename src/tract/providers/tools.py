@@ -7,7 +7,7 @@ knows its format.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
 from tract.errors import ToolSchemaError
@@ -86,7 +86,10 @@ def offered(schemas: Iterable[Schema], target: str) -> Offer:
     for schema in schemas:
         form = _form(schema)
         if form is receiver:
-            tools.append(schema)
+            known = receiver.known_tool(schema)
+            tools.append(known)
+            for key in dict.fromkeys(_missing_keys(schema, known)):
+                lost_by.setdefault(f"is not told of {key}", []).append(_names(schema))
             continue
         for declaration in form.declarations(schema):
             try:
@@ -99,6 +102,22 @@ def offered(schemas: Iterable[Schema], target: str) -> Offer:
                 lost_by.setdefault(what, []).append(name_of(declaration))
     notes = [f"{target} {what}: {_few(names)}" for what, names in lost_by.items()]
     return Offer(receiver.group_tools(tools), [*notes, *missing])
+
+
+def _missing_keys(schema: Schema, known: Schema) -> Iterator[str]:
+    """The keys that were left out of a definition, or of what it declares."""
+    for key, value in schema.items():
+        if key not in known:
+            yield key
+        elif isinstance(value, dict) and key in ("function", "custom"):
+            yield from (inner for inner in value if inner not in known[key])
+        elif isinstance(value, list) and value != known[key]:
+            pairs = zip(value, known[key], strict=True)
+            yield from (inner for one, other in pairs for inner in one if inner not in other)
+
+
+def _names(schema: Schema) -> str:
+    return ", ".join(name_of(declaration) for declaration in declarations(schema))
 
 
 def _few(names: list[str]) -> str:
@@ -119,7 +138,9 @@ def convert_tool(schema: Schema, to: str) -> Schema:
         raise ToolSchemaError(
             f"this definition declares {len(declared)} tools: convert them singly"
         )
-    return declared[0] if form is receiver else _converted(declared[0], receiver)[0]
+    if form is receiver:
+        return receiver.known_tool(declared[0])
+    return _converted(declared[0], receiver)[0]
 
 
 def _converted(declaration: Schema, receiver: Provider) -> tuple[Schema, list[str]]:
