@@ -448,8 +448,11 @@ class Gemini(Provider):
     def known_tool(self, schema: Schema) -> Schema:
         if "name" in schema:
             return {key: value for key, value in schema.items() if key in GEMINI_DECLARATION}
-        groups = {key: dicts(schema[key]) for key in GROUPS if key in schema}
-        return schema | {key: [*map(self.known_tool, group)] for key, group in groups.items()}
+        groups = {key: schema[key] for key in GROUPS if isinstance(schema.get(key), list)}
+        return schema | {
+            key: [self.known_tool(one) if isinstance(one, dict) else one for one in group]
+            for key, group in groups.items()
+        }
 
     def load_tool(self, declaration: Schema) -> Function | None:
         if "name" not in declaration:

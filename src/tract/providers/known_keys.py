@@ -154,3 +154,8 @@ GEMINI_DECLARATION = _both_cases(
     *("name", "description", "behavior", "parameters", "parametersJsonSchema"),
     *("response", "responseJsonSchema"),
 )
+
+MCP_TOOL = frozenset(
+    {"type", "name", "description", "inputSchema", "outputSchema", "annotations", "title"}
+    | {"icons", "execution", "_meta"}
+)
