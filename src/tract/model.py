@@ -80,6 +80,8 @@ class Summary(NamedTuple):
     text: str
     made_by: str
     usage: dict[str, Json] | None = None
+    note: str | None = None
+    """What the reader of a report should know about it."""
 
 
 class Text(msgspec.Struct, frozen=True, gc=False):
