@@ -31,6 +31,7 @@ MODULES = (
     "copilot_chat",
     "gemini_cli",
     "cline",
+    "vscode_chat",
     "atif",
     "swe_agent",
     "openhands_events",
