@@ -20,6 +20,9 @@ MODULES = (
     "qwen_code",
     "chatgpt",
     "claude_ai",
+    "otel",
+    "langfuse",
+    "langsmith",
     "claude_code",
     "claude_stream",
     "codex_exec",
@@ -39,8 +42,14 @@ MODULES = (
     "tau2",
     "mastra",
     "goose",
+    "adk",
+    "openai_files",
     "langgraph",
     "langchain",
+    "pydantic_ai",
+    "ai_sdk",
+    "autogen",
+    "sharegpt",
     "exchanges",
     "requests",
     "openai_chat",
@@ -50,6 +59,8 @@ messages last."""
 
 LISTS = (
     "cline",
+    "langsmith",
+    "langfuse",
     "claude_ai",
     "chatgpt",
     "claude_stream",
@@ -57,6 +68,10 @@ LISTS = (
     "openhands_events",
     "langgraph",
     "langchain",
+    "pydantic_ai",
+    "ai_sdk",
+    "autogen",
+    "sharegpt",
     "exchanges",
     "openai_chat",
     "requests",
@@ -93,8 +108,17 @@ def importer_of(source: Source) -> Importer:
     """The importer for a file; InputError if its format is unknown."""
     importer = _detect(source)
     if importer is None:
-        raise InputError(f"{source.path.name}: no format that can be imported")
+        near = nearest_formats(source)
+        raise InputError(f"{source.path.name}: no format that can be imported{near}")
     return importer
+
+
+def nearest_formats(source: Source) -> str:
+    """The formats of lists of messages that the file comes near to, and what each cannot place."""
+    from tract.importers.message_files import messages_in  # only for an error
+    from tract.providers.frameworks.lists import nearest
+
+    return nearest(messages_in(source))
 
 
 def session_of(importer: Importer, source: Source) -> str | None:

@@ -8,7 +8,7 @@ from tract.importers import bedrock, cline
 from tract.importers.coerce import as_dict, as_time
 from tract.importers.conversations import check_exchange
 from tract.importers.items import Exchange, Item, Problem
-from tract.importers.provider import is_chat, is_gemini_history, request_provider, without_cut
+from tract.importers.provider import is_chat, is_gemini_history, request_provider
 from tract.importers.source import Source
 from tract.model import Json
 from tract.providers import PROVIDERS
@@ -71,14 +71,11 @@ def _exchange(value: Json, place: str) -> Item:
     if provider is None:
         return Problem(place, "neither a request nor a response")
     if isinstance(value, list):
-        history = without_cut(value) if is_chat(value) else value
-        request = {PROVIDERS[provider].history: history}
+        request = {PROVIDERS[provider].history: value}
         return check_exchange(Exchange(provider=provider, request=request), place)
     if response_provider(value):
         return _answer(value, place)
     request = bedrock.convert_request(value) if bedrock.is_request(value) else value
-    if is_chat(request.get("messages")):
-        request = {**request, "messages": without_cut(request["messages"])}
     return check_exchange(Exchange(provider=provider, request=request), place)
 
 
