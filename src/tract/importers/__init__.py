@@ -35,6 +35,7 @@ MODULES = (
     "gemini_cli",
     "cline",
     "vscode_chat",
+    "continue_sessions",
     "atif",
     "swe_agent",
     "openhands_events",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
@@ -26,6 +25,7 @@ from tract.importers.coerce import (
     drop_empty,
     ensure_storable,
     extra,
+    path_of,
     require_dict,
     text_of,
 )
@@ -361,5 +361,4 @@ def _folder(path: Path) -> str | None:
         window = as_dict(Source(path.parent.parent / "workspace.json").peek)
     except InputError:
         return None
-    address = urlsplit(text_of(window.get("folder")))
-    return unquote(address.path) or None
+    return path_of(window.get("folder"))
