@@ -34,6 +34,8 @@ MODULES = (
     "copilot_chat",
     "gemini_cli",
     "cline",
+    "vscode_chat",
+    "continue_sessions",
     "atif",
     "swe_agent",
     "openhands_events",
