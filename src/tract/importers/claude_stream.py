@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.errors import InputError
-from tract.importers.blocks import without_broken_blocks
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
-    as_dict,
     as_number,
     as_text,
     as_time,
@@ -24,12 +22,11 @@ from tract.importers.coerce import (
     drop_empty,
     ensure_storable,
     extra,
-    load,
 )
 from tract.importers.items import Entry, Facts, Item, Problem, Unknown
 from tract.importers.source import Source, read_parts
+from tract.importers.wire_messages import load_wire
 from tract.model import Json, Message
-from tract.providers import load_answer, load_message
 
 NAME = "claude-stream"
 
@@ -143,16 +140,15 @@ class _Run:
         )
 
     def _answer(self, place: str, record: dict[str, Json]) -> Iterator[Item]:
-        message, problems = _message(place, record)
+        message, loaded, problems = _message(place, record, "assistant")
         yield from problems
-        if message.get("content") == []:
+        if not loaded:
             return
-        loaded = load(load_answer, {**message, "type": "message", "role": "assistant"})
         entry = replace(
-            self._entry(record, [loaded.message]),
-            usage=as_dict(loaded.usage) or None,
+            self._entry(record, loaded),
+            usage=extra(message.get("usage")),
             model=as_text(message.get("model")),
-            metadata=drop_empty(**{key: (loaded.rest or {}).get(key) for key in KEPT}),
+            metadata=drop_empty(**{key: message.get(key) for key in KEPT}),
         )
         yield from self._begin(entry.dialog)
         self._has_answer = True
@@ -166,11 +162,10 @@ class _Run:
         self.turns[entry.dialog] = _Turn(answer_id, entry)
 
     def _user(self, place: str, record: dict[str, Json]) -> Iterator[Item]:
-        message, problems = _message(place, record)
+        _, loaded, problems = _message(place, record, "user")
         yield from problems
-        if message.get("content") == []:
+        if not loaded:
             return
-        loaded = load(load_message, {**message, "role": "user"})
         entry = self._entry(record, loaded)
         yield from self._begin(entry.dialog)
         turn = self.turns.get(entry.dialog)
@@ -198,8 +193,10 @@ class _Run:
             yield Facts(cost=cost)
 
 
-def _message(place: str, record: dict[str, Json]) -> tuple[dict[str, Json], list[Problem]]:
+def _message(
+    place: str, record: dict[str, Json], role: str
+) -> tuple[dict[str, Json], list[Message], list[Problem]]:
     message = record.get("message")
     if not isinstance(message, dict):
         raise InputError("a line of a person or a model needs a message")
-    return without_broken_blocks(place, message)
+    return message, *load_wire("anthropic", role, message.get("content"), place)

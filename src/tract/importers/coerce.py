@@ -70,12 +70,6 @@ def as_time(value: Json) -> datetime | None:
     return None
 
 
-def as_number(value: Json) -> float | None:
-    """A finite number, such as a cost; None for anything else."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and abs(value) < 1e15 else None
-
-
 def json_or_none(text: str | bytes) -> Json:
     try:
         return json.loads(text)

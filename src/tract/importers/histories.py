@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from tract.core.drafts import NO_DETAILS, Details
 from tract.errors import InputError
-from tract.importers.blocks import without_broken_blocks
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
     as_dict,
@@ -24,6 +23,7 @@ from tract.importers.items import Entry, FullHistory, Item, Problem
 from tract.importers.langchain_messages import DumpedMessages, is_dumped
 from tract.model import Block, Json, Message, Raw, Text, ToolCall
 from tract.providers import load_answer, load_message, requests, toolsets
+from tract.providers.damage import sift_message
 from tract.providers.detect import response_provider
 from tract.providers.frameworks import unwrap
 from tract.providers.responses_items import load_items
@@ -172,10 +172,10 @@ def _message(place: str, value: Json, role: str) -> Read:
     else:
         fields["role"] = ROLES.get(str(fields["role"]), fields["role"])
         _check_content(fields)
-        if isinstance(fields.get("content"), list) and fields["role"] != "tool":
-            fields, problems = without_broken_blocks(place, fields)
-            yield from problems
-        yield from load(load_message, fields)
+        sound, damage = sift_message(fields)
+        yield from (Problem(f"{place}{at}", what) for at, what in damage)
+        if sound is not None:
+            yield from load(load_message, sound)
 
 
 def _problem(item: Item) -> Problem:
