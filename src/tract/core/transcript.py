@@ -110,8 +110,7 @@ class Thread(ABC, Generic[At]):
             self._by_key[entry.key] = at
 
     def keep(self, unknown: Unknown) -> None:
-        """Keep a record that is no message behind the last one. What follows that one follows the
-        record, so that it makes no branch."""
+        """Keep a record that is no message behind the last one; what follows that follows it."""
         kept = {"unknown": unknown.kind, "record": unknown.record}
         at = self._extend(self.last, drafts.note(f"unknown record {unknown.kind!r:.80}", kept))
         if self._last_key is not None:
