@@ -27,6 +27,7 @@ TESTED_WITH = {
     # With the format that they are for.
     "importers/histories": "test_importers_otel",
     "importers/otlp": "test_importers_otel",
+    "importers/blocks": "test_importers_claude_stream",
     "importers/archives": "test_importers_inspect_log",
     "importers/bedrock": "test_importers_exchanges",
     "importers/sqlite_files": "test_importers_llm_logs",
