@@ -12,21 +12,34 @@ def is_superseded(old: Iterable[Message], new: Iterable[Message]) -> bool:
     as it was or with more at its end."""
     later: Iterator[Message] = iter(new)
     messages = iter(old)
-    first, follower = next(messages, None), next(later, None)
+    first, match = next(messages, None), next(later, None)
     if first is None:
         return True
-    if follower is None or not is_earlier(first, follower):
+    if match is None or not is_earlier(first, match):
         return False
-    return all(any(is_earlier(message, other) for other in later) for message in messages)
+    for message in messages:
+        if _is_part(message, match):
+            continue
+        match = next((other for other in later if is_earlier(message, other)), None)
+        if match is None:
+            return False
+    return True
+
+
+def _is_part(old: Message, new: Message) -> bool:
+    """Whether a prompt was sent in one message with the one before it."""
+    return old.role == "user" and len(new.blocks) > 1 and is_earlier(old, new)
 
 
 def is_earlier(old: Message, new: Message) -> bool:
-    """Whether a message is the other one before it was complete. Only answers are written in
-    pieces."""
+    """Whether a message is the other one before it was complete: answers are written in pieces, and
+    a prompt may be written before it is sent."""
     if (old.role, old.tool_call_id) != (new.role, new.tool_call_id):
         return False
     if old.content == new.content:
         return True
+    if old.role == "user":  # a program may send a prompt with notes of its own around it
+        return bool(old.text) and old.text in new.text
     if old.role != "assistant":
         return False
     before = list(map(_substance, old.blocks))

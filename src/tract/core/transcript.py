@@ -74,6 +74,8 @@ class Thread(ABC, Generic[At]):
         """What each message follows."""
         self.tool_names: dict[str, str] = {}  # by the ids of calls
         self._ends = {start: MAIN}
+        self._kept: dict[At, At] = {}
+        """The records that were kept behind messages: what follows such a message follows them."""
         self._by_key = {ROOT: start}
         self._pairing = Pairing()
         self._numbers = count(2)
@@ -93,6 +95,8 @@ class Thread(ABC, Generic[At]):
         """Add the messages of an entry behind its parent. What the tree has already is not added
         again: files repeat themselves."""
         at = self.last if entry.parent is None else self._by_key.get(entry.parent, self.last)
+        while at in self._kept:
+            at = self._kept[at]
         new = self.drafts(entry)
         if new and entry.compacts:
             new[0] = self._summary(at, new[0])
@@ -110,7 +114,8 @@ class Thread(ABC, Generic[At]):
     def keep(self, unknown: Unknown) -> None:
         """Keep a record that is no message behind the last one."""
         kept = {"unknown": unknown.kind, "record": unknown.record}
-        self._extend(self.last, drafts.note(f"unknown record {unknown.kind!r:.80}", kept))
+        before, note = self.last, drafts.note(f"unknown record {unknown.kind!r:.80}", kept)
+        self._kept[before] = self._extend(before, note)
 
     def _extend(self, parent: At, draft: Draft) -> At:
         """Put a draft behind its parent: on the branch that ends there, else on a new one."""
