@@ -74,9 +74,8 @@ class Thread(ABC, Generic[At]):
         """What each message follows."""
         self.tool_names: dict[str, str] = {}  # by the ids of calls
         self._ends = {start: MAIN}
-        self._kept: dict[At, At] = {}
-        """The records that were kept behind messages: what follows such a message follows them."""
         self._by_key = {ROOT: start}
+        self._last_key: str | None = None
         self._pairing = Pairing()
         self._numbers = count(2)
 
@@ -95,8 +94,6 @@ class Thread(ABC, Generic[At]):
         """Add the messages of an entry behind its parent. What the tree has already is not added
         again: files repeat themselves."""
         at = self.last if entry.parent is None else self._by_key.get(entry.parent, self.last)
-        while at in self._kept:
-            at = self._kept[at]
         new = self.drafts(entry)
         if new and entry.compacts:
             new[0] = self._summary(at, new[0])
@@ -108,14 +105,16 @@ class Thread(ABC, Generic[At]):
                     calls = draft.message.tool_calls
                     self.tool_names.update((call.id, call.name) for call in calls)
         self.branch = self._ends.get(at, MAIN)
+        self._last_key = entry.key
         if entry.key is not None:
             self._by_key[entry.key] = at
 
     def keep(self, unknown: Unknown) -> None:
-        """Keep a record that is no message behind the last one."""
+        """Keep a record that is no message behind the last one; what follows that follows it."""
         kept = {"unknown": unknown.kind, "record": unknown.record}
-        before, note = self.last, drafts.note(f"unknown record {unknown.kind!r:.80}", kept)
-        self._kept[before] = self._extend(before, note)
+        at = self._extend(self.last, drafts.note(f"unknown record {unknown.kind!r:.80}", kept))
+        if self._last_key is not None:
+            self._by_key[self._last_key] = at
 
     def _extend(self, parent: At, draft: Draft) -> At:
         """Put a draft behind its parent: on the branch that ends there, else on a new one."""

@@ -20,14 +20,20 @@ MODULES = (
     "qwen_code",
     "chatgpt",
     "claude_ai",
+    "otel",
+    "langfuse",
+    "langsmith",
     "claude_code",
     "claude_stream",
     "codex_exec",
     "codex",
     "pi",
+    "droid",
+    "cursor",
     "copilot_cli",
     "copilot_chat",
     "gemini_cli",
+    "cline",
     "atif",
     "swe_agent",
     "openhands_events",
@@ -35,8 +41,14 @@ MODULES = (
     "tau2",
     "mastra",
     "goose",
+    "adk",
+    "openai_files",
     "langgraph",
     "langchain",
+    "pydantic_ai",
+    "ai_sdk",
+    "autogen",
+    "sharegpt",
     "exchanges",
     "requests",
     "openai_chat",
@@ -45,6 +57,9 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "cline",
+    "langsmith",
+    "langfuse",
     "claude_ai",
     "chatgpt",
     "claude_stream",
@@ -52,6 +67,10 @@ LISTS = (
     "openhands_events",
     "langgraph",
     "langchain",
+    "pydantic_ai",
+    "ai_sdk",
+    "autogen",
+    "sharegpt",
     "exchanges",
     "openai_chat",
     "requests",
@@ -88,8 +107,17 @@ def importer_of(source: Source) -> Importer:
     """The importer for a file; InputError if its format is unknown."""
     importer = _detect(source)
     if importer is None:
-        raise InputError(f"{source.path.name}: no format that can be imported")
+        near = nearest_formats(source)
+        raise InputError(f"{source.path.name}: no format that can be imported{near}")
     return importer
+
+
+def nearest_formats(source: Source) -> str:
+    """The formats of lists of messages that the file comes near to, and what each cannot place."""
+    from tract.importers.message_files import messages_in  # only for an error
+    from tract.providers.frameworks.lists import nearest
+
+    return nearest(messages_in(source))
 
 
 def session_of(importer: Importer, source: Source) -> str | None:

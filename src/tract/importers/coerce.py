@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from tract.core import call_ids
 from tract.errors import InputError
 from tract.hashing import to_json
 from tract.model import Json
@@ -18,6 +19,7 @@ MILLISECONDS = 100_000_000_000
 """A larger number is a time in milliseconds, not in seconds."""
 
 
+as_name = call_ids.as_name
 as_dict = common.dict_or_empty
 dicts = common.dicts
 
@@ -41,19 +43,6 @@ def as_text(value: Json) -> str | None:
 def text_of(value: Json) -> str:
     """The text; an empty one for anything else."""
     return value if isinstance(value, str) else ""
-
-
-def as_name(value: Json) -> str | None:
-    """An id or a name; a number becomes its text."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return as_text(value)
-
-
-def as_number(value: Json) -> float | None:
-    """The number; None for anything else."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number and abs(value) < float("inf") else None
 
 
 def as_time(value: Json) -> datetime | None:
@@ -103,8 +92,8 @@ def extra(value: Json) -> dict[str, Json] | None:
 
 
 def definitions(value: Json) -> list[dict[str, Json]] | None:
-    """The tool definitions of a list."""
-    return [tool for tool in as_list(value) if extra(tool)] or None
+    """The tool definitions of a list. Whoever reads them reports those that are none."""
+    return as_list(value) or None
 
 
 def load(load_one: Callable[[Json], Loaded], value: Json) -> Loaded:
