@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
-from tract.importers.claude_requests import Held, MissingMessages, Requests
+from tract.importers.claude_requests import Held, MissingMessageError, Requests
 from tract.importers.coerce import (
     as_dict,
     as_list,
@@ -404,7 +404,7 @@ class _Session:
                 held = [*self._missed.get(dialog, []), *self._held.get(dialog, [])]
                 try:
                     new = self._entries(requests, line, held)
-                except MissingMessages as error:
+                except MissingMessageError as error:
                     yield from self._incomplete(place, dialog, str(error))
                 else:
                     yield from self._sent(requests, line, dialog, new)
@@ -412,7 +412,7 @@ class _Session:
     def _entries(self, requests: Requests, line: dict[str, Json], held: list[Held]) -> list[Entry]:
         try:
             return list(requests.entries(line, held))
-        except MissingMessages:
+        except MissingMessageError:
             if self._is_indexed:
                 raise
             self._is_indexed = True

@@ -102,7 +102,7 @@ class Requests:
         self._add_run([held.content for held in pending])
         missing = {digest for digest in hashes if digest not in self._messages}
         if missing:
-            raise MissingMessages(f"{len(missing)} messages of this request are not in the file")
+            raise MissingMessageError(f"{len(missing)} messages of this request are not in the file")
         self._unwrap(line, pending)
         path = _Path(request_id, line, self._shape(line), pending)
         yield from self._walk(path, hashes)
@@ -119,7 +119,7 @@ class Requests:
         before: list[str] = []
         if base is not None:
             if base not in self._lists or not isinstance(keep, int):
-                raise MissingMessages("the request before this one is not in the file")
+                raise MissingMessageError("the request before this one is not in the file")
             before = self._lists[base][:keep]
         return before + [text_of(digest) for digest in as_list(line.get("tail"))]
 
@@ -232,7 +232,7 @@ class Tail:
         return answered <= self._answered and all(map(self.has_text, texts(held.content)))
 
 
-class MissingMessages(InputError):
+class MissingMessageError(InputError):
     """A request that cannot be put together."""
 
 
