@@ -239,8 +239,20 @@ def test_bad_lines_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
     cut = json.dumps(TURN[8]).encode()[:50]
     found = list(claude_code.read(of_lines(tmp_path, TURN[0], *bad, *TURN[1:8], cut)))
     places = [item.place for item in found if isinstance(item, Problem)]
-    assert places == ["line 2", "line 3", "line 4", "line 5", "line 6", "line 14"]
+    assert places == ["line 2", "line 3", "line 4", "line 5", "line 6, block 1", "line 14"]
     assert [m.role for m in messages(found)] == ["user", "assistant", "tool", "tool"]
+
+
+def test_a_broken_block_costs_only_itself(tmp_path: Path) -> None:
+    parts: list[Json] = [text("a"), {"type": "text"}, {}, text("b")]
+    asked = [{"type": "tool_use"}, call("t1"), {"type": "text", "text": None}]
+    source = of_lines(tmp_path, user("u1", None, parts), answer("a1", "u1", "m1", *asked))
+    found = list(claude_code.read(source))
+    assert [m.text for m in messages(found)] == ["a\nb", ""]
+    assert [c.id for c in calls(found)] == ["t1"]
+    assert [problem.place for problem in problems(found)] == [
+        *("line 1, block 2", "line 1, block 3", "line 2, block 1", "line 2, block 3"),
+    ]
 
 
 def test_what_hangs_on_a_bad_line_hangs_on_its_parent(tmp_path: Path) -> None:

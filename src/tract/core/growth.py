@@ -9,37 +9,40 @@ from tract.model import Block, Message, Text, ToolCall
 
 def is_superseded(old: Iterable[Message], new: Iterable[Message]) -> bool:
     """Whether the new messages contain the old ones, in their order and from the first one on, each
-    as it was or with more at its end."""
+    as it was, with more at its end, or as it was sent."""
     later: Iterator[Message] = iter(new)
     messages = iter(old)
     first, match = next(messages, None), next(later, None)
     if first is None:
         return True
-    if match is None or not is_earlier(first, match):
+    if match is None or not _is_before(first, match):
         return False
     for message in messages:
-        if _is_part(message, match):
-            continue
-        match = next((other for other in later if is_earlier(message, other)), None)
+        if len(match.blocks) > 1 and _is_sent(message, match):
+            continue  # with the one before it, as one message
+        match = next((other for other in later if _is_before(message, other)), None)
         if match is None:
             return False
     return True
 
 
-def _is_part(old: Message, new: Message) -> bool:
-    """Whether a prompt was sent in one message with the one before it."""
-    return old.role == "user" and len(new.blocks) > 1 and is_earlier(old, new)
+def _is_before(old: Message, new: Message) -> bool:
+    return is_earlier(old, new) or _is_sent(old, new)
+
+
+def _is_sent(old: Message, new: Message) -> bool:
+    """Whether a prompt is in a message: programs write it first, and send it with notes of their
+    own."""
+    return old.role == new.role == "user" and bool(old.text) and old.text in new.text
 
 
 def is_earlier(old: Message, new: Message) -> bool:
-    """Whether a message is the other one before it was complete: answers are written in pieces, and
-    a prompt may be written before it is sent."""
+    """Whether a message is the other one before it was complete. Only answers are written in
+    pieces."""
     if (old.role, old.tool_call_id) != (new.role, new.tool_call_id):
         return False
     if old.content == new.content:
         return True
-    if old.role == "user":  # a program may send a prompt with notes of its own around it
-        return bool(old.text) and old.text in new.text
     if old.role != "assistant":
         return False
     before = list(map(_substance, old.blocks))

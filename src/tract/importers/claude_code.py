@@ -21,6 +21,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tract.errors import InputError
+from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
 from tract.importers.claude_requests import Held, MissingMessageError, Requests
 from tract.importers.coerce import (
@@ -30,7 +31,6 @@ from tract.importers.coerce import (
     as_time,
     drop_empty,
     json_or_none,
-    load,
     text_of,
 )
 from tract.importers.items import Entry, Facts, Item, Problem, Unknown
@@ -268,7 +268,11 @@ class _Session:
 
     def _answer(self, line: dict[str, Json], agent: str | None = None) -> Iterator[Item]:
         message = _message(line)
-        loaded = load(load_answer, {**message, "type": "message"})
+        fields = {**message, "type": "message"}
+        loaded, damage = load_sound(self._place_of_line, load_answer, fields)
+        yield from damage
+        if damage and not loaded.message.blocks:
+            return
         entry = replace(
             self._entry(line, [loaded.message], agent),
             usage=as_dict(loaded.usage) or None,
@@ -326,7 +330,11 @@ class _Session:
     def _user(
         self, line: dict[str, Json], message: dict[str, Json], agent: str | None = None
     ) -> Iterator[Item]:
-        messages = load(load_message, message)
+        messages, damage = load_sound(self._place_of_line, load_message, message)
+        yield from damage
+        messages = [one for one in messages if one.content or not damage]
+        if not messages:
+            return
         entry = self._entry(line, messages, agent)
         entries = [self._kept(one, line, entry) for one in entry.messages]
         if agent := as_text(as_dict(line.get("toolUseResult")).get("agentId")):
