@@ -102,7 +102,9 @@ class Requests:
         self._add_run([held.content for held in pending])
         missing = {digest for digest in hashes if digest not in self._messages}
         if missing:
-            raise MissingMessageError(f"{len(missing)} messages of this request are not in the file")
+            raise MissingMessageError(
+                f"{len(missing)} messages of this request are not in the file"
+            )
         self._unwrap(line, pending)
         path = _Path(request_id, line, self._shape(line), pending)
         yield from self._walk(path, hashes)
