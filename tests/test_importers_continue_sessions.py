@@ -96,7 +96,9 @@ def test_other_thoughts_and_parts_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_call_without_its_arguments_is_left_out(tmp_path: Path) -> None:
-    cut = item("assistant", "Hm.", _toolCalls=[call("c1")], toolCallStates=[state("c1", "generating")])
+    cut = item(
+        "assistant", "Hm.", _toolCalls=[call("c1")], toolCallStates=[state("c1", "generating")]
+    )
     items = read(tmp_path, cut)
     assert messages(items)[0].content == (Text("Hm."),)
     what = "the arguments of the call 'c1' of read_file are not complete"

@@ -113,7 +113,9 @@ class _History:
             case _:
                 raise InputError("a message needs a role")
 
-    def _answer(self, place: str, item: dict[str, Json], message: dict[str, Json]) -> Iterator[Item]:
+    def _answer(
+        self, place: str, item: dict[str, Json], message: dict[str, Json]
+    ) -> Iterator[Item]:
         thought = as_text(as_dict(item.get("reasoning")).get("text"))
         blocks: list[Block] = [Raw(NAME, {"type": "reasoning", "text": thought})] if thought else []
         results: list[Message] = []
@@ -227,12 +229,17 @@ def _plain(blocks: list[Block]) -> str | tuple[Block, ...]:
 
 
 def _thought(message: dict[str, Json]) -> Block:
-    redacted, signature = as_text(message.get("redactedThinking")), as_text(message.get("signature"))
+    redacted, signature = (
+        as_text(message.get("redactedThinking")),
+        as_text(message.get("signature")),
+    )
     if redacted:
         return Raw("anthropic", {"type": "redacted_thinking", "data": redacted})
     content = message.get("content")
-    text = content if isinstance(content, str) else "".join(
-        text_of(part.get("text")) for part in dicts(content)
+    text = (
+        content
+        if isinstance(content, str)
+        else "".join(text_of(part.get("text")) for part in dicts(content))
     )
     if signature:
         return Raw("anthropic", {"type": "thinking", "thinking": text, "signature": signature})
