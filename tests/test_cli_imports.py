@@ -93,6 +93,7 @@ def test_a_file_becomes_a_dialog(here: Path) -> None:
         "calls": 1,
         "results": 1,
         "duplicates": 0,
+        "unknown": {},
         "repairs": [],
         "problems": [],
     }
@@ -131,6 +132,30 @@ def test_the_report_to_read(here: Path) -> None:
     told = result.stderr.splitlines()
     assert told[0] == "talk.json: repair: call 'call_1' of ls has no result"
     assert told[1].startswith("s.jsonl: problem: line 2: not JSON")
+
+
+def test_unknown_records_are_listed_by_type(here: Path) -> None:
+    """As an importer yields them, whatever it reads."""
+    lines = [
+        {"type": "session_meta", "payload": {"id": SESSION}},
+        {"type": "world_state", "payload": {"x": 1}},
+        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "hi"}},
+        {"type": "from_tomorrow", "payload": {}},
+        {"type": "world_state", "payload": {}},
+    ]
+    text = "".join(
+        json.dumps({"timestamp": "2026-11-01T12:00:00Z", **line}) + "\n" for line in lines
+    )
+    Path("rollout.jsonl").write_text(text)
+    result = invoke("import", "rollout.jsonl")
+    assert result.exit_code == 0
+    assert "3 records of unknown type kept" in result.stdout
+    assert "rollout.jsonl: unknown record: world_state (2)" in result.stderr.splitlines()
+    assert "rollout.jsonl: unknown record: from_tomorrow (1)" in result.stderr.splitlines()
+    again = ok_json("import", "rollout.jsonl")
+    assert again["files"][0]["unknown"] == {"world_state": 2, "from_tomorrow": 1}
+    assert again["total"]["unknown"] == 3
+    assert "unknown record: world_state (2)" in invoke("show", "rollout.jsonl").stderr
 
 
 def test_many_faults_of_a_file_are_told_in_part(here: Path) -> None:
