@@ -41,8 +41,14 @@ MODULES = (
     "tau2",
     "mastra",
     "goose",
+    "adk",
+    "openai_files",
     "langgraph",
     "langchain",
+    "pydantic_ai",
+    "ai_sdk",
+    "autogen",
+    "sharegpt",
     "exchanges",
     "requests",
     "openai_chat",
@@ -61,6 +67,10 @@ LISTS = (
     "openhands_events",
     "langgraph",
     "langchain",
+    "pydantic_ai",
+    "ai_sdk",
+    "autogen",
+    "sharegpt",
     "exchanges",
     "openai_chat",
     "requests",
@@ -97,8 +107,17 @@ def importer_of(source: Source) -> Importer:
     """The importer for a file; InputError if its format is unknown."""
     importer = _detect(source)
     if importer is None:
-        raise InputError(f"{source.path.name}: no format that can be imported")
+        near = nearest_formats(source)
+        raise InputError(f"{source.path.name}: no format that can be imported{near}")
     return importer
+
+
+def nearest_formats(source: Source) -> str:
+    """The formats of lists of messages that the file comes near to, and what each cannot place."""
+    from tract.importers.message_files import messages_in  # only for an error
+    from tract.providers.frameworks.lists import nearest
+
+    return nearest(messages_in(source))
 
 
 def session_of(importer: Importer, source: Source) -> str | None:

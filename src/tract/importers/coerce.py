@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from tract.core import call_ids
 from tract.errors import InputError
 from tract.hashing import to_json
 from tract.model import Json
@@ -18,6 +19,7 @@ MILLISECONDS = 100_000_000_000
 """A larger number is a time in milliseconds, not in seconds."""
 
 
+as_name = call_ids.as_name
 as_dict = common.dict_or_empty
 dicts = common.dicts
 
@@ -41,13 +43,6 @@ def as_text(value: Json) -> str | None:
 def text_of(value: Json) -> str:
     """The text; an empty one for anything else."""
     return value if isinstance(value, str) else ""
-
-
-def as_name(value: Json) -> str | None:
-    """An id or a name; a number becomes its text."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return as_text(value)
 
 
 def as_time(value: Json) -> datetime | None:

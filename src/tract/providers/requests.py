@@ -56,7 +56,7 @@ def load(request: Json, provider: str | None = None) -> Loaded:
             break
     messages += with_ids(owner.load_history(fields[owner.history]))
     config = {key: value for key, value in fields.items() if key not in used}
-    return Loaded(messages, _tools(fields.get("tools")), config, owner.name)
+    return Loaded(messages, tools_of(fields.get("tools")), config, owner.name)
 
 
 def load_history(history: Any) -> Loaded:
@@ -66,7 +66,7 @@ def load_history(history: Any) -> Loaded:
         messages = history.get("messages")
         if isinstance(messages, list) and any(isinstance(item, Message) for item in messages):
             loaded = [message for item in messages for message in _load_any(item)]
-            return Loaded(loaded, _tools(history.get("tools")), {}, "")
+            return Loaded(loaded, tools_of(history.get("tools")), {}, "")
         return load(history)
     if not isinstance(history, list | tuple):
         raise InputError(f"a history is a list of messages, not {type(history).__name__}")
@@ -111,7 +111,7 @@ def _keys(fields: dict[str, Json]) -> str:
     return ", ".join(map(str, fields))[:200] or "no keys"
 
 
-def _tools(tools: Json) -> list[dict[str, Json]] | None:
+def tools_of(tools: Json) -> list[dict[str, Json]] | None:
     if tools is None:
         return None
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
