@@ -29,7 +29,7 @@ from tests.cli import (
     run,
     screen_of,
 )
-from tract import Message, Priority, Text, ToolCall, Tract, validate
+from tract import Message, Priority, Text, ToolCall, Tract, import_file, validate
 from tract.cli.exports import markdown
 from tract.importers import MODULES, importer
 from tract.importers.source import MAX_BROKEN
@@ -239,13 +239,12 @@ def test_a_folder_has_files_of_many_endings(here: Path) -> None:
 def test_a_failure_in_one_file_is_that_files_problem(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(source: Any) -> Iterator[Any]:
-        yield from read(source)
-        if source.path.name == "b.json":
+    def broken(t: Tract, path: Path, **options: Any) -> Any:
+        if path.name == "b.json":
             raise TypeError("no such thing")
+        return import_file(t, path, **options)
 
-    read = importer("openai_chat").read
-    monkeypatch.setattr(importer("openai_chat"), "read", broken)
+    monkeypatch.setattr("tract.cli.imports.import_file", broken)
     for name in "abc":
         chat(f"logs/{name}.json")
     result = invoke("import", "logs")
