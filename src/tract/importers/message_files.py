@@ -49,7 +49,7 @@ def read_file_of(name: str, source: Source) -> Iterator[Item]:
             else:
                 yield from attempt(f"line {record[0]}", file.take, f"line {record[0]}", record[1])
         return
-    document, problems = source.document(_depth(source.peek))
+    document, problems = source.document(lists=_lists(source.peek))
     yield from problems
     yield from attempt("document", file.take, "document", document)
 
@@ -67,10 +67,10 @@ def _inner(item: Json) -> list[Conversation]:
     return [Conversation(item)] if isinstance(item, list) and item else conversations(as_dict(item))
 
 
-def _depth(value: Json) -> int:
-    """How deep the records of a document lie. Of several conversations, each is one, because its
-    system text may stand at its end."""
-    return 2 if isinstance(value, dict) else 1
+def _lists(value: Json) -> tuple[str, ...]:
+    """Of one conversation, each message counts; of several, each conversation, because its system
+    text may stand at its end."""
+    return HISTORIES if isinstance(value, dict) else ()
 
 
 class _File:
