@@ -91,6 +91,7 @@ def test_a_file_is_read_the_same_every_time(module: str, content: bytes, tmp_pat
 
 ADDED_LATER = {
     "claude_code": "an answer is told in several lines",
+    "claude_stream": "an answer is told in several records",
     "goose": "recordings are ordered by their times, which stand in their ends",
     "inspect_log": "long texts stand behind the messages",
     "langgraph": "the newest state comes first",

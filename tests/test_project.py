@@ -25,6 +25,7 @@ TESTED_WITH = {
     "providers/validate": "test_providers_validate",
     "storage": "test_storage",
     # With the format that they are for.
+    "importers/blocks": "test_importers_claude_stream",
     "importers/archives": "test_importers_inspect_log",
     "importers/bedrock": "test_importers_exchanges",
     "importers/sqlite_files": "test_importers_llm_logs",

@@ -465,3 +465,27 @@ def test_anything_else_is_refused_or_read(given: Any) -> None:
 @given(said)
 def test_a_text_alone_is_the_users(text: str) -> None:
     assert list(load_contents(text)) == [Message("user", text)]
+
+
+def test_responses_that_came_apart_are_sent_together_with_a_note() -> None:
+    contents = [
+        HELLO,
+        model(called("a"), called("b")),
+        user(returned("a")),
+        user(returned("b")),
+    ]
+    with Tract.open() as t:
+        t.record({"contents": contents})
+        context = t.compile()
+    sent = context.to_gemini()
+    assert sent["contents"][2] == user(returned("a"), returned("b"))
+    assert validate(sent, "gemini") == []
+    note = "responses that came in several contents are sent in one"
+    assert context.notes_for("gemini", tools=False) == [note]
+
+
+def test_responses_that_came_together_need_no_note() -> None:
+    contents = [HELLO, model(called("a"), called("b")), user(returned("a"), returned("b"))]
+    with Tract.open() as t:
+        t.record({"contents": contents})
+        assert t.compile().notes_for("gemini", tools=False) == []

@@ -340,3 +340,52 @@ def test_native_calls_and_texts() -> None:
         },
         {"role": "tool", "tool_call_id": "a", "content": "y"},
     ]
+
+
+WANTED: dict[str, Any] = {"function": {"name": "w", "arguments": {"l": "SF"}}}
+NO_IDS: list[dict[str, Any]] = [
+    {"role": "user", "content": "weather?"},
+    {"role": "assistant", "content": "", "tool_calls": [WANTED]},
+    {"role": "tool", "content": "70"},
+    {"role": "user", "content": "thanks"},
+]
+
+
+@pytest.mark.parametrize("history", [NO_IDS, NO_IDS[1:], {"model": "m", "messages": NO_IDS}])
+def test_a_history_without_ids_gets_the_same_id_on_call_and_result(history: Any) -> None:
+    with Tract.open() as t:
+        t.record(history)
+        context = t.compile()
+    sent = context.to_openai_params()
+    assert validate(sent, "openai") == []
+    asked, answered = (m for m in sent["messages"] if m["role"] in ("assistant", "tool"))
+    assert asked["tool_calls"][0]["id"] == answered["tool_call_id"] == "w"
+    assert answered["content"] == "70"
+    assert "a call of w has no id; it is sent as 'w'" in context.notes_for("openai")
+
+
+def test_a_history_without_ids_that_is_recorded_again_adds_nothing() -> None:
+    with Tract.open() as t:
+        t.record(NO_IDS[:3])
+        assert len(t.record(NO_IDS)) == 1
+        assert t.record(t.compile().to_openai()) == []
+
+
+def test_results_without_ids_are_matched_by_their_names() -> None:
+    calls = [{"function": {"name": name, "arguments": "{}"}} for name in "ab"]
+    results = [{"role": "tool", "name": name, "content": f"of {name}"} for name in "ba"]
+    with Tract.open() as t:
+        t.record([HELLO, {"role": "assistant", "content": None, "tool_calls": calls}, *results])
+        sent = t.compile().to_openai()
+    assert [(m["tool_call_id"], m["content"]) for m in sent[2:]] == [("b", "of b"), ("a", "of a")]
+    assert validate(sent, "openai") == []
+
+
+def test_an_answer_of_thoughts_alone_is_not_sent() -> None:
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    with Tract.open() as t:
+        t.record([HELLO, {"role": "assistant", "content": [thought]}, HELLO])
+        context = t.compile()
+        assert context.to_openai() == [HELLO, HELLO]
+        note = "an answer without texts and calls is not sent to openai"
+        assert note in context.notes_for("openai")

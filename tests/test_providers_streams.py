@@ -215,6 +215,27 @@ def test_a_message_in_the_place_of_a_delta_is_added() -> None:
     assert response["choices"][0]["message"] == message
 
 
+def test_messages_beside_empty_deltas_are_added() -> None:
+    events = [choice(message={"content": text}, delta={}) for text in ("Hello ", "world")]
+    response = from_events(events).response
+    assert response is not None
+    assert response["choices"][0]["message"]["content"] == "Hello world"
+
+
+def test_a_full_message_beside_the_last_delta_is_not_added_too() -> None:
+    events = [choice(delta={"content": "Hi"}), choice(message={"content": "Hi"}, delta={})]
+    response = from_events(events).response
+    assert response is not None
+    assert response["choices"][0]["message"]["content"] == "Hi"
+
+
+def test_a_chunk_with_a_message_is_no_response() -> None:
+    text = {"role": "assistant", "content": "Hello "}
+    assert is_event(choice(message=text, delta=text))
+    assert is_event(choice(message=text, delta={}))
+    assert not is_event({"choices": [{"message": text}]})
+
+
 def test_no_calls_are_no_list_of_calls() -> None:
     response = from_events(
         [choice(delta={"role": "assistant", "content": "", "tool_calls": None})]

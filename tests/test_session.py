@@ -106,6 +106,12 @@ def test_other_names_are_fine(t: Tract) -> None:
         assert t.branches()[name] == t.head
 
 
+@pytest.mark.parametrize("place", [None, 5, b"t.db", ""])
+def test_what_is_no_database_is_refused(place: Any) -> None:
+    with pytest.raises(InputError, match="database"):
+        Tract.open(place)
+
+
 def test_an_unknown_durability_is_refused() -> None:
     with pytest.raises(InputError, match="sometimes"):
         Tract.open(durability="sometimes")
@@ -499,6 +505,15 @@ def test_restore_undoes_one_change_or_all(t: Tract) -> None:
         t.restore(edit)
 
 
+def test_restoring_nothing_writes_nothing(t: Tract) -> None:
+    t.user("1")
+    summaries = t.compress_tool_calls().summaries
+    head = t.head
+    assert summaries == []
+    undo: CommitInfo | None = t.restore(*summaries)
+    assert (undo, t.head) == (None, head)
+
+
 def test_marks_act_downstream_only(t: Tract) -> None:
     first = t.user("1")
     t.branch("side")
@@ -507,6 +522,53 @@ def test_marks_act_downstream_only(t: Tract) -> None:
     assert shown(t) == ["2"]
     assert shown(t, at=second) == ["1", "2"]
     assert shown(t, at="side") == ["1"]
+
+
+# Instructions
+
+
+def test_an_instruction_in_force_is_not_repeated(db: str) -> None:
+    with Tract.open(db) as t:
+        first, second = t.system("Be brief."), t.system("Speak French.")
+        t.user("Hi")
+    with Tract.open(db) as t:  # the process starts again
+        head = t.head
+        assert (t.system("Be brief."), t.system("Speak French.")) == (first, second)
+        assert (t.head, shown(t)) == (head, ["Be brief.", "Speak French.", "Hi"])
+        blocks = t.system([{"type": "text", "text": "Blocks."}])
+        assert t.system([{"type": "text", "text": "Blocks."}]) == blocks
+
+
+def test_an_instruction_that_another_one_followed_is_repeated(t: Tract) -> None:
+    t.system("Plan.")
+    t.user("Hi")
+    act = t.system("Act.")
+    t.annotate(act, "pinned")
+    assert t.system("Act.") == act
+    t.system("Plan.")
+    assert shown(t) == ["Plan.", "Hi", "Act.", "Plan."]
+
+
+def test_an_instruction_that_is_not_in_the_view_is_repeated(t: Tract) -> None:
+    first = t.system("Be brief.")
+    t.user("Hi")
+    t.annotate(first, "skip")
+    t.system("Be brief.")
+    assert shown(t) == ["Hi", "Be brief."]
+    edited = t.system("Be long.", edit=t.compile().commit_hashes[-1])
+    assert t.system("Be long.") == edited
+    t.system("Be brief.")
+    assert shown(t) == ["Hi", "Be long.", "Be brief."]
+
+
+def test_an_instruction_that_says_more_is_written(t: Tract) -> None:
+    first = t.system("Be brief.", tools=[tool("ls")], metadata={"by": "ann"})
+    assert t.system("Be brief.") == first
+    assert t.system("Be brief.", tools=[tool("ls")], metadata={"by": "ann"}) == first
+    t.system("Be brief.", metadata={"by": "bob"})
+    t.system("Be brief.", tools=[tool("cat")])
+    second = t.system("Be brief.", parent=t.head)
+    assert (shown(t), second.commit_hash) == (["Be brief."] * 4, t.head)
 
 
 # Retry

@@ -1006,6 +1006,17 @@ def test_the_outer_one_does_not_come_back_before_the_inner_one(quick: Tract) -> 
         quick.restore(undo)
 
 
+def test_a_late_result_is_restored_alone(quick: Tract) -> None:
+    """Its call was compressed before it came."""
+    said = [quick.user("0"), quick.assistant(tool_calls=[ToolCall("a", "ls")]), quick.user("1")]
+    quick.compress(said, content="x")
+    late = quick.tool_result("a", "ls", "src")
+    before = sent(quick)
+    result = quick.compress([late], content="y")
+    quick.restore(*result.summaries)
+    assert sent(quick) == before
+
+
 def test_a_source_of_a_source_is_restored(quick: Tract) -> None:
     said = four(quick)
     inner = quick.compress(said[1:3], content="x").summaries

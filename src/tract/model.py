@@ -266,6 +266,26 @@ class CommitInfo(msgspec.Struct, frozen=True, gc=False):
     created_at: datetime | None = None
 
 
+class DialogFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known about a dialog that was imported."""
+
+    title: str | None = None
+    folder: str | None = None
+    """The directory that the agent worked in."""
+    model: str | None = None
+    started: datetime | None = None
+    """When its first message was written, by the agent's own clock."""
+    ended: datetime | None = None
+    cost: float | None = None
+    """In US dollars, as far as the agent recorded it."""
+    parent: str | None = None
+    """The dialog that started this one, if a sub-agent wrote it."""
+    call_id: str | None = None
+    """The call in the parent that started it."""
+    source: str | None = None
+    """The file that it was imported from."""
+
+
 class DialogInfo(msgspec.Struct, frozen=True):
     """One agent's history among those of a database."""
 
@@ -279,6 +299,7 @@ class DialogInfo(msgspec.Struct, frozen=True):
     """Results that are flagged as errors."""
     created_at: datetime
     updated_at: datetime | None
+    facts: DialogFacts = DialogFacts()
 
 
 def pack_shape(shape: Shape) -> str:

@@ -154,8 +154,13 @@ class Tract:
         return self.session.commit(content, details, edit=target, tools=tools, parent=parent)
 
     def system(self, text: str | list[Json], **options: Unpack[CommitOptions]) -> CommitInfo:
-        """Append an instruction: a text, or blocks in a provider's format."""
-        return self.commit(message_of("system", text), **options)
+        """Append an instruction: a text, or blocks in a provider's format. If it is in force
+        already, nothing is written and its commit is returned: a process that starts again need
+        not look first."""
+        content = message_of("system", text)
+        with self.batch():
+            known = commits.instruction_in_force(self.session, content, options)
+            return known or self.commit(content, **options)
 
     def user(self, text: str | list[Json], **options: Unpack[CommitOptions]) -> CommitInfo:
         """Append a user message: a text, or blocks in a provider's format."""
@@ -252,9 +257,17 @@ class Tract:
         """Pin messages, skip them, or make them normal again."""
         return commits.annotate(self.session, commit, priority, message)
 
-    def restore(self, *names: Commit, message: str | None = None) -> CommitInfo:
+    @overload
+    def restore(
+        self, name: Commit, /, *names: Commit, message: str | None = None
+    ) -> CommitInfo: ...
+
+    @overload
+    def restore(self, *names: Commit, message: str | None = None) -> CommitInfo | None: ...
+
+    def restore(self, *names: Commit, message: str | None = None) -> CommitInfo | None:
         """Undo edits, marks and summaries, in one commit. Given a message, undo every change to
-        it."""
+        it. Without names, such as those of an empty list of summaries, nothing is written."""
         return commits.restore(self.session, names, message)
 
     def reshape(

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from tract.cli.commits import plain, print_commit, utc
-from tract.cli.inputs import json_option
+from tract.cli.inputs import json_option, yes_option
 from tract.cli.screen import (
     CYAN,
     DIM,
@@ -32,7 +32,6 @@ from tract.tract import Tract
 from tract.view.sanitize import counted
 
 DAY = 24 * 3600
-yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
 @click.command("init")

@@ -157,6 +157,11 @@ def offer(toolset: Toolset, details: Details) -> Draft:
     return _mark([], details._replace(toolset=toolset))
 
 
+def note(text: str, metadata: dict[str, Json]) -> Draft:
+    """A mark that changes nothing: it keeps what is no message."""
+    return _mark([], Details(text, metadata))
+
+
 def answer(text: str, tool_calls: Sequence[ToolCall] | None) -> Message:
     """What an assistant says; just a text where there are no calls."""
     if tool_calls is None:

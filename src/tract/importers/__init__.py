@@ -14,9 +14,15 @@ from tract.importers.source import Source
 
 MODULES = (
     "llm_logs",
+    "opencode",
     "openai_agents",
     "inspect_log",
+    "qwen_code",
+    "chatgpt",
+    "claude_ai",
     "claude_code",
+    "claude_stream",
+    "codex_exec",
     "codex",
     "pi",
     "copilot_cli",
@@ -45,6 +51,9 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "claude_ai",
+    "chatgpt",
+    "claude_stream",
     "openai_agents",
     "openhands_events",
     "langgraph",

@@ -36,7 +36,7 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    document, problems = source.document(2)
+    document, problems = source.document(lists=("steps", "subagent_trajectories"))
     if not isinstance(document, dict) or not isinstance(document.get("steps"), list):
         raise InputError(f"{source.path.name}: a trajectory without steps")
     yield from _Trajectory(document, None).items()

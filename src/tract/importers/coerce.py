@@ -45,6 +45,12 @@ def text_of(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
+def as_number(value: Json) -> float | None:
+    """The number; None for anything else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number and abs(value) < float("inf") else None
+
+
 def as_time(value: Json) -> datetime | None:
     """The time of an ISO text, or of seconds or milliseconds since 1970; None for anything else.
     A time without a zone is in UTC."""
@@ -57,6 +63,12 @@ def as_time(value: Json) -> datetime | None:
     except (ValueError, OverflowError, OSError):
         pass
     return None
+
+
+def as_number(value: Json) -> float | None:
+    """A finite number, such as a cost; None for anything else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and abs(value) < 1e15 else None
 
 
 def json_or_none(text: str | bytes) -> Json:

@@ -25,14 +25,13 @@ from tract.importers.coerce import (
     text_of,
 )
 from tract.importers.items import Entry, Exchange, Item
-from tract.importers.source import Source, attempt
+from tract.importers.source import Source, attempt, is_cut
 from tract.model import Json, Message, readable
 
 NAME = "copilot-chat"
 
 _ROLES = ("system", "user", "assistant", "tool")
 _IMAGE, _TEXT, _OPAQUE, _BREAKPOINT = range(4)
-_DEPTH = 4  # of a log in the document
 _OWN_ID = "__vscode"
 _EXPORT = re.compile(rb'\s*\{\s*"exportedAt"\s*:')
 _ONE_PROMPT = re.compile(rb'\s*\{\s*"prompt"\s*:')
@@ -45,11 +44,12 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    document, problems = source.document(_DEPTH)
+    document, problems = source.document(lists=("prompts", "logs"))
     replay = _Replay()
     for place, log in _logs(document):
         yield from attempt(place, load, replay.take, log)
-    yield from replay.finish()
+    if not is_cut(problems):  # the calls of the last answer may be behind the cut
+        yield from replay.finish()
     yield from problems
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from tract.errors import InputError
 from tract.importers.coerce import as_dict, as_text, as_time, dicts, load
 from tract.importers.conversations import Conversations, check_exchange
 from tract.importers.items import Entry, Exchange, Item, Problem
-from tract.importers.source import Source, read_values
+from tract.importers.source import Source, attempt, is_cut, read_values
 from tract.model import Json, readable
 from tract.providers import load_message
 
@@ -41,7 +42,15 @@ def _is_message(value: dict[str, Json]) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_values(source, partial(_items, Conversations()))
+    take = partial(_items, Conversations())
+    if source.is_of_lines():
+        yield from read_values(source, take)
+        return
+    document, problems = source.document(lists=())
+    if is_cut(problems):  # recordings are in no order but that of the times in them
+        raise InputError(f"{source.path.name}: {problems[-1].what}")
+    yield from problems
+    yield from attempt("document", take, "document", document)
 
 
 def _items(conversations: Conversations, place: str, value: Json) -> Iterator[Item]:

@@ -26,7 +26,12 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_values(source, partial(_states, Threads()))
+    return read_values(source, partial(_states, Threads()), _lists(source))
+
+
+def _lists(source: Source) -> tuple[str, ...]:
+    """Of one state, each message counts; of several, each state, which names its thread last."""
+    return ("values", "messages") if isinstance(source.peek, dict) else ()
 
 
 def _states(threads: Threads, place: str, value: Json) -> Iterator[Item]:

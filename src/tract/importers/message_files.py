@@ -49,9 +49,11 @@ def read_file_of(name: str, source: Source) -> Iterator[Item]:
             else:
                 yield from attempt(f"line {record[0]}", file.take, f"line {record[0]}", record[1])
         return
-    document, problems = source.document(_depth(source.peek))
-    yield from problems
+    # Of several conversations, each is a record: its system text may stand at its end.
+    lists = HISTORIES if isinstance(source.peek, dict) else ()
+    document, problems = source.document(lists=lists)
     yield from attempt("document", file.take, "document", document)
+    yield from problems
 
 
 def conversations(value: Json) -> list[Conversation]:
@@ -65,12 +67,6 @@ def conversations(value: Json) -> list[Conversation]:
 
 def _inner(item: Json) -> list[Conversation]:
     return [Conversation(item)] if isinstance(item, list) and item else conversations(as_dict(item))
-
-
-def _depth(value: Json) -> int:
-    """How deep the records of a document lie. Of several conversations, each is one, because its
-    system text may stand at its end."""
-    return 2 if isinstance(value, dict) else 1
 
 
 class _File:

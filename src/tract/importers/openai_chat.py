@@ -55,7 +55,7 @@ def _is_line(value: Json) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_values(source, _File().take)
+    return read_values(source, _File().take, HISTORIES)
 
 
 class _File:

@@ -23,6 +23,7 @@ from tract.importers.coerce import (
     text_of,
 )
 from tract.importers.items import Entry, Item
+from tract.importers.media import media_block
 from tract.importers.source import Source, read_lines
 from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall
 
@@ -174,10 +175,8 @@ def _origin(block: dict[str, Json], usual: set[str]) -> dict[str, dict[str, Json
 def _wire_image(block: Json) -> Json:
     """An image in a format that can be sent; anything else as it is."""
     fields = as_dict(block)
-    data, kind = as_text(fields.get("data")), as_text(fields.get("mimeType"))
-    if fields.get("type") != "image" or data is None or kind is None:
-        return block
-    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
+    wire = media_block(fields.get("mimeType"), fields.get("data"))
+    return wire if wire and fields.get("type") == "image" else block
 
 
 def _own_thought(block: Block) -> Block:

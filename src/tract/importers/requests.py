@@ -18,6 +18,8 @@ from tract.providers.streams import Stream, from_events, from_text, is_event, is
 
 NAME = "provider-requests"
 
+HISTORIES = tuple(provider.history for provider in PROVIDERS.values())
+
 SAVED = ("openai", "responses")
 """Without a model, their messages are saved conversations, which other importers read."""
 
@@ -38,7 +40,7 @@ def read(source: Source) -> Iterator[Item]:
         yield from _streamed(from_text(source.data().decode("utf-8", "replace")), "document")
         return
     events: list[dict[str, Json]] = []
-    for value in source.values():
+    for value in source.values(HISTORIES):
         if isinstance(value, Problem):
             yield value
         elif is_event(value[1]) or (events and isinstance(value[1], dict)):
@@ -95,4 +97,5 @@ def _answer(response: dict[str, Json] | None, place: str) -> Item:
 
 def _streamed(stream: Stream, place: str) -> Iterator[Item]:
     yield from (Problem(place, problem) for problem in stream.problems)
-    yield _answer(stream.response, place)
+    if not stream.is_cut:  # a part of an answer is none
+        yield _answer(stream.response, place)

@@ -44,7 +44,7 @@ def _is_simulation(value: dict[str, Json]) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_values(source, _simulations)
+    return read_values(source, _simulations, ("simulations", "messages"))
 
 
 def _simulations(place: str, value: Json) -> Iterator[Item]:

@@ -9,8 +9,8 @@ from tract import importers
 from tract.core.entries import Entry, Facts, FullHistory, Problem, Unknown, position
 from tract.core.transcript import MemoryThread, Transcript, dialog_name
 from tract.errors import InputError
-from tract.importers.items import Exchange
-from tract.importers.source import Source
+from tract.importers.items import Exchange, Item
+from tract.importers.source import UNFORESEEN, Source
 from tract.model import Json, Toolset
 from tract.providers import as_sent, requests, toolsets
 from tract.providers.call_ids import original_id
@@ -43,7 +43,8 @@ def read_transcript(
     name = dialog_name(importers.session_of(importer, source) or path.stem)
     transcript = Transcript(name, lambda name: MemoryThread(name, RULES, count))
     for item in read_items(importer, source):
-        transcript.add(item)
+        if not isinstance(item, Facts):
+            transcript.add(item)
     return transcript
 
 
@@ -51,11 +52,19 @@ def read_items(
     importer: importers.Importer, source: Source
 ) -> Iterator[Entry | FullHistory | Problem | Unknown | Facts]:
     """What is in a file, free of the provider's format."""
-    for item in importer.read(source):
+    for item in _until_unforeseen(importer.read(source)):
         try:
             yield load_exchange(item) if isinstance(item, Exchange) else item
         except InputError as error:
             yield Problem(position(item), str(error))
+
+
+def _until_unforeseen(items: Iterator[Item]) -> Iterator[Item]:
+    """A mistake in an importer must not cost the other files of a folder."""
+    try:
+        yield from items
+    except UNFORESEEN as error:
+        yield Problem("the rest of the file", f"not understood: {type(error).__name__}: {error}")
 
 
 def load_exchange(exchange: Exchange) -> FullHistory:

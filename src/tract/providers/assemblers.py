@@ -132,6 +132,7 @@ class ChatAssembler:
         self._response: dict[str, Json] = {}
         self._choices: dict[int, dict[str, Json]] = {}
         self._calls: dict[tuple[int, int | None], dict[str, Json]] = {}
+        self._by_delta: set[int] = set()  # choices whose deltas say something
 
     def feed(self, event: Event) -> str:
         for key, value in event.items():
@@ -144,9 +145,7 @@ class ChatAssembler:
         index = _number(piece)
         start: dict[str, Json] = {"index": index, "message": {"role": "assistant"}}
         choice = self._choices.setdefault(index, start)
-        # Some servers send a message in the place of the delta, or both.
-        delta = piece.get("delta")
-        delta = {**dict_or_empty(piece.get("message") if delta is None else delta)}
+        delta = self._delta(index, piece)
         for call in dicts(delta.pop("tool_calls", None)):
             self._add_call(index, choice["message"], call)
         _add_all(choice["message"], delta)
@@ -157,6 +156,15 @@ class ChatAssembler:
         self.is_complete = bool(choice.get("finish_reason"))
         text = delta.get("content")
         return text if isinstance(text, str) else ""
+
+    def _delta(self, index: int, piece: dict[str, Json]) -> dict[str, Json]:
+        """What a chunk adds. Some servers send a message in the place of the delta, or both."""
+        delta = piece.get("delta")
+        if any(value for key, value in dict_or_empty(delta).items() if key != "role"):
+            self._by_delta.add(index)
+        elif delta is None or index not in self._by_delta:
+            delta = piece.get("message") or delta
+        return {**dict_or_empty(delta)}
 
     def _add_call(self, choice: int, message: dict[str, Json], piece: dict[str, Json]) -> None:
         index = piece.get("index")

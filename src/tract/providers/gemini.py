@@ -58,8 +58,9 @@ def _shape(message: dict[str, Json]) -> Evidence | None:
     parts = message.get("parts")
     if not isinstance(parts, list):
         return None
-    is_typed = any(not isinstance(part, dict) or "type" in part for part in parts)
-    return Evidence.ROLE if is_typed or "content" in message else Evidence.CALL
+    untyped = [part for part in dicts(parts) if "type" not in part]
+    is_own = len(untyped) == len(dicts(parts)) and (untyped or not parts)
+    return Evidence.CALL if is_own and "content" not in message else Evidence.ROLE
 
 
 def load_contents(contents: Json) -> Iterator[Message]:
@@ -229,6 +230,8 @@ class Dump(common.Dump):
         if _wire_role(message) != _wire_role(last):
             return True
         if message.role == "tool":  # all responses to one turn are in one content
+            if last.role == "tool" and MESSAGE in (message.origin or {}):
+                self.notes.append("responses that came in several contents are sent in one")
             return last.role != "tool"
         if last.role == "tool":
             return PART not in (message.origin or {})

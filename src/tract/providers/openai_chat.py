@@ -129,14 +129,18 @@ class Dump(common.Dump):
                 "tool_call_id": self.ids.result(message.tool_call_id or ""),
                 "content": _result_content(message),
             }
+        elif _is_silent(message):
+            self.notes.append(f"an answer without texts and calls is not sent to {PROVIDER}")
+            return
         else:
             values = self._spoken(message)
         if message.name is not None and (
             message.role != "tool" or MESSAGE in (message.origin or {})
         ):
             values["name"] = message.name
-        required = ("tool_calls",) if values.get("tool_calls") else ("content",)
-        wire = fill(message.origin, MESSAGE, values, *required)
+        required = ("tool_calls",) if values.get("tool_calls") else ("tool_call_id", "content")
+        needed = [key for key in required if key in values]
+        wire = fill(message.origin, MESSAGE, values, *needed)
         if wire.get("tool_calls") == []:
             del wire["tool_calls"]  # an empty list is refused by the provider
         self.out.append(wire)
@@ -155,8 +159,19 @@ class Dump(common.Dump):
         arguments = call.arguments
         text = arguments if isinstance(arguments, str) else json_text(arguments)
         function = fill(call.origin, FUNCTION, {"name": call.name, key: text}, key)
-        values = {"id": self.ids.call(call.id), "type": kind, kind: function}
+        call_id = self.ids.call(call.id)
+        if "id" not in (call.origin or {}).get(BLOCK, ("id",)):
+            self.notes.append(f"a call of {call.name:.80} has no id; it is sent as {call_id!r:.80}")
+        values = {"id": call_id, "type": kind, kind: function}
         return fill(call.origin, BLOCK, values, "id", "type")
+
+
+def _is_silent(message: Message) -> bool:
+    """Whether another provider's answer has nothing that is shown here, such as thoughts alone."""
+    is_foreign = isinstance(message.content, tuple) and MESSAGE not in (message.origin or {})
+    if not is_foreign or message.role != "assistant" or message.tool_calls:
+        return False
+    return all(_part(block) in (None, {"type": "text", "text": ""}) for block in message.blocks)
 
 
 def content_of(message: Message) -> Json:
@@ -264,7 +279,10 @@ class OpenAIChat(Provider):
         return replace(message, content=content, origin=around)
 
     def is_response(self, body: dict[str, Json]) -> bool:
-        return any(isinstance(choice.get("message"), dict) for choice in dicts(body.get("choices")))
+        """Some servers repeat a message beside the delta of each chunk."""
+        choices = dicts(body.get("choices"))
+        is_chunk = any(isinstance(choice.get("delta"), dict) for choice in choices)
+        return not is_chunk and any(isinstance(c.get("message"), dict) for c in choices)
 
     def load_response(self, response: dict[str, Json]) -> Answer:
         choice = dicts(response.get("choices"))[:1]

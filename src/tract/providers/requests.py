@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from tract.core.drafts import Details
 from tract.core.entries import FullHistory
 from tract.errors import InputError
-from tract.model import Json, Message, Raw, Text, ToolCall, readable
+from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 from tract.providers.base import Answer
 from tract.providers.common import (
     ANY,
@@ -52,7 +54,7 @@ def load(request: Json, provider: str | None = None) -> Loaded:
             used.add(key)
             messages.append(system)
             break
-    messages += owner.load_history(fields[owner.history])
+    messages += with_ids(owner.load_history(fields[owner.history]))
     config = {key: value for key, value in fields.items() if key not in used}
     return Loaded(messages, tools_of(fields.get("tools")), config, owner.name)
 
@@ -73,7 +75,7 @@ def load_history(history: Any) -> Loaded:
         if PROVIDERS[name].history != "messages":  # one message may be several of its items
             return load(list(history), name)
     messages = [message for item in history for message in _load_any(item)]
-    return Loaded(messages, None, {}, "")
+    return Loaded(list(with_ids(messages)), None, {}, "")
 
 
 def full_history(loaded: Loaded, response: Any, metadata: dict[str, Json] | None) -> FullHistory:
@@ -99,12 +101,14 @@ def provider_of(request: Json) -> str:
     name = next(iter(PROVIDERS)) if isinstance(request, list) else None
     name = detect(request) or name
     if name is None:
-        raise InputError(f"not a request to a provider: it has {_keys(request)}")
+        kind = type(request).__name__
+        fact = f"has {_keys(request)}" if isinstance(request, dict) else f"is {kind}"
+        raise InputError(f"not a request to a provider: it {fact}")
     return name
 
 
-def _keys(value: Json) -> str:
-    return ", ".join(map(str, value))[:200] if isinstance(value, dict) else type(value).__name__
+def _keys(fields: dict[str, Json]) -> str:
+    return ", ".join(map(str, fields))[:200] or "no keys"
 
 
 def tools_of(tools: Json) -> list[dict[str, Json]] | None:
@@ -116,6 +120,38 @@ def tools_of(tools: Json) -> list[dict[str, Json]] | None:
 
 
 # Messages
+
+
+def with_ids(messages: Iterable[Message]) -> Iterator[Message]:
+    """The messages of a history, with names as the ids of calls that have none. A result without an
+    id answers the first call before it that waits and has its name, or else the first."""
+    waiting: list[ToolCall] = []
+    for message in messages:
+        if message.role == "tool":
+            call = _answered(message, waiting)
+            if call is not None:
+                waiting.remove(call)
+                if message.tool_call_id != call.id:
+                    message = replace(message, tool_call_id=call.id)
+        elif calls := message.tool_calls:
+            if not all(call.id for call in calls):
+                message = replace(message, content=tuple(map(_with_id, message.blocks)))
+            waiting = list(message.tool_calls)
+        yield message
+
+
+def _with_id(block: Block) -> Block:
+    if not isinstance(block, ToolCall) or block.id:
+        return block
+    return replace(block, id=block.name)
+
+
+def _answered(result: Message, waiting: Sequence[ToolCall]) -> ToolCall | None:
+    by_id = next((call for call in waiting if call.id == result.tool_call_id), None)
+    if by_id or result.tool_call_id not in ("", result.name):
+        return by_id
+    by_name = (call for call in waiting if call.name == result.name)
+    return next(by_name, None) or next(iter(waiting), None)
 
 
 def load_message(message: dict[str, Json]) -> list[Message]:

@@ -28,7 +28,7 @@ from tract.errors import (
 from tract.llm import LLMClient, check_client
 from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head, Json, Message
 from tract.providers import as_dict, load_message, toolsets
-from tract.providers.call_ids import original_id
+from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
@@ -84,8 +84,11 @@ class Session:
         """See `Tract.open`."""
         check_name("dialog", dialog)
         check_client(llm)
-        if not os.fspath(path_or_url):
-            raise InputError('no database given: pass a path, a URL or ":memory:"')
+        place: object = path_or_url
+        if isinstance(path_or_url, os.PathLike):
+            place = os.fspath(path_or_url)
+        if not (isinstance(place, str) and place):
+            raise InputError(f'a database is a path, a URL or ":memory:", not {place!r:.80}')
         store = open_store(path_or_url, durability=durability, create=create)
         try:
             if not create and not store.dialogs.has(dialog):
@@ -159,10 +162,12 @@ class Session:
     ) -> CompiledContext:
         with self.store.driver.lock:
             compiler = self.compiler if at is None else self.new_compiler()
-            fetches = self.settings.is_lazy
-            return compiler.compile(
-                self.head(at), inline_tools=inline_tools, view=view, fetches=fetches
-            )
+            head, fetches = self.head(at), self.settings.is_lazy
+            if isinstance(view.load, frozenset):  # an unknown id is an error
+                places = compiler.chain(head).places
+                labels = {find_result(places, name).label for name in view.load}
+                view = view._replace(load=view.load | labels)
+            return compiler.compile(head, inline_tools=inline_tools, view=view, fetches=fetches)
 
     def snapshot(self, at: Commit | None = None, *, since: Snapshot | None = None) -> Snapshot:
         """Return the history at a commit. With `since`, extend that snapshot: do not use it

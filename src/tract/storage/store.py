@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import zip_longest
 from threading import RLock
@@ -16,7 +16,7 @@ from tract.errors import (
     CorruptError,
     StorageError,
 )
-from tract.hashing import Json, content_hash
+from tract.hashing import Json, checked_json, content_hash
 from tract.model import (
     DECIDING,
     EMPTY,
@@ -40,6 +40,7 @@ from tract.storage.rows import (
     CommitRow,
     ReadRow,
     blob_row,
+    commit_checksum,
     commit_row,
     draft_hash,
     info_of,
@@ -186,26 +187,35 @@ class Store:
         """Write content, commit and links, and move the branch. Runs inside `writing`."""
         content, [digest] = _hashes(draft, head)
         new, row = self._insert(dialog_id, head, draft, content, digest)
-        self._move_branch(dialog_id, branch, head, new)
+        self.move_branch(dialog_id, branch, head, new)
         return info_of(row, head.hash, draft.links, draft.message) if row else self.info(new)
 
-    def append_once(
+    def insert_once(
         self,
         dialog_id: int,
-        branch: Callable[[], str],
         head: Head,
         draft: Draft,
         shapes: Sequence[Shape | None] = (),
     ) -> tuple[Head, bool]:
-        """The same, unless the dialog has an equal commit, perhaps in another of these shapes. The
-        commit, and whether it is new; `branch` is called only for a new one."""
+        """Write content, commit and links, unless the dialog has an equal commit, perhaps in
+        another of these shapes. The commit, and whether it is new. The caller moves a branch to it
+        in the same transaction."""
         content, digests = _hashes(draft, head, shapes)
         known = self._find(dialog_id, digests)
         if known:
+            if draft.usage is not None:
+                self._add_usage(known, draft.usage)
             return known, False
         new, _ = self._insert(dialog_id, head, draft, content, digests[0])
-        self._move_branch(dialog_id, branch(), head, new)
         return new, True
+
+    def _add_usage(self, commit: Head, usage: dict[str, Json]) -> None:
+        """Complete an answer that was written before its usage was known."""
+        sql = "SELECT calls, created_at FROM commits WHERE id = ? AND usage IS NULL"
+        for calls, created_at in self._run(sql, (commit.id,)):
+            stored = checked_json(usage)
+            values = stored, commit_checksum(stored, calls, created_at), commit.id
+            self._run("UPDATE commits SET usage = ?, checksum = ? WHERE id = ?", values)
 
     def _insert(
         self, dialog_id: int, head: Head, draft: Draft, content: bytes | None, digest: bytes
@@ -244,7 +254,7 @@ class Store:
             put_chunks(self.driver, blob_id, blob, draft.payload or b"")
         return blob_id, blob
 
-    def _move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
+    def move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
         and no commit follows a head that the branch does not have."""
         values = (*new, dialog_id, stored_name(name), old.id or 0)
