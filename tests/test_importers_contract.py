@@ -20,7 +20,7 @@ from tests.importing import GARBAGE, file_of, mutated_files, read_source
 from tests.validity import violations
 from tract import Tract, importers
 from tract.errors import InputError
-from tract.importers.items import Entry, Exchange, Item, Problem
+from tract.importers.items import Entry, Exchange, FullHistory, Item, Problem
 from tract.importers.source import Source
 from tract.importers.writer import Imported, import_file
 from tract.model import ROOT
@@ -75,7 +75,7 @@ def test_only_its_own_importer_takes_a_file(module: str, content: bytes, tmp_pat
 def test_a_file_is_read_without_a_problem(module: str, content: bytes, tmp_path: Path) -> None:
     source = file_of(tmp_path, content)
     counts = read_source(importer(module), source)
-    assert counts["Entry"] + counts["Exchange"] > 0
+    assert counts["Entry"] + counts["Exchange"] + counts["FullHistory"] > 0
     assert (counts["Problem"], counts["refused"]) == (0, 0)
 
 
@@ -91,10 +91,13 @@ def test_a_file_is_read_the_same_every_time(module: str, content: bytes, tmp_pat
 
 ADDED_LATER = {
     "claude_code": "an answer is told in several lines",
+    "cline": "the system text stands behind the messages",
     "claude_stream": "an answer is told in several records",
     "goose": "recordings are ordered by their times, which stand in their ends",
     "inspect_log": "long texts stand behind the messages",
+    "langfuse": "observations are ordered by their times",
     "langgraph": "the newest state comes first",
+    "langsmith": "runs are ordered by their times",
     "swe_agent": "the history stands behind the steps, which are read without it",
 }
 """Formats in which the rest of a file changes what its beginning means, and why."""
@@ -117,6 +120,8 @@ def bodies(items: list[Item]) -> dict[str | None, list[Any]]:
             dialogs.setdefault(item.dialog, []).extend(item.messages)
         elif isinstance(item, Exchange):
             dialogs.setdefault(item.dialog, []).append(item.request)
+        elif isinstance(item, FullHistory):
+            dialogs.setdefault(item.dialog, []).append(item.messages)
     return dialogs
 
 

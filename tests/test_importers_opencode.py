@@ -94,6 +94,8 @@ def test_the_facts_of_a_session_and_of_its_child(tmp_path: Path) -> None:
     assert (first.started, first.cost, first.parent, first.call_id) == (time, 0.75, None, None)
     assert (second.dialog, second.title, second.parent) == ("ses_2", None, "ses_1")
     assert (second.call_id, second.cost) == ("c3", None)
+    alone = items_of(opencode, file_of(tmp_path, FILES["child"]))[0]
+    assert alone.parent == "opencode/ses_1"  # its dialog, from whatever file
 
 
 def test_a_database_and_exports_give_the_same_dialogs(tmp_path: Path) -> None:

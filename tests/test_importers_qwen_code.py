@@ -86,6 +86,8 @@ def test_the_facts_of_a_session(tmp_path: Path) -> None:
     folder = "/home/me/project"
     assert facts == [Facts(folder=folder), Facts(folder=folder, title="Looking")]
     assert qwen_code.session(of_lines(tmp_path, *SESSION)) == "s"
+    child = system("1", None, "parent_session", parentSessionId="p")
+    assert read(tmp_path, child) == [Facts(folder=folder, parent="p")]
 
 
 def test_a_sub_agent_is_a_dialog_of_its_session(tmp_path: Path) -> None:
@@ -93,7 +95,9 @@ def test_a_sub_agent_is_a_dialog_of_its_session(tmp_path: Path) -> None:
     about = {"toolUseId": "c7", "parentAgentId": None}
     (tmp_path / "agent-explore-1.meta.json").write_text(json.dumps(about))
     items = items_of(qwen_code, source)
-    assert items[0] == Facts(dialog="explore-1", folder="/home/me/project", parent="", call_id="c7")
+    assert items[0] == Facts(
+        dialog="explore-1", folder="/home/me/project", parent="s", call_id="c7"
+    )
     assert {e.dialog for e in entries(items)} == {"explore-1"}
     words = [content["parts"][0]["text"] for content in INHERITED]
     assert [m.text for m in messages(items)] == [*words, "Found."]
@@ -140,10 +144,10 @@ def test_a_broken_record_costs_only_itself(tmp_path: Path) -> None:
     items = read(tmp_path, PROMPT, said("2", "1", "assistant", *parts), *bad, kept)
     assert [m.text for m in messages(items)] == ["What is here?\rÄ", "a", "", "b"]
     assert [problem.place for problem in problems(items)] == [
-        *(f"line 2, block {number}" for number in (2, 3, 4, 5)),
+        *(f"line 2, part {number}" for number in (2, 3, 4, 5)),
         *(f"line {number}" for number in (3, 4, 5, 6, 8, 9, 10)),
         "line 11, content 1",
-        "line 11, content 2, block 2",
+        "line 11, content 2, part 2",
     ]
 
 

@@ -35,7 +35,7 @@ def test_a_broken_block_costs_only_itself(bad: Any) -> None:
 def test_a_broken_part_costs_only_itself(bad: Any) -> None:
     loaded, problems = load_wire("gemini", "model", [bad, {"text": "a"}], "line 1")
     assert [(m.role, m.text) for m in loaded] == [("assistant", "a")]
-    assert [problem.place for problem in problems] == ["line 1, block 1"]
+    assert [problem.place for problem in problems] == ["line 1, part 1"]
     assert load_wire("gemini", "model", [bad], "line 1")[0] == []
 
 
@@ -50,6 +50,6 @@ def test_problems_name_the_fact() -> None:
     assert problems == [Problem("m, block 1", 'a text block needs a text: {"type": "text"}')]
 
 
-def test_an_unknown_role_is_an_error() -> None:
-    with pytest.raises(InputError, match="unknown role"):
-        load_wire("gemini", "robot", [{"text": "a"}], "m")
+def test_an_unknown_role_is_a_problem() -> None:
+    loaded, problems = load_wire("gemini", "robot", [{"text": "a"}], "m")
+    assert (loaded, [problem.place for problem in problems]) == ([], ["m"])

@@ -25,6 +25,8 @@ TESTED_WITH = {
     "providers/validate": "test_providers_validate",
     "storage": "test_storage",
     # With the format that they are for.
+    "importers/histories": "test_importers_otel",
+    "importers/otlp": "test_importers_otel",
     "importers/blocks": "test_importers_claude_stream",
     "importers/archives": "test_importers_inspect_log",
     "importers/bedrock": "test_importers_exchanges",

@@ -180,7 +180,8 @@ def test_names_and_remarks_may_hold_any_text(t: Tract) -> None:
 def test_metadata_shows_whom_a_result_answers_and_what_was_called(t: Tract) -> None:
     call = t.assistant("", tool_calls=[ToolCall("a", "f", {"x": 1})], metadata={"mine": 1})
     result = t.tool_result("a", "f", "y")
-    assert call.metadata == {"tool_calls": [{"id": "a", "name": "f"}], "mine": 1}
+    described = {"id": "a", "name": "f", "arguments": {"x": 1}}
+    assert call.metadata == {"tool_calls": [described], "mine": 1}
     assert result.metadata == {"tool_call_id": "a", "name": "f"}
     assert (result.tool_call_id, result.name) == ("a", "f")
 
@@ -522,6 +523,65 @@ def test_marks_act_downstream_only(t: Tract) -> None:
     assert shown(t) == ["2"]
     assert shown(t, at=second) == ["1", "2"]
     assert shown(t, at="side") == ["1"]
+
+
+# What metadata repeats
+
+
+def test_calls_in_the_metadata_of_an_answer_are_calls(t: Tract) -> None:
+    t.user("Hi")
+    calls = [{"id": "call_1", "name": "grep", "arguments": {"q": "x"}}]
+    info = t.assistant("", metadata={"tool_calls": calls, "mine": 1})
+    assert info.metadata == {"tool_calls": calls, "mine": 1}
+    assert t.get_message(info).tool_calls == (ToolCall("call_1", "grep", {"q": "x"}),)
+    result = t.tool_result("call_1", "grep", "3: x")
+    [turn] = t.find_tool_turns("grep")
+    assert turn.all_hashes == [info.commit_hash, result.commit_hash]
+    spelled = t.commit({"role": "assistant", "content": "So:"}, metadata={"tool_calls": calls})
+    assert t.get_message(spelled).text == "So:"
+    assert [call.name for call in t.get_message(spelled).tool_calls] == ["grep"]
+
+
+@pytest.mark.parametrize("size", [1, 1_000, 10_000, 2_000_000])
+def test_calls_in_metadata_have_their_arguments(t: Tract, size: int) -> None:
+    arguments = {"text": "é" * size}
+    info = t.assistant("I write.", tool_calls=[ToolCall("a", "w", arguments), ToolCall("b", "r")])
+    calls = [{"id": "a", "name": "w", "arguments": {"text": "é" * size}}]
+    calls.append({"id": "b", "name": "r", "arguments": {}})
+    arguments["text"] = "changed by the caller"
+    assert info.metadata == t.get_commit(info.commit_hash).metadata == {"tool_calls": calls}
+    assert [next(t.log()), *t.find_tool_calls()] == [info, info]
+    t.forget(info)
+    assert t.get_commit(info.commit_hash).metadata == {
+        "tool_calls": [{"id": "a", "name": "w"}, {"id": "b", "name": "r"}]
+    }
+
+
+def test_metadata_may_repeat_what_a_message_is(t: Tract) -> None:
+    call = t.assistant("", tool_calls=[{"id": "a", "name": "ls", "arguments": "{}"}])
+    again = t.assistant("", tool_calls=[ToolCall("a", "ls", "{}")], metadata=call.metadata)
+    assert again.metadata == call.metadata
+    result = t.tool_result("a", None, "src", metadata={"tool_call_id": "a", "name": "ls", "k": 1})
+    assert (result.name, result.metadata) == ("ls", {"tool_call_id": "a", "name": "ls", "k": 1})
+    edit = t.tool_result("a", "ls", "tests", edit=result, metadata=result.metadata)
+    assert edit.metadata == result.metadata
+    assert t.user("Hi", metadata={"name": "ann"}).metadata == {"name": "ann"}
+
+
+def test_metadata_that_contradicts_its_message_is_refused(t: Tract) -> None:
+    call: Any = {"tool_calls": [ToolCall("a", "ls", {})]}
+    for key, value in (("tool_call_id", "b"), ("name", "cat"), ("name", 5)):
+        with pytest.raises(InputError, match=f"metadata.*{key}"):
+            t.tool_result("a", "ls", "src", metadata={key: value})
+    for calls in ([{"id": "a", "name": "cat"}], [{"id": "a", "name": "ls", "arguments": 1}], []):
+        with pytest.raises(InputError, match=r"metadata.*tool_calls"):
+            t.assistant("", **call, metadata={"tool_calls": calls})
+    with pytest.raises(InputError, match="tool_calls"):
+        t.assistant("", metadata={"tool_calls": 5})
+    t.llm = ScriptedLLM(["Hello."])
+    with pytest.raises(InputError, match="tool_calls"):
+        t.chat("Hi", metadata={"tool_calls": []})
+    assert t.head is None
 
 
 # Instructions

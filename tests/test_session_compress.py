@@ -1017,6 +1017,22 @@ def test_a_late_result_is_restored_alone(quick: Tract) -> None:
     assert sent(quick) == before
 
 
+def test_late_results_of_a_compressed_call_are_compressed_one_by_one(quick: Tract) -> None:
+    calls = [ToolCall("a", "ls"), ToolCall("b", "ls")]
+    said = [quick.user("0"), quick.assistant(tool_calls=calls), quick.user("1")]
+    first = quick.compress(said, content="x")
+    late = [quick.tool_result(name, "ls", "src") for name in ("a", "b")]
+    quick.annotate(late[1], PINNED)
+    before = sent(quick)
+    result = quick.compress(late[:1], content="y")
+    assert result.sources == hashes(late[:1])
+    assert violations(quick.compile()) == []
+    with pytest.raises(EditError, match="must be undone before"):
+        quick.restore(*first.summaries)
+    quick.restore(*result.summaries)
+    assert sent(quick) == before
+
+
 def test_a_source_of_a_source_is_restored(quick: Tract) -> None:
     said = four(quick)
     inner = quick.compress(said[1:3], content="x").summaries

@@ -312,7 +312,7 @@ class Tract:
         """Send a user message to the model, and commit it together with the answer. If the model
         fails, nothing is committed. `generate` documents the other arguments."""
         unsent = answers.user_drafts(self.session, text)
-        details = Details(message, metadata, generation_config)
+        details = drafts.answer_details(message, metadata, generation_config)
         return answers.answer(self.session, unsent, tools, details, on_text)
 
     def generate(
@@ -332,7 +332,7 @@ class Tract:
         piece of text as it arrives. If the branch gets other messages in the meantime, nothing is
         committed and `ConflictError` is raised.
         """
-        details = Details(message, metadata, generation_config)
+        details = drafts.answer_details(message, metadata, generation_config)
         return answers.answer(self.session, [], tools, details, on_text)
 
     def answer(self, call: Any) -> CommitInfo:

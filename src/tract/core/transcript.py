@@ -75,6 +75,7 @@ class Thread(ABC, Generic[At]):
         self.tool_names: dict[str, str] = {}  # by the ids of calls
         self._ends = {start: MAIN}
         self._by_key = {ROOT: start}
+        self._last_key: str | None = None
         self._pairing = Pairing()
         self._numbers = count(2)
 
@@ -104,13 +105,16 @@ class Thread(ABC, Generic[At]):
                     calls = draft.message.tool_calls
                     self.tool_names.update((call.id, call.name) for call in calls)
         self.branch = self._ends.get(at, MAIN)
+        self._last_key = entry.key
         if entry.key is not None:
             self._by_key[entry.key] = at
 
     def keep(self, unknown: Unknown) -> None:
-        """Keep a record that is no message behind the last one."""
+        """Keep a record that is no message behind the last one; what follows that follows it."""
         kept = {"unknown": unknown.kind, "record": unknown.record}
-        self._extend(self.last, drafts.note(f"unknown record {unknown.kind!r:.80}", kept))
+        at = self._extend(self.last, drafts.note(f"unknown record {unknown.kind!r:.80}", kept))
+        if self._last_key is not None:
+            self._by_key[self._last_key] = at
 
     def _extend(self, parent: At, draft: Draft) -> At:
         """Put a draft behind its parent: on the branch that ends there, else on a new one."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.errors import InputError
-from tract.importers.blocks import without_broken_blocks
+from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
     as_dict,
@@ -24,9 +24,8 @@ from tract.importers.coerce import (
     drop_empty,
     ensure_storable,
     extra,
-    load,
 )
-from tract.importers.items import Entry, Facts, Item, Problem, Unknown
+from tract.importers.items import Entry, Facts, Item, Unknown
 from tract.importers.source import Source, read_parts
 from tract.model import Json, Message
 from tract.providers import load_answer, load_message
@@ -143,11 +142,11 @@ class _Run:
         )
 
     def _answer(self, place: str, record: dict[str, Json]) -> Iterator[Item]:
-        message, problems = _message(place, record)
-        yield from problems
+        message = {**_message(record), "type": "message", "role": "assistant"}
         if message.get("content") == []:
             return
-        loaded = load(load_answer, {**message, "type": "message", "role": "assistant"})
+        loaded, problems = load_sound(place, load_answer, message)
+        yield from problems
         entry = replace(
             self._entry(record, [loaded.message]),
             usage=as_dict(loaded.usage) or None,
@@ -166,11 +165,11 @@ class _Run:
         self.turns[entry.dialog] = _Turn(answer_id, entry)
 
     def _user(self, place: str, record: dict[str, Json]) -> Iterator[Item]:
-        message, problems = _message(place, record)
-        yield from problems
+        message = {**_message(record), "role": "user"}
         if message.get("content") == []:
             return
-        loaded = load(load_message, {**message, "role": "user"})
+        loaded, problems = load_sound(place, load_message, message)
+        yield from problems
         entry = self._entry(record, loaded)
         yield from self._begin(entry.dialog)
         turn = self.turns.get(entry.dialog)
@@ -198,8 +197,8 @@ class _Run:
             yield Facts(cost=cost)
 
 
-def _message(place: str, record: dict[str, Json]) -> tuple[dict[str, Json], list[Problem]]:
+def _message(record: dict[str, Json]) -> dict[str, Json]:
     message = record.get("message")
     if not isinstance(message, dict):
         raise InputError("a line of a person or a model needs a message")
-    return without_broken_blocks(place, message)
+    return message

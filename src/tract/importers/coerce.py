@@ -45,12 +45,6 @@ def text_of(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def as_number(value: Json) -> float | None:
-    """The number; None for anything else."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number and abs(value) < float("inf") else None
-
-
 def as_time(value: Json) -> datetime | None:
     """The time of an ISO text, or of seconds or milliseconds since 1970; None for anything else.
     A time without a zone is in UTC."""
@@ -98,8 +92,8 @@ def extra(value: Json) -> dict[str, Json] | None:
 
 
 def definitions(value: Json) -> list[dict[str, Json]] | None:
-    """The tool definitions of a list."""
-    return [tool for tool in as_list(value) if extra(tool)] or None
+    """The tool definitions of a list. Whoever reads them reports those that are none."""
+    return as_list(value) or None
 
 
 def load(load_one: Callable[[Json], Loaded], value: Json) -> Loaded:

@@ -38,6 +38,8 @@ Made = TypeVar("Made")
 MAX_PATH = 4096
 
 _SESSION = {"sessionId", "projectHash"}
+_FOR_THE_SCREEN = ("info", "warning", "error")
+_COMPACTION = "$set.messages"
 
 
 def detect(source: Source) -> bool:

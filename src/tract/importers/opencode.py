@@ -46,7 +46,6 @@ QUESTION, TASK = "What did we do so far?", "The following tool was executed by t
 """What the model reads for a compaction and for a sub-agent that a person started."""
 PLACEHOLDER = re.compile(r"(New|Child) session - \d{4}-")
 """The title of a session that has none yet."""
-_DEPTH = 2  # of a message in an export
 
 SESSIONS = "SELECT * FROM session ORDER BY time_created, id"
 MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
@@ -82,10 +81,12 @@ def read(source: Source) -> Iterator[Item]:
     if is_sqlite(source):
         yield from _database(source)
         return
-    document, problems = source.document(_DEPTH)
+    document, problems = source.document(lists=("messages",))
     info, messages = as_dict(as_dict(document).get("info")), as_dict(document).get("messages")
     if not as_text(info.get("id")) or not isinstance(messages, list):
         raise InputError("an export needs the info of a session and a list of messages")
+    if as_text(info.get("parentID")):  # which is in another file
+        info = {**info, "parentID": f"{NAME}/{info['parentID']}"}
     one = _Session(info, {})
     yield one.facts()
     for number, message in enumerate(messages, 1):

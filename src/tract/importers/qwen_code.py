@@ -36,9 +36,10 @@ SILENT = (
     *("ui_telemetry", "turn_result"),  # repeats calls and answers
     *("attribution_snapshot", "file_history_snapshot"),
     *("session_artifact_event", "session_artifact_snapshot"),
-    *("session_model", "session_source", "parent_session", "branch_checkpoint"),
+    *("session_model", "session_source", "branch_checkpoint"),
     *("rewind", "goal_state", "goal_runtime", "agent_launch_prompt", "agent_retry"),
 )
+FACTS = ("custom_title", "parent_session")
 UNSENT = "realtime_message"
 """A conversation by voice, which no other model reads."""
 ROLES = {"user": "user", "assistant": "model", "tool_result": "user"}
@@ -113,10 +114,14 @@ class _Session:
 
     def _about(self, line: dict[str, Json], dialog: str | None) -> Iterator[Item]:
         payload = as_dict(line.get("systemPayload"))
-        title = payload.get("customTitle") if line.get("subtype") == "custom_title" else None
-        facts = Facts(dialog=dialog, title=as_text(title), folder=as_text(line.get("cwd")))
+        facts = Facts(dialog=dialog, folder=as_text(line.get("cwd")))
+        match line.get("subtype"):
+            case "custom_title":
+                facts = replace(facts, title=as_text(payload.get("customTitle")))
+            case "parent_session":
+                facts = replace(facts, parent=as_text(payload.get("parentSessionId")))
         if dialog is not None:
-            facts = replace(facts, **_launch(self._path))
+            facts = replace(facts, **_launch(self._path, text_of(line.get("sessionId"))))
         if facts not in self._facts:  # each line repeats them
             self._facts.append(facts)
             yield facts
@@ -131,7 +136,7 @@ class _Session:
             yield from self._history(place, line, payload.get("compressedHistory"), compacts=True)
         elif subtype == "agent_bootstrap":
             yield from self._history(place, line, payload.get("history"), compacts=False)
-        elif kind != "system" or subtype not in (*SILENT, "custom_title"):
+        elif kind != "system" or subtype not in (*SILENT, *FACTS):
             name = f"{kind} {subtype}" if kind == "system" else subtype or kind
             yield Unknown(place, str(name), ensure_storable(line))
 
@@ -174,11 +179,13 @@ class _Session:
             yield Entry(messages=tuple(messages), compacts=compacts, time=time)
 
 
-def _launch(path: Path) -> dict[str, Json]:
-    """What the file beside that of a sub-agent says about its start."""
+def _launch(path: Path, session: str) -> dict[str, Json]:
+    """What the file beside that of a sub-agent says about its start. The dialogs of the session are
+    in other files."""
     try:
         about = as_dict(Source(path.with_name(f"{path.stem}.meta.json")).peek)
     except InputError:
         about = {}
-    parent = as_text(about.get("parentAgentId")) or ""
+    caller = as_text(about.get("parentAgentId"))
+    parent = f"{session}/{caller}" if caller else session
     return {"parent": parent, "call_id": as_text(about.get("toolUseId"))}

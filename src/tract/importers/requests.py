@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tract.importers import bedrock
+from tract.importers import bedrock, cline
 from tract.importers.coerce import as_dict, as_time
 from tract.importers.conversations import check_exchange
 from tract.importers.items import Exchange, Item, Problem
-from tract.importers.provider import is_chat, is_gemini_history, request_provider, without_cut
+from tract.importers.provider import is_chat, is_gemini_history, request_provider
 from tract.importers.source import Source
 from tract.model import Json
 from tract.providers import PROVIDERS
@@ -32,7 +32,7 @@ def detect(source: Source) -> bool:
         stream = from_text(source.head.decode("utf-8", "ignore"))
         return response_provider(stream.response) is not None
     value = source.peek
-    return is_event(value) or _provider(value) is not None
+    return is_event(value) or (_provider(value) is not None and not cline.detect(source))
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -71,14 +71,11 @@ def _exchange(value: Json, place: str) -> Item:
     if provider is None:
         return Problem(place, "neither a request nor a response")
     if isinstance(value, list):
-        history = without_cut(value) if is_chat(value) else value
-        request = {PROVIDERS[provider].history: history}
+        request = {PROVIDERS[provider].history: value}
         return check_exchange(Exchange(provider=provider, request=request), place)
     if response_provider(value):
         return _answer(value, place)
     request = bedrock.convert_request(value) if bedrock.is_request(value) else value
-    if is_chat(request.get("messages")):
-        request = {**request, "messages": without_cut(request["messages"])}
     return check_exchange(Exchange(provider=provider, request=request), place)
 
 

@@ -83,11 +83,14 @@ class Source:
         """The value of the first line that has one. A broken line may precede it, unless that opens
         a document of many lines."""
         for line in self._beginning().split(b"\n", FIRST_LINES)[:FIRST_LINES]:
-            value = parse_or_none(line)
+            try:
+                value = parse(line)
+            except InputError:
+                if len(line.strip()) < 3 and line.strip():
+                    return None
+                continue
             if isinstance(value, dict | list) and value:
                 return value
-            if len(line.strip()) < 3 and line.strip():
-                return None
         return None
 
     def head_records(self) -> Iterator[dict[str, Json]]:
@@ -167,10 +170,14 @@ class Source:
         """The records of a file that has one per line, or that is one list of them, each with its
         position."""
         word, records = "line", self.records
-        if self.head.lstrip().startswith(b"["):
+        if self.head.lstrip().startswith(b"[") and not self._has_record_lines():
             word, records = "element", self.elements
         for record in records():
             yield record if isinstance(record, Problem) else (f"{word} {record[0]}", record[1])
+
+    def _has_record_lines(self) -> bool:
+        """Whether one of the first lines is an object, and the file no list."""
+        return any(isinstance(parse_or_none(line), dict) for line in self.head.split(b"\n")[1:3])
 
     def values(self, lists: Collection[str] = ()) -> Iterator[tuple[str, Json] | Problem]:
         """The values of the file with their positions: one per line, or the document."""

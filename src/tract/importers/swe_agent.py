@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tract.errors import InputError
+from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_list, as_name, extra, load, require_dict, text_of
 from tract.importers.items import Entry, Item
@@ -66,7 +67,7 @@ class _Run:
 
     def items(self) -> Iterator[Item]:
         for number, message in enumerate(self._history):
-            yield from attempt(f"history {number}", self._entry, number, message)
+            yield from attempt(f"message {number + 1}", self._entry, number, message)
 
     def _entry(self, number: int, record: Json) -> Iterator[Item]:
         record = require_dict(record, "a message is a dict")
@@ -76,8 +77,10 @@ class _Run:
         if full and full not in text_of(message.get("content")):
             notes["observation"] = full  # the model saw a part of the result
         agent = record.get("agent")
+        messages, problems = load_sound(f"message {number + 1}", load_message, message)
+        yield from problems
         yield Entry(
-            messages=tuple(load(load_message, message)),
+            messages=tuple(messages),
             dialog=None if agent == self._main else as_name(agent),
             model=self._model if record.get("role") == "assistant" else None,
             metadata=extra(notes),

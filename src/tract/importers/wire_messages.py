@@ -7,6 +7,7 @@ from tract.importers.coerce import load
 from tract.importers.items import Problem
 from tract.model import Json, Message
 from tract.providers import provider
+from tract.providers.damage import sift_message
 
 CONTENT_KEYS = {"anthropic": "content", "gemini": "parts"}
 
@@ -20,36 +21,14 @@ def load_wire(
         if not isinstance(content, str):
             raise InputError(f"a content is a text or a list, not {type(content).__name__}")
         return [Message(role, content)], []
+    message = {"role": role, CONTENT_KEYS[owner]: content}
     try:
-        return _load(owner, role, content), []
+        return _load(owner, message), []
     except InputError:
-        return _load_blocks(owner, role, content, place)
+        sound, damage = sift_message(message, owner)
+        problems = [Problem(f"{place}{where}", what) for where, what in damage]
+        return [] if sound is None else _load(owner, sound), problems
 
 
-def _load_blocks(
-    owner: str, role: str, blocks: list[Json], place: str
-) -> tuple[list[Message], list[Problem]]:
-    _load(owner, role, [])  # fails for an unknown role
-    sound: list[Json] = []
-    problems: list[Problem] = []
-    for number, block in enumerate(blocks, 1):
-        try:
-            _load(owner, role, [block])
-            sound.append(block)
-        except InputError as error:
-            problems.append(Problem(f"{place}, block {number}", str(error)))
-    return _load(owner, role, sound) if sound else [], problems
-
-
-def _load(owner: str, role: str, blocks: list[Json]) -> list[Message]:
-    if owner == "gemini":
-        for part in blocks:
-            _check_part(part)
-    return load(provider(owner).load_message, {"role": role, CONTENT_KEYS[owner]: blocks})
-
-
-def _check_part(part: Json) -> None:
-    """Parts of Gemini have no type: one without a content looks like one of an unknown type."""
-    text = part.get("text", "") if isinstance(part, dict) and part else None
-    if not isinstance(text, str):
-        raise InputError("a part is an object with a content")
+def _load(owner: str, message: dict[str, Json]) -> list[Message]:
+    return load(provider(owner).load_message, message)

@@ -27,7 +27,7 @@ from tract.errors import (
 )
 from tract.llm import LLMClient, check_client
 from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head, Json, Message
-from tract.providers import as_dict, load_message, toolsets
+from tract.providers import as_dict, load_calls, load_message, toolsets
 from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
@@ -219,15 +219,15 @@ class Session:
         replace an earlier one."""
         if tools is not None:
             details = details._replace(toolset=toolsets.make(tools, self.tokens))
-        messages = [content] if isinstance(content, Message) else load_message(as_dict(content))
+        loaded = [content] if isinstance(content, Message) else load_message(as_dict(content))
+        messages = [drafts.adopt(message, details, load_calls) for message in loaded]
         if edit is None:
-            new = [drafts.append(message, details, self.tokens) for message in messages]
-            return self.write_all(new, parent)
+            return self.write_all([drafts.append(*each, self.tokens) for each in messages], parent)
         if details.shape is not None:
             raise EditError("an edit is shown in full: form= is for a new result, or reshape()")
         if len(messages) > 1:
             raise EditError(f"an edit is one message, not {len(messages)}")
-        return self.write(lambda head: self.edit(head, edit, messages[0], details), parent)
+        return self.write(lambda head: self.edit(head, edit, *messages[0]), parent)
 
     def edit(self, head: Head, target: Commit, message: Message, details: Details) -> Draft:
         """Draft an edit of an earlier message."""

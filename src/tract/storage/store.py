@@ -44,6 +44,7 @@ from tract.storage.rows import (
     commit_row,
     draft_hash,
     info_of,
+    message_of,
     split,
     steps_of,
     stored_json,
@@ -314,7 +315,7 @@ class Store:
         for *row, parent in rows:
             if row[1] != wanted[row[0]]:
                 raise CorruptError(f"the index of commits is damaged at key {row[0]}")
-            infos[row[0]] = _info(tuple(row), parent, links.get(row[0], ()))
+            infos[row[0]] = self._info(tuple(row), parent, links.get(row[0], ()))
         missing = wanted.keys() - infos.keys()
         if missing:
             raise CorruptError(f"a commit is missing: key {min(missing)}")
@@ -329,8 +330,16 @@ class Store:
             links = self._links([row[0] for row in rows if row[3] != "append"])
             # One more row is read, for the hash of the last parent.
             for row, parent in zip_longest(rows[:page], rows[1:]):
-                yield _info(row, parent[1] if parent else None, links.get(row[0], ()))
+                yield self._info(row, parent[1] if parent else None, links.get(row[0], ()))
             head_id = rows[page][0] if len(rows) > page else None
+
+    def _info(self, row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo:
+        read, message = split(row), None
+        verify(read, parent, links)
+        commit, _, blob = read
+        if commit.calls and blob and blob.payload is None and blob.codec != FORGOTTEN:
+            message = message_of(commit, self.contents.read(commit.blob_id or 0))
+        return info_of(read, parent, links, message)
 
     def steps(self, head: Head, known: Head = EMPTY) -> list[Step] | None:
         """The chain from the root to the head, verified, with short contents. With `known`, the
@@ -411,12 +420,6 @@ def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> 
     if digest != actual or (commit_id is None) != (digest is None):
         raise CorruptError(f"a branch or checkout points to a wrong commit: key {commit_id!r:.80}")
     return Head(commit_id, digest)
-
-
-def _info(row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo:
-    read = split(row)
-    verify(read, parent, links)
-    return info_of(read, parent, links)
 
 
 _LOCK_BRANCH = """
