@@ -41,6 +41,7 @@ MODULES = (
     "tau2",
     "mastra",
     "goose",
+    "aider",
     "adk",
     "openai_files",
     "langgraph",
