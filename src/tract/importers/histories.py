@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tract.core.drafts import NO_DETAILS, Details
 from tract.errors import InputError
-from tract.importers.blocks import without_broken_blocks
+from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
     as_dict,
@@ -21,11 +21,11 @@ from tract.importers.coerce import (
     require_dict,
 )
 from tract.importers.items import Entry, FullHistory, Item, Problem
-from tract.importers.langchain_messages import DumpedMessages, is_dumped
 from tract.model import Block, Json, Message, Raw, Text, ToolCall
 from tract.providers import load_answer, load_message, requests, toolsets
 from tract.providers.detect import response_provider
-from tract.providers.frameworks import unwrap
+from tract.providers.frameworks.lists import Reader
+from tract.providers.frameworks.marks import framework_of, unwrap
 from tract.providers.responses_items import load_items
 from tract.tokens import token_counter
 
@@ -165,17 +165,16 @@ def _message(place: str, value: Json, role: str) -> Read:
     parts = dicts(fields.get("parts"))
     if parts and all("type" in part for part in parts):
         yield from _of_parts(place, fields)
-    elif is_dumped(as_dict(value)):
+    elif framework_of(value) == "langchain":
         _check_content(unwrap(value)[1])
-        for item in DumpedMessages().read([value], place):
+        for item in Reader("langchain").take(value, place):
             yield from item.messages if isinstance(item, Entry) else [_problem(item)]
     else:
         fields["role"] = ROLES.get(str(fields["role"]), fields["role"])
         _check_content(fields)
-        if isinstance(fields.get("content"), list) and fields["role"] != "tool":
-            fields, problems = without_broken_blocks(place, fields)
-            yield from problems
-        yield from load(load_message, fields)
+        messages, problems = load_sound(place, load_message, fields)
+        yield from problems
+        yield from messages
 
 
 def _problem(item: Item) -> Problem:

@@ -49,11 +49,9 @@ def read_file_of(name: str, source: Source) -> Iterator[Item]:
             else:
                 yield from attempt(f"line {record[0]}", file.take, f"line {record[0]}", record[1])
         return
-    # Of several conversations, each is a record: its system text may stand at its end.
-    lists = HISTORIES if isinstance(source.peek, dict) else ()
-    document, problems = source.document(lists=lists)
-    yield from attempt("document", file.take, "document", document)
+    document, problems = source.document(lists=_lists(source.peek))
     yield from problems
+    yield from attempt("document", file.take, "document", document)
 
 
 def conversations(value: Json) -> list[Conversation]:
@@ -67,6 +65,12 @@ def conversations(value: Json) -> list[Conversation]:
 
 def _inner(item: Json) -> list[Conversation]:
     return [Conversation(item)] if isinstance(item, list) and item else conversations(as_dict(item))
+
+
+def _lists(value: Json) -> tuple[str, ...]:
+    """Of one conversation, each message counts; of several, each conversation, because its system
+    text may stand at its end."""
+    return HISTORIES if isinstance(value, dict) else ()
 
 
 class _File:
