@@ -23,6 +23,7 @@ MODULES = (
     "otel",
     "langfuse",
     "langsmith",
+    "iflow",
     "claude_code",
     "claude_stream",
     "codex_exec",
