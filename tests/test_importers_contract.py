@@ -223,8 +223,8 @@ def test_garbage_is_taken_by_none(module: str, content: bytes, tmp_path: Path) -
 @each_importer
 def test_files_of_other_formats_give_only_typed_errors(module: str, tmp_path: Path) -> None:
     for other in importers.MODULES:
-        for content in sample(other).FILES.values():
-            read_source(importer(module), file_of(tmp_path, content))
+        content = next(iter(sample(other).FILES.values()))
+        read_source(importer(module), file_of(tmp_path, content))
 
 
 # Files in a database

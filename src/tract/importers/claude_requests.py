@@ -270,14 +270,14 @@ class _Path:
         """One message: its results each as an entry, and the rest as one more."""
         first = [] if before is None else [{"role": before.get("role"), "content": "before"}]
         loaded = load(lambda wire: list(load_messages(wire)), [*first, message])[len(first) :]
-        found = [self._entry(one) for one in loaded]
-        found[0] = replace(found[0], parent=self.key)
+        entries = [self._entry(one) for one in loaded]
+        entries[0] = replace(entries[0], parent=self.key)
         if is_last:
             request = {"messages": size, "cache_control": self._points}
-            last = found[-1].messages[0]
+            last = entries[-1].messages[0]
             origin = {**(last.origin or {}), REQUEST: request}
-            found[-1] = replace(found[-1], messages=(replace(last, origin=origin),))
-        return [*found[:-1], replace(found[-1], key=key)]
+            entries[-1] = replace(entries[-1], messages=(replace(last, origin=origin),))
+        return [*entries[:-1], replace(entries[-1], key=key)]
 
     def _entry(self, message: Message) -> Entry:
         kept = self._results.get(message.tool_call_id or "")

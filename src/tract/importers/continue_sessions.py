@@ -74,8 +74,9 @@ def _started(source: Source, session: dict[str, Json]) -> Json:
         return None
     own = (one for one in dicts(index) if one.get("sessionId") == session.get("sessionId"))
     created = next(own, {}).get("dateCreated")
-    is_number = isinstance(created, str) and created.isdecimal()
-    return as_time(int(created) if is_number else created)
+    if isinstance(created, str) and created.isdecimal():
+        created = int(created)
+    return as_time(created)
 
 
 class _History:
