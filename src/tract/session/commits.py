@@ -10,7 +10,7 @@ from tract.core import drafts
 from tract.core.drafts import Details
 from tract.errors import InputError
 from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Toolset
-from tract.providers import load_answer, load_calls, toolsets
+from tract.providers import load_answer, load_calls, toolsets, with_model
 from tract.session.session import Commit, Session
 
 
@@ -47,6 +47,9 @@ def response_of(
     metadata = options.get("metadata") or {}
     if response.rest and isinstance(metadata, dict):
         options["metadata"] = {"response": response.rest, **metadata}
+    config = options.get("generation_config") or {}
+    if isinstance(config, dict):
+        options["generation_config"] = with_model(config, response) or None
     return response.message, options
 
 
