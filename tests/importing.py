@@ -20,9 +20,9 @@ from tests.corpus import in_manifest
 from tract import importers
 from tract.errors import InputError
 from tract.hashing import to_json
-from tract.importers.items import Entry, Exchange, Item, Problem
+from tract.importers.items import Entry, Exchange, FullHistory, Item, Problem, Unknown
 from tract.importers.source import Source
-from tract.model import ROLES, Message, ToolCall, pack_content
+from tract.model import ROLES, Message, Raw, Text, ToolCall, pack_content
 
 
 def file_of(folder: Path, content: Any, name: str = "given") -> Source:
@@ -115,6 +115,31 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(inner)
 
 
+def texts_of(items: Iterable[object]) -> set[str]:
+    """What people, models and tools said, and the texts of records that are kept."""
+    texts: set[str] = set()
+    for item in items:
+        if isinstance(item, Unknown):
+            texts.update(strings(item.record))
+        elif isinstance(item, Entry | FullHistory):
+            texts.update(text for message in item.messages for text in _texts(message))
+    return texts - {""}
+
+
+def _texts(message: Message) -> Iterator[str]:
+    if message.role == "tool":
+        yield from strings(message.content)
+        return
+    for block in message.blocks:
+        match block:
+            case Text(text):
+                yield text
+            case ToolCall(_, name, arguments):
+                yield from (name, *strings(arguments))
+            case Raw(_, data):
+                yield from strings(data)
+
+
 def held(items: Iterable[Item]) -> set[str]:
     """All texts in messages, requests and responses."""
     return {text for item in items for text in strings(_held(item))}
@@ -127,6 +152,8 @@ def _held(item: Item) -> Any:
         case Entry():
             said = [pack_content(m.role, m.content) for m in item.messages]
             return [said, [m.tool_call_id for m in item.messages], item.metadata]
+        case FullHistory():
+            return [pack_content(m.role, m.content) for m in item.messages]
         case Problem():
             return None
 
@@ -168,12 +195,21 @@ def check(item: Item) -> None:
         case Entry():
             assert item.messages
             to_json([item.tools, item.usage, item.metadata, item.generation_config])
-            for message in item.messages:
-                assert message.role in ROLES
-                assert (message.role == "tool") == (message.tool_call_id is not None)
-                assert message.role != "tool" or message.tool_call_id
-                assert all(call.id for call in message.tool_calls)
-                to_json([pack_content(message.role, message.content), message.name])
+            check_messages(item.messages)
+        case FullHistory():
+            assert item.messages
+            about = item.details
+            to_json([item.tools, about.usage, about.metadata, about.generation_config])
+            check_messages(item.messages)
+
+
+def check_messages(messages: Iterable[Message]) -> None:
+    for message in messages:
+        assert message.role in ROLES
+        assert (message.role == "tool") == (message.tool_call_id is not None)
+        assert message.role != "tool" or message.tool_call_id
+        assert all(call.id for call in message.tool_calls)
+        to_json([pack_content(message.role, message.content), message.name])
 
 
 def read_source(importer: ModuleType, source: Source) -> Counter[str]:

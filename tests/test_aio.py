@@ -32,7 +32,7 @@ from tract import (
     migrate_results,
 )
 from tract import aio as module
-from tract.providers.frameworks import is_reference
+from tract.providers.frameworks.langchain import is_reference
 
 Answer = TypeVar("Answer")
 BIG = "\n".join(f"line {number} of a log" for number in range(3000))

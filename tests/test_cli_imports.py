@@ -7,16 +7,29 @@ import inspect
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli import HOSTILE, ROOT, dangerous, invoke, ok, ok_json, run, screen_of
-from tract import Message, Priority, Text, ToolCall, Tract, validate
+from tests.cli import (
+    HOSTILE,
+    ROOT,
+    dangerous,
+    interrupted,
+    invoke,
+    ok,
+    ok_json,
+    on_a_terminal,
+    read_until,
+    run,
+    screen_of,
+)
+from tract import Message, Priority, Text, ToolCall, Tract, import_file, validate
 from tract.cli.exports import markdown
 from tract.importers import MODULES, importer
 from tract.importers.source import MAX_BROKEN
@@ -80,6 +93,7 @@ def test_a_file_becomes_a_dialog(here: Path) -> None:
         "calls": 1,
         "results": 1,
         "duplicates": 0,
+        "unknown": {},
         "repairs": [],
         "problems": [],
     }
@@ -118,6 +132,30 @@ def test_the_report_to_read(here: Path) -> None:
     told = result.stderr.splitlines()
     assert told[0] == "talk.json: repair: call 'call_1' of ls has no result"
     assert told[1].startswith("s.jsonl: problem: line 2: not JSON")
+
+
+def test_unknown_records_are_listed_by_type(here: Path) -> None:
+    """As an importer yields them, whatever it reads."""
+    lines = [
+        {"type": "session_meta", "payload": {"id": SESSION}},
+        {"type": "world_state", "payload": {"x": 1}},
+        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "hi"}},
+        {"type": "from_tomorrow", "payload": {}},
+        {"type": "world_state", "payload": {}},
+    ]
+    text = "".join(
+        json.dumps({"timestamp": "2026-11-01T12:00:00Z", **line}) + "\n" for line in lines
+    )
+    Path("rollout.jsonl").write_text(text)
+    result = invoke("import", "rollout.jsonl")
+    assert result.exit_code == 0
+    assert "3 records of unknown type kept" in result.stdout
+    assert "rollout.jsonl: unknown record: world_state (2)" in result.stderr.splitlines()
+    assert "rollout.jsonl: unknown record: from_tomorrow (1)" in result.stderr.splitlines()
+    again = ok_json("import", "rollout.jsonl")
+    assert again["files"][0]["unknown"] == {"world_state": 2, "from_tomorrow": 1}
+    assert again["total"]["unknown"] == 3
+    assert "unknown record: world_state (2)" in invoke("show", "rollout.jsonl").stderr
 
 
 def test_many_faults_of_a_file_are_told_in_part(here: Path) -> None:
@@ -190,6 +228,32 @@ def test_the_own_database_in_a_folder_is_left_alone(here: Path) -> None:
     assert found["failed"] == []
 
 
+def test_a_folder_has_files_of_many_endings(here: Path) -> None:
+    names = (".aider.chat.history.md", "logs.sqlite", "logs.sqlite3", "state.vscdb", "README.md")
+    for name in names:
+        chat(f"logs/{name}")
+    found = ok_json("import", "logs")
+    assert {Path(file["path"]).name for file in found["files"]} == {*names} - {"README.md"}
+
+
+def test_a_failure_in_one_file_is_that_files_problem(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(t: Tract, path: Path, **options: Any) -> Any:
+        if path.name == "b.json":
+            raise TypeError("no such thing")
+        return import_file(t, path, **options)
+
+    monkeypatch.setattr("tract.cli.imports.import_file", broken)
+    for name in "abc":
+        chat(f"logs/{name}.json")
+    result = invoke("import", "logs")
+    assert result.exit_code == 0
+    assert "3 files, 3 dialogs, 15 messages" in result.stdout
+    what = "the rest of the file: not understood: TypeError: no such thing"
+    assert result.stderr == f"logs/b.json: problem: {what}\n"
+
+
 def test_home_is_found(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chat("home/talk.json")
     monkeypatch.setenv("HOME", str(here / "home"))
@@ -253,6 +317,158 @@ def test_no_name_in_a_file_steers_the_terminal(here: Path) -> None:
     assert "1 repair" in result.stdout
     assert "no such file" in result.stderr
     assert not dangerous(result.output)
+
+
+# Import without a path
+
+
+@pytest.fixture
+def home(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home folder, whose agents no variable moves."""
+    monkeypatch.setattr("tract.cli.imports.os.environ", {"HOME": str(here / "home")})
+    monkeypatch.setattr("tract.cli.imports.sys.platform", "linux")
+    monkeypatch.setattr(Path, "home", lambda: here / "home")
+    return here / "home"
+
+
+def keep(home: Path) -> None:
+    """Transcripts of two agents, and a file of neither."""
+    path = home / ".claude" / "projects" / "p" / "s.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(session("one", "two"))
+    os.utime(path, (0, 0))
+    path.with_name("other.jsonl").write_text("{}")
+    os.utime(path.with_name("other.jsonl"), (0, 0))
+    chat(str(home / ".codex" / "sessions" / "rollout-1.jsonl"))
+    os.utime(home / ".codex" / "sessions" / "rollout-1.jsonl", (60, 60))
+
+
+def test_without_a_path_the_agents_are_asked(home: Path) -> None:
+    keep(home)
+    result = invoke("import", "--yes")
+    assert result.exit_code == 0, result.output
+    header, claude, codex, *report = result.stdout.splitlines()
+    assert header.split() == ["AGENT", "FILES", "SIZE", "NEWEST", "FOLDER"]
+    assert re.split(r"\s{2,}", claude) == [
+        *("Claude Code", "2", f"{len(session('one', 'two')) + 2} bytes"),
+        *("1970-01-01 00:00:00Z", str(home / ".claude" / "projects")),
+    ]
+    assert codex.startswith("Codex ")
+    assert report[-1].startswith("2 files, 2 dialogs, 7 messages")
+    assert report[-1].endswith("1 file of unknown format skipped")
+
+
+def test_without_a_path_and_a_terminal_nothing_is_imported(home: Path) -> None:
+    keep(home)
+    result = invoke("import")
+    assert result.exit_code == 2
+    assert "this would import 3 files of Claude Code, Codex; confirm with --yes" in result.stderr
+    assert ok_json("dialogs") == []
+    assert invoke("import", "--json").stdout == ""
+
+
+def test_a_person_can_refuse(here: Path) -> None:
+    keep(here / "home")
+    moved = {"HOME": str(here / "home"), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
+    with on_a_terminal("import", columns=70, **moved) as (process, ours):
+        screen = read_until(ours, "[y/N]")
+        os.write(ours, b"n\n")
+        assert "nothing was done" in read_until(ours, None)
+        assert process.wait(60) == 1
+    assert "Import 3 files of Claude Code, Codex?" in screen
+    plain = re.sub(r"\x1b\[\d*m", "", screen)
+    assert max(map(len, plain.splitlines())) <= 70
+    assert ok_json("dialogs") == []
+
+
+def test_where_no_agent_keeps_anything_the_places_are_listed(home: Path) -> None:
+    result = invoke("import", "--yes")
+    assert result.exit_code == 3
+    *places, error = result.stderr.splitlines()
+    assert f"looked for Claude Code in {home / '.claude' / 'projects'}" in places
+    assert error == "tract: agents keep no transcripts here; name a PATH to import"
+
+
+def test_the_json_of_an_import_without_a_path_is_one_document(home: Path) -> None:
+    keep(home)
+    assert ok_json("import", "--yes")["total"]["messages"] == 7
+
+
+# Watching
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[], object]) -> list[str]:
+    """What `import --watch` of the folder `logs` prints, if these happen one after the other
+    while it sleeps. Then it is interrupted."""
+    happening = iter(steps)
+
+    def sleep(_: float) -> None:
+        step = next(happening, None)
+        if step is None:
+            raise KeyboardInterrupt
+        step()
+
+    clock = SimpleNamespace(monotonic=lambda: 0.0, sleep=sleep)
+    monkeypatch.setattr("tract.cli.imports.time", clock)
+    return invoke("import", "logs", "--watch").output.splitlines()
+
+
+def append(text: str) -> Callable[[], object]:
+    def write() -> None:
+        with Path("logs/s.jsonl").open("a") as file:
+            file.write(text)
+
+    return write
+
+
+def nothing() -> None:
+    pass
+
+
+def test_what_is_added_is_imported(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = session("one", "two").splitlines(keepends=True)
+    chat("logs/talk.json")
+    output = watched(
+        monkeypatch, lambda: Path("logs/s.jsonl").write_text(one), nothing, append(two), nothing
+    )
+    assert output[2:] == [
+        "1 file, 1 dialog, 5 messages, 1 call, 1 result, 0 duplicates, 0 repairs, 0 problems",
+        f"{SESSION}: 1 message, 0 calls, 0 results from logs/s.jsonl",
+        f"{SESSION}: 1 message, 0 calls, 0 results from logs/s.jsonl",
+        "",
+        "Aborted!",
+    ]
+
+
+def test_the_middle_of_a_write_is_no_problem(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two, three = session("one", "two", "three").splitlines(keepends=True)
+    Path("logs").mkdir()
+    Path("logs/s.jsonl").write_text(one)
+    why = "Expecting property name enclosed in double quotes: line 1 column 21 (char 20)"
+    steps = append(two[:20]), append(two[20:]), append(three[:20]), nothing, append(three[20:])
+    output = watched(monkeypatch, *steps, nothing)
+    assert output[3:-2] == [
+        f"{SESSION}: 1 message, 0 calls, 0 results from logs/s.jsonl",
+        "logs/s.jsonl: problem: line 3: not JSON: " + why,
+        f"{SESSION}: 1 message, 0 calls, 0 results from logs/s.jsonl",
+    ]
+
+
+def test_a_problem_is_reported_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = session("one", "two").splitlines(keepends=True)
+    Path("logs").mkdir()
+    append(one)()
+    steps = append("{broken\n"), nothing, append(two), nothing, append("[]\n"), nothing
+    problems = [line for line in watched(monkeypatch, *steps) if "problem: " in line]
+    assert [line.split(": ")[2] for line in problems] == ["line 2", "line 4"]
+
+
+def test_watching_ends_with_an_interrupt(here: Path) -> None:
+    chat("logs/talk.json")
+    with on_a_terminal("import", "logs", "--watch", columns=200) as (process, ours):
+        read_until(ours, "1 file, 1 dialog, 5 messages")
+        assert interrupted(process) == 130
+    assert [dialog["commits"] for dialog in ok_json("dialogs")] == [5]
 
 
 # Export

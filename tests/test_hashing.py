@@ -15,6 +15,7 @@ from tests.strategies import json_objects, json_values, texts
 from tract import Message, NotJsonError, Priority, Tract, hash_tool_schema
 from tract.hashing import (
     MAX_DEPTH,
+    check_json,
     content_hash,
     from_json,
     to_json,
@@ -151,6 +152,10 @@ def test_what_json_cannot_hold_is_refused(name: str) -> None:
         to_json(NOT_JSON[name])
     with pytest.raises(NotJsonError, match=r"\w"):
         to_sorted_json(NOT_JSON[name])
+    with pytest.raises(NotJsonError, match=r"\w"):
+        check_json(NOT_JSON[name])
+    with pytest.raises(NotJsonError, match=r"\w"):
+        check_json({"a": [NOT_JSON[name]]})
 
 
 @pytest.mark.parametrize("name", NOT_JSON)
@@ -173,8 +178,16 @@ def test_nothing_is_written_of_what_json_cannot_hold(name: str) -> None:
         t.user("after")
 
 
+@given(json_values)
+def test_the_encoder_is_the_standard_one(value: Any) -> None:
+    check_json(value)
+    assert to_json(value) == json.dumps(value, separators=(",", ":"))
+    assert to_sorted_json(value) == json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
 def test_the_deepest_allowed_value_comes_back() -> None:
     value = nested(MAX_DEPTH)
+    check_json(value)
     assert from_json(to_json(value).encode()) == value
     with Tract.open() as t:
         assert t.get_content(t.tool_result("a", "f", value)) == value

@@ -1,24 +1,26 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.corpus import DATA
 from tests.importing import (
     calls,
+    entries,
     held,
     messages,
     nested,
     of_lines,
-    only_entries,
     paths,
     strings,
 )
-from tests.samples.codex import META, OLD, TURN, event, item, line, said
+from tests.samples.codex import META, NEWER, OLD, TIME, TURN, USAGE, event, item, line, said
 from tract.importers import codex
-from tract.importers.items import Problem
+from tract.importers.items import Facts, Problem, Unknown
 from tract.importers.source import Source
 from tract.model import ROOT, Json, Raw, Text, ToolCall
 from tract.providers import openai_responses
@@ -41,7 +43,7 @@ def test_detects_its_own_lines_and_no_others(tmp_path: Path) -> None:
 
 
 def test_items_become_messages_with_their_usage(tmp_path: Path) -> None:
-    found = only_entries(codex.read(of_lines(tmp_path, *TURN)))
+    found = entries(codex.read(of_lines(tmp_path, *TURN)))
     assert [e.messages[0].role for e in found] == ROLES
     assert [e.usage for e in found if e.usage] == [{"input_tokens": 7}, {"input_tokens": 9}]
     answer = found[3]
@@ -64,8 +66,71 @@ def test_the_same_items_come_back(tmp_path: Path) -> None:
     assert dump.finish() == [r["payload"] for r in lines if r["type"] == "response_item"]
 
 
+def test_what_a_header_says_about_the_session(tmp_path: Path) -> None:
+    named = event("thread_name_updated", thread_name="a name")
+    found = codex.read(of_lines(tmp_path, META, line("session_meta", id="p", cwd="/other"), named))
+    facts = [item for item in found if isinstance(item, Facts)]
+    assert facts == [
+        Facts(folder="/work", started=datetime.fromisoformat(TIME), parent="p"),
+        Facts(title="a name"),
+    ]
+
+
+def test_a_newer_rollout_has_the_usage_before_the_results(tmp_path: Path) -> None:
+    found = entries(codex.read(of_lines(tmp_path, *NEWER)))
+    assert [e.messages[0].role for e in found] == [
+        *("system", "user", "assistant", "tool", "tool", "assistant"),
+    ]
+    assert [e.usage for e in found if e.usage] == [USAGE]
+    assert [e.messages[0].tool_call_id for e in found[3:5]] == ["c2", "c1"]
+    undone = [event("thread_rolled_back", num_turns=1), said("user", "instead")]
+    found = entries(codex.read(of_lines(tmp_path, *NEWER, *undone)))
+    assert found[-1].parent == "1"
+
+
+def test_an_unknown_record_is_no_message_and_keeps_its_position(tmp_path: Path) -> None:
+    found = list(codex.read(of_lines(tmp_path, *NEWER)))
+    unknown = [item for item in found if isinstance(item, Unknown)]
+    assert [(item.place, item.kind) for item in unknown] == [
+        ("line 4", "world_state"),
+        ("line 10", "event_msg brand_new"),
+    ]
+    assert unknown[0].record == NEWER[3]
+    kinds = [type(item).__name__ for item in found]
+    assert kinds[-5:] == ["Entry", "Unknown", "Entry", "Entry", "Entry"]
+    odd = [
+        {"type": "brand_new", "text": "x"},
+        {"type": ["x"], "payload": {}},
+        line("event_msg", type=[1]),
+    ]
+    found = list(codex.read(of_lines(tmp_path, *odd)))
+    assert [item.kind for item in found if isinstance(item, Unknown)] == [
+        "brand_new",
+        '["x"]',
+        "event_msg [1]",
+    ]
+
+
+@pytest.mark.parametrize("lines", [TURN, NEWER], ids=["lines", "newer"])
+def test_a_growing_rollout_only_grows_at_its_end(tmp_path: Path, lines: list[Json]) -> None:
+    whole = entries(codex.read(of_lines(tmp_path, *lines)))
+    for count in range(1, len(lines)):
+        part = entries(codex.read(of_lines(tmp_path, *lines[:count])))
+        for before, after in zip(part, whole, strict=False):
+            (old,), (new,) = before.messages, after.messages
+            grown = replace(before, messages=after.messages, usage=after.usage)
+            assert grown == after
+            assert old == new or old.blocks == new.blocks[: len(old.blocks)], count
+
+
+def test_a_new_model_is_not_that_of_the_answer_before(tmp_path: Path) -> None:
+    lines = [*TURN[:-1], line("turn_context", model="gpt-10"), said("user", "more")]
+    found = entries(codex.read(of_lines(tmp_path, *lines)))
+    assert [e.model for e in found if e.messages[0].role == "assistant"] == ["gpt-9", "gpt-9"]
+
+
 def test_old_rollouts_have_bare_items(tmp_path: Path) -> None:
-    found = only_entries(codex.read(of_lines(tmp_path, *OLD)))
+    found = entries(codex.read(of_lines(tmp_path, *OLD)))
     assert [e.messages[0].role for e in found] == ROLES
     assert found[0].messages[0].text == "You are old Codex"
 
@@ -74,7 +139,7 @@ def test_compaction_leaves_what_is_told_or_the_summary(tmp_path: Path) -> None:
     left = [said("user", "hello")["payload"], said("user", "summary")["payload"]]
     newer = line("compacted", message="", replacement_history=left)
     older = line("compacted", message="all in short")
-    found = only_entries(codex.read(of_lines(tmp_path, *TURN, older, newer, said("user", "on"))))
+    found = entries(codex.read(of_lines(tmp_path, *TURN, older, newer, said("user", "on"))))
     assert [e.compacts for e in found[-3:]] == [True, True, False]
     assert [[m.text for m in e.messages] for e in found[-3:]] == [
         ["all in short"],
@@ -86,7 +151,7 @@ def test_compaction_leaves_what_is_told_or_the_summary(tmp_path: Path) -> None:
 def test_instructions_are_told_once_and_tools_with_them(tmp_path: Path) -> None:
     tool = {"name": "open", "description": "d", "inputSchema": {"type": "object"}}
     meta = line("session_meta", base_instructions={"text": "You are Codex"}, dynamic_tools=[tool])
-    found = only_entries(codex.read(of_lines(tmp_path, meta, META, *TURN[1:])))
+    found = entries(codex.read(of_lines(tmp_path, meta, META, *TURN[1:])))
     assert [e.messages[0].role for e in found] == ROLES
     assert [e.tools for e in found] == [[tool]] + [None] * 6
 
@@ -97,9 +162,7 @@ def test_turns_that_were_taken_back_are_branches(
 ) -> None:
     again = [said("user", "more"), event("user_message"), said("assistant", "yes")]
     undone = event("thread_rolled_back", num_turns=turns)
-    found = only_entries(
-        codex.read(of_lines(tmp_path, *TURN, *again, undone, said("user", "instead")))
-    )
+    found = entries(codex.read(of_lines(tmp_path, *TURN, *again, undone, said("user", "instead"))))
     assert found[-1].parent == expected
     if expected:
         assert paths(found)[None] == [str(n) for n in range(1, int(expected) + 1)] + ["10"]
@@ -108,7 +171,7 @@ def test_turns_that_were_taken_back_are_branches(
 def test_taking_everything_back_leads_to_the_beginning(tmp_path: Path) -> None:
     undone = event("thread_rolled_back", num_turns=1)
     lines = [said("user", "a"), event("user_message"), undone, said("user", "b")]
-    assert [e.parent for e in only_entries(codex.read(of_lines(tmp_path, *lines)))] == [None, ROOT]
+    assert [e.parent for e in entries(codex.read(of_lines(tmp_path, *lines)))] == [None, ROOT]
 
 
 def test_calls_without_ids_find_their_results(tmp_path: Path) -> None:
@@ -136,7 +199,7 @@ def test_nothing_of_a_real_rollout_is_lost(path: Path) -> None:
     """Calls as in the manifest, but for those that the provider ran itself: `server` there."""
     source = Source(path)
     assert codex.detect(source)
-    found = only_entries(codex.read(source))
+    found = entries(codex.read(source))
     kept = held(found)
     count = 0
     for record in source.records():

@@ -27,6 +27,9 @@ MARK = 30
 IN_A_RECORD = 12
 """How many long texts may stand in the record in which a file is cut: an answer with its calls."""
 
+ONE_RECORD = ("requests", "openhands_log", "goose")
+"""Formats of which a file can be one record: cut off, it is none."""
+
 each_real = pytest.mark.parametrize(("path", "name"), REAL, ids=[path.name for path, _ in REAL])
 each_importer = pytest.mark.parametrize("name", importers.MODULES)
 
@@ -62,6 +65,8 @@ def check_cut(path: Path, name: str, at: int, folder: Path) -> None:
     try:
         found = list(importer(name).read(source))
     except InputError:
+        if name in ONE_RECORD:
+            return
         found = []
     kept = {text for item in found for text in said(item)}
     texts = {text for item in whole(path, name) for text in said(item)}
@@ -148,8 +153,3 @@ def test_a_large_dense_file_is_read_or_refused(kind: str, tmp_path: Path) -> Non
     importers.detect(path)
     for name in importers.MODULES:
         read_source(importer(name), Source(path))
-
-
-def test_a_format_is_fuzzed_by_its_real_files() -> None:
-    """Those without real files are fuzzed where they are tested."""
-    assert set(importers.MODULES) - set(BY_FOLDER.values()) == {"llm_logs", "openai_agents"}

@@ -20,7 +20,7 @@ from tests.importing import (
 )
 from tests.samples.langchain import CALL, FLAT, USAGE, constructed, wrapped
 from tract.importers import langchain
-from tract.importers.items import Problem
+from tract.importers.items import Problem, Unknown
 from tract.importers.source import Source
 
 
@@ -84,7 +84,8 @@ def test_a_failed_tool_and_a_role_by_name(tmp_path: Path) -> None:
 
 def test_what_is_no_message_is_told(tmp_path: Path) -> None:
     items = items_of(langchain, file_of(tmp_path, [*FLAT, {"type": "remove", "id": "x"}, 7]))
-    assert [item.place for item in items if isinstance(item, Problem)] == ["message 6", "message 7"]
+    assert items[5] == Unknown("message 6", "remove", {"type": "remove", "id": "x"})
+    assert [item.place for item in items if isinstance(item, Problem)] == ["message 7"]
     assert counts(items)[0] == 5
 
 

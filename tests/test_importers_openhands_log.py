@@ -12,7 +12,7 @@ from tests.importing import file_of
 from tests.samples.openhands_log import LOG, MESSAGES, RESPONSE, TOOL
 from tract.errors import InputError
 from tract.importers import openhands_log
-from tract.importers.items import Exchange, Problem
+from tract.importers.items import Exchange
 from tract.importers.source import Source
 from tract.providers import load_answer
 from tract.providers.requests import load_history
@@ -77,14 +77,12 @@ def test_a_call_without_an_answer_has_none(tmp_path: Path) -> None:
     assert read(tmp_path, {**LOG, "response": None}).response is None
 
 
-def test_a_cut_log_loses_what_was_cut(tmp_path: Path) -> None:
+def test_a_cut_log_is_refused(tmp_path: Path) -> None:
+    """It is one record: settings and tools stand behind the messages."""
     text = json.dumps(LOG)
-    for end, has_answer in (('"cost"', True), ('"choices"', False)):
-        exchange, problem = openhands_log.read(file_of(tmp_path, text[: text.index(end)]))
-        assert isinstance(exchange, Exchange)
-        assert exchange.request["messages"] == LOG["messages"]
-        assert exchange.response == (LOG["response"] if has_answer else None)
-        assert isinstance(problem, Problem)
+    for end in ('"cost"', '"choices"'):
+        with pytest.raises(InputError, match="cut"):
+            list(openhands_log.read(file_of(tmp_path, text[: text.index(end)])))
 
 
 def test_a_document_without_messages_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.strategies import json_values
 from tract.errors import InputError
 from tract.importers import source as source_module
 from tract.importers.items import Problem
-from tract.importers.partial_json import MAX_OBJECTS, MAX_WEIGHT, repair
+from tract.importers.partial_json import MAX_OBJECTS, MAX_WEIGHT, elements, repair
 from tract.importers.source import MAX_BROKEN, PEEK, STEP, Source
 
 DOCUMENT = {"a": ["x, y", {"b": 'q"}', "c": [1, 2.5, None, True]}], "d": "ü"}
@@ -35,6 +35,37 @@ def test_what_was_cut_is_a_document_again(value: list[Any], data: st.DataObject)
 def test_every_cut_of_a_document_is_read() -> None:
     text = json.dumps(DOCUMENT).encode()
     assert [json.loads(repair(text[:cut])) for cut in range(1, len(text) + 1)][-1] == DOCUMENT
+
+
+@given(st.lists(json_values, max_size=4), st.integers(1, 9), st.data())
+def test_a_list_is_read_element_by_element(
+    value: list[Any], step: int, data: st.DataObject
+) -> None:
+    text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1]))).encode()
+    cut = text[: data.draw(st.integers(1, len(text)))]
+    chunks = iter([cut[at : at + step] for at in range(0, len(cut), step)])
+    parts = list(elements(lambda: next(chunks, b""), 10**6))
+    whole = [json.loads(part) for part in parts if part is not None]
+    assert json.dumps(whole) == json.dumps(value[: len(whole)])
+    assert (None in parts) == (cut != text)
+
+
+def test_an_element_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
+    source = file_of(tmp_path, b'[{"a": 1}, {"b" 2}, null, 7, "x]", [], {"c": 3}, {"d')
+    got = list(source.elements())
+    assert [one for one in got if not isinstance(one, Problem)] == [
+        *((1, {"a": 1}), (3, None), (4, 7), (5, "x]"), (6, []), (7, {"c": 3}))
+    ]
+    places = [one.place for one in got if isinstance(one, Problem)]
+    assert places == ["element 2", "end of file"]
+    with pytest.raises(InputError, match="not a list"):
+        list(file_of(tmp_path, {"a": 1}).elements())
+
+
+def test_a_long_list_is_read_with_the_memory_of_an_element(tmp_path: Path) -> None:
+    element = {"text": "x" * 1000, "list": [1, {"a": "]"}]}
+    source = file_of(tmp_path, [element] * 3000)
+    assert list(source.elements()) == [(number, element) for number in range(1, 3001)]
 
 
 def test_the_first_value_is_seen_in_any_layout(tmp_path: Path) -> None:
@@ -76,7 +107,7 @@ def test_a_cut_document_is_told_and_read(tmp_path: Path) -> None:
 
 
 def test_what_is_no_document_is_refused(tmp_path: Path) -> None:
-    for data in (b"hello", b'{\n"a": nope}', b"[\n" * 100_000):
+    for data in (b"hello", b"{\nnope}", b"[\n" * 100_000):
         with pytest.raises(InputError):
             list(file_of(tmp_path, data).values())
 

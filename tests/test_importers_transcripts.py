@@ -10,6 +10,7 @@ import pytest
 from tests.corpus import BY_FOLDER, real_files
 from tests.importing import file_of
 from tract import Tract
+from tract.core.entries import FullHistory, Problem
 from tract.errors import InputError
 from tract.importers.items import Exchange
 from tract.importers.transcripts import load_exchange, read_transcript
@@ -43,7 +44,9 @@ def test_an_exchange_is_a_history_with_an_answer() -> None:
         "usage": {"input_tokens": 1},
         "id": "msg",
     }
-    history = load_exchange(Exchange(provider="anthropic", request=request, response=response))
+    exchange = Exchange(provider="anthropic", request=request, response=response)
+    (history,) = load_exchange(exchange)
+    assert isinstance(history, FullHistory)
     assert [message.text for message in history.messages] == ["Hi", "Hello"]
     assert history.is_answered
     assert history.details.usage == {"input_tokens": 1}
@@ -59,7 +62,17 @@ def test_a_bad_exchange_is_a_problem(tmp_path: Path) -> None:
     path = file_of(tmp_path, "\n".join(map(json.dumps, lines)), "x.jsonl").path
     transcript = read_transcript(path)
     assert len(transcript.threads) == 1
-    assert len(transcript.problems) == 1
+    assert [problem.place for problem in transcript.problems] == ["message 1"]
+
+
+def test_a_bad_response_does_not_cost_the_request() -> None:
+    request = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    response = {"type": "message", "role": "assistant", "content": [{"type": "text"}]}
+    exchange = Exchange(provider="anthropic", request=request, response=response)
+    problem, history = load_exchange(exchange)
+    assert isinstance(problem, Problem)
+    assert isinstance(history, FullHistory)
+    assert [message.text for message in history.messages] == ["Hi"]
 
 
 @pytest.mark.parametrize("folder", BY_FOLDER)

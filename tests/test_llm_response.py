@@ -102,6 +102,12 @@ def test_answers_that_were_cut(given: Any) -> None:
     assert is_cut(parse(given))
 
 
+def test_a_response_prints_as_its_text() -> None:
+    with Tract.open(llm=ScriptedLLM(["Hello."])) as t:
+        answer = t.chat("Hi")
+    assert f"{answer}" == str(answer) == answer.text == "Hello."
+
+
 def test_what_a_commit_says_beside_the_answer() -> None:
     answer = Answer(Message("assistant", "x"), None, {"id": "msg_1"})
     assert metadata(answer, 7, None) == {"response": {"id": "msg_1"}, COUNTED: 7}

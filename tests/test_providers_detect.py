@@ -81,6 +81,12 @@ def test_everybody_agrees(probe: str) -> None:
     assert validate(request) == validate(request, provider)
 
 
+def test_what_is_no_request_says_what_it_is() -> None:
+    for value, fact in (({}, "it has no keys"), ({"model": "x"}, "it has model"), (5, "it is int")):
+        with pytest.raises(InputError, match=f"not a request to a provider: {fact}$"):
+            provider_of(value)
+
+
 @pytest.mark.parametrize("probe", [name for name, (owner, _) in PROBES.items() if owner])
 def test_the_messages_alone_are_read_by_the_same_provider(probe: str) -> None:
     """Unless nothing in them shows it: then they are those of the first provider."""

@@ -106,6 +106,12 @@ def test_other_names_are_fine(t: Tract) -> None:
         assert t.branches()[name] == t.head
 
 
+@pytest.mark.parametrize("place", [None, 5, b"t.db", ""])
+def test_what_is_no_database_is_refused(place: Any) -> None:
+    with pytest.raises(InputError, match="database"):
+        Tract.open(place)
+
+
 def test_an_unknown_durability_is_refused() -> None:
     with pytest.raises(InputError, match="sometimes"):
         Tract.open(durability="sometimes")
@@ -174,7 +180,8 @@ def test_names_and_remarks_may_hold_any_text(t: Tract) -> None:
 def test_metadata_shows_whom_a_result_answers_and_what_was_called(t: Tract) -> None:
     call = t.assistant("", tool_calls=[ToolCall("a", "f", {"x": 1})], metadata={"mine": 1})
     result = t.tool_result("a", "f", "y")
-    assert call.metadata == {"tool_calls": [{"id": "a", "name": "f"}], "mine": 1}
+    described = {"id": "a", "name": "f", "arguments": {"x": 1}}
+    assert call.metadata == {"tool_calls": [described], "mine": 1}
     assert result.metadata == {"tool_call_id": "a", "name": "f"}
     assert (result.tool_call_id, result.name) == ("a", "f")
 
@@ -499,6 +506,15 @@ def test_restore_undoes_one_change_or_all(t: Tract) -> None:
         t.restore(edit)
 
 
+def test_restoring_nothing_writes_nothing(t: Tract) -> None:
+    t.user("1")
+    summaries = t.compress_tool_calls().summaries
+    head = t.head
+    assert summaries == []
+    undo: CommitInfo | None = t.restore(*summaries)
+    assert (undo, t.head) == (None, head)
+
+
 def test_marks_act_downstream_only(t: Tract) -> None:
     first = t.user("1")
     t.branch("side")
@@ -507,6 +523,112 @@ def test_marks_act_downstream_only(t: Tract) -> None:
     assert shown(t) == ["2"]
     assert shown(t, at=second) == ["1", "2"]
     assert shown(t, at="side") == ["1"]
+
+
+# What metadata repeats
+
+
+def test_calls_in_the_metadata_of_an_answer_are_calls(t: Tract) -> None:
+    t.user("Hi")
+    calls = [{"id": "call_1", "name": "grep", "arguments": {"q": "x"}}]
+    info = t.assistant("", metadata={"tool_calls": calls, "mine": 1})
+    assert info.metadata == {"tool_calls": calls, "mine": 1}
+    assert t.get_message(info).tool_calls == (ToolCall("call_1", "grep", {"q": "x"}),)
+    result = t.tool_result("call_1", "grep", "3: x")
+    [turn] = t.find_tool_turns("grep")
+    assert turn.all_hashes == [info.commit_hash, result.commit_hash]
+    spelled = t.commit({"role": "assistant", "content": "So:"}, metadata={"tool_calls": calls})
+    assert t.get_message(spelled).text == "So:"
+    assert [call.name for call in t.get_message(spelled).tool_calls] == ["grep"]
+
+
+@pytest.mark.parametrize("size", [1, 1_000, 10_000, 2_000_000])
+def test_calls_in_metadata_have_their_arguments(t: Tract, size: int) -> None:
+    arguments = {"text": "é" * size}
+    info = t.assistant("I write.", tool_calls=[ToolCall("a", "w", arguments), ToolCall("b", "r")])
+    calls = [{"id": "a", "name": "w", "arguments": {"text": "é" * size}}]
+    calls.append({"id": "b", "name": "r", "arguments": {}})
+    arguments["text"] = "changed by the caller"
+    assert info.metadata == t.get_commit(info.commit_hash).metadata == {"tool_calls": calls}
+    assert [next(t.log()), *t.find_tool_calls()] == [info, info]
+    t.forget(info)
+    assert t.get_commit(info.commit_hash).metadata == {
+        "tool_calls": [{"id": "a", "name": "w"}, {"id": "b", "name": "r"}]
+    }
+
+
+def test_metadata_may_repeat_what_a_message_is(t: Tract) -> None:
+    call = t.assistant("", tool_calls=[{"id": "a", "name": "ls", "arguments": "{}"}])
+    again = t.assistant("", tool_calls=[ToolCall("a", "ls", "{}")], metadata=call.metadata)
+    assert again.metadata == call.metadata
+    result = t.tool_result("a", None, "src", metadata={"tool_call_id": "a", "name": "ls", "k": 1})
+    assert (result.name, result.metadata) == ("ls", {"tool_call_id": "a", "name": "ls", "k": 1})
+    edit = t.tool_result("a", "ls", "tests", edit=result, metadata=result.metadata)
+    assert edit.metadata == result.metadata
+    assert t.user("Hi", metadata={"name": "ann"}).metadata == {"name": "ann"}
+
+
+def test_metadata_that_contradicts_its_message_is_refused(t: Tract) -> None:
+    call: Any = {"tool_calls": [ToolCall("a", "ls", {})]}
+    for key, value in (("tool_call_id", "b"), ("name", "cat"), ("name", 5)):
+        with pytest.raises(InputError, match=f"metadata.*{key}"):
+            t.tool_result("a", "ls", "src", metadata={key: value})
+    for calls in ([{"id": "a", "name": "cat"}], [{"id": "a", "name": "ls", "arguments": 1}], []):
+        with pytest.raises(InputError, match=r"metadata.*tool_calls"):
+            t.assistant("", **call, metadata={"tool_calls": calls})
+    with pytest.raises(InputError, match="tool_calls"):
+        t.assistant("", metadata={"tool_calls": 5})
+    t.llm = ScriptedLLM(["Hello."])
+    with pytest.raises(InputError, match="tool_calls"):
+        t.chat("Hi", metadata={"tool_calls": []})
+    assert t.head is None
+
+
+# Instructions
+
+
+def test_an_instruction_in_force_is_not_repeated(db: str) -> None:
+    with Tract.open(db) as t:
+        first, second = t.system("Be brief."), t.system("Speak French.")
+        t.user("Hi")
+    with Tract.open(db) as t:  # the process starts again
+        head = t.head
+        assert (t.system("Be brief."), t.system("Speak French.")) == (first, second)
+        assert (t.head, shown(t)) == (head, ["Be brief.", "Speak French.", "Hi"])
+        blocks = t.system([{"type": "text", "text": "Blocks."}])
+        assert t.system([{"type": "text", "text": "Blocks."}]) == blocks
+
+
+def test_an_instruction_that_another_one_followed_is_repeated(t: Tract) -> None:
+    t.system("Plan.")
+    t.user("Hi")
+    act = t.system("Act.")
+    t.annotate(act, "pinned")
+    assert t.system("Act.") == act
+    t.system("Plan.")
+    assert shown(t) == ["Plan.", "Hi", "Act.", "Plan."]
+
+
+def test_an_instruction_that_is_not_in_the_view_is_repeated(t: Tract) -> None:
+    first = t.system("Be brief.")
+    t.user("Hi")
+    t.annotate(first, "skip")
+    t.system("Be brief.")
+    assert shown(t) == ["Hi", "Be brief."]
+    edited = t.system("Be long.", edit=t.compile().commit_hashes[-1])
+    assert t.system("Be long.") == edited
+    t.system("Be brief.")
+    assert shown(t) == ["Hi", "Be long.", "Be brief."]
+
+
+def test_an_instruction_that_says_more_is_written(t: Tract) -> None:
+    first = t.system("Be brief.", tools=[tool("ls")], metadata={"by": "ann"})
+    assert t.system("Be brief.") == first
+    assert t.system("Be brief.", tools=[tool("ls")], metadata={"by": "ann"}) == first
+    t.system("Be brief.", metadata={"by": "bob"})
+    t.system("Be brief.", tools=[tool("cat")])
+    second = t.system("Be brief.", parent=t.head)
+    assert (shown(t), second.commit_hash) == (["Be brief."] * 4, t.head)
 
 
 # Retry

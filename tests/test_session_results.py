@@ -463,6 +463,24 @@ def test_loading_all_none_or_some(t: Tract) -> None:
     assert forms(t) == ["reference", "full", "reference"]
 
 
+def test_loading_by_a_commit_or_the_id_of_a_provider(t: Tract) -> None:
+    turn(t, "a", BIG, form="reference")
+    second = turn(t, "odd id", BIG + "b", form="reference")
+    sent = t.compile().to_anthropic()["messages"][-1]["content"][0]["tool_use_id"]
+    assert sent != "odd id"
+    for name in (second.commit_hash, sent, "odd id"):
+        assert forms(t, load_tool_results=[name]) == ["reference", "full"]
+
+
+def test_loading_an_unknown_id_is_refused(t: Tract) -> None:
+    before = turn(t, "call_12", BIG)
+    turn(t, "call_34", BIG)
+    with pytest.raises(ResultNotFoundError, match=r"'call_13'.*similar ids: .*call_12"):
+        t.compile(load_tool_results=["call_34", "call_13"])
+    with pytest.raises(ResultNotFoundError, match="call_34"):
+        t.compile(before, load_tool_results=["call_34"])
+
+
 def test_a_view_writes_nothing(t: Tract) -> None:
     turn(t, "a", BIG)
     head, before = t.head, t.compile().to_openai()
@@ -483,7 +501,13 @@ def test_recent_and_small_results_are_whole(t: Tract) -> None:
 
 
 @pytest.mark.parametrize(
-    "view", [{"load_tool_results": "a"}, {"keep_recent": -1}, {"inline_under": 1.5}]
+    "view",
+    [
+        {"load_tool_results": "a"},
+        {"load_tool_results": [5]},
+        {"keep_recent": -1},
+        {"inline_under": 1.5},
+    ],
 )
 def test_a_view_that_cannot_be_is_refused(t: Tract, view: dict[str, Any]) -> None:
     with pytest.raises(InputError):

@@ -79,7 +79,7 @@ RESPONSE = {
     "usage": {"input_tokens": 1},
 }
 WRITERS: dict[str, Callable[[Tract, list[dict[str, Any]] | None], CommitInfo]] = {
-    "system": lambda t, tools: t.system("x", tools=tools),
+    "system": lambda t, tools: t.system(f"x {tools}", tools=tools),
     "user": lambda t, tools: t.user("x", tools=tools),
     "assistant": lambda t, tools: t.assistant("x", tool_calls=CALLED, tools=tools),
     "response": lambda t, tools: t.assistant(RESPONSE, tools=tools),

@@ -32,6 +32,7 @@ from tract import (
     ToolCall,
     Tract,
 )
+from tract.core.drafts import Details, append
 from tract.model import Draft, Head
 from tract.storage import open_store
 from tract.storage.codec import CHUNK_SIZE, TEXT_STRIDE
@@ -68,6 +69,17 @@ def exact(value: object) -> str:
 # Any text
 
 
+def test_stored_metadata_does_not_hide_what_a_message_is(db: str) -> None:
+    """Earlier versions have stored such metadata."""
+    details = Details(metadata={"tool_call_id": "b", "name": "cat", "mine": 1})
+    with Tract.open(db) as t:
+        draft = append(Message("tool", "src", "a", "ls"), details, t.tokens)
+        info = t.session.write_all([draft])
+        assert info.metadata == {"tool_call_id": "a", "name": "ls", "mine": 1}
+        assert t.get_commit(info.commit_hash) == info
+        assert t.tool_result("a", "ls", "tests", edit=info).metadata == info.metadata
+
+
 @pytest.mark.parametrize("text", ODD_TEXTS, ids=range(len(ODD_TEXTS)))
 def test_odd_text_round_trips_everywhere(db: str, text: str) -> None:
     call_id = f"{text}{'i' * 1500}"[:3000]
@@ -86,7 +98,8 @@ def test_odd_text_round_trips_everywhere(db: str, text: str) -> None:
         assert (system.message, system.generation_config) == (text, about["generation_config"])
         assert system.metadata == about["metadata"]
         assert asked.usage == about
-        assert asked.metadata["tool_calls"] == [{"id": call_id, "name": text}]
+        described = {"id": call_id, "name": text, "arguments": {text: text}}
+        assert asked.metadata["tool_calls"] == [described]
         assert (result.tool_call_id, result.name, result.is_error) == (call_id, text, True)
         assert [t.get_content(commit) for commit in (system, asked, result, other)] == [
             text,

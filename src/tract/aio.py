@@ -21,7 +21,7 @@ from tract.core.wording import preview_of, reference_tokens
 from tract.errors import ConflictError, InputError, ResultNotFoundError, StorageError
 from tract.model import CommitInfo, Form, Gist, Json, Shape, Step, ToolCall
 from tract.providers.call_ids import find_result
-from tract.providers.frameworks import STORAGE_TYPE, is_reference, load_dump
+from tract.providers.frameworks.langchain import STORAGE_TYPE, is_reference
 from tract.session import Session
 from tract.session.session import check_name
 from tract.tract import Tract
@@ -301,7 +301,7 @@ class MigrationReport(msgspec.Struct, frozen=True):
 def import_messages(tract: Tract, messages: Any) -> list[CommitInfo]:
     """Record what is new in a history that was kept as JSON: messages in a provider's format, a
     request that has them, or a framework's dump. Returns the new commits."""
-    return tract.record(load_dump(messages))
+    return tract.record(messages)
 
 
 def migrate_results(

@@ -12,7 +12,10 @@ import json
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from json.encoder import encode_basestring_ascii
+from json.encoder import (  # type: ignore[attr-defined]
+    c_make_encoder,
+    encode_basestring_ascii,
+)
 from typing import Any
 
 from tract.errors import CorruptError, NotJsonError
@@ -21,19 +24,55 @@ Json = Any
 """A value that JSON can hold: str, int, float, bool, None, and lists and dicts of them."""
 
 MAX_DEPTH = 200
+MAX_INT = 1 << 64
 QUOTE = ord('"')
 
-checked_json = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+Encode = Callable[[Any], str]
+
+
+def _encoder(sort_keys: bool = False) -> Encode:
+    """The standard encoder. It builds the same C encoder for every value, which costs more than a
+    short value does; here it is built once."""
+    standard = json.JSONEncoder(
+        ensure_ascii=True, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys
+    )
+    if c_make_encoder is None:  # another Python than CPython
+        return standard.encode
+    parts = c_make_encoder(
+        None, standard.default, encode_basestring_ascii, None, ":", ",", sort_keys, False, False
+    )
+    return lambda value: "".join(parts(value, 0))
+
+
+checked_json = _encoder()
 """ASCII JSON of a value that was checked before."""
-_encode_sorted = json.JSONEncoder(
-    ensure_ascii=True, allow_nan=False, separators=(",", ":"), sort_keys=True
-).encode
+_encode_sorted = _encoder(sort_keys=True)
 _decode = json.JSONDecoder().raw_decode
 
 
 def to_json(value: Json) -> str:
     """ASCII JSON in the caller's key order; a typed error for what JSON cannot hold exactly."""
     return checked_json(value) if type(value) is str else _check_and_encode(checked_json, value)
+
+
+def check_json(value: Json) -> None:
+    """Raises what `to_json` raises, without encoding the usual value."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        children: list[Json] = []
+        for item in level:
+            kind = type(item)
+            if kind is dict and _TEXT.issuperset(map(type, item)):
+                children += item.values()
+            elif kind is list:
+                children += item
+            elif kind is not int or not -MAX_INT < item < MAX_INT:
+                to_json(value)
+                return
+        level = [child for child in children if type(child) not in _PLAIN]
+        if not level:
+            return
+    to_json(value)
 
 
 def to_sorted_json(value: Json) -> str:
@@ -121,7 +160,7 @@ def append_hash(
     return sha256(envelope.encode("ascii")).digest()
 
 
-def _check_and_encode(encode: Callable[[Json], str], value: Json) -> str:
+def _check_and_encode(encode: Encode, value: Json) -> str:
     try:
         text = encode(value)
     except RecursionError:
@@ -150,13 +189,15 @@ def _check_and_encode(encode: Callable[[Json], str], value: Json) -> str:
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
+_PLAIN = frozenset({str, bool, type(None)})
+_TEXT = frozenset({str})
 
 
 def json_or_text(text: str) -> Json:
     """The value of a JSON text; the text itself if it is not JSON. Empty means no arguments."""
     try:
         value = json.loads(text or "{}", parse_constant=_refuse)
-        to_json(value)  # refuses what is too large or too deep to be sent on
+        check_json(value)  # refuses what is too large or too deep to be sent on
     except (ValueError, RecursionError):
         return text
     return value

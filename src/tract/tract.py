@@ -154,8 +154,13 @@ class Tract:
         return self.session.commit(content, details, edit=target, tools=tools, parent=parent)
 
     def system(self, text: str | list[Json], **options: Unpack[CommitOptions]) -> CommitInfo:
-        """Append an instruction: a text, or blocks in a provider's format."""
-        return self.commit(message_of("system", text), **options)
+        """Append an instruction: a text, or blocks in a provider's format. If it is in force
+        already, nothing is written and its commit is returned: a process that starts again need
+        not look first."""
+        content = message_of("system", text)
+        with self.batch():
+            known = commits.instruction_in_force(self.session, content, options)
+            return known or self.commit(content, **options)
 
     def user(self, text: str | list[Json], **options: Unpack[CommitOptions]) -> CommitInfo:
         """Append a user message: a text, or blocks in a provider's format."""
@@ -252,9 +257,17 @@ class Tract:
         """Pin messages, skip them, or make them normal again."""
         return commits.annotate(self.session, commit, priority, message)
 
-    def restore(self, *names: Commit, message: str | None = None) -> CommitInfo:
+    @overload
+    def restore(
+        self, name: Commit, /, *names: Commit, message: str | None = None
+    ) -> CommitInfo: ...
+
+    @overload
+    def restore(self, *names: Commit, message: str | None = None) -> CommitInfo | None: ...
+
+    def restore(self, *names: Commit, message: str | None = None) -> CommitInfo | None:
         """Undo edits, marks and summaries, in one commit. Given a message, undo every change to
-        it."""
+        it. Without names, such as those of an empty list of summaries, nothing is written."""
         return commits.restore(self.session, names, message)
 
     def reshape(
@@ -299,7 +312,7 @@ class Tract:
         """Send a user message to the model, and commit it together with the answer. If the model
         fails, nothing is committed. `generate` documents the other arguments."""
         unsent = answers.user_drafts(self.session, text)
-        details = Details(message, metadata, generation_config)
+        details = drafts.answer_details(message, metadata, generation_config)
         return answers.answer(self.session, unsent, tools, details, on_text)
 
     def generate(
@@ -319,7 +332,7 @@ class Tract:
         piece of text as it arrives. If the branch gets other messages in the meantime, nothing is
         committed and `ConflictError` is raised.
         """
-        details = Details(message, metadata, generation_config)
+        details = drafts.answer_details(message, metadata, generation_config)
         return answers.answer(self.session, [], tools, details, on_text)
 
     def answer(self, call: Any) -> CommitInfo:
@@ -652,9 +665,11 @@ class Tract:
 
     # The database
 
-    def dialogs(self) -> list[DialogInfo]:
-        """List the dialogs of the database."""
-        return self.session.store.dialogs.infos()
+    def dialogs(self, search: str = "") -> list[DialogInfo]:
+        """List the dialogs of the database. With `search`, those whose name, title, folder and
+        model contain all of its words."""
+        words = search.split()
+        return [info for info in self.session.store.dialogs.infos() if info.has(words)]
 
     def usages(self) -> Iterator[tuple[str | None, dict[str, Json]]]:
         """Iterate over the answers of the dialog, on all branches: the model and the usage."""

@@ -37,7 +37,14 @@ def tokens(count: int) -> Json:
     return event("token_count", info={"last_token_usage": {"input_tokens": count}})
 
 
-META = line("session_meta", id="s", base_instructions={"text": "You are Codex"})
+META = line(
+    "session_meta",
+    id="s",
+    timestamp=TIME,
+    cwd="/work",
+    base_instructions={"text": "You are Codex"},
+    source={"subagent": {"thread_spawn": {"parent_thread_id": "p", "depth": 1}}},
+)
 CONTEXT = line("turn_context", model="gpt-9", effort="high", summary="auto")
 TURN = [
     META,
@@ -58,11 +65,31 @@ TURN = [
     said("assistant", "bye"),
     tokens(9),
 ]
+USAGE = {"input_tokens": 5, "cached_input_tokens": 1, "output_tokens": 2}
+NEWER = [
+    META,
+    said("user", "hello \r é"),
+    event("item_completed", item={"type": "UserMessage", "content": []}),
+    line("world_state", full=True, state={}),
+    item("message", id="m1", role="assistant", content=[{"type": "output_text", "text": "I look"}]),
+    event("item_completed", item={"type": "AgentMessage", "id": "m1"}),
+    call("c1"),
+    call("c2"),
+    line("token_usage_record", response_id="r1", usage=USAGE),
+    event("brand_new", a=1),
+    output("c2", ""),
+    output("c1", "ls: no such file"),
+    event("token_count", info={"last_token_usage": USAGE}),
+    call("c3"),
+]
+"""As version 0.166 writes it."""
+for number, record in enumerate(NEWER):
+    record["ordinal"] = number
 OLD = [
     {"id": "s", "timestamp": TIME, "instructions": "You are old Codex", "git": {}},
     {"record_type": "state"},
     *(r["payload"] for r in TURN[2:] if r["type"] == "response_item"),
 ]
 
-FILES = {"lines": as_lines(*TURN), "old": as_lines(*OLD)}
+FILES = {"lines": as_lines(*TURN), "newer": as_lines(*NEWER), "old": as_lines(*OLD)}
 DOCUMENTS = [[*TURN, line("compacted", message="m")], OLD]

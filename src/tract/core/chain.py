@@ -78,9 +78,9 @@ class Chain:
         self._appended += appended
         self._answers += [step.id for step in appended if step.role == "assistant"]
         self.toolset = next(recorded_toolsets(reversed(new)), self.toolset)
-        is_shaped = any(step.shape for step in new)
-        self.is_lazy = self.is_lazy or is_shaped
-        self.is_plain = self.is_plain and not is_shaped and not any(step.links for step in new)
+        shapes = [step.shape for step in new if step.shape]
+        self.is_lazy = self.is_lazy or not all(shape.is_verbatim for shape in shapes)
+        self.is_plain = self.is_plain and not shapes and not any(step.links for step in new)
         return inf if self.is_plain else self._fold()
 
     @property
@@ -312,7 +312,9 @@ class Chain:
             if not all(commit in self._by_commit or commit in back for commit in needed):
                 raise EditError(f"summary {step.hash.hex()} was made of one that is undone")
             for other in self._summaries_over(needed):
-                if other.origin.id not in gone:
+                # What an older summary stands for was not in the view when this one was made.
+                is_older = step.id in gone and other.origin.id < step.id
+                if other.origin.id not in gone and not is_older:
                     name, over = step.hash.hex(), other.origin.hash.hex()
                     raise EditError(f"summary {over} must be undone before summary {name}")
 

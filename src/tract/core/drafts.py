@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from tract.core.chain import Place
 from tract.core.forms import is_fixed
 from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import EditError, InputError, RoleError
-from tract.hashing import to_json
+from tract.hashing import json_or_text, to_json
 from tract.model import (
     ROLES,
     CommitOperation,
@@ -36,6 +36,10 @@ from tract.tokens import TokenCounter
 
 GIST_ABOVE = 8_192
 """A result with fewer bytes is looked at when it is shown as a reference, if ever."""
+
+
+REPEATED = {"tool": ("tool_call_id", "name"), "assistant": ("tool_calls",)}
+"""By role, what the metadata of a commit repeats of its message."""
 
 
 class Details(NamedTuple):
@@ -157,11 +161,61 @@ def offer(toolset: Toolset, details: Details) -> Draft:
     return _mark([], details._replace(toolset=toolset))
 
 
+def note(text: str, metadata: dict[str, Json]) -> Draft:
+    """A mark that changes nothing: it keeps what is no message."""
+    return _mark([], Details(text, metadata))
+
+
 def answer(text: str, tool_calls: Sequence[ToolCall] | None) -> Message:
     """What an assistant says; just a text where there are no calls."""
     if tool_calls is None:
         return Message("assistant", text)
     return Message("assistant", (*([Text(text)] if text else []), *tool_calls))
+
+
+def adopt(
+    message: Message, details: Details, load_calls: Callable[[Any], Sequence[ToolCall] | None]
+) -> tuple[Message, Details]:
+    """What metadata says of the message itself is a part of the message, which has to agree with
+    it: a reader gets both from one place."""
+    metadata = details.metadata
+    repeated = REPEATED.get(message.role, ())
+    if not isinstance(metadata, dict) or metadata.keys().isdisjoint(repeated):
+        return message, details
+    if message.role == "tool":
+        facts = {key: _agreed(key, getattr(message, key), metadata.get(key)) for key in repeated}
+        message = replace(message, **facts)
+    else:
+        calls = tuple(load_calls(metadata["tool_calls"]) or ())
+        own = message.tool_calls or calls
+        _agreed("tool_calls", *([_comparable(call) for call in side] for side in (own, calls)))
+        if calls and not message.tool_calls:
+            text = isinstance(message.content, str)
+            before = answer(message.text, ()).content if text else message.content
+            message = replace(message, content=(*before, *calls), origin=None)
+    rest = {key: value for key, value in metadata.items() if key not in repeated}
+    return message, details._replace(metadata=rest)
+
+
+def answer_details(
+    note: str | None, metadata: dict[str, Json] | None, config: dict[str, Json] | None
+) -> Details:
+    """What a caller says about an answer that the model has not given yet."""
+    if isinstance(metadata, dict) and "tool_calls" in metadata:
+        raise InputError("metadata cannot have tool_calls: the model decides what it calls")
+    return Details(note, metadata, config)
+
+
+def _agreed(key: str, own: Json, repeated: Json) -> Json:
+    if own is not None and repeated not in (own, None):
+        raise InputError(f"metadata has {key} {repeated!r:.80}, but the message has {own!r:.80}")
+    return repeated if own is None else own
+
+
+def _comparable(call: ToolCall) -> tuple[str, str, Json]:
+    arguments = call.arguments
+    spoken = json_or_text(arguments) if isinstance(arguments, str) else arguments
+    return call.id, call.name, spoken
 
 
 def edit_target(operation: Any, edit: Any, response_to: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from tract.core.drafts import NO_DETAILS, Details
-from tract.model import Json, Message, Toolset
+from tract.model import DialogFacts, Json, Message, Shape, Toolset
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +32,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Json] | None = None
     compacts: bool = False
     """Whether it is a summary that replaces everything before it."""
+    shape: Shape | None = None
+    """The form in which the model saw its results; None: in full."""
 
 
 class FullHistory(NamedTuple):
@@ -65,24 +67,12 @@ class Unknown(msgspec.Struct, frozen=True):
     dialog: str | None = None
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class Facts(DialogFacts, frozen=True, kw_only=True):
     """What a source says about one of its conversations. Later facts replace earlier ones, and what
     is None changes nothing. Title, model, times and cost are taken from the messages where the
-    source does not have them."""
+    source does not have them. The `parent` is a dialog of the source; "" is the main one."""
 
     dialog: str | None = None
-    title: str | None = None
-    folder: str | None = None
-    """The directory that the agent worked in."""
-    model: str | None = None
-    started: datetime | None = None
-    ended: datetime | None = None
-    cost: float | None = None
-    """In US dollars."""
-    parent: str | None = None
-    """For a sub-agent: the dialog of the source that started it; "" is the main one."""
-    call_id: str | None = None
-    """The call in the parent that started it."""
 
 
 def position(item: object) -> str:
@@ -105,7 +95,8 @@ def _details(entry: Entry, message: Message) -> Details:
     if entry.time:
         metadata["time"] = entry.time.isoformat()
     if message.role != "assistant":
-        return Details(metadata=metadata or None)
+        shape = entry.shape if message.role == "tool" else None
+        return Details(metadata=metadata or None, shape=shape)
     config = dict(entry.generation_config or {})
     if entry.model:
         config = {"model": entry.model, **config}

@@ -44,6 +44,8 @@ def result_view(
         if type(value) is not int or value < 0:
             raise InputError(f"{name} must be an integer of at least 0, not {value!r:.80}")
     ids = load if load is None or isinstance(load, bool) else frozenset(load)
+    if isinstance(ids, frozenset) and not all(isinstance(name, str) for name in ids):
+        raise InputError("the ids in load_tool_results are texts")
     return ResultView(ids, keep_recent, inline_under)
 
 

@@ -21,7 +21,7 @@ from tract.core import drafts
 from tract.core.alignment import Branches, additions, align_any, is_known
 from tract.core.chain import Chain, Place
 from tract.core.drafts import NO_DETAILS, Details
-from tract.core.entries import Entry, Facts, FullHistory, Problem, Unknown, annotate, position
+from tract.core.entries import Entry, FullHistory, Problem, Unknown, annotate, position
 from tract.core.forms import Sent, Shown
 from tract.core.pairing import Pairing
 from tract.errors import InputError
@@ -64,15 +64,18 @@ class Thread(ABC, Generic[At]):
 
     def __init__(self, name: str, start: At) -> None:
         self.name = name
-        self.branches: dict[str, At] = {}
-        """Each branch with its last message."""
+        self.branches: dict[str, At] = {MAIN: start}
+        """Each branch with its last message, as the source has them."""
         self.branch = MAIN
         """The branch to which the last message belongs."""
         self.is_recorded = False
-        self.ends: dict[At, str] = {}
         self.last = start
+        self.parents: dict[At, At] = {}
+        """What each message follows."""
         self.tool_names: dict[str, str] = {}  # by the ids of calls
+        self._ends = {start: MAIN}
         self._by_key = {ROOT: start}
+        self._last_key: str | None = None
         self._pairing = Pairing()
         self._numbers = count(2)
 
@@ -95,19 +98,32 @@ class Thread(ABC, Generic[At]):
         if new and entry.compacts:
             new[0] = self._summary(at, new[0])
         for draft in map(self.completed, new):
-            parent, (at, is_new) = at, self.write(at, draft)
-            if is_new:
-                self.ends[at] = branch = self.ends.pop(parent)
-                self.branches[branch] = at
+            at = self._extend(at, draft)
             if draft.message:
                 self._pairing.feed(draft.message)
                 if draft.message.role == "assistant":
                     calls = draft.message.tool_calls
                     self.tool_names.update((call.id, call.name) for call in calls)
-        self.last = at
-        self.branch = self.ends.get(at, MAIN)
+        self.branch = self._ends.get(at, MAIN)
+        self._last_key = entry.key
         if entry.key is not None:
             self._by_key[entry.key] = at
+
+    def keep(self, unknown: Unknown) -> None:
+        """Keep a record that is no message behind the last one; what follows that follows it."""
+        kept = {"unknown": unknown.kind, "record": unknown.record}
+        at = self._extend(self.last, drafts.note(f"unknown record {unknown.kind!r:.80}", kept))
+        if self._last_key is not None:
+            self._by_key[self._last_key] = at
+
+    def _extend(self, parent: At, draft: Draft) -> At:
+        """Put a draft behind its parent: on the branch that ends there, else on a new one."""
+        self.last = at = self.write(parent, draft)
+        if at not in self.parents:
+            self.parents[at] = parent
+            branch = self._ends.pop(parent, None) or self.create_branch(parent)
+            self._ends[at], self.branches[branch] = branch, at
+        return at
 
     def drafts(self, entry: Entry) -> list[Draft]:
         """The messages of an entry, each with its details from the source."""
@@ -121,12 +137,6 @@ class Thread(ABC, Generic[At]):
             return draft
         name = self.tool_names.get(message.tool_call_id or "")
         return replace(draft, message=replace(message, name=name))
-
-    def branch_at(self, at: At) -> str:
-        """The branch that ends here, else a new one."""
-        if at not in self.ends:
-            self.ends[at] = self.create_branch(at)
-        return self.ends[at]
 
     def create_branch(self, at: At) -> str:
         name = next(name for n in self._numbers if (name := f"{MAIN}-{n}") not in self.branches)
@@ -152,8 +162,8 @@ class Thread(ABC, Generic[At]):
         """A message to be added; an error if it is invalid."""
 
     @abstractmethod
-    def write(self, parent: At, draft: Draft) -> tuple[At, bool]:
-        """Add a message behind another, on `branch_at` that. Returns whether it is new."""
+    def write(self, parent: At, draft: Draft) -> At:
+        """Where the draft is behind its parent: it is added if it is not there yet."""
 
     @abstractmethod
     def places(self, at: At) -> Sequence[Place]:
@@ -189,27 +199,40 @@ class Transcript(Generic[AnyThread]):
         self.unknown: Counter[str] = Counter()
         """How many records there are of each type that the importer does not know."""
         self._by_dialog: dict[tuple[type, str | None], AnyThread] = {}
+        self._unknown: dict[str | None, list[Unknown]] = {}
 
-    def add(self, item: Entry | FullHistory | Problem | Unknown | Facts) -> None:
+    def add(self, item: Entry | FullHistory | Problem | Unknown) -> None:
         """Put what an importer read where it belongs. What is invalid becomes a problem."""
         try:
             match item:
                 case Entry():
-                    self._thread(item).append(item)
+                    thread = self._thread(item)
+                    thread.append(item)
+                    self._keep_unknown(item.dialog, thread)
                 case FullHistory():
                     self._thread(item).record(item)
                 case Problem():
                     self.problems.append(item)
                 case Unknown():
                     self.unknown[item.kind] += 1
-                case Facts():
-                    pass
+                    self._unknown.setdefault(item.dialog, []).append(item)
+                    self._keep_unknown(item.dialog, self._by_dialog.get((Entry, item.dialog)))
         except InputError as error:
             self.problems.append(Problem(position(item), str(error)))
+
+    def _keep_unknown(self, dialog: str | None, thread: AnyThread | None) -> None:
+        """Unknown records wait for the first message: a conversation is known by that."""
+        if thread:
+            for unknown in self._unknown.pop(dialog, ()):
+                thread.keep(unknown)
 
     def repairs(self) -> list[str]:
         """What has to be changed so that a provider accepts the messages."""
         return [note for thread in self.threads.values() for note in thread.repairs()]
+
+    def thread_of(self, dialog: str | None) -> AnyThread | None:
+        """The thread of a conversation of the source; None if it has no messages."""
+        return self._by_dialog.get((Entry, dialog)) or self._by_dialog.get((FullHistory, dialog))
 
     def _thread(self, item: Entry | FullHistory) -> AnyThread:
         key = type(item), item.dialog
@@ -246,8 +269,6 @@ class MemoryThread(Thread[int]):
         """Without `count` no tokens are counted."""
         super().__init__(name, 0)
         self.nodes: list[Node] = []
-        self.branches[MAIN] = 0
-        self.ends[0] = MAIN
         self._rules, self._count = rules, count
         self.without_thoughts, self.as_sent = rules.without_thoughts, rules.as_sent
         self._same: dict[tuple[object, ...], list[Node]] = {}
@@ -296,26 +317,23 @@ class MemoryThread(Thread[int]):
             toolset=details.toolset,
         )
 
-    def write(self, parent: int, draft: Draft) -> tuple[int, bool]:
-        step, is_new = self._put(parent, draft)
-        if is_new:
-            self.branch_at(parent)
-        return step.id, is_new
+    def write(self, parent: int, draft: Draft) -> int:
+        return self._put(parent, draft).id
 
     def places(self, at: int) -> Sequence[Place]:
         return self._fold(at).places
 
-    def _put(self, parent: int, draft: Draft) -> tuple[Step, bool]:
-        """The step of the equal node behind the parent, or of a new one, and whether it is new."""
+    def _put(self, parent: int, draft: Draft) -> Step:
+        """The step of the equal node behind the parent, or of a new one."""
         alike = self._same.setdefault(_key(parent, draft), [])
         for node in alike:
             if _is_same(node.draft, draft):
-                return node.step, False
+                return node.step
         tokens = self._count(spoken(draft.message)) if self._count and draft.message else 0
         node = Node(parent, draft, _step(len(self.nodes) + 1, draft, tokens))
         self.nodes.append(node)
         alike.append(node)
-        return node.step, True
+        return node.step
 
     # Full histories
 
@@ -352,7 +370,7 @@ class MemoryThread(Thread[int]):
             call_id = self._rules.original_id(chain.places, message.tool_call_id or "")
             name = message.name if message.name is not None else chain.tool_name(call_id)
             draft = replace(draft, message=replace(message, tool_call_id=call_id, name=name))
-        step, _ = self._put(parent, draft)
+        step = self._put(parent, draft)
         chain.extend([step])
         self._folded = self.branches[self.branch] = step.id
 

@@ -14,14 +14,30 @@ from tract.importers.source import Source
 
 MODULES = (
     "llm_logs",
+    "opencode",
     "openai_agents",
     "inspect_log",
+    "qwen_code",
+    "chatgpt",
+    "claude_ai",
+    "otel",
+    "langfuse",
+    "langsmith",
+    "amp",
+    "iflow",
     "claude_code",
+    "claude_stream",
+    "codex_exec",
     "codex",
     "pi",
+    "droid",
+    "cursor",
     "copilot_cli",
     "copilot_chat",
     "gemini_cli",
+    "cline",
+    "vscode_chat",
+    "continue_sessions",
     "atif",
     "swe_agent",
     "openhands_events",
@@ -29,8 +45,15 @@ MODULES = (
     "tau2",
     "mastra",
     "goose",
+    "aider",
+    "adk",
+    "openai_files",
     "langgraph",
     "langchain",
+    "pydantic_ai",
+    "ai_sdk",
+    "autogen",
+    "sharegpt",
     "exchanges",
     "requests",
     "openai_chat",
@@ -39,10 +62,20 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "cline",
+    "langsmith",
+    "langfuse",
+    "claude_ai",
+    "chatgpt",
+    "claude_stream",
     "openai_agents",
     "openhands_events",
     "langgraph",
     "langchain",
+    "pydantic_ai",
+    "ai_sdk",
+    "autogen",
+    "sharegpt",
     "exchanges",
     "openai_chat",
     "requests",
@@ -79,8 +112,17 @@ def importer_of(source: Source) -> Importer:
     """The importer for a file; InputError if its format is unknown."""
     importer = _detect(source)
     if importer is None:
-        raise InputError(f"{source.path.name}: no format that can be imported")
+        near = nearest_formats(source)
+        raise InputError(f"{source.path.name}: no format that can be imported{near}")
     return importer
+
+
+def nearest_formats(source: Source) -> str:
+    """The formats of lists of messages that the file comes near to, and what each cannot place."""
+    from tract.importers.message_files import messages_in  # only for an error
+    from tract.providers.frameworks.lists import nearest
+
+    return nearest(messages_in(source))
 
 
 def session_of(importer: Importer, source: Source) -> str | None:

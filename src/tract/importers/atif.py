@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tract.errors import InputError
+from tract.importers.blocks import read_blocks
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
     as_dict,
@@ -36,7 +37,7 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    document, problems = source.document(2)
+    document, problems = source.document(lists=("steps", "subagent_trajectories"))
     if not isinstance(document, dict) or not isinstance(document.get("steps"), list):
         raise InputError(f"{source.path.name}: a trajectory without steps")
     yield from _Trajectory(document, None).items()
@@ -70,13 +71,14 @@ class _Trajectory:
     def items(self) -> Iterator[Item]:
         for number, step in enumerate(self._steps, 1):
             place = f"step {number}" if self._dialog is None else f"{self._dialog}: step {number}"
-            yield from attempt(place, self._entries, step)
+            yield from attempt(place, self._entries, place, step)
 
-    def _entries(self, step: Json) -> Iterator[Item]:
+    def _entries(self, place: str, step: Json) -> Iterator[Item]:
         if not isinstance(step, dict) or step.get("source") not in tuple(ROLES):
             raise InputError(f"not a step: {readable(step)[:200]}")
         role = ROLES[step["source"]]
-        calls = [self._call(call) for call in as_list(step.get("tool_calls"))]
+        calls, problems = read_blocks(place, self._call, step.get("tool_calls"))
+        yield from problems
         message = _message(role, step, calls)
         results = list(self._results(step, calls))
         time = as_time(step.get("timestamp"))

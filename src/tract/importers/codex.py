@@ -2,12 +2,13 @@
 repeat them for the terminal, and are left out except for usage and undone turns. The output of a
 command is in the events too, but cut differently: the model's version is kept.
 
-Old rollouts have the bare items as lines.
+Old rollouts have the bare items as lines. A line or an event of another type is unknown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -23,15 +24,40 @@ from tract.importers.coerce import (
     extra,
     load,
 )
-from tract.importers.items import Entry, Item
-from tract.importers.source import Source, read_lines
-from tract.model import ROOT, Json, Message
-from tract.providers.responses_items import INSTRUCTIONS, load_items, load_output
+from tract.importers.items import Entry, Facts, Item, Unknown
+from tract.importers.source import Source, read_records
+from tract.model import ROOT, Json, Message, readable
+from tract.providers.responses_items import CALLS, INSTRUCTIONS, OUTPUTS, load_items, load_output
 
 NAME = "codex"
 
-_LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+_LINES = (
+    *("session_meta", "response_item", "event_msg", "turn_context", "compacted"),
+    "token_usage_record",
+)
 _META = {"id", "timestamp", "instructions"}
+_BARE = frozenset({"message", "reasoning", "web_search_call", "ghost_snapshot", *CALLS, *OUTPUTS})
+"""The items that are lines of an old rollout."""
+_COPIES = frozenset(
+    {
+        *("agent_message", "agent_reasoning", "agent_reasoning_raw_content", "injected_message"),
+        *("exec_command_end", "patch_apply_end", "mcp_tool_call_end", "web_search_end"),
+        *("view_image_tool_call", "image_generation_end", "context_compacted", "item_completed"),
+        *("dynamic_tool_call_request", "dynamic_tool_call_response", "collab_agent_spawn_end"),
+        *("collab_agent_interaction_end", "collab_waiting_end", "collab_close_end"),
+        "collab_resume_end",
+    }
+)
+"""Events that repeat items for the terminal."""
+_STEPS = frozenset(
+    {
+        *("task_started", "task_complete", "turn_started", "turn_complete", "turn_aborted"),
+        *("thread_settings_applied", "undo_completed", "entered_review_mode"),
+        *("exited_review_mode", "guardian_assessment", "error", "warning", "stream_error"),
+        *("token_count", "user_message", "thread_rolled_back", "thread_name_updated"),
+    }
+)
+"""Other events: of the program's own work, and those that are read here."""
 
 
 def detect(source: Source) -> bool:
@@ -52,7 +78,7 @@ def session(source: Source) -> str | None:
 
 def read(source: Source) -> Iterator[Item]:
     rollout = _Rollout()
-    yield from read_lines(source, rollout.take)
+    yield from read_records(source, rollout.take)
     yield from rollout.flush()
 
 
@@ -63,26 +89,36 @@ class _Rollout:
         self._ids = CallIds()
         self._answer: list[Json] = []
         self._answer_time: Json = None
-        self._results: list[Entry] = []
+        self._held: list[Entry | Unknown] = []
+        """What stands after the answer: its results, and unknown records."""
+        self._is_answered = False
         self._usage: dict[str, Json] | None = None
+        self._has_begun = False
         self._instructions: str | None = None
         self._tools: list[dict[str, Json]] | None = None
-        self._model: str | None = None
-        self._config: dict[str, Json] | None = None
+        self._about: dict[str, Any] = {}
+        """Model and settings of the next answer."""
+        self._answer_about: dict[str, Any] = {}
         self._count = 0
         self._undone_to: str | None = None
         self._user_is_at = 0
         self._turns: list[int] = []
         """How many entries there were before each turn."""
 
-    def take(self, line: dict[str, Json]) -> Iterator[Item]:
+    def take(self, place: str, line: dict[str, Json]) -> Iterator[Item]:
         kind, time = line.get("type"), line.get("timestamp")
-        if kind is None and "role" not in line:
-            yield from self._meta(line, time)  # the header of an old rollout, or its state
-        elif kind not in _LINES:
+        if kind is None and line.keys() >= _META:
+            yield from self._meta(line, time)
+        elif kind is None and "record_type" in line:
+            return  # the state of an old rollout
+        elif "payload" not in line and kind in (*_BARE, None):
             yield from self._item(line, time)
+        elif kind not in _LINES:
+            yield from self._unknown(Unknown(place, readable(kind), line))
         elif not isinstance(line.get("payload"), dict):
             raise InputError(f"{kind} needs a payload")
+        elif kind == "event_msg":
+            yield from self._event(place, line["payload"])
         else:
             yield from self._take(str(kind), line["payload"], time)
 
@@ -95,22 +131,29 @@ class _Rollout:
             case "compacted":
                 yield from self._compaction(payload, time)
             case "turn_context":
-                self._model = as_text(payload.get("model"))
                 reasoning = drop_empty(effort=payload.get("effort"), summary=payload.get("summary"))
-                self._config = extra({"reasoning": reasoning}) if reasoning else None
-            case "event_msg":
-                yield from self._event(payload)
+                config = extra({"reasoning": reasoning}) if reasoning else None
+                self._about = {"model": as_text(payload.get("model")), "generation_config": config}
+            case "token_usage_record":
+                self._set_usage(payload.get("usage"))
 
     def flush(self) -> Iterator[Item]:
         """The answer that was held, and its results."""
         answer, self._answer = self._answer, []
-        results, self._results = self._results, []
+        held, self._held = self._held, []
         usage, self._usage = self._usage, None
+        self._is_answered = False
         if answer:
             entry = self._entry([load_output(answer)], self._answer_time)
-            yield replace(entry, usage=usage, model=self._model, generation_config=self._config)
-        for result in results:
-            yield self._finish(result)
+            yield replace(entry, usage=usage, **self._answer_about)
+        for item in held:
+            yield self._finish(item) if isinstance(item, Entry) else item
+
+    def _unknown(self, unknown: Unknown) -> Iterator[Item]:
+        if self._answer:
+            self._held.append(unknown)
+        else:
+            yield unknown
 
     def _entry(self, messages: list[Message], time: Json) -> Entry:
         return self._finish(Entry(messages=tuple(messages), time=as_time(time)))
@@ -124,13 +167,16 @@ class _Rollout:
 
     def _meta(self, meta: dict[str, Json], time: Json) -> Iterator[Item]:
         """The header of a session. A fork repeats the header of its origin."""
+        yield from self.flush()
         base = as_dict(meta.get("base_instructions")).get("text")
         instructions = as_text(base) or as_text(meta.get("instructions"))
         self._tools = definitions(meta.get("dynamic_tools")) or self._tools
+        if not self._has_begun:
+            self._has_begun = True
+            yield _facts(meta)
         if instructions is None or instructions == self._instructions:
             return
         self._instructions = instructions
-        yield from self.flush()
         yield self._entry([Message("system", instructions, origin={INSTRUCTIONS: {}})], time)
 
     def _item(self, item: dict[str, Json], time: Json) -> Iterator[Item]:
@@ -138,11 +184,13 @@ class _Rollout:
         if message is None:
             return
         if message.role == "tool":
-            self._results.append(Entry(messages=(message,), time=as_time(time)))
+            self._held.append(Entry(messages=(message,), time=as_time(time)))
+            self._is_answered = True
         elif message.role == "assistant":
-            if self._results or self._usage:
+            if self._is_answered or self._usage:
                 yield from self.flush()
-            self._answer_time = self._answer_time if self._answer else time
+            if not self._answer:
+                self._answer_time, self._answer_about = time, self._about
             self._answer.append(item)
         else:
             yield from self.flush()
@@ -160,16 +208,27 @@ class _Rollout:
         if messages:
             yield replace(self._entry(messages, time), compacts=True)
 
-    def _event(self, event: dict[str, Json]) -> Iterator[Item]:
-        match event.get("type"):
-            case "token_count" if self._answer and not self._usage:
-                usage = as_dict(event.get("info")).get("last_token_usage")
-                self._usage = extra(usage)
+    def _event(self, place: str, event: dict[str, Json]) -> Iterator[Item]:
+        kind = event.get("type")
+        match kind:
+            case "token_count":
+                self._set_usage(as_dict(event.get("info")).get("last_token_usage"))
             case "user_message":
+                self._turns.append(self._user_is_at)
+            case "item_completed" if as_dict(event.get("item")).get("type") == "UserMessage":
                 self._turns.append(self._user_is_at)
             case "thread_rolled_back":
                 yield from self.flush()
                 self._undo(event.get("num_turns"))
+            case "thread_name_updated":
+                yield Facts(title=as_text(event.get("thread_name")))
+            case _ if (name := readable(kind)) not in _COPIES and name not in _STEPS:
+                yield from self._unknown(Unknown(place, f"event_msg {name}", event))
+
+    def _set_usage(self, usage: Json) -> None:
+        """The usage of the answer that is held. What comes second repeats it."""
+        if self._answer and not self._usage:
+            self._usage = extra(usage)
 
     def _undo(self, turns: Json) -> None:
         """The last turns were undone: the next entry follows the one before them."""
@@ -178,6 +237,15 @@ class _Rollout:
         before = self._turns[-turns]
         del self._turns[-turns:]
         self._undone_to = str(before) if before else ROOT
+
+
+def _facts(meta: dict[str, Json]) -> Facts:
+    spawn = as_dict(as_dict(as_dict(meta.get("source")).get("subagent")).get("thread_spawn"))
+    return Facts(
+        folder=as_text(meta.get("cwd")),
+        started=as_time(meta.get("timestamp")),
+        parent=as_text(spawn.get("parent_thread_id")),
+    )
 
 
 def _message(item: Json) -> Message | None:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
+from tract.core import call_ids
 from tract.errors import InputError
 from tract.hashing import to_json
 from tract.model import Json
@@ -18,6 +20,7 @@ MILLISECONDS = 100_000_000_000
 """A larger number is a time in milliseconds, not in seconds."""
 
 
+as_name = call_ids.as_name
 as_dict = common.dict_or_empty
 dicts = common.dicts
 
@@ -43,13 +46,6 @@ def text_of(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def as_name(value: Json) -> str | None:
-    """An id or a name; a number becomes its text."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return as_text(value)
-
-
 def as_time(value: Json) -> datetime | None:
     """The time of an ISO text, or of seconds or milliseconds since 1970; None for anything else.
     A time without a zone is in UTC."""
@@ -62,6 +58,20 @@ def as_time(value: Json) -> datetime | None:
     except (ValueError, OverflowError, OSError):
         pass
     return None
+
+
+def as_number(value: Json) -> float | None:
+    """A finite number, such as a cost; None for anything else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and abs(value) < 1e15 else None
+
+
+def path_of(value: Json) -> str | None:
+    """The path of a folder that may be a `file:` address."""
+    text = as_text(value)
+    if text and text.startswith("file:"):
+        return unquote(urlsplit(text).path) or None
+    return text
 
 
 def json_or_none(text: str | bytes) -> Json:
@@ -91,8 +101,8 @@ def extra(value: Json) -> dict[str, Json] | None:
 
 
 def definitions(value: Json) -> list[dict[str, Json]] | None:
-    """The tool definitions of a list."""
-    return [tool for tool in as_list(value) if extra(tool)] or None
+    """The tool definitions of a list. Whoever reads them reports those that are none."""
+    return as_list(value) or None
 
 
 def load(load_one: Callable[[Json], Loaded], value: Json) -> Loaded:

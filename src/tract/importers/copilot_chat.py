@@ -25,14 +25,13 @@ from tract.importers.coerce import (
     text_of,
 )
 from tract.importers.items import Entry, Exchange, Item
-from tract.importers.source import Source, attempt
+from tract.importers.source import Source, attempt, is_cut
 from tract.model import Json, Message, readable
 
 NAME = "copilot-chat"
 
 _ROLES = ("system", "user", "assistant", "tool")
 _IMAGE, _TEXT, _OPAQUE, _BREAKPOINT = range(4)
-_DEPTH = 4  # of a log in the document
 _OWN_ID = "__vscode"
 _EXPORT = re.compile(rb'\s*\{\s*"exportedAt"\s*:')
 _ONE_PROMPT = re.compile(rb'\s*\{\s*"prompt"\s*:')
@@ -45,11 +44,12 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    document, problems = source.document(_DEPTH)
+    document, problems = source.document(lists=("prompts", "logs"))
     replay = _Replay()
     for place, log in _logs(document):
         yield from attempt(place, load, replay.take, log)
-    yield from replay.finish()
+    if not is_cut(problems):  # the calls of the last answer may be behind the cut
+        yield from replay.finish()
     yield from problems
 
 
@@ -59,6 +59,8 @@ def _logs(document: Json) -> Iterator[tuple[str, Json]]:
     if not isinstance(prompts, list):
         raise InputError("a replay needs a list of prompts")
     for number, prompt in enumerate(prompts, 1):
+        if not isinstance(as_dict(prompt).get("logs"), list):
+            yield f"prompt {number}", prompt
         for place, log in enumerate(as_list(as_dict(prompt).get("logs")), 1):
             yield f"prompt {number}, log {place}", log
 
@@ -84,7 +86,7 @@ class _Replay:
             exchange = self._exchange(log, as_dict(log.get("metadata")))
             previous = self._close()
             self._open, self._log = exchange, log
-            for message in exchange.request["messages"]:
+            for message in dicts(exchange.request["messages"]):
                 self._unsent.pop(message.get("tool_call_id", ""), None)
             return previous
         return []
@@ -139,11 +141,12 @@ def _response(log: dict[str, Json], calls: list[dict[str, Json]]) -> dict[str, J
     return response | ({"model": model} if model else {}) | ({"usage": usage} if usage else {})
 
 
-def _message(message: Json) -> dict[str, Json]:
+def _message(message: Json) -> Json:
+    """The message as Chat Completions have it; a broken one as it is, to be reported."""
     fields = as_dict(message)
     role = fields.get("role")
     if isinstance(role, bool) or not isinstance(role, int) or not 0 <= role < len(_ROLES):
-        raise InputError(f"a message needs a role from 0 to {len(_ROLES) - 1}")
+        return message
     content = _content(fields.get("content"))
     if _ROLES[role] == "tool":
         call_id = text_of(fields.get("toolCallId"))
@@ -168,12 +171,13 @@ def _content(content: Json) -> Json:
     if not isinstance(content, list):
         return text_of(content)
     parts = [_part(part) for part in content if as_dict(part).get("type") != _BREAKPOINT]
-    if all(part["type"] == "text" for part in parts):
+    if all(as_dict(part).get("type") == "text" for part in parts):
         return "".join(part["text"] for part in parts)
     return parts
 
 
-def _part(part: Json) -> dict[str, Json]:
+def _part(part: Json) -> Json:
+    """The part as Chat Completions have it; a broken one as it is, to be reported."""
     fields = as_dict(part)
     if fields.get("type") == _TEXT and isinstance(fields.get("text"), str):
         return {"type": "text", "text": fields["text"]}
@@ -181,7 +185,7 @@ def _part(part: Json) -> dict[str, Json]:
         return {"type": "image_url", "image_url": fields["imageUrl"]}
     if fields.get("type") == _OPAQUE and isinstance(fields.get("value"), dict):
         return {"type": "opaque", "value": fields["value"]}
-    raise InputError(f"unknown kind of part: {str(fields.get('type'))[:80]}")
+    return part
 
 
 def _call(log: dict[str, Json]) -> dict[str, Json]:

@@ -27,7 +27,7 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_values(source, partial(_exchanges, Conversations()))
+    return read_values(source, partial(_exchanges, Conversations()), (*LISTS, "log", "entries"))
 
 
 def _exchanges(conversations: Conversations, place: str, value: Json) -> Iterator[Item]:

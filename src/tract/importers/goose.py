@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tract.importers.coerce import as_dict, as_text, as_time, dicts, load
+from tract.errors import InputError
+from tract.importers.blocks import load_sound
+from tract.importers.coerce import as_dict, as_list, as_text, as_time, dicts
 from tract.importers.conversations import Conversations, check_exchange
 from tract.importers.items import Entry, Exchange, Item, Problem
-from tract.importers.source import Source, read_values
+from tract.importers.source import Source, attempt, is_cut, read_values
 from tract.model import Json, readable
 from tract.providers import load_message
 
@@ -41,13 +43,22 @@ def _is_message(value: dict[str, Json]) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_values(source, partial(_items, Conversations()))
+    take = partial(_items, Conversations())
+    if source.is_of_lines():
+        yield from read_values(source, take)
+        return
+    document, problems = source.document(lists=())
+    if is_cut(problems):  # recordings are in no order but that of the times in them
+        raise InputError(f"{source.path.name}: {problems[-1].what}")
+    yield from problems
+    yield from attempt("document", take, "document", document)
 
 
 def _items(conversations: Conversations, place: str, value: Json) -> Iterator[Item]:
     body = as_dict(value)
     if _is_message(body):
-        messages = load(load_message, _message(body))
+        messages, problems = load_sound(place, load_message, _message(body))
+        yield from problems
         yield Entry(messages=tuple(messages), time=as_time(body.get("created")))
     elif "working_dir" not in body:
         yield from _recordings(body, place, conversations)
@@ -77,9 +88,9 @@ def _exchange(recording: dict[str, Json]) -> Exchange:
     request: dict[str, Json] = {}
     if prompt.get("system"):
         request["system"] = prompt["system"]
-    request["messages"] = [_message(message) for message in dicts(prompt["messages"])]
-    if dicts(prompt.get("tools")):
-        request["tools"] = [_tool(tool) for tool in dicts(prompt["tools"])]
+    request["messages"] = [_message(message) for message in as_list(prompt["messages"])]
+    if as_list(prompt.get("tools")):
+        request["tools"] = [_tool(tool) for tool in as_list(prompt["tools"])]
     message = as_dict(output.get("message"))
     return Exchange(
         provider="anthropic",
@@ -90,18 +101,22 @@ def _exchange(recording: dict[str, Json]) -> Exchange:
 
 
 def _response(message: dict[str, Json], usage: dict[str, Json]) -> dict[str, Json]:
-    response: dict[str, Json] = {"type": "message", **_message(message)}
+    response: dict[str, Json] = {"type": "message", **as_dict(_message(message))}
     if as_text(usage.get("model")):
         response["model"] = usage["model"]
     return {**response, "usage": as_dict(usage.get("usage"))}
 
 
-def _tool(tool: dict[str, Json]) -> dict[str, Json]:
+def _tool(tool: Json) -> Json:
+    if not isinstance(tool, dict):
+        return tool  # to be reported
     rest = {key: value for key, value in tool.items() if key != "inputSchema"}
     return {**rest, "input_schema": tool.get("inputSchema") or {"type": "object"}}
 
 
-def _message(message: dict[str, Json]) -> dict[str, Json]:
+def _message(message: Json) -> Json:
+    if not isinstance(message, dict):
+        return message  # to be reported
     content = message.get("content")
     if isinstance(content, list):
         content = [part for block in content for part in _blocks(block)]
@@ -109,7 +124,9 @@ def _message(message: dict[str, Json]) -> dict[str, Json]:
 
 
 def _blocks(block: Json) -> list[Json]:
-    if not isinstance(block, dict) or block.get("type") in tuple(UNSENT):
+    if not isinstance(block, dict):
+        return [block]  # to be reported
+    if block.get("type") in tuple(UNSENT):
         return []
     match block.get("type"):
         case "toolRequest" | "frontendToolRequest":

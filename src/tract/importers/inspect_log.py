@@ -56,7 +56,7 @@ def read(source: Source) -> Iterator[Item]:
     if source.head.startswith(archives.START):
         yield from _from_archive(source)
         return
-    document, problems = source.document(4)
+    document, problems = source.document(lists=("samples",))
     samples = as_dict(document).get("samples")
     if not isinstance(samples, list):
         raise InputError(f"{source.path.name}: a log without samples")

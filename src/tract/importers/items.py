@@ -6,10 +6,10 @@ from datetime import datetime
 
 import msgspec
 
-from tract.core.entries import Entry, Facts, Problem, Unknown
+from tract.core.entries import Entry, Facts, FullHistory, Problem, Unknown
 from tract.model import Json
 
-__all__ = ["Entry", "Exchange", "Facts", "Item", "Problem", "Unknown"]
+__all__ = ["Entry", "Exchange", "Facts", "FullHistory", "Item", "Problem", "Unknown"]
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,4 +23,4 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     time: datetime | None = None
 
 
-Item = Entry | Exchange | Problem | Unknown | Facts
+Item = Entry | Exchange | FullHistory | Problem | Unknown | Facts

@@ -10,9 +10,10 @@ from tract.errors import InputError
 from tract.hashing import to_json
 from tract.importers.coerce import as_dict, as_text, as_time, dicts
 from tract.importers.items import Item, Problem
-from tract.importers.langchain_messages import DumpedMessages, is_dumped
 from tract.importers.source import Source, read_values
 from tract.model import Json
+from tract.providers.frameworks.lists import Reader
+from tract.providers.frameworks.marks import is_langchain
 
 NAME = "langgraph"
 
@@ -21,11 +22,16 @@ def detect(source: Source) -> bool:
     value = source.peek
     state = as_dict(value[0] if isinstance(value, list) and value else value)
     messages = dicts(as_dict(state.get("values")).get("messages"))
-    return bool(messages) and ("role" in messages[0] or is_dumped(messages[0]))
+    return bool(messages) and ("role" in messages[0] or is_langchain(messages[0]))
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_values(source, partial(_states, Threads()))
+    return read_values(source, partial(_states, Threads()), _lists(source))
+
+
+def _lists(source: Source) -> tuple[str, ...]:
+    """Of one state, each message counts; of several, each state, which names its thread last."""
+    return ("values", "messages") if isinstance(source.peek, dict) else ()
 
 
 def _states(threads: Threads, place: str, value: Json) -> Iterator[Item]:
@@ -56,12 +62,12 @@ class Threads:
     """The known messages of each thread. Each state has all messages up to its time."""
 
     def __init__(self) -> None:
-        self._threads: dict[str, tuple[DumpedMessages, set[bytes]]] = {}
+        self._threads: dict[str, tuple[Reader, set[bytes]]] = {}
 
     def read(self, thread: str, messages: list[Json]) -> Iterator[Item]:
         if thread not in self._threads:
             dialog = (thread or "thread") if self._threads else None
-            self._threads[thread] = DumpedMessages(dialog), set()
+            self._threads[thread] = Reader("langchain", dialog), set()
         dump, known = self._threads[thread]
         new = [message for message in messages if _mark(message) not in known]
         known |= {mark for message in new if (mark := _mark(message))}

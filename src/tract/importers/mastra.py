@@ -21,7 +21,7 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_values(source, partial(_recordings, Conversations()))
+    return read_values(source, partial(_recordings, Conversations()), ("recordings",))
 
 
 def _recordings(conversations: Conversations, place: str, value: Json) -> Iterator[Item]:

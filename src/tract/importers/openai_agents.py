@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from tract.errors import InputError
+from tract.importers import cline
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_time, dicts, ensure_storable, json_or_none
 from tract.importers.items import Entry, Item, Problem
@@ -31,7 +32,7 @@ def detect(source: Source) -> bool:
     value = source.peek
     items = dicts(value if isinstance(value, list) else as_dict(value).get("items"))
     may_be_items = all(isinstance(item.get("type"), str) or "role" in item for item in items)
-    return may_be_items and any(map(_is_item, items))
+    return may_be_items and any(map(_is_item, items)) and not cline.detect(source)
 
 
 def _is_item(item: dict[str, Json]) -> bool:

@@ -8,8 +8,10 @@ from itertools import chain, count
 
 from msgspec.structs import replace
 
+from tract.importers import cline
+from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
-from tract.importers.coerce import as_dict, as_text, as_time, dicts, load, require_dict
+from tract.importers.coerce import as_dict, as_list, as_text, as_time, dicts, require_dict
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.provider import CHAT_ROLES, is_chat
 from tract.importers.source import Source, attempt, read_values
@@ -25,6 +27,8 @@ FOREIGN = ("model", "response", "kwargs", "input", "choices", "reward_info", "te
 
 
 def detect(source: Source) -> bool:
+    if cline.detect(source):  # the same messages, and more beside them
+        return False
     value = source.peek
     first = value[0] if isinstance(value, list) and value else value
     return _is_line(value) or _is_list(value) or _is_conversation(first)
@@ -55,7 +59,7 @@ def _is_line(value: Json) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_values(source, _File().take)
+    return read_values(source, _File().take, HISTORIES)
 
 
 class _File:
@@ -90,8 +94,8 @@ def _read_conversation(value: Json, place: str, number: int) -> Iterable[Item]:
 
 
 def _tools(body: dict[str, Json]) -> list[dict[str, Json]] | None:
-    tools = dicts(body.get("tools"))
-    functions = dicts(body.get("functions"))  # the old way to define them
+    tools = as_list(body.get("tools"))
+    functions = as_list(body.get("functions"))  # the old way to define them
     return tools or [{"type": "function", "function": f} for f in functions] or None
 
 
@@ -105,17 +109,17 @@ class _Chat:
 
     def read(self, messages: list[Json], place: str) -> Iterator[Item]:
         return chain.from_iterable(
-            attempt(place.format(number), self._entry, message)
+            attempt(place.format(number), self._entry, place.format(number), message)
             for number, message in enumerate(messages, 1)
         )
 
-    def _entry(self, value: Json) -> list[Item]:
+    def _entry(self, place: str, value: Json) -> list[Item]:
         record = require_dict(value, "a message is a dict")
-        loaded = load(load_message, record)
+        loaded, problems = load_sound(place, load_message, record)
         messages = tuple(self._ids.assign(_without_stand_in(message, record)) for message in loaded)
         tools, self._tools = self._tools, None
         time = as_time(record.get("timestamp"))
-        return [Entry(messages=messages, dialog=self._dialog, tools=tools, time=time)]
+        return [*problems, Entry(messages=messages, dialog=self._dialog, tools=tools, time=time)]
 
 
 def _without_stand_in(message: Message, record: dict[str, Json]) -> Message:

@@ -60,7 +60,7 @@ def read(source: Source) -> Iterator[Item]:
             line, run = record
             yield from _of_run(run, f"line {line}: ", is_one_of_many=line > 1)
         return
-    document, problems = source.document(1 if source.head.lstrip()[:1] == b"[" else 2)
+    document, problems = source.document(lists=("history",))
     yield from _of_run(document, "", is_one_of_many=False)
     yield from problems
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from tract.errors import InputError
 from tract.importers.coerce import as_dict, as_name, as_time
 from tract.importers.items import Exchange, Item
-from tract.importers.source import Source
+from tract.importers.source import Source, is_cut
 from tract.model import Json
-from tract.providers.detect import response_provider
 
 NAME = "openhands-log"
 
@@ -28,12 +27,12 @@ def _has_history(log: dict[str, Json]) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    log, problems = source.document(2)
+    log, problems = source.document(lists=("messages", "input"))
+    if is_cut(problems):
+        raise InputError(f"{source.path.name}: {problems[-1].what}")  # it has one record
     if not isinstance(log, dict) or not _has_history(log):
         raise InputError(f"{source.path.name}: a log without messages")
     response = as_dict(log.get("response")) or None
-    if problems and response_provider(response) is None:
-        response = None  # it was cut
     # The messages in the provider's format, if they were sent as plain text to a model without
     # tools.
     if isinstance(log.get("fncall_messages"), list):

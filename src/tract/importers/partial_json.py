@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from tract.errors import InputError
 from tract.model import Json
@@ -13,13 +14,21 @@ from tract.model import Json
 MAX_WEIGHT = 1_000_000
 """Of one text: a comma weighs one, a bracket three, in proportion to the memory of their values."""
 MAX_OBJECTS = 1000
+MAX_REPAIRS = 100
+MAX_KEY = 200
 
 _BRACKET = re.compile(
     r'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+(?:(["\[{])|([\]}])|\Z)', re.DOTALL
 )
 """Strings and numbers up to the next bracket, or up to a string that does not end."""
 _COMMA = re.compile(r'(?:[^",]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+(?:(,)|"|\Z)', re.DOTALL)
+_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\Z')
+_WORD = re.compile(r'[^\s",:\[\]{}]*')
 _CLOSERS = {"{": "}", "[": "]"}
+_STRETCH = re.compile(
+    rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+(?:([\[{])|([\]}]))', re.DOTALL
+)
+"""The same of bytes; no match where the next bracket is not there yet."""
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -100,6 +109,119 @@ def repair(cut: bytes, depth: int | None = None) -> bytes:
     return (safe + "".join(reversed(closers))).encode("utf-8", "surrogatepass")
 
 
+class Damaged(NamedTuple):
+    """A document that is damaged or was cut off."""
+
+    value: Json
+    faults: list[str]
+    is_cut: bool
+    """Whether the last of the faults is its end."""
+
+
+def parse_around(data: bytes, lists: Collection[str]) -> Damaged:
+    """What is complete in a document. A broken value becomes null, and one that is cut off is left
+    out: in a list that is the document itself or has one of these names, only that element;
+    anywhere else, the whole value."""
+    check_weight(data)
+    faults: list[str] = []
+    is_cut = False
+    try:
+        text = data.decode("utf-8-sig", "surrogatepass")
+    except UnicodeDecodeError as error:
+        text = data.decode("utf-8-sig", "replace")
+        faults.append(f"bytes that are not UTF-8 were replaced: {error}")
+    for _ in range(MAX_REPAIRS):
+        try:
+            return Damaged(json.loads(text), faults, is_cut)
+        except RecursionError:
+            raise InputError("nested too deep to be read") from None
+        except ValueError as error:
+            if not isinstance(error, json.JSONDecodeError):  # an integer of too many digits
+                raise InputError(f"not JSON: {error}") from None
+            faults.append(str(error))
+            text, is_cut = _without_broken(text, error.pos, lists)
+    raise InputError("too many broken values in one text")
+
+
+def _without_broken(text: str, at: int, lists: Collection[str]) -> tuple[str, bool]:
+    """The document without the broken value around this position, and whether it ends there."""
+    openers = _open_brackets(text, at)
+    if not openers:
+        # Something follows the document, or it is none.
+        if _decode_or_none(text[:at]) is None:
+            raise InputError("not JSON")
+        return text[:at], True
+    level = _kept_level(text, openers, lists)
+    kept, deeper = openers[: level + 1], openers[level + 1 :]
+    begin = deeper[0] if deeper else at
+    end = _end_of_value(text, begin) if deeper else _end_of_word(text, at)
+    if end is not None:
+        return f"{text[:begin]}null{text[end:]}", False
+    closers = "".join(_CLOSERS[text[opener]] for opener in reversed(kept))
+    whole = text[:begin].rstrip()
+    if whole.endswith(("}", "]", '"')) and _decode_or_none(whole + closers) is not None:
+        return whole + closers, True  # the cut is between two values
+    return text[: _last_complete(text, kept[-1] + 1, begin)] + closers, True
+
+
+def _last_complete(text: str, begin: int, end: int) -> int:
+    """Where the last complete value of an open container ends."""
+    depth, last = 0, begin
+    for token in _BRACKET.finditer(text, begin, end):
+        depth += (token[1] in ("{", "[")) - bool(token[2])
+        if token[2] and depth == 0:
+            last = token.end()
+    return _last_comma(text, last, end)
+
+
+def _end_of_word(text: str, at: int) -> int | None:
+    """Where something ends that is neither a value nor a bracket; None if the text ends there."""
+    end = _WORD.match(text, at)
+    return end.end() if end and at < end.end() < len(text) else None
+
+
+def _open_brackets(text: str, at: int) -> list[int]:
+    """Where the brackets are that are open at this position."""
+    stack: list[int] = []
+    for token in _BRACKET.finditer(text, 0, at):
+        if token[1] in ("{", "["):
+            stack.append(token.start(1))
+        elif token[2] and stack:
+            stack.pop()
+    return stack
+
+
+def _kept_level(text: str, openers: list[int], lists: Collection[str]) -> int:
+    """The innermost list whose complete elements are kept; else the document itself."""
+    level = 0
+    for n, opener in enumerate(openers[1:], 1):
+        key = _KEY.search(text, max(0, opener - MAX_KEY), opener)
+        if text[openers[n - 1]] == "{" and (key is None or key[1] not in lists):
+            break
+        if text[opener] == "[" and key is not None:
+            level = n
+    return level
+
+
+def _end_of_value(text: str, begin: int) -> int | None:
+    """Where the brackets that are opened here are closed again; None if they never are."""
+    depth = 0
+    for token in _BRACKET.finditer(text, begin):
+        depth += (token[1] in ("{", "[")) - bool(token[2])
+        if token[1] == '"' or (token[1] is None and token[2] is None):
+            return None
+        if depth == 0:
+            return token.end()
+    return None
+
+
+def _decode_or_none(text: str) -> Json:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def _last_comma(text: str, begin: int, end: int) -> int:
     """Where the last complete value of a stretch without brackets ends."""
     last = begin
@@ -107,3 +229,39 @@ def _last_comma(text: str, begin: int, end: int) -> int:
         if token[1]:
             last = token.start(1)
     return last
+
+
+def elements(read: Callable[[], bytes], longest: int) -> Iterator[bytes | None]:
+    """The elements of a list as JSON texts, with the memory of one of them. None stands for the one
+    where the list ends before its end, or that is too long to find its end."""
+    data, at, start, depth = b"", 0, 0, 0
+    while True:
+        token = _STRETCH.match(data, at)
+        if token is None:
+            if len(data) - start > longest or not (more := read()):
+                yield None
+                return
+            data, at, start = data[start:] + more, at - start, 0
+            continue
+        if token[1]:
+            if depth == 1:
+                yield from _scalars(data[start : token.start(1)])
+                start = token.start(1)
+            depth, at = depth + 1, token.end()
+            start = at if depth == 1 else start
+            continue
+        depth, at = depth - 1, token.end()
+        if depth == 1:
+            yield data[start:at]
+            start = at
+        elif depth < 1:
+            yield from _scalars(data[start : at - 1])
+            return
+
+
+def _scalars(between: bytes) -> Iterator[bytes]:
+    """The elements without brackets between two with them."""
+    text = between.strip().strip(b",").strip()
+    if text:
+        values = parse_or_none(b"[" + text + b"]")
+        yield from [text] if values is None else (json.dumps(value).encode() for value in values)

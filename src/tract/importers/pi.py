@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.errors import InputError
+from tract.importers.blocks import read_blocks
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
     as_dict,
@@ -22,8 +23,9 @@ from tract.importers.coerce import (
     require_dict,
     text_of,
 )
-from tract.importers.items import Entry, Item
-from tract.importers.source import Source, read_lines
+from tract.importers.items import Entry, Item, Problem
+from tract.importers.media import media_block
+from tract.importers.source import Source, read_records
 from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall
 
 NAME = "pi"
@@ -41,7 +43,7 @@ def session(source: Source) -> str | None:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_lines(source, _Session().take)
+    return read_records(source, _Session().take)
 
 
 class _Session:
@@ -52,7 +54,7 @@ class _Session:
         self._thinking: str | None = None
         self._has_begun = False
 
-    def take(self, line: dict[str, Json]) -> Iterator[Item]:
+    def take(self, place: str, line: dict[str, Json]) -> Iterator[Item]:
         key, before = self._place(line)
         if key is not None and key in self._stands_for:
             return  # a repeated line
@@ -60,7 +62,12 @@ class _Session:
             self._stands_for[key] = before  # stays so if it is no message
         if line.get("type") in ("session", "thinking_level_change"):
             self._thinking = as_text(line.get("thinkingLevel"))
-        entry = load(self._read, line)
+        try:
+            entry = load(self._read, line)
+        except InputError:
+            line, problems = _without_broken(place, line)
+            entry = load(self._read, line)
+            yield from problems
         if entry is None:
             return
         if key is not None:
@@ -127,6 +134,18 @@ class _Session:
         }
 
 
+def _without_broken(place: str, line: dict[str, Json]) -> tuple[dict[str, Json], list[Problem]]:
+    """The line without the blocks that cannot be read."""
+
+    def check(block: Json) -> Json:
+        _block(block)
+        return block
+
+    message = as_dict(line.get("message"))
+    blocks, problems = read_blocks(place, check, message.get("content"))
+    return {**line, "message": {**message, "content": blocks}} if blocks else line, problems
+
+
 def _content(message: dict[str, Json]) -> str | tuple[Block, ...]:
     content = message.get("content")
     if isinstance(content, str):
@@ -174,10 +193,8 @@ def _origin(block: dict[str, Json], usual: set[str]) -> dict[str, dict[str, Json
 def _wire_image(block: Json) -> Json:
     """An image in a format that can be sent; anything else as it is."""
     fields = as_dict(block)
-    data, kind = as_text(fields.get("data")), as_text(fields.get("mimeType"))
-    if fields.get("type") != "image" or data is None or kind is None:
-        return block
-    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
+    wire = media_block(fields.get("mimeType"), fields.get("data"))
+    return wire if wire and fields.get("type") == "image" else block
 
 
 def _own_thought(block: Block) -> Block:

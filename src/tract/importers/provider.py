@@ -40,17 +40,13 @@ def _is_for_answer(name: str, body: dict[str, Json], url: str) -> bool:
 
 
 def is_chat(messages: Json) -> bool:
-    """Whether it is a list of messages, each with a role."""
-    if not isinstance(messages, list) or not messages:
+    """Whether it is a list of messages, of which at most half are damaged."""
+    if not isinstance(messages, list):
         return False
-    *before, last = messages
-    is_cut = bool(before) and isinstance(last, dict)  # where only the beginning of a file is known
-    return all(map(_is_message, before)) and (is_cut or _is_message(last))
-
-
-def without_cut(messages: list[Json]) -> list[Json]:
-    """The messages, without a last one that is cut before its role."""
-    return messages if _is_message(messages[-1]) else messages[:-1]
+    sound = sum(map(_is_message, messages))
+    # Where only the beginning of a file is known, the last one may be cut.
+    is_cut = bool(messages) and isinstance(messages[-1], dict) and not _is_message(messages[-1])
+    return sound > 0 and 2 * sound >= len(messages) - is_cut
 
 
 def _is_message(message: Json) -> bool:
@@ -61,10 +57,18 @@ def _is_message(message: Json) -> bool:
     )
 
 
+def has_strange_results(messages: Json) -> bool:
+    """Whether results are in a format that is no provider's: their calls would not be known."""
+    blocks = (block for message in dicts(messages) for block in dicts(message.get("content")))
+    return any(block.get("type") == "tool_result" and "toolUseID" in block for block in blocks)
+
+
 def is_gemini_history(contents: Json) -> bool:
-    return bool(dicts(contents)) and all(
-        isinstance(content, dict) and isinstance(content.get("parts"), list) for content in contents
-    )
+    """Whether it is a list of contents, of which at most half are damaged."""
+    if not isinstance(contents, list):
+        return False
+    sound = sum(isinstance(content.get("parts"), list) for content in dicts(contents))
+    return sound > 0 and 2 * sound >= len(contents)
 
 
 def opening(provider: str, request: dict[str, Json]) -> str:

@@ -16,6 +16,7 @@ from tract.importers.items import Exchange, Item, Problem
 from tract.importers.provider import request_provider
 from tract.importers.source import MAX_DOCUMENT
 from tract.model import Json
+from tract.providers import PROVIDERS
 from tract.providers.detect import response_provider
 from tract.providers.streams import Stream, from_events, from_text, is_stream
 
@@ -121,6 +122,7 @@ def read_recording(record: Json, place: str, conversations: Conversations) -> It
     if bedrock.is_request(request):
         provider, request = "anthropic", bedrock.convert_request(request)
     if provider is None:
+        yield from _unplaced(recording, place)
         return
     try:
         stream = _response(recording)
@@ -137,6 +139,21 @@ def read_recording(record: Json, place: str, conversations: Conversations) -> It
         provider=provider, request=request, response=stream.response, time=as_time(recording.time)
     )
     yield check_exchange(conversations.place(exchange), place)
+
+
+def _unplaced(recording: Recording, place: str) -> Iterator[Item]:
+    """What is wrong with a request that has a history of which nothing can be read."""
+    histories = {provider.history for provider in PROVIDERS.values()}
+    is_other = recording.url.partition("?")[0].endswith(NO_ANSWER)
+    if isinstance(recording.body, dict) and not is_other and histories & recording.body.keys():
+        yield Problem(place, "nothing of the messages can be read")
+        answer = _response(recording).response
+        provider = response_provider(answer)
+        if answer and provider:
+            request: dict[str, Json] = {PROVIDERS[provider].history: []}
+            yield check_exchange(
+                Exchange(provider=provider, request=request, response=answer), place
+            )
 
 
 def _response(recording: Recording) -> Stream:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tract.importers import bedrock
+from tract.importers import bedrock, cline
 from tract.importers.coerce import as_dict, as_time
 from tract.importers.conversations import check_exchange
 from tract.importers.items import Exchange, Item, Problem
-from tract.importers.provider import is_chat, is_gemini_history, request_provider, without_cut
+from tract.importers.provider import (
+    has_strange_results,
+    is_chat,
+    is_gemini_history,
+    request_provider,
+)
 from tract.importers.source import Source
 from tract.model import Json
 from tract.providers import PROVIDERS
@@ -17,6 +22,8 @@ from tract.providers.detect import response_provider
 from tract.providers.streams import Stream, from_events, from_text, is_event, is_stream
 
 NAME = "provider-requests"
+
+HISTORIES = tuple(provider.history for provider in PROVIDERS.values())
 
 SAVED = ("openai", "responses")
 """Without a model, their messages are saved conversations, which other importers read."""
@@ -30,7 +37,7 @@ def detect(source: Source) -> bool:
         stream = from_text(source.head.decode("utf-8", "ignore"))
         return response_provider(stream.response) is not None
     value = source.peek
-    return is_event(value) or _provider(value) is not None
+    return is_event(value) or (_provider(value) is not None and not cline.detect(source))
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -38,7 +45,7 @@ def read(source: Source) -> Iterator[Item]:
         yield from _streamed(from_text(source.data().decode("utf-8", "replace")), "document")
         return
     events: list[dict[str, Json]] = []
-    for value in source.values():
+    for value in source.values(HISTORIES):
         if isinstance(value, Problem):
             yield value
         elif is_event(value[1]) or (events and isinstance(value[1], dict)):
@@ -51,6 +58,8 @@ def read(source: Source) -> Iterator[Item]:
 
 def _provider(value: Json) -> str | None:
     """The provider of a request or response. A chat that names no model is a saved conversation."""
+    if has_strange_results(value.get("messages") if isinstance(value, dict) else value):
+        return None
     if isinstance(value, list):
         name = detect_provider(value) if is_gemini_history(value) or is_chat(value) else None
         return None if name in SAVED else name
@@ -69,14 +78,11 @@ def _exchange(value: Json, place: str) -> Item:
     if provider is None:
         return Problem(place, "neither a request nor a response")
     if isinstance(value, list):
-        history = without_cut(value) if is_chat(value) else value
-        request = {PROVIDERS[provider].history: history}
+        request = {PROVIDERS[provider].history: value}
         return check_exchange(Exchange(provider=provider, request=request), place)
     if response_provider(value):
         return _answer(value, place)
     request = bedrock.convert_request(value) if bedrock.is_request(value) else value
-    if is_chat(request.get("messages")):
-        request = {**request, "messages": without_cut(request["messages"])}
     return check_exchange(Exchange(provider=provider, request=request), place)
 
 
@@ -95,4 +101,5 @@ def _answer(response: dict[str, Json] | None, place: str) -> Item:
 
 def _streamed(stream: Stream, place: str) -> Iterator[Item]:
     yield from (Problem(place, problem) for problem in stream.problems)
-    yield _answer(stream.response, place)
+    if not stream.is_cut:  # a part of an answer is none
+        yield _answer(stream.response, place)

@@ -6,8 +6,9 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,7 +16,9 @@ from tract.errors import InputError
 from tract.importers.items import Item, Problem
 from tract.importers.partial_json import (
     check_weight,
+    elements,
     parse,
+    parse_around,
     parse_beginning,
     parse_or_none,
     split_objects,
@@ -32,7 +35,12 @@ MAX_BROKEN = 10_000
 """Lines that are not JSON before the file is refused."""
 STEP = 1024 * 1024
 BOM = b"\xef\xbb\xbf"
+END = "end of file"
 GZIP = b"\x1f\x8b\x08"
+
+UNFORESEEN = (AttributeError, LookupError, TypeError, ValueError)
+"""What an importer may raise for a value that its author did not think of. It costs only that
+value."""
 
 OnRead = Callable[[int, int], None]
 """Called with the number of bytes read, and of all bytes."""
@@ -75,11 +83,14 @@ class Source:
         """The value of the first line that has one. A broken line may precede it, unless that opens
         a document of many lines."""
         for line in self._beginning().split(b"\n", FIRST_LINES)[:FIRST_LINES]:
-            value = parse_or_none(line)
+            try:
+                value = parse(line)
+            except InputError:
+                if len(line.strip()) < 3 and line.strip():
+                    return None
+                continue
             if isinstance(value, dict | list) and value:
                 return value
-            if len(line.strip()) < 3 and line.strip():
-                return None
         return None
 
     def head_records(self) -> Iterator[dict[str, Json]]:
@@ -112,28 +123,69 @@ class Source:
                     yield Problem(f"line {number}", str(error))
             raw = getattr(file, "raw", None)
             if isinstance(raw, _GzipReader) and raw.problem:
-                yield Problem("end of file", raw.problem)
+                yield Problem(END, raw.problem)
 
-    def document(self, depth: int | None = None) -> tuple[Json, list[Problem]]:
-        """The value of the file. Of a file that was cut off: the part before the cut, and the
-        problem; a value deeper than `depth` is kept only if it is complete."""
+    def document(
+        self, depth: int | None = None, *, lists: Collection[str] | None = None
+    ) -> tuple[Json, list[Problem]]:
+        """The value of the file. Of a file that is damaged or was cut off: what is complete, and
+        the problems. Lists with one of these names, and a list that is the document, keep their
+        complete elements; any other value is kept only if it is complete itself."""
         data = self.data()
         check_weight(data)
         try:
             return parse(data), []
         except InputError as error:
-            value = parse_beginning(data, depth)
+            if lists is not None:
+                value, faults, is_cut = parse_around(data, lists)
+                problems = [Problem("document", f"damaged: {fault}") for fault in faults]
+                if is_cut:
+                    problems[-1] = Problem(END, f"cut: {faults[-1]}")
+            else:
+                value = parse_beginning(data, depth)
+                problems = [Problem(END, f"cut: {error}")]
             if not value:
                 raise
-            return value, [Problem("end of file", f"cut: {error}")]
+            return value, problems
 
-    def values(self) -> Iterator[tuple[str, Json] | Problem]:
+    def elements(self) -> Iterator[tuple[int, Json] | Problem]:
+        """The elements of a file that is one list, each with its number. One that cannot be read
+        costs only itself; what is cut off is a problem."""
+        self._forget()
+        with self.open(self._on_read) as file:
+            start = file.read(STEP).removeprefix(BOM).lstrip()
+            if not start.startswith(b"["):
+                raise InputError(f"{self.path.name}: not a list")
+            chunks = chain([start], iter(lambda: file.read(STEP), b""))
+            for number, element in enumerate(elements(lambda: next(chunks, b""), MAX_LINE), 1):
+                try:
+                    if element is None:
+                        yield Problem(END, "cut: the list has no end")
+                    else:
+                        yield number, parse(element)
+                except InputError as error:
+                    yield Problem(f"element {number}", str(error))
+
+    def parts(self) -> Iterator[tuple[str, Json] | Problem]:
+        """The records of a file that has one per line, or that is one list of them, each with its
+        position."""
+        word, records = "line", self.records
+        if self.head.lstrip().startswith(b"[") and not self._has_record_lines():
+            word, records = "element", self.elements
+        for record in records():
+            yield record if isinstance(record, Problem) else (f"{word} {record[0]}", record[1])
+
+    def _has_record_lines(self) -> bool:
+        """Whether one of the first lines is an object, and the file no list."""
+        return any(isinstance(parse_or_none(line), dict) for line in self.head.split(b"\n")[1:3])
+
+    def values(self, lists: Collection[str] = ()) -> Iterator[tuple[str, Json] | Problem]:
         """The values of the file with their positions: one per line, or the document."""
         if self.is_of_lines():
             for record in self.records():
                 yield record if isinstance(record, Problem) else (f"line {record[0]}", record[1])
             return
-        document, problems = self.document()
+        document, problems = self.document(lists=lists)
         yield from problems
         yield "document", document
 
@@ -171,6 +223,11 @@ class Source:
             return file.read(PEEK).removeprefix(BOM)
 
 
+def is_cut(problems: Iterable[Problem]) -> bool:
+    """Whether one of the problems of a document is that it was cut off."""
+    return any(problem.place == END for problem in problems)
+
+
 def attempt(place: str, make: Callable[..., Iterable[Item]], *arguments: Any) -> Iterator[Item]:
     """The items of one part of the source; a Problem if it cannot be read."""
     try:
@@ -179,23 +236,48 @@ def attempt(place: str, make: Callable[..., Iterable[Item]], *arguments: Any) ->
         yield Problem(place, str(error))
     except RecursionError:
         yield Problem(place, "nested too deep to be read")
+    except UNFORESEEN as error:
+        yield Problem(place, f"not understood: {type(error).__name__}: {error}")
 
 
 def read_lines(source: Source, take: Callable[[dict[str, Json]], Iterable[Item]]) -> Iterator[Item]:
     """The items of a file of lines, each of which is an object."""
+    return read_records(source, lambda _place, line: take(line))
+
+
+def read_records(
+    source: Source, take: Callable[[str, dict[str, Json]], Iterable[Item]]
+) -> Iterator[Item]:
+    """The same for a function that needs the position of each line."""
     for record in source.records():
         if isinstance(record, Problem):
             yield record
-        elif isinstance(record[1], dict):
-            yield from attempt(f"line {record[0]}", take, record[1])
+            continue
+        place, line = f"line {record[0]}", record[1]
+        if isinstance(line, dict):
+            yield from attempt(place, take, place, line)
         else:
-            kind = type(record[1]).__name__
-            yield Problem(f"line {record[0]}", f"a line is an object, not {kind}")
+            yield Problem(place, f"a line is an object, not {type(line).__name__}")
 
 
-def read_values(source: Source, take: Callable[[str, Json], Iterable[Item]]) -> Iterator[Item]:
+def read_parts(
+    source: Source, take: Callable[[str, dict[str, Json]], Iterable[Item]]
+) -> Iterator[Item]:
+    """The items of each record of a file: of its lines, or of the elements of its list."""
+    for part in source.parts():
+        if isinstance(part, Problem):
+            yield part
+        elif isinstance(part[1], dict):
+            yield from attempt(part[0], take, *part)
+        else:
+            yield Problem(part[0], f"a record is an object, not {type(part[1]).__name__}")
+
+
+def read_values(
+    source: Source, take: Callable[[str, Json], Iterable[Item]], lists: Collection[str] = ()
+) -> Iterator[Item]:
     """The items of each value of a file: of its lines, or of its one document."""
-    for value in source.values():
+    for value in source.values(lists):
         if isinstance(value, Problem):
             yield value
         else:

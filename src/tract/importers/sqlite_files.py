@@ -75,12 +75,16 @@ def is_database(source: Source, test: Callable[[Database], object]) -> bool:
 
 
 def _connect(path: Path) -> Any:
-    """A file in a folder that cannot be written to can only be opened as immutable."""
+    """A file in a folder that cannot be written to can only be opened as immutable, which ignores
+    the log that may hold most of its content."""
     address = path.resolve().as_uri()
     try:
         connection = binding.connect(f"{address}?mode=ro", uri=True)
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-    except FAILURES:
+    except FAILURES as error:
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            raise InputError(f"{path.name}: {log.name} cannot be read: {error}") from None
         connection = binding.connect(f"{address}?mode=ro&immutable=1", uri=True)
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
     connection.execute("PRAGMA trusted_schema = OFF")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tract.errors import InputError
+from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_list, as_name, extra, load, require_dict, text_of
 from tract.importers.items import Entry, Item
-from tract.importers.source import Source, attempt
+from tract.importers.source import Source, attempt, is_cut
 from tract.model import Json
 from tract.providers import load_message, parsed
 
@@ -31,14 +32,19 @@ def detect(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    document, problems = source.document(2)
+    document, problems = source.document(lists=("history", "messages", "trajectory"))
     run = as_dict(document)
     history = run.get("history") or run.get("messages")
     if not isinstance(history, list):
+        if is_cut(problems):
+            raise InputError(f"{source.path.name}: {problems[-1].what}, before the messages")
         history = list(_from_steps(as_list(run.get("trajectory"))))
     if not history:
         raise InputError(f"{source.path.name}: a trajectory without messages")
-    yield from _Run(run, history).items()
+    messages = _Run(run, history)
+    yield from messages.items()
+    if not is_cut(problems):
+        yield from attempt("trajectory", messages.last)
     yield from problems
 
 
@@ -61,8 +67,7 @@ class _Run:
 
     def items(self) -> Iterator[Item]:
         for number, message in enumerate(self._history):
-            yield from attempt(f"history {number}", self._entry, number, message)
-        yield from attempt("trajectory", self._last)
+            yield from attempt(f"message {number + 1}", self._entry, number, message)
 
     def _entry(self, number: int, record: Json) -> Iterator[Item]:
         record = require_dict(record, "a message is a dict")
@@ -72,8 +77,10 @@ class _Run:
         if full and full not in text_of(message.get("content")):
             notes["observation"] = full  # the model saw a part of the result
         agent = record.get("agent")
+        messages, problems = load_sound(f"message {number + 1}", load_message, message)
+        yield from problems
         yield Entry(
-            messages=tuple(load(load_message, message)),
+            messages=tuple(messages),
             dialog=None if agent == self._main else as_name(agent),
             model=self._model if record.get("role") == "assistant" else None,
             metadata=extra(notes),
@@ -96,7 +103,7 @@ class _Run:
         name = text_of(as_dict(call.get("function")).get("name"))
         return {**call, "id": self._ids.call(call.get("id"), name)}
 
-    def _last(self) -> Iterator[Item]:
+    def last(self) -> Iterator[Item]:
         """The result of the last action, if the run ended before the model saw it. The rest of the
         run's `info` is sums, and views of files that the calls changed."""
         last = as_dict(self._history[-1])

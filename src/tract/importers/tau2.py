@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.errors import InputError
+from tract.importers.blocks import read_blocks
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
     as_dict,
@@ -44,7 +45,7 @@ def _is_simulation(value: dict[str, Json]) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_values(source, _simulations)
+    return read_values(source, _simulations, ("simulations", "messages"))
 
 
 def _simulations(place: str, value: Json) -> Iterator[Item]:
@@ -69,10 +70,12 @@ def _read_messages(
     user = f"{dialog}/user" if dialog else "user"
     for number, record in enumerate(records, 1):
         try:
-            message = ids.assign(_load(ensure_storable(record)))
+            loaded, problems = _load(f"message {number}", ensure_storable(record))
         except InputError as error:
             yield Problem(f"message {number}", str(error))
             continue
+        yield from problems
+        message = ids.assign(loaded)
         if not _is_users_own(message, record):
             yield _entry(message, record, dialog, tools)
             tools = None
@@ -127,19 +130,21 @@ def _flat(messages: list[Json]) -> Iterator[Json]:
         yield from inner if isinstance(inner, list) else [message]
 
 
-def _load(value: Json) -> Message:
+def _load(place: str, value: Json) -> tuple[Message, list[Problem]]:
     record = require_dict(value, "a message is a dict")
     role, content = record.get("role"), record.get("content")
     if role == "tool":
-        return Message("tool", content, text_of(record.get("id")), None, bool(record.get("error")))
+        call_id, is_error = text_of(record.get("id")), bool(record.get("error"))
+        return Message("tool", content, call_id, None, is_error), []
     if role not in ("system", "user", "assistant"):
         raise InputError(f"unknown role {role!r} in a simulation")
     if not (content is None or isinstance(content, str)):
         raise InputError(f"content is a text, not {type(content).__name__}")
     calls = record.get("tool_calls")
     if not calls:
-        return Message(role, content or "")
+        return Message(role, content or ""), []
     if not isinstance(calls, list):
         raise InputError(f"tool_calls is a list, not {type(calls).__name__}")
     blocks: list[Block] = [Text(content)] if content else []
-    return Message(role, (*blocks, *map(load_call, calls)))
+    good, problems = read_blocks(place, load_call, calls)
+    return Message(role, (*blocks, *good)), problems

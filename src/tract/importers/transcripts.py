@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tract import importers
 from tract.core.entries import Entry, Facts, FullHistory, Problem, Unknown, position
 from tract.core.transcript import MemoryThread, Transcript, dialog_name
 from tract.errors import InputError
-from tract.importers.items import Exchange
-from tract.importers.source import Source
+from tract.importers.items import Exchange, Item
+from tract.importers.source import UNFORESEEN, Source
 from tract.model import Json, Toolset
 from tract.providers import as_sent, requests, toolsets
 from tract.providers.call_ids import original_id
+from tract.providers.damage import load_sound, sift_tools
 from tract.providers.server_tools import without_thoughts
 from tract.tokens import token_counter
 
@@ -43,7 +46,8 @@ def read_transcript(
     name = dialog_name(importers.session_of(importer, source) or path.stem)
     transcript = Transcript(name, lambda name: MemoryThread(name, RULES, count))
     for item in read_items(importer, source):
-        transcript.add(item)
+        if not isinstance(item, Facts):
+            transcript.add(item)
     return transcript
 
 
@@ -51,18 +55,43 @@ def read_items(
     importer: importers.Importer, source: Source
 ) -> Iterator[Entry | FullHistory | Problem | Unknown | Facts]:
     """What is in a file, free of the provider's format."""
-    for item in importer.read(source):
+    for item in _until_unforeseen(importer.read(source)):
         try:
-            yield load_exchange(item) if isinstance(item, Exchange) else item
+            if isinstance(item, Exchange):
+                yield from load_exchange(item)
+            elif isinstance(item, Entry) and item.tools is not None:
+                tools, damage = sift_tools(item.tools)
+                yield from (Problem(place, what) for place, what in damage)
+                yield replace(item, tools=tools or None)
+            else:
+                yield item
         except InputError as error:
             yield Problem(position(item), str(error))
 
 
-def load_exchange(exchange: Exchange) -> FullHistory:
-    """A request and its answer, free of the provider's format."""
+def _until_unforeseen(items: Iterator[Item]) -> Iterator[Item]:
+    """A mistake in an importer must not cost the other files of a folder."""
+    try:
+        yield from items
+    except InputError:  # the file is refused
+        raise
+    except UNFORESEEN as error:
+        yield Problem("the rest of the file", f"not understood: {type(error).__name__}: {error}")
+
+
+def load_exchange(exchange: Exchange) -> Iterator[FullHistory | Problem]:
+    """A request and its answer, free of the provider's format. What cannot be read of them costs
+    only itself."""
     # The importer has inserted what came before, as far as the file has it.
     request = {k: v for k, v in exchange.request.items() if k != "previous_response_id"}
-    loaded = requests.load(request, exchange.provider)
+    loaded, damage = load_sound(request, exchange.provider)
+    for place, what in damage:
+        yield Problem(place, what)
     metadata: dict[str, Json] = {"time": exchange.time.isoformat()} if exchange.time else {}
-    history = requests.full_history(loaded, exchange.response, metadata)
-    return history._replace(dialog=exchange.dialog)
+    try:
+        history = requests.full_history(loaded, exchange.response, metadata)
+    except InputError as error:
+        yield Problem("response", str(error))
+        history = requests.full_history(loaded, None, metadata)
+    if history.messages:
+        yield history._replace(dialog=exchange.dialog)

@@ -29,6 +29,9 @@ class ChatResponse(msgspec.Struct, frozen=True):
     is_cut: bool = False
     """Whether a limit or a filter ended the answer early."""
 
+    def __str__(self) -> str:
+        return self.text
+
 
 def parse(response: Any) -> Answer:
     """Parse what a client returned: a text, a message, or a provider's response."""

@@ -20,6 +20,7 @@ from tract.providers.common import (
     STARTED,
     as_object,
     check_message,
+    dicts,
     fill,
     hollow,
     kind_of,
@@ -40,6 +41,8 @@ from tract.providers.known_keys import ANTHROPIC_BLOCKS, ANTHROPIC_MESSAGE, ANTH
 PROVIDER, MESSAGE, BLOCK = "anthropic", "anthropic.message", "anthropic.block"
 SYSTEM = "anthropic.system"  # a system text that came as a list of blocks
 PART = "anthropic.part"  # what came behind results, in the same message
+INLINE = "anthropic.inline"  # a system text that came among the messages
+REQUEST = "anthropic.request"  # the cache breakpoints of the request that ended with this message
 LEGAL_ID = r"[a-zA-Z0-9_-]+"
 RESULT_TYPES = ("text", "image", "document", "search_result", "tool_reference")
 OWN_BLOCKS = (
@@ -77,6 +80,8 @@ def load_messages(messages: Json) -> Iterator[Message]:
         first, *rest = load_message(message)
         if message["role"] == role and MESSAGE not in (first.origin or {}):
             first = _with_origin(first, message)
+        if message["role"] == "system" and role is not None:
+            first = replace(first, origin={**(first.origin or {}), INLINE: {}})
         yield first
         yield from rest
         role = message["role"]
@@ -151,10 +156,12 @@ class Dump(common.Dump):
         self._marked: list[int] = []  # which of `out` have one
         self._answers = 0
         self._changes: list[Json] = []  # those that have no position yet
+        self._request: dict[str, Json] | None = None  # of the last message
 
     def feed(self, message: Message) -> None:
+        self._request = (message.origin or {}).get(REQUEST)
         message = self.shown(message, *RESULT_TYPES, "input_text")
-        if message.role == "system":
+        if message.role == "system" and INLINE not in (message.origin or {}):
             self._system.append(message)
             self._system_text = None
             return
@@ -168,7 +175,7 @@ class Dump(common.Dump):
             self._add(message, parts)
 
     def _add(self, message: Message, parts: list[Json]) -> None:
-        role = "assistant" if message.role == "assistant" else "user"
+        role = "user" if message.role == "tool" else message.role
         if not self._group and not self.out and role == "assistant":
             self.notes.append(STARTED)
         came_alone = message.role != "tool" and message.origin and MESSAGE in message.origin
@@ -200,7 +207,8 @@ class Dump(common.Dump):
             _limit_breakpoints(messages, rest._marked, MAX_BREAKPOINTS - _breakpoints(system))
         if messages and messages[0]["role"] == "assistant":
             messages.insert(0, {"role": "user", "content": START})
-        return {"messages": messages} | ({"system": system} if system else {})
+        params = {"messages": messages} | ({"system": system} if system else {})
+        return with_breakpoints(params, rest._request) if rest._request else params
 
     def _close_group(self) -> None:
         """One message. A lone text that came as a text stays one."""
@@ -327,6 +335,34 @@ def _without(content: Json, number: int) -> list[Json]:
             part = {key: value for key, value in part.items() if key != "cache_control"}
         parts.append(part)
     return parts
+
+
+def with_breakpoints(params: dict[str, Json], request: dict[str, Json]) -> dict[str, Json]:
+    """The request with the breakpoints that it had, unless the messages are not the same."""
+    if len(params["messages"]) != request.get("messages"):
+        return params
+    params = {**params, "messages": list(params["messages"])}
+    for point in dicts(request.get("cache_control")):
+        match point.get("path"):
+            case ["system", int(at)] if isinstance(params.get("system"), list):
+                params["system"] = _marked(params["system"], at, point.get("value"))
+            case ["messages", int(number), "content", int(at)] if number < len(params["messages"]):
+                message = params["messages"][number]
+                content = _as_blocks(message["content"])
+                marked = _marked(content, at, point.get("value"))
+                params["messages"][number] = {**message, "content": marked}
+    return params
+
+
+def _as_blocks(content: Json) -> list[Json]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _marked(blocks: list[Json], at: int, value: Json) -> list[Json]:
+    return [
+        {**block, "cache_control": value} if number == at else block
+        for number, block in enumerate(blocks)
+    ]
 
 
 def _result_block(block: dict[str, Json]) -> dict[str, Json]:

@@ -42,8 +42,8 @@ def load_sound(request: Json, provider: str | None = None) -> Sound:
     name = provider or provider_of(request)
     fields = dict_or_empty(request)
     history = fields.get(PROVIDERS[name].history, request)
-    has_nulls = isinstance(history, list) and any(map(_nulls, history))
-    if not has_nulls and not _sift_tools(fields.get("tools"))[1]:
+    has_nulls = isinstance(history, list) and any(map(gaps, history))
+    if not has_nulls and not sift_tools(fields.get("tools"))[1]:
         try:
             return Sound(load(request, name), [])
         except (InputError, RecursionError):
@@ -66,7 +66,7 @@ def sift(request: Json, provider: str | None = None) -> tuple[Json, list[Damage]
         fields[owner.history], bad = _sift_history(fields[owner.history], owner)
         damage += bad
     if fields.get("tools") is not None:
-        fields["tools"], bad = _sift_tools(fields["tools"])
+        fields["tools"], bad = sift_tools(fields["tools"])
         damage += bad
     return fields, damage
 
@@ -114,7 +114,7 @@ def _sift_fields(
     emptied = fields | {key: [] for key in lists}
     if fault := _fault(emptied, check):
         return None, [Damage("", fault)]
-    damage, kept = _nulls(fields), dict(fields)
+    damage, kept = gaps(fields), dict(fields)
     for key in lists:
         kept[key] = []
         for number, block in enumerate(fields[key], 1):
@@ -145,7 +145,7 @@ def _is_empty(message: dict[str, Json]) -> bool:
     return role is not None and not any(message[key] for key in message if key != "role")
 
 
-def _nulls(message: Json) -> list[Damage]:
+def gaps(message: Json) -> list[Damage]:
     """What the loaders accept, although something is missing."""
     if not isinstance(message, dict):
         return []
@@ -165,7 +165,7 @@ def _has_null_arguments(block: dict[str, Json]) -> bool:
     return isinstance(inner, dict) and any(inner.get(key, "") is None for key in ARGUMENTS)
 
 
-def _sift_tools(tools: Json) -> tuple[list[Json], list[Damage]]:
+def sift_tools(tools: Json) -> tuple[list[Json], list[Damage]]:
     """The definitions that have names of their own."""
     if not isinstance(tools, list | None):
         return [], [Damage("tools", f"tools are a list, not {type(tools).__name__}")]

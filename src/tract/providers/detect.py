@@ -5,7 +5,8 @@ evidence decides: a call in one API's format outweighs the place of the system t
 the format of the tools, which outweighs the model's name, because other APIs offer the same model.
 Of equally strong evidence the first decides: the message that comes first, and within a message
 the provider that comes first in the registry. Where an address is known, it outweighs everything.
-Messages without any mark are those of the first provider that has such a history.
+Messages without any mark are those of the first provider that has such a history. A list that shows
+the mark of a framework is no provider's: `frameworks.lists` reads it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import lru_cache
 from tract.model import Json
 from tract.providers.base import Evidence, Provider
 from tract.providers.common import dicts
+from tract.providers.frameworks.marks import marked
 from tract.providers.registry import PROVIDERS
 from tract.providers.tools import form_of
 
@@ -24,12 +26,14 @@ def detect(value: Json, url: str = "") -> str | None:
     """The provider for which a request, or a list of messages, is written; None where it is for
     none. `url` is the address that a request was sent to."""
     if isinstance(value, list):
-        if not dicts(value):
+        if not dicts(value) or marked(value):
             return None
         return _strongest(_list_evidence(value), list(PROVIDERS))
     if not isinstance(value, dict) or "modelId" in value:  # Bedrock has a format of its own
         return None
     candidates = [name for name, known in PROVIDERS.items() if _has_history(value, known)]
+    if any(marked(value[PROVIDERS[name].history]) for name in candidates):
+        return None
     path = url.partition("?")[0]
     addressed = [name for name in candidates if path.endswith(PROVIDERS[name].marks.paths)]
     if addressed or not candidates:

@@ -140,7 +140,7 @@ def _inner(part: Json, keys: Sequence[str]) -> Json:
 
 
 def _load_part(part: Json) -> Block:
-    if not isinstance(part, dict):
+    if not isinstance(part, dict) or not part or part.get("text", "") is None:
         raise InputError(f"not a part of a content: {readable(part)[:200]}")
     if _inner(part, CALL) is not None:
         return _load_call(part)

@@ -57,7 +57,7 @@ def load(request: Json, provider: str | None = None) -> Loaded:
             break
     messages += with_ids(owner.load_history(fields[owner.history]))
     config = {key: value for key, value in fields.items() if key not in used}
-    return Loaded(messages, _tools(fields.get("tools")), config, owner.name)
+    return Loaded(messages, tools_of(fields.get("tools")), config, owner.name)
 
 
 def load_history(history: Any) -> Loaded:
@@ -67,7 +67,7 @@ def load_history(history: Any) -> Loaded:
         messages = history.get("messages")
         if isinstance(messages, list) and any(isinstance(item, Message) for item in messages):
             loaded = [message for item in messages for message in _load_any(item)]
-            return Loaded(loaded, _tools(history.get("tools")), {}, "")
+            return Loaded(loaded, tools_of(history.get("tools")), {}, "")
         return load(history)
     if not isinstance(history, list | tuple):
         raise InputError(f"a history is a list of messages, not {type(history).__name__}")
@@ -102,15 +102,17 @@ def provider_of(request: Json) -> str:
     name = next(iter(PROVIDERS)) if isinstance(request, list) else None
     name = detect(request) or name
     if name is None:
-        raise InputError(f"not a request to a provider: it has {_keys(request)}")
+        kind = type(request).__name__
+        fact = f"has {_keys(request)}" if isinstance(request, dict) else f"is {kind}"
+        raise InputError(f"not a request to a provider: it {fact}")
     return name
 
 
-def _keys(value: Json) -> str:
-    return ", ".join(map(str, value))[:200] if isinstance(value, dict) else type(value).__name__
+def _keys(fields: dict[str, Json]) -> str:
+    return ", ".join(map(str, fields))[:200] or "no keys"
 
 
-def _tools(tools: Json) -> list[dict[str, Json]] | None:
+def tools_of(tools: Json) -> list[dict[str, Json]] | None:
     if tools is None:
         return None
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from itertools import count
 
 from tract.errors import BranchNotFoundError, CommitNotFoundError, ConflictError
@@ -29,10 +30,15 @@ def create(session: Session, name: str, at: Commit | None) -> None:
 
 def create_numbered(session: Session, head: Head) -> None:
     """Check out a new branch at an earlier commit, with the next free name."""
-    taken, base = branches(session), re.sub(r"-\d+$", "", session.branch)
-    name = next(name for n in count(2) if (name := f"{base}-{n}") not in taken)
+    name = free_name(session.branch, branches(session))
     session.store.create_branch(session.dialog, name, head)
     session.go_to(name)
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name with the next number."""
+    base = re.sub(r"-\d+$", "", name)
+    return next(name for n in count(2) if (name := f"{base}-{n}") not in taken)
 
 
 def checkout(session: Session, name: Commit) -> None:

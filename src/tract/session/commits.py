@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any, TypedDict
 
 from tract.context import CompiledContext
 from tract.core import drafts
+from tract.core.chain import Place
 from tract.core.drafts import Details
 from tract.errors import InputError
 from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Toolset
-from tract.providers import load_answer, load_calls, toolsets, with_model
+from tract.providers import load_answer, load_calls, load_message, toolsets, with_model
 from tract.session.session import Commit, Session
 
 
@@ -26,11 +28,45 @@ class CommitOptions(TypedDict, total=False):
     parent: Commit | None
 
 
+REMARKS = ("message", "metadata", "generation_config", "usage")
+"""The options that a commit records beside its content."""
+
+
 def message_of(role: str, content: object) -> Message | dict[str, Json]:
     """Make a message of a text, or of blocks in a provider's format."""
     if isinstance(content, list):
         return {"role": role, "content": content}
     return Message(role, content)
+
+
+def instruction_in_force(
+    session: Session, content: Message | dict[str, Json], options: CommitOptions
+) -> CommitInfo | None:
+    """Return the commit that already gives this instruction: the newest instructions, those that
+    stand together, have it. None if it is not there, or if the options say something else."""
+    if options.get("edit") is not None or options.get("parent") is not None:
+        return None
+    wanted = [content] if isinstance(content, Message) else load_message(content)
+    session.check_on_branch()
+    _, head = session.lock_branch()
+    chain = session.chain(head)
+    tools = options.get("tools")
+    if tools is not None and toolsets.make(tools, session.tokens).hash != chain.toolset:
+        return None
+    for place in _newest_instructions(chain.places):
+        if [session.compiler.message(place.shown)] == wanted:
+            [info] = session.infos([place])
+            if all(options.get(key) in (None, getattr(info, key)) for key in REMARKS):
+                return info
+    return None
+
+
+def _newest_instructions(places: Sequence[Place]) -> list[Place]:
+    visible = (place for place in reversed(places) if not place.is_hidden)
+    for role, group in groupby(visible, key=lambda place: place.origin.role):
+        if role == "system":
+            return list(group)
+    return []
 
 
 def response_of(
@@ -73,9 +109,9 @@ def annotate(
     return session.write(make)
 
 
-def restore(session: Session, commits: Sequence[Commit], message: str | None) -> CommitInfo:
+def restore(session: Session, commits: Sequence[Commit], message: str | None) -> CommitInfo | None:
     if not commits:
-        raise InputError("nothing to restore: pass a commit")
+        return None
 
     def make(head: Head) -> Draft:
         chain = session.chain(head)

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tract.core.alignment import Branches, additions, align_any, is_known
+from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import FullHistory
 from tract.errors import InputError
 from tract.model import EMPTY, CommitInfo, CommitOperation, Head, Json, Message
-from tract.providers.requests import full_history, load_history
+from tract.providers.frameworks.lists import load_any
+from tract.providers.requests import full_history
 from tract.session.branches import create_numbered
 from tract.session.commits import set_tools
 from tract.session.session import Session
@@ -22,16 +24,20 @@ def record(
     metadata: dict[str, Json] | None = None,
 ) -> list[CommitInfo]:
     """See `Tract.record`."""
-    loaded = load_history(messages)
+    loaded, details = load_any(messages)
     history = full_history(loaded, response, metadata)
-    return record_history(session, history, loaded.config.get("previous_response_id"))
+    previous = loaded.config.get("previous_response_id")
+    return record_history(session, history, previous, details)
 
 
 def record_history(
-    session: Session, history: FullHistory, previous: Json = None
+    session: Session,
+    history: FullHistory,
+    previous: Json = None,
+    details: Sequence[Details] = (),
 ) -> list[CommitInfo]:
     """Append what is new, on the branch that it continues. After the id of a previous response,
-    everything is new: the provider keeps the rest."""
+    everything is new: the provider keeps the rest. `details` are those of each message."""
     with session.batch():
         new = history.messages
         if previous is None:
@@ -40,10 +46,17 @@ def record_history(
             session.lock_branch()
             _go_after(session, previous)
         items = additions(history, new, session.chain())
+        known = iter(details[len(history.messages) - len(new) :])
+        items = [item and (item[0], _details(item[1], next(known, NO_DETAILS))) for item in items]
         commits = [
             session.commit(*item) if item else set_tools(session, history.tools) for item in items
         ]
         return [info for info in commits if info]
+
+
+def _details(own: Details, known: Details) -> Details:
+    """Those of the response, or else those that the history has of a message."""
+    return known if own is NO_DETAILS else own
 
 
 def knows(session: Session, messages: Sequence[Message]) -> bool:

@@ -27,8 +27,8 @@ from tract.errors import (
 )
 from tract.llm import LLMClient, check_client
 from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head, Json, Message
-from tract.providers import as_dict, load_message, toolsets
-from tract.providers.call_ids import original_id
+from tract.providers import as_dict, load_calls, load_message, toolsets
+from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
@@ -84,8 +84,11 @@ class Session:
         """See `Tract.open`."""
         check_name("dialog", dialog)
         check_client(llm)
-        if not os.fspath(path_or_url):
-            raise InputError('no database given: pass a path, a URL or ":memory:"')
+        place: object = path_or_url
+        if isinstance(path_or_url, os.PathLike):
+            place = os.fspath(path_or_url)
+        if not (isinstance(place, str) and place):
+            raise InputError(f'a database is a path, a URL or ":memory:", not {place!r:.80}')
         store = open_store(path_or_url, durability=durability, create=create)
         try:
             if not create and not store.dialogs.has(dialog):
@@ -159,10 +162,12 @@ class Session:
     ) -> CompiledContext:
         with self.store.driver.lock:
             compiler = self.compiler if at is None else self.new_compiler()
-            fetches = self.settings.is_lazy
-            return compiler.compile(
-                self.head(at), inline_tools=inline_tools, view=view, fetches=fetches
-            )
+            head, fetches = self.head(at), self.settings.is_lazy
+            if isinstance(view.load, frozenset):  # an unknown id is an error
+                places = compiler.chain(head).places
+                labels = {find_result(places, name).label for name in view.load}
+                view = view._replace(load=view.load | labels)
+            return compiler.compile(head, inline_tools=inline_tools, view=view, fetches=fetches)
 
     def snapshot(self, at: Commit | None = None, *, since: Snapshot | None = None) -> Snapshot:
         """Return the history at a commit. With `since`, extend that snapshot: do not use it
@@ -214,15 +219,15 @@ class Session:
         replace an earlier one."""
         if tools is not None:
             details = details._replace(toolset=toolsets.make(tools, self.tokens))
-        messages = [content] if isinstance(content, Message) else load_message(as_dict(content))
+        loaded = [content] if isinstance(content, Message) else load_message(as_dict(content))
+        messages = [drafts.adopt(message, details, load_calls) for message in loaded]
         if edit is None:
-            new = [drafts.append(message, details, self.tokens) for message in messages]
-            return self.write_all(new, parent)
+            return self.write_all([drafts.append(*each, self.tokens) for each in messages], parent)
         if details.shape is not None:
             raise EditError("an edit is shown in full: form= is for a new result, or reshape()")
         if len(messages) > 1:
             raise EditError(f"an edit is one message, not {len(messages)}")
-        return self.write(lambda head: self.edit(head, edit, messages[0], details), parent)
+        return self.write(lambda head: self.edit(head, edit, *messages[0]), parent)
 
     def edit(self, head: Head, target: Commit, message: Message, details: Details) -> Draft:
         """Draft an edit of an earlier message."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Iterator
+from threading import local
 from typing import NamedTuple
 
 from tract.errors import CorruptError
@@ -36,11 +37,22 @@ class Piece(NamedTuple):
     payload: bytes
 
 
+class _Own(local):
+    """One compressor per thread: to make one costs as much as to compress a short text. A process
+    may fork while another thread compresses, so they do not share it."""
+
+    def __init__(self) -> None:
+        self.compressor = zstd.ZstdCompressor(LEVEL)
+
+
+_own = _Own()
+
+
 def pack(data: bytes, digest: bytes | None = None) -> Piece:
     """Compressed if it is long and becomes shorter. A digest that is known need not be computed."""
     digest = digest or content_hash(data)
     if len(data) > COMPRESS_ABOVE:
-        compressed = zstd.compress(data, LEVEL)
+        compressed = _own.compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
         if len(compressed) < len(data):
             return Piece(digest, ZSTD, compressed)
     return Piece(digest, PLAIN, data)

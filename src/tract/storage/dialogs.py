@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from tract.hashing import Json
-from tract.model import EMPTY, DialogInfo, Head
+from tract.model import EMPTY, DialogFacts, DialogInfo, Head
 from tract.storage.codec import seal, unseal
 from tract.storage.driver import Driver, Row
 from tract.storage.rows import as_datetime, now, stored_json, stored_name, unescape
 
-SETTINGS = ("result_settings", "summarization")
-"""What a dialog is configured by: columns of its row."""
+SETTINGS = ("result_settings", "summarization", "facts")
+"""What a dialog is configured by, and what is known about it: columns of its row."""
 
 
 class Dialogs:
@@ -66,10 +68,12 @@ def _column(kind: str) -> str:
 
 
 def _info(row: Row) -> DialogInfo:
-    name, branch, branches, commits, tokens, size, errors, created_at, updated_at = row
+    name, branch, branches, commits, tokens, size, errors, created_at, updated_at, facts = row
     counts = branches, commits, int(tokens), int(size), int(errors)
     last = as_datetime(updated_at) if updated_at else None
-    return DialogInfo(unescape(name), unescape(branch), *counts, as_datetime(created_at), last)
+    known = DialogFacts() if facts is None else msgspec.convert(unseal(facts), DialogFacts)
+    times = as_datetime(created_at), last
+    return DialogInfo(unescape(name), unescape(branch), *counts, *times, known)
 
 
 _CREATE = """
@@ -82,7 +86,7 @@ ON CONFLICT DO NOTHING"""
 _DIALOGS = """
 SELECT d.name, d.branch, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),
     count(c.id), coalesce(sum(b.token_count), 0), coalesce(sum(b.byte_size), 0),
-    coalesce(sum(c.is_error), 0), d.created_at, max(c.created_at)
+    coalesce(sum(c.is_error), 0), d.created_at, max(c.created_at), d.facts
 FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id LEFT JOIN blobs b ON b.id = c.blob_id
 GROUP BY d.id ORDER BY d.id"""
 

@@ -240,14 +240,16 @@ def info_of(
         call_id = unescape(call_id)
     if name is not None and "\\" in name:
         name = unescape(name)
-    metadata: dict[str, Json] = {}  # it repeats columns, so that they are their only source
+    is_parsed = row.calls is not None or (blob is not None and blob.preview is None)
+    if message is None and blob and blob.codec != FORGOTTEN and is_parsed:
+        message = message_of(row, unpack(blob.hash, blob.codec, blob.payload, blob.byte_size))
+    metadata: dict[str, Json] = {}  # it repeats the message, which is its only source
     if call_id is not None:
         metadata = {"tool_call_id": call_id, "name": name}
     elif row.calls:
-        calls = stored_json(row.calls)
-        metadata = {"tool_calls": [{"id": call, "name": tool} for call, tool in calls]}
+        metadata = {"tool_calls": _described_calls(row.calls, message)}
     if row.metadata is not None:
-        metadata |= stored_json(row.metadata)
+        metadata = {**metadata, **stored_json(row.metadata), **metadata}
     replaces: tuple[str, ...] = ()
     marks: tuple[Mark, ...] = ()
     if links:
@@ -274,20 +276,30 @@ def info_of(
         usage=row.usage if row.usage is None else stored_json(row.usage),
         token_count=blob.token_count if blob else 0,
         byte_size=blob.byte_size if blob else 0,
-        preview=_preview(row, blob, message) if blob else "",
+        preview=_preview(blob, message) if blob else "",
         created_at=as_datetime(row.created_at),
     )
 
 
-def _preview(row: CommitRow, blob: BlobRow, message: Message | None) -> str:
-    if blob.codec == FORGOTTEN:
+def _preview(blob: BlobRow, message: Message | None) -> str:
+    if message is None and blob.preview is None:
         return "[forgotten]"
-    if blob.preview is not None:
-        return unescape(blob.preview)
-    if message is not None:
-        return glance(message)
-    data = unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
-    return glance(Message(row.role or "", unpack_content(row.role or "", from_json(data))))
+    return glance(message) if message and blob.preview is None else unescape(blob.preview or "")
+
+
+def message_of(row: CommitRow, data: bytes) -> Message:
+    """The role and the content of a commit."""
+    return Message(row.role or "", unpack_content(row.role or "", from_json(data)))
+
+
+def _described_calls(stored: str, message: Message | None) -> list[dict[str, Json]]:
+    """The calls with their arguments; without them if the content was forgotten."""
+    if message is None:
+        return [{"id": call_id, "name": name} for call_id, name in stored_json(stored)]
+    # A copy: the message may be the caller's.
+    calls = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in message.tool_calls]
+    described: list[dict[str, Json]] = from_json(checked_json(calls).encode("ascii"))
+    return described
 
 
 # Reading chains

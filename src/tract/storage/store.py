@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import zip_longest
 from threading import RLock
@@ -16,7 +16,7 @@ from tract.errors import (
     CorruptError,
     StorageError,
 )
-from tract.hashing import Json, content_hash
+from tract.hashing import Json, checked_json, content_hash
 from tract.model import (
     DECIDING,
     EMPTY,
@@ -40,9 +40,11 @@ from tract.storage.rows import (
     CommitRow,
     ReadRow,
     blob_row,
+    commit_checksum,
     commit_row,
     draft_hash,
     info_of,
+    message_of,
     split,
     steps_of,
     stored_json,
@@ -186,26 +188,35 @@ class Store:
         """Write content, commit and links, and move the branch. Runs inside `writing`."""
         content, [digest] = _hashes(draft, head)
         new, row = self._insert(dialog_id, head, draft, content, digest)
-        self._move_branch(dialog_id, branch, head, new)
+        self.move_branch(dialog_id, branch, head, new)
         return info_of(row, head.hash, draft.links, draft.message) if row else self.info(new)
 
-    def append_once(
+    def insert_once(
         self,
         dialog_id: int,
-        branch: Callable[[], str],
         head: Head,
         draft: Draft,
         shapes: Sequence[Shape | None] = (),
     ) -> tuple[Head, bool]:
-        """The same, unless the dialog has an equal commit, perhaps in another of these shapes. The
-        commit, and whether it is new; `branch` is called only for a new one."""
+        """Write content, commit and links, unless the dialog has an equal commit, perhaps in
+        another of these shapes. The commit, and whether it is new. The caller moves a branch to it
+        in the same transaction."""
         content, digests = _hashes(draft, head, shapes)
         known = self._find(dialog_id, digests)
         if known:
+            if draft.usage is not None:
+                self._add_usage(known, draft.usage)
             return known, False
         new, _ = self._insert(dialog_id, head, draft, content, digests[0])
-        self._move_branch(dialog_id, branch(), head, new)
         return new, True
+
+    def _add_usage(self, commit: Head, usage: dict[str, Json]) -> None:
+        """Complete an answer that was written before its usage was known."""
+        sql = "SELECT calls, created_at FROM commits WHERE id = ? AND usage IS NULL"
+        for calls, created_at in self._run(sql, (commit.id,)):
+            stored = checked_json(usage)
+            values = stored, commit_checksum(stored, calls, created_at), commit.id
+            self._run("UPDATE commits SET usage = ?, checksum = ? WHERE id = ?", values)
 
     def _insert(
         self, dialog_id: int, head: Head, draft: Draft, content: bytes | None, digest: bytes
@@ -244,7 +255,7 @@ class Store:
             put_chunks(self.driver, blob_id, blob, draft.payload or b"")
         return blob_id, blob
 
-    def _move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
+    def move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
         and no commit follows a head that the branch does not have."""
         values = (*new, dialog_id, stored_name(name), old.id or 0)
@@ -254,7 +265,8 @@ class Store:
     def result_shapes(self, dialog_id: int) -> list[Shape | None]:
         """The forms in which results of a dialog were committed."""
         sql = "SELECT DISTINCT form FROM commits WHERE dialog_id = ? AND role = 'tool'"
-        return [form and unpack_shape(form) for (form,) in self._run(sql, (dialog_id,))]
+        shapes = [form and unpack_shape(form) for (form,) in self._run(sql, (dialog_id,))]
+        return [shape for shape in shapes if shape is None or not shape.is_verbatim]
 
     # Reading commits
 
@@ -304,7 +316,7 @@ class Store:
         for *row, parent in rows:
             if row[1] != wanted[row[0]]:
                 raise CorruptError(f"the index of commits is damaged at key {row[0]}")
-            infos[row[0]] = _info(tuple(row), parent, links.get(row[0], ()))
+            infos[row[0]] = self._info(tuple(row), parent, links.get(row[0], ()))
         missing = wanted.keys() - infos.keys()
         if missing:
             raise CorruptError(f"a commit is missing: key {min(missing)}")
@@ -319,8 +331,16 @@ class Store:
             links = self._links([row[0] for row in rows if row[3] != "append"])
             # One more row is read, for the hash of the last parent.
             for row, parent in zip_longest(rows[:page], rows[1:]):
-                yield _info(row, parent[1] if parent else None, links.get(row[0], ()))
+                yield self._info(row, parent[1] if parent else None, links.get(row[0], ()))
             head_id = rows[page][0] if len(rows) > page else None
+
+    def _info(self, row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo:
+        read, message = split(row), None
+        verify(read, parent, links)
+        commit, _, blob = read
+        if commit.calls and blob and blob.payload is None and blob.codec != FORGOTTEN:
+            message = message_of(commit, self.contents.read(commit.blob_id or 0))
+        return info_of(read, parent, links, message)
 
     def steps(self, head: Head, known: Head = EMPTY) -> list[Step] | None:
         """The chain from the root to the head, verified, with short contents. With `known`, the
@@ -401,12 +421,6 @@ def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> 
     if digest != actual or (commit_id is None) != (digest is None):
         raise CorruptError(f"a branch or checkout points to a wrong commit: key {commit_id!r:.80}")
     return Head(commit_id, digest)
-
-
-def _info(row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo:
-    read = split(row)
-    verify(read, parent, links)
-    return info_of(read, parent, links)
 
 
 _LOCK_BRANCH = """

@@ -1,0 +1,229 @@
+"""A dialog that a file is written to. What is there already is recognized by its hash, so that
+nothing is written twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from tract.core import drafts
+from tract.core.chain import Place
+from tract.core.drafts import Details
+from tract.core.entries import Entry, FullHistory
+from tract.core.growth import is_earlier, is_superseded
+from tract.core.transcript import Thread
+from tract.model import (
+    EMPTY,
+    CommitInfo,
+    CommitOperation,
+    DialogFacts,
+    Draft,
+    Head,
+    Json,
+    Message,
+    Shape,
+    Toolset,
+)
+from tract.providers import toolsets
+from tract.session import Session
+from tract.session.branches import free_name
+from tract.session.record import knows, record_history
+
+
+class Dialog(Thread[Head]):
+    """The branches of the dialog stay where they are while the file is read. Then each is moved to
+    where the file has it, unless somebody has continued it."""
+
+    def __init__(self, session: Session, counts: Counter[str]) -> None:
+        super().__init__(session.dialog, EMPTY)
+        self._session, self._counts = session, counts
+        self._key: int | None = None
+        self._shapes: Sequence[Shape | None] = ()
+
+    def _open(self) -> int:
+        """The key of the dialog, which is created if it is not there."""
+        if self._key is None:
+            self._key, _ = self._session.lock_branch()
+            # The form is a part of the hash, and may have been configured since the last import.
+            self._shapes = self._session.store.result_shapes(self._key)
+        return self._key
+
+    # Entries
+
+    def begins_with(self, entry: Entry) -> bool:
+        new, store = self.drafts(entry), self._session.store
+        if not new or not store.dialogs.has(self.name):
+            return True
+        key, first = self._open(), self.completed(new[0])
+        heads = store.branches(self.name).values()
+        return (
+            all(head == EMPTY for head in heads)
+            or store.find(key, EMPTY, first, self._shapes) is not None
+            or any(self._has_begun(head, first) for head in heads if head != EMPTY)
+        )
+
+    def _has_begun(self, head: Head, first: Draft) -> bool:
+        """Whether a branch begins with what an unfinished file had of this draft."""
+        *_, root = self._session.store.log(head.id)
+        time = (first.metadata or {}).get("time")
+        return (
+            first.message is not None
+            and root.role is not None
+            and root.metadata.get("time") in (None, time)
+            and is_earlier(self._load(root), first.message)
+        )
+
+    def append(self, entry: Entry) -> None:
+        self._open()
+        super().append(entry)
+
+    def toolset(self, tools: list[dict[str, Json]]) -> Toolset:
+        return toolsets.make(tools, self._session.tokens)
+
+    def draft(self, message: Message, details: Details) -> Draft:
+        return drafts.append(message, details, self._session.tokens)
+
+    def completed(self, draft: Draft) -> Draft:
+        return self._session.complete(draft, self.tool_names.get)
+
+    def write(self, parent: Head, draft: Draft) -> Head:
+        head, is_new = self._session.store.insert_once(self._open(), parent, draft, self._shapes)
+        if draft.message:
+            self._count_message(draft.message, is_new)
+        return head
+
+    def places(self, at: Head) -> Sequence[Place]:
+        return self._session.new_compiler().chain(at).places if at.id else []
+
+    # Branches
+
+    def settle(self) -> None:
+        """Move the branches to where the file has them, and check out the one that it ended on."""
+        if self.is_recorded or not self.parents:
+            return
+        names = {name: self._settle(name, end) for name, end in self.branches.items()}
+        self._session.go_to(names[self.branch])
+
+    def _settle(self, name: str, end: Head) -> str:
+        """The branch of the dialog that has a branch of the file."""
+        store = self._session.store
+        branches = store.branches(self.name)
+        head = branches.get(name)
+        if head is not None and (head == end or self._is_continued(head, end)):
+            return name
+        if head is not None and self._may_move(head, end):
+            store.move_branch(self._open(), name, head, end)
+            return name
+        same = [other for other, at in branches.items() if at == end]
+        if same:
+            return same[0]
+        new = name if head is None else free_name(name, branches)
+        store.create_branch(self.name, new, end)
+        return new
+
+    def _is_continued(self, head: Head, end: Head) -> bool:
+        """Whether somebody has added commits behind the end of the file."""
+        is_elsewhere = head != EMPTY and head not in self.parents
+        return is_elsewhere and self._session.store.steps(head, end) is not None
+
+    def _may_move(self, head: Head, end: Head) -> bool:
+        """Whether nothing is lost if a branch moves there: it is on the way, or has just what an
+        unfinished file had of it."""
+        path = self._path(end)
+        if head in path:
+            return True
+        hashes = {at.hash: at for at in path}
+        old: list[CommitInfo] = []
+        for info in self._session.store.log(head.id):
+            at = hashes.get(bytes.fromhex(info.commit_hash))
+            if at is not None:
+                path = path[path.index(at) + 1 :]
+                break
+            if not _is_imported(info):
+                return False
+            old.append(info)
+        else:
+            path = path[1:]
+        messages = [self._load(info) for info in reversed(old) if info.role is not None]
+        new = (self._load_at(at) for at in path)
+        return is_superseded(messages, filter(None, new))
+
+    def _path(self, at: Head) -> list[Head]:
+        """From the root to a commit, both included."""
+        path = [at]
+        while at in self.parents:
+            at = self.parents[at]
+            path.append(at)
+        return path[::-1]
+
+    def _load(self, info: CommitInfo) -> Message:
+        message = self._load_at(self._session.resolve(info))
+        assert message is not None  # it has a role
+        return message
+
+    def _load_at(self, at: Head) -> Message | None:
+        session = self._session
+        step = session.store.step(at)
+        return session.compiler.load(step) if step.role is not None else None
+
+    # Facts
+
+    def store_facts(self, facts: DialogFacts) -> None:
+        dialogs = self._session.store.dialogs
+        new = msgspec.to_builtins(facts)
+        if dialogs.settings(self.name, "facts") != new:
+            dialogs.set_settings(self.name, "facts", new)
+
+    # Full histories
+
+    def knows(self, history: FullHistory) -> bool:
+        return (
+            self._session.head() == EMPTY
+            or knows(self._session, history.messages)
+            or self._is_unfinished(history)
+        )
+
+    def record(self, history: FullHistory) -> None:
+        session = self._session
+        if not self.is_recorded and self._is_unfinished(history):
+            key, head = session.lock_branch()
+            session.store.move_branch(key, session.branch, head, EMPTY)
+        self.is_recorded = True
+        new = record_history(session, history)
+        appended = [commit for commit in new if commit.operation == CommitOperation.APPEND]
+        for commit in appended:
+            self._count_message(self._load(commit), True)
+        self._counts["duplicates"] += len(history.messages) - len(appended)
+
+    def _is_unfinished(self, history: FullHistory) -> bool:
+        """Whether the dialog has just what an unfinished file had of the first history, which
+        begins with something else in the complete file: its tools, or a system text."""
+        session = self._session
+        head = session.head()
+        if head == EMPTY or session.detached or not history.messages:
+            return False
+        *_, root = log = list(session.store.log(head.id))
+        lacks_system = history.messages[0].role == "system" and root.role not in ("system", None)
+        lacks_tools = history.tools is not None and root.role is not None
+        if not (lacks_system or lacks_tools) or not all(map(_is_imported, log)):
+            return False
+        old = map(self._load, reversed(log))
+        return is_superseded(old, history.messages[int(lacks_system) :])
+
+    def sent(self) -> Iterator[Message]:
+        return iter(self._session.compile().messages)
+
+    def _count_message(self, message: Message, is_new: bool) -> None:
+        if not is_new:
+            self._counts["duplicates"] += 1
+            return
+        self._counts["messages"] += 1
+        self._counts["calls"] += len(message.tool_calls)
+        self._counts["results"] += message.role == "tool"
+
+
+def _is_imported(info: CommitInfo) -> bool:
+    """Whether an import can have written it: a message, or a record that was kept."""
+    return info.operation == CommitOperation.APPEND or "unknown" in info.metadata

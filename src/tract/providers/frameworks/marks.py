@@ -1,0 +1,136 @@
+"""By what a message of each framework is recognized. Pure.
+
+A mark is something that no provider writes: the detector of providers leaves such a list alone.
+Messages without a mark may stand beside marked ones; a plain text looks the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+
+from tract.model import Json
+from tract.providers.common import dicts
+
+LANGCHAIN_KINDS = ("human", "ai", "system", "tool", "function", "chat", "developer", "remove")
+AUTOGEN_TYPES = frozenset(
+    {"UserMessage", "AssistantMessage", "SystemMessage", "FunctionExecutionResultMessage"}
+    | {"TextMessage", "MultiModalMessage", "StopMessage", "HandoffMessage", "StructuredMessage"}
+    | {"ToolCallRequestEvent", "ToolCallExecutionEvent", "ToolCallSummaryMessage", "ThoughtEvent"}
+    | {"MemoryQueryEvent", "ModelClientStreamingChunkEvent", "UserInputRequestedEvent"}
+    | {"SelectSpeakerEvent", "CodeGenerationEvent", "CodeExecutionEvent"}
+)
+UI_PARTS = ("step-start", "dynamic-tool", "tool-invocation")
+UI_PREFIXES = ("tool-", "data-", "source-")
+MODEL_PARTS = {
+    "tool-call": "toolCallId",
+    "tool-result": "toolCallId",
+    "tool-approval-request": "approvalId",
+    "tool-approval-response": "approvalId",
+    "redacted-reasoning": "data",
+    "image": "image",
+    "file": "mediaType",
+}
+"""Parts of a model message, each with a key that a provider's part of that type does not have."""
+
+
+def unwrap(message: dict[str, Json]) -> tuple[str | None, dict[str, Json]]:
+    """The kind of a LangChain message and its fields, from any of the three ways to dump it; no
+    kind where it is no such message."""
+    kind, body = message.get("type"), message
+    if kind == "constructor" and isinstance(message.get("kwargs"), dict):
+        path, body = message.get("id"), message["kwargs"]
+        kind = path[-1] if isinstance(path, list) and path else None
+    elif isinstance(message.get("data"), dict):
+        body = message["data"]
+    if not isinstance(kind, str) or kind == "message" or "role" in message:
+        return None, body
+    return kind.removesuffix("Chunk").removesuffix("Message").lower(), body
+
+
+def is_langchain(message: dict[str, Json]) -> bool:
+    if "role" in message:
+        return False
+    kind, body = unwrap(message)
+    if kind not in LANGCHAIN_KINDS or "content" not in body:
+        return False
+    # Other programs have lines of the type `system` too.
+    own = kind in ("human", "ai") or body is not message
+    return own or "additional_kwargs" in body or "response_metadata" in body
+
+
+def is_bare_result(message: dict[str, Json]) -> bool:
+    """Whether it is the result of a call, without a role or a type."""
+    is_bare = "role" not in message and "type" not in message and "tool_call_id" in message
+    return is_bare and not {"content", "result", "result_ref"}.isdisjoint(message)
+
+
+def is_pydantic_ai(message: dict[str, Json]) -> bool:
+    return message.get("kind") in ("request", "response") and any(
+        isinstance(part.get("part_kind"), str) for part in dicts(message.get("parts"))
+    )
+
+
+def is_ai_sdk(message: dict[str, Json]) -> bool:
+    if "role" not in message:
+        return False
+    if isinstance(message.get("toolInvocations"), list):
+        return True
+    parts = message.get("parts")
+    if isinstance(parts, list):
+        return any(map(_is_ui_part, parts))
+    if message.get("role") not in ("user", "assistant", "tool"):
+        return False
+    return any(map(_is_model_part, dicts(message.get("content"))))
+
+
+def _is_ui_part(part: Json) -> bool:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if not isinstance(kind, str):
+        return False
+    return kind in UI_PARTS or kind.startswith(UI_PREFIXES) or (kind == "text" and "text" in part)
+
+
+def _is_model_part(part: dict[str, Json]) -> bool:
+    kind = part.get("type")
+    key = MODEL_PARTS.get(kind) if isinstance(kind, str) else None
+    return key is not None and key in part
+
+
+def is_autogen(message: dict[str, Json]) -> bool:
+    if isinstance(message.get("tool_responses"), list):
+        return True
+    kind = message.get("type")
+    if not isinstance(kind, str) or kind not in AUTOGEN_TYPES or "content" not in message:
+        return False
+    return "additional_kwargs" not in message and "role" not in message
+
+
+def is_sharegpt(message: dict[str, Json]) -> bool:
+    return isinstance(message.get("from"), str) and "value" in message and "role" not in message
+
+
+Mark = Callable[[dict[str, Json]], bool]
+MARKS: MappingProxyType[str, Mark] = MappingProxyType(
+    {
+        "langchain": lambda message: is_langchain(message) or is_bare_result(message),
+        "pydantic-ai": is_pydantic_ai,
+        "ai-sdk": is_ai_sdk,
+        "autogen": is_autogen,
+        "sharegpt": is_sharegpt,
+    }
+)
+
+
+def framework_of(message: Json) -> str | None:
+    """The framework that alone writes such a message; None if a provider may have written it."""
+    if not isinstance(message, dict):
+        return None
+    # Most messages have a role, and only two frameworks do.
+    names = ("ai-sdk", "autogen") if "role" in message else MARKS
+    return next((name for name in names if MARKS[name](message)), None)
+
+
+def marked(messages: Json) -> set[str]:
+    """The frameworks whose marks a list has."""
+    return {name for message in dicts(messages) if (name := framework_of(message))}
