@@ -137,8 +137,8 @@ def test_bad_lines_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
     bad += [event("assistant.message", toolRequests=[{"toolCallId": "x"}])]
     cut = json.dumps(ANSWER)[:80].encode()
     found = list(copilot_cli.read(of_lines(tmp_path, *SESSION, *bad, cut)))
-    assert [i.place for i in found if isinstance(i, Problem)] == [
-        f"line {n}" for n in range(12, 18)
+    assert [problem.place for problem in problems(found)] == [
+        *("line 12", "line 13", "line 14", "line 15", "line 16, block 1", "line 17")
     ]
     assert len(messages(found)) == 6
 

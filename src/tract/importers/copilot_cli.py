@@ -1,8 +1,8 @@
 """Copilot CLI: a session as JSON lines, one event each.
 
 Calls and results occur several times; a call is taken from its answer, a result from the end of its
-execution. Left out, because they are no messages: the kinds of events in `NOISE`, and those that are
-`ephemeral`, which only the output of a run has.
+execution. Left out, because they are no messages: the kinds of events in `NOISE`, and those that
+are `ephemeral`, which only the output of a run has.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.errors import InputError
+from tract.importers.blocks import read_blocks
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
     as_dict,
     as_list,
     as_text,
     as_time,
-    dicts,
     drop_empty,
     extra,
     load,
+    require_dict,
     text_of,
 )
-from tract.importers.items import Entry, Facts, Item, Unknown
+from tract.importers.items import Entry, Facts, Item, Problem, Unknown
 from tract.importers.source import Source, read_records
 from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall, readable
 
@@ -71,6 +72,7 @@ class _Session:
         self._positions: dict[str, int] = {}
         """How many entries there were before each event."""
         self._undone_to: str | None = None
+        self._problems: list[Problem] = []
 
     def take(self, place: str, event: dict[str, Json]) -> Iterator[Item]:
         kind, data = readable(event.get("type")), event.get("data")
@@ -85,7 +87,10 @@ class _Session:
             raise InputError(f"{kind} needs data")
         self._positions[text_of(event.get("id"))] = len(self._keys)
         yield from self._facts(kind, event, data)
-        if entry := load(self._read, event):
+        self._problems = []
+        entry = load(self._read, event)
+        yield from (Problem(f"{place}{one.place}", one.what) for one in self._problems)
+        if entry:
             yield self._placed(entry, event, self._dialog(event, data))
 
     def _placed(self, entry: Entry, event: dict[str, Json], dialog: str | None) -> Entry:
@@ -159,13 +164,13 @@ class _Session:
         self._model = model or self._model
         self._effort = as_text(data.get("reasoningEffort")) or self._effort
 
-    def _answer(self, data: dict[str, Json]) -> Entry:
+    def _answer(self, data: dict[str, Json]) -> Entry | None:
         text = as_text(data.get("content"))
-        blocks: tuple[Block, ...] = (
-            *_thought(data),
-            *([Text(text)] if text else []),
-            *(self._call(call, "name") for call in dicts(data.get("toolRequests"))),
-        )
+        requests = data.get("toolRequests")
+        calls, self._problems = read_blocks("", lambda call: self._call(call, "name"), requests)
+        blocks: tuple[Block, ...] = (*_thought(data), *([Text(text)] if text else []), *calls)
+        if not blocks and self._problems:
+            return None
         return Entry(
             messages=(Message("assistant", blocks),),
             usage=self._usage.pop(text_of(data.get("apiCallId")), None)
@@ -175,7 +180,8 @@ class _Session:
             metadata=drop_empty(apiCallId=data.get("apiCallId")),
         )
 
-    def _call(self, call: dict[str, Json], name_key: str) -> ToolCall:
+    def _call(self, call: Json, name_key: str) -> ToolCall:
+        call = require_dict(call, "a call is an object")
         name, call_id = as_text(call.get(name_key)), text_of(call.get("toolCallId"))
         if name is None:
             raise InputError("a call needs a name")
