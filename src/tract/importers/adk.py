@@ -19,19 +19,16 @@ from tract.importers.coerce import (
     as_time,
     drop_empty,
     json_or_none,
-    load,
     require_dict,
 )
 from tract.importers.items import Entry, Facts, Item, Problem, Unknown
 from tract.importers.source import Source, attempt
 from tract.importers.sqlite_files import Database, Record, is_database, is_sqlite
+from tract.importers.wire_messages import load_wire
 from tract.model import Json, Message
-from tract.providers import PROVIDERS
 
 NAME = "adk"
 
-GEMINI = "gemini"
-DEPTH = 2  # of an event in the document
 COLUMNS = ("content", "author", "branch", "partial", "usage_metadata", "error_code", "timestamp")
 """Of an event in an older database, as far as they are read."""
 SESSION = ("app_name", "user_id", "session_id")
@@ -64,7 +61,7 @@ def read(source: Source) -> Iterator[Item]:
         with Database(source.path) as database:
             yield from _read_database(database)
         return
-    document, problems = source.document(DEPTH)
+    document, problems = source.document(lists=("events",))
     fields = _Event(as_dict(document))
     events = fields.get("events")
     if not isinstance(events, list):
@@ -181,18 +178,12 @@ class _Session:
 
 
 def _load(place: str, content: dict[str, Json]) -> tuple[list[Message], list[Problem]]:
-    """The messages of a content of Gemini. A broken part costs only itself."""
-    gemini = PROVIDERS[GEMINI]
-    parts: list[Json] = []
-    problems: list[Problem] = []
-    for number, part in enumerate(as_list(content.get("parts")), 1):
-        fields = {key: value for key, value in as_dict(part).items() if value is not None}
-        try:
-            if not fields:
-                raise InputError("an empty part")
-            load(gemini.load_message, {"role": content.get("role"), "parts": [fields]})
-            parts.append(fields)
-        except InputError as error:
-            problems.append(Problem(f"{place}, part {number}", str(error)))
-    role = content.get("role")
-    return (load(gemini.load_message, {"parts": parts, "role": role}) if parts else []), problems
+    """The messages of a content of Gemini. Some services write all keys that a part could have."""
+    parts = [_without_nulls(part) for part in as_list(content.get("parts"))]
+    return load_wire("gemini", content.get("role") or "user", parts, place)
+
+
+def _without_nulls(part: Json) -> Json:
+    if not isinstance(part, dict):
+        return part
+    return {key: value for key, value in part.items() if value is not None}

@@ -58,6 +58,10 @@ _SPILLED = re.compile(r"(?:[Oo]utput|[Rr]esult) (?:has been )?saved to:? ([^\n]+
 
 
 def detect(source: Source) -> bool:
+    if any("parts" in as_dict(line.get("message")) for line in source.head_records()):
+        return False  # qwen-code
+    if any(str(line.get("sessionId")).startswith("session-") for line in source.head_records()):
+        return False  # iFlow CLI
     if any("parentUuid" in line and "isSidechain" in line for line in source.head_records()):
         return True
     return source.head.startswith(b"{") and all(mark in source.head for mark in _MARKS)

@@ -22,14 +22,12 @@ from tract.providers.common import (
     check_message,
     dicts,
     fill,
-    foreign_text,
     hollow,
     kind_of,
     only_answer,
     rest_of,
     text_block,
     text_or,
-    unseen,
 )
 from tract.providers.functions import (
     Function,
@@ -38,6 +36,7 @@ from tract.providers.functions import (
     load_function,
     without_usual_type,
 )
+from tract.providers.known_keys import ANTHROPIC_BLOCKS, ANTHROPIC_MESSAGE, ANTHROPIC_TOOL
 
 PROVIDER, MESSAGE, BLOCK = "anthropic", "anthropic.message", "anthropic.block"
 SYSTEM = "anthropic.system"  # a system text that came as a list of blocks
@@ -144,6 +143,8 @@ class Dump(common.Dump):
     """Messages with alternating roles. Neighbours of one role are joined, unless they came as
     messages of their own."""
 
+    provider = PROVIDER
+
     def __init__(self) -> None:
         super().__init__(LEGAL_ID, unique=True)
         self._system: list[Message] = []
@@ -159,11 +160,11 @@ class Dump(common.Dump):
 
     def feed(self, message: Message) -> None:
         self._request = (message.origin or {}).get(REQUEST)
+        message = self.shown(message, *RESULT_TYPES, "input_text")
         if message.role == "system" and INLINE not in (message.origin or {}):
             self._system.append(message)
             self._system_text = None
             return
-        self.notes += unseen(message, PROVIDER, RESULT_TYPES)
         if message.role == "assistant":
             self.ids.start_turn()
             if self.tool_changes:
@@ -194,14 +195,14 @@ class Dump(common.Dump):
         """The messages so far with their system text, and a tail that is not remembered."""
         changes = self._changes + self.tool_changes.get(self._answers, [])
         if self._system_text is None:
-            self._system_text = _system(self._system)
+            self._system_text = self._join(self._system)
         rest = self.with_tail(tail)
         if rest._group:
             rest._close_group()
         messages = rest.out
         if changes and messages and messages[-1]["role"] == "user":
             messages.append({"role": "system", "content": changes})
-        system = rest._system_text or _system(rest._system)
+        system = rest._system_text or rest._join(rest._system)
         if rest._marked:
             _limit_breakpoints(messages, rest._marked, MAX_BREAKPOINTS - _breakpoints(system))
         if messages and messages[0]["role"] == "assistant":
@@ -216,6 +217,7 @@ class Dump(common.Dump):
         message = {"role": self._role, "content": first.content if lone else self._parts}
         if first.origin:
             message = fill(first.origin, MESSAGE, message, "content")
+            message = self.trim(message, ANTHROPIC_MESSAGE)
         self.out.append(message)
         if self._is_marked:
             self._marked.append(len(self.out) - 1)
@@ -228,6 +230,7 @@ class Dump(common.Dump):
         blocks = message.content if isinstance(message.content, tuple) else message.blocks
         parts = [_wire_block(block, self.ids.call) for block in blocks]
         parts = [part for part in parts if part and not _is_blank(part)]
+        parts = self.trim_all(parts, ANTHROPIC_BLOCKS)
         kinds = [part.get("type") for part in parts]
         if "tool_use" in kinds and "text" in kinds[kinds.index("tool_use") :]:
             # The results must follow the calls directly.
@@ -244,14 +247,34 @@ class Dump(common.Dump):
         values: dict[str, Json] = {
             "type": "tool_result",
             "tool_use_id": self.ids.result(message.tool_call_id or ""),
-            "content": content if isinstance(content, str) else _result_content(content),
+            "content": content if isinstance(content, str) else self._result_content(content),
         }
         if message.is_error:
             values["is_error"] = True
         if not message.origin:
             return values
         required = ("tool_use_id", "content") if values["content"] else ("tool_use_id",)
-        return fill(message.origin, BLOCK, values, *required)
+        return self.trim(
+            fill(message.origin, BLOCK, values, *required), ANTHROPIC_BLOCKS["tool_result"]
+        )
+
+    def _result_content(self, content: Json) -> Json:
+        if content == []:
+            return content
+        if not is_blocks(content):
+            return result_text(content)
+        blocks = [_result_block(block) for block in content if not _is_blank(block)]
+        return self.trim_all(blocks, ANTHROPIC_BLOCKS)
+
+    def _join(self, messages: list[Message]) -> str | list[Json]:
+        """One system text; a list of blocks where one of them came with more than its text."""
+        blocks = [block for message in messages for block in message.blocks]
+        came_as_list = any(SYSTEM in (message.origin or {}) for message in messages)
+        if came_as_list or any(isinstance(block, Text) and block.origin for block in blocks):
+            parts = [_wire_block(block, str) for block in blocks]
+            parts = [part for part in parts if part and not _is_blank(part)]
+            return list(self.trim_all(parts, ANTHROPIC_BLOCKS))
+        return "\n\n".join(message.text for message in messages)
 
 
 def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:
@@ -263,11 +286,8 @@ def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:
             data = arguments if isinstance(arguments, dict) else as_object(arguments)
             call = {"type": "tool_use", "id": wire_id(id), "name": name, "input": data}
             return fill(origin, BLOCK, call, "id", "input") if origin else call
-        case Raw(provider, data) if provider in (PROVIDER, ANY):
+        case Raw(_, data):
             return data
-        case Raw():
-            note = foreign_text(block)
-            return None if note is None else {"type": "text", "text": note}
 
 
 def _calls_last(parts: list[Json], first: int) -> list[Json]:
@@ -284,16 +304,6 @@ def _is_blank(block: Json) -> bool:
         and block.get("type") == "text"
         and not str(block.get("text", "")).strip()
     )
-
-
-def _system(messages: list[Message]) -> str | list[Json]:
-    """One text; a list of blocks where one of them came with more than its text."""
-    blocks = [block for message in messages for block in message.blocks]
-    came_as_list = any(SYSTEM in (message.origin or {}) for message in messages)
-    if came_as_list or any(isinstance(block, Text) and block.origin for block in blocks):
-        parts = [_wire_block(block, str) for block in blocks]
-        return [part for part in parts if part and not _is_blank(part)]
-    return "\n\n".join(message.text for message in messages)
 
 
 def _breakpoints(content: Json) -> int:
@@ -353,14 +363,6 @@ def _marked(blocks: list[Json], at: int, value: Json) -> list[Json]:
         {**block, "cache_control": value} if number == at else block
         for number, block in enumerate(blocks)
     ]
-
-
-def _result_content(content: Json) -> Json:
-    if content == []:
-        return content
-    if not is_blocks(content):
-        return result_text(content)
-    return [_result_block(block) for block in content if not _is_blank(block)]
 
 
 def _result_block(block: dict[str, Json]) -> dict[str, Json]:
@@ -448,6 +450,11 @@ class Anthropic(Provider):
 
     def tool_evidence(self, schema: Schema) -> int:
         return 3 if "input_schema" in schema or _is_server_tool(schema.get("type")) else 0
+
+    def known_tool(self, schema: Schema) -> Schema:
+        if schema.get("type") not in (None, "custom"):  # one that the provider runs
+            return schema
+        return {key: value for key, value in schema.items() if key in ANTHROPIC_TOOL}
 
     def load_tool(self, declaration: Schema) -> Function | None:
         if "input_schema" not in declaration:
