@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from tract.model import Json
@@ -48,7 +49,12 @@ def usage_of(usage: Mapping[str, Json]) -> Usage:
     answered += thought
     if _is_included(counts, cached + written, read, answered):
         read -= cached + written
-    return Usage(read, cached, written, answered, next(_costs(usage), None))
+    return Usage(read, cached, written, answered, cost_of(usage))
+
+
+def cost_of(usage: Mapping[str, Json]) -> float | None:
+    """The money, where a provider reports it."""
+    return next(_costs(usage), None)
 
 
 def input_tokens(usage: Mapping[str, Json] | None) -> int | None:
@@ -57,9 +63,10 @@ def input_tokens(usage: Mapping[str, Json] | None) -> int | None:
     return counts.read + counts.cached + counts.written or None
 
 
-def _keys(what: str) -> Iterator[str]:
-    for known in (*(known.usage_keys for known in PROVIDERS.values()), OTHERS):
-        yield from getattr(known, what)
+@cache
+def _keys(what: str) -> tuple[str, ...]:
+    every = (*(known.usage_keys for known in PROVIDERS.values()), OTHERS)
+    return tuple(key for keys in every for key in getattr(keys, what))
 
 
 def _with_details(usage: Mapping[str, Json]) -> Mapping[str, Json]:
