@@ -62,6 +62,12 @@ class Shape(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     tokens: int | None = None
     text: str | None = None
 
+    @property
+    def is_verbatim(self) -> bool:
+        """Whether the text is all that is shown: what another program sent of a long result. It
+        offered no way to fetch the rest, so none is added."""
+        return self.form == Form.TRUNCATED and self.text is not None
+
 
 class Gist(msgspec.Struct, frozen=True, gc=False):
     """What a result that is not shown is: its kind, a one-line summary and a preview."""
@@ -80,6 +86,8 @@ class Summary(NamedTuple):
     text: str
     made_by: str
     usage: dict[str, Json] | None = None
+    note: str | None = None
+    """What the reader of a report should know about it."""
 
 
 class Text(msgspec.Struct, frozen=True, gc=False):
