@@ -54,7 +54,11 @@ NOISE = frozenset(
 TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
 
 _MARKS = (b'"parentUuid"', b'"isSidechain"', b'"sessionId"')
-_SPILLED = re.compile(r"(?:[Oo]utput|[Rr]esult) (?:has been )?saved to:? ([^\n]+?\.(?:txt|json))\b")
+_SPILLED = re.compile(  # begins with a literal, which is found several times as fast
+    r" saved to(?:(?<=[Oo]utput saved to)|(?<=[Rr]esult saved to)"
+    r"|(?<=[Oo]utput has been saved to)|(?<=[Rr]esult has been saved to))"
+    r":? ([^\n]+?\.(?:txt|json))\b"
+)
 
 
 def detect(source: Source) -> bool:
