@@ -51,7 +51,8 @@ def read(source: Source) -> Iterator[Item]:
         for part in source.elements():
             yield from [part] if isinstance(part, Problem) else _listed(*part)
         return
-    document, problems = source.document(2)
+    lists = ("conversations",) if "conversations" in as_dict(source.peek) else None
+    document, problems = source.document(2, lists=lists)
     conversations = as_dict(document).get("conversations")
     if isinstance(conversations, list):
         for number, value in enumerate(conversations, 1):

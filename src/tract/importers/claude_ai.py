@@ -40,7 +40,7 @@ def detect(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     if not source.head.lstrip().startswith(b"["):
-        document, problems = source.document(2)
+        document, problems = source.document(lists=("chat_messages",))
         yield from attempt("document", _conversation, document, "", None)
         yield from problems
         return

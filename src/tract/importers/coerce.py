@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from tract.core import call_ids
 from tract.errors import InputError
@@ -63,6 +64,14 @@ def as_number(value: Json) -> float | None:
     """A finite number, such as a cost; None for anything else."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and abs(value) < 1e15 else None
+
+
+def path_of(value: Json) -> str | None:
+    """The path of a folder that may be a `file:` address."""
+    text = as_text(value)
+    if text and text.startswith("file:"):
+        return unquote(urlsplit(text).path) or None
+    return text
 
 
 def json_or_none(text: str | bytes) -> Json:

@@ -16,7 +16,7 @@ from tract.errors import InputError
 from tract.importers.coerce import as_dict, as_list, as_text, dicts, drop_empty, extra, text_of
 from tract.importers.histories import Histories, decoded, define, tools_of
 from tract.importers.items import Item, Problem
-from tract.importers.otlp import DEPTH, attributes_of, nested, records_of, time_of, value_of
+from tract.importers.otlp import LOGS, SPANS, attributes_of, nested, records_of, time_of, value_of
 from tract.importers.source import Source, attempt
 from tract.model import Json
 
@@ -87,7 +87,7 @@ def read(source: Source) -> Iterator[Item]:
             else:
                 yield from file.take(f"line {record[0]}, ", record[1])
     else:
-        document, problems = source.document(DEPTH)
+        document, problems = source.document(lists=SPANS + LOGS)
         yield from file.take("", document)
         yield from problems
     yield from file.finish()

@@ -13,9 +13,6 @@ from tract.model import Json
 
 SPANS = ("resourceSpans", "scopeSpans", "spans")
 LOGS = ("resourceLogs", "scopeLogs", "logRecords")
-DEPTH = 6
-"""Of the list of spans in a document."""
-
 Record = tuple[str, Json]
 """A span or a log record, after its position."""
 

@@ -48,7 +48,7 @@ def usage_of(usage: Mapping[str, Json]) -> Usage:
     answered += thought
     if _is_included(counts, cached + written, read, answered):
         read -= cached + written
-    return Usage(read, cached, written, answered, next(_costs(usage), None))
+    return Usage(read, cached, written, answered, cost_of(usage))
 
 
 def input_tokens(usage: Mapping[str, Json] | None) -> int | None:
@@ -79,12 +79,14 @@ def _is_included(counts: Mapping[str, Json], part: int, read: int, answered: int
     return "prompt_tokens" in counts or not any(key in counts for key in _keys("apart"))
 
 
-def _costs(usage: Mapping[str, Json]) -> Iterator[float]:
+def cost_of(usage: Mapping[str, Json]) -> float | None:
+    """The money that a provider or an agent reports; None if it reports none."""
     for key in _COSTS:
         value = usage.get(key)
         cost: Json = value.get("total") if isinstance(value, dict) else value
         if type(cost) in (int, float) and 0 <= cost < _TOO_MUCH:
-            yield float(cost)
+            return float(cost)
+    return None
 
 
 def _number(counts: Mapping[str, Json], what: str) -> int:
