@@ -86,9 +86,9 @@ def test_an_odd_event_costs_only_itself(tmp_path: Path) -> None:
     ]
     items = read(tmp_path, {**SNAKE, "events": [*EVENTS, *odd]})
     assert [problem.place for problem in problems(items)] == [
-        "event 13, block 1",
-        "event 13, block 3",
-        "event 13, block 4",
+        "event 13, part 1",
+        "event 13, part 3",
+        "event 13, part 4",
         "event 14",
         "event 15",
         "event 17",

@@ -31,6 +31,8 @@ NAME = "adk"
 
 COLUMNS = ("content", "author", "branch", "partial", "usage_metadata", "error_code", "timestamp")
 """Of an event in an older database, as far as they are read."""
+BESIDE = frozenset({"thought", "thought_signature", "thoughtSignature"})
+"""What says something about a part, and is no content."""
 SESSION = ("app_name", "user_id", "session_id")
 
 
@@ -94,7 +96,7 @@ def _of_row(row: Record) -> Json:
     if "event_data" in row:
         data = row["event_data"]
         return json_or_none(data) if isinstance(data, str | bytes) else None
-    columns: Record = {"content": None}  # an event may only change the state
+    columns: Record = {"actions": {"pickled": True}}  # an event may only change the state
     columns |= {name: row[name] for name in COLUMNS if row.get(name) is not None}
     for name in ("content", "usage_metadata"):
         if isinstance(columns.get(name), str | bytes):
@@ -154,7 +156,9 @@ class _Session:
             yield from problems
         elif event.get("error_code"):
             yield Unknown(place, "error", event.fields, dialog)
-        elif not actions.fields and "content" not in event.fields:
+        elif event.get("content") and not content:
+            raise InputError("a content is an object")
+        elif not any(actions.fields.values()) and not content:
             raise InputError("neither content nor actions")
 
     def _name(self, branch: str | None) -> str | None:
@@ -186,4 +190,5 @@ def _load(place: str, content: dict[str, Json]) -> tuple[list[Message], list[Pro
 def _without_nulls(part: Json) -> Json:
     if not isinstance(part, dict):
         return part
-    return {key: value for key, value in part.items() if value is not None}
+    fields = {key: value for key, value in part.items() if value is not None}
+    return {} if BESIDE.issuperset(fields) else fields

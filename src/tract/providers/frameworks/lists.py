@@ -22,7 +22,7 @@ from tract.providers.frameworks.ai_sdk import AISDK
 from tract.providers.frameworks.autogen import AutoGen
 from tract.providers.frameworks.base import Item, ListFormat
 from tract.providers.frameworks.langchain import LangChain
-from tract.providers.frameworks.marks import MARKS, framework_of, marked
+from tract.providers.frameworks.marks import MARKS, framework_of, is_bare_result, marked
 from tract.providers.frameworks.pydantic_ai import PydanticAI
 from tract.providers.frameworks.sharegpt import ShareGPT
 from tract.providers.registry import PROVIDERS
@@ -127,13 +127,14 @@ class Reader:
 def load_list(messages: Sequence[Json]) -> list[Entry] | None:
     """The messages of a list that a framework wrote; None if it has no mark of one, and InputError
     if a message of it cannot be placed."""
-    for name in sorted(marked(messages), key=list(MARKS).index):
+    names = sorted(marked(messages), key=list(MARKS).index)
+    if not names and not any(map(is_bare_result, dicts(messages))):
+        return None
+    for name in names or ["langchain"]:
         items = list(Reader(name).read(messages))
         if all(isinstance(item, Entry) for item in items):
             return [item for item in items if isinstance(item, Entry)]
-    if marked(messages):
-        raise unclaimed(messages)
-    return None
+    raise unclaimed(messages)
 
 
 def claims(name: str, messages: Sequence[Json]) -> bool:
