@@ -73,7 +73,7 @@ def _started(source: Source, session: dict[str, Json]) -> Json:
     except InputError:
         return None
     own = (one for one in dicts(index) if one.get("sessionId") == session.get("sessionId"))
-    created = next(own, {}).get("dateCreated")
+    created: Json = next(own, {}).get("dateCreated")
     is_number = isinstance(created, str) and created.isdecimal()
     return as_time(int(created) if is_number else created)
 
@@ -113,7 +113,9 @@ class _History:
             case _:
                 raise InputError("a message needs a role")
 
-    def _answer(self, place: str, item: dict[str, Json], message: dict[str, Json]) -> Iterator[Item]:
+    def _answer(
+        self, place: str, item: dict[str, Json], message: dict[str, Json]
+    ) -> Iterator[Item]:
         thought = as_text(as_dict(item.get("reasoning")).get("text"))
         blocks: list[Block] = [Raw(NAME, {"type": "reasoning", "text": thought})] if thought else []
         results: list[Message] = []
@@ -121,10 +123,12 @@ class _History:
         if content is not None or not message.get("toolCalls"):
             yield from _parts(place, content, blocks)
         states = {text_of(state.get("toolCallId")): state for state in _states(item)}
-        calls = message.get("toolCalls") or [state.get("toolCall") for state in states.values()]
-        for number, call in enumerate(as_list(calls), 1):
+        calls = as_list(message.get("toolCalls"))
+        ids = [as_dict(call).get("id") for call in calls]
+        calls += [state.get("toolCall") for own, state in states.items() if own not in ids]
+        for number, call in enumerate(calls, 1):
             where = f"{place}, call {number}"
-            yield from attempt(where, self._call, call, states, blocks, results)
+            yield from attempt(where, self._call, where, call, states, blocks, results)
         if blocks:
             log = next(reversed(dicts(item.get("promptLogs"))), {})
             usage = _usage(as_dict(message.get("usage")))
@@ -134,6 +138,7 @@ class _History:
 
     def _call(
         self,
+        place: str,
         call: Json,
         states: dict[str, dict[str, Json]],
         blocks: list[Block],
@@ -154,7 +159,9 @@ class _History:
             self._answered.add(call_id)
             is_error = status == "errored"
             results.append(Message("tool", _output(name, state), call_id, name, is_error))
-        yield from ()
+            for number, item in enumerate(as_list(state.get("output")), 1):
+                if not isinstance(as_dict(item).get("content"), str):
+                    yield Problem(f"{place}, output {number}", "an output needs a text")
 
     def _result(self, message: dict[str, Json]) -> Iterator[Item]:
         call_id = as_text(message.get("toolCallId"))
@@ -177,13 +184,13 @@ def _output(name: str, state: dict[str, Json]) -> str:
         return CANCELED
     if not isinstance(state.get("output"), list):
         return FAILED if state.get("status") == "errored" else NO_OUTPUT
-    return "\n\n".join(_piece(name, item) for item in dicts(state["output"]))
+    items = [item for item in dicts(state["output"]) if isinstance(item.get("content"), str)]
+    return "\n\n".join(_piece(name, item) for item in items)
 
 
 def _piece(name: str, item: dict[str, Json]) -> str:
     status = item.get("status") if name == TERMINAL else None
-    text = _text(item.get("content"))
-    return f"{text}\n[Status: {status}]" if status else text
+    return f"{item['content']}\n[Status: {status}]" if status else str(item["content"])
 
 
 def _context(place: str, item: dict[str, Json], blocks: list[Block]) -> Iterator[Problem]:
@@ -227,12 +234,17 @@ def _plain(blocks: list[Block]) -> str | tuple[Block, ...]:
 
 
 def _thought(message: dict[str, Json]) -> Block:
-    redacted, signature = as_text(message.get("redactedThinking")), as_text(message.get("signature"))
+    redacted, signature = (
+        as_text(message.get("redactedThinking")),
+        as_text(message.get("signature")),
+    )
     if redacted:
         return Raw("anthropic", {"type": "redacted_thinking", "data": redacted})
     content = message.get("content")
-    text = content if isinstance(content, str) else "".join(
-        text_of(part.get("text")) for part in dicts(content)
+    text = (
+        content
+        if isinstance(content, str)
+        else "".join(text_of(part.get("text")) for part in dicts(content))
     )
     if signature:
         return Raw("anthropic", {"type": "thinking", "thinking": text, "signature": signature})
