@@ -288,7 +288,7 @@ def state_after(content: bytes, ends: Iterable[int], folder: Path) -> dict[str, 
         return state(t)
 
 
-WAITING = {"otel", "langfuse", "langsmith", "cline", "opencode", "pydantic_ai", "ai_sdk", "autogen"}
+WAITING = {"otel", "langfuse", "langsmith", "pydantic_ai", "ai_sdk", "autogen"}
 
 
 def check_growth(module: str, content: bytes, folder: Path, count: int) -> None:
@@ -326,6 +326,7 @@ ELSEWHERE = {
 }
 """Formats in which a text does not stand where it is referred to, or nothing else does."""
 MADE = {"base64", "image", "text", "thinking", "reasoning", "message", "{}"}
+MADE |= {"What did we do so far?", "The user cancelled this tool call.", "No tool output"}
 """Words that importers write themselves."""
 
 
