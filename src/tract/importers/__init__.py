@@ -38,6 +38,7 @@ MODULES = (
     "atif",
     "swe_agent",
     "openhands_events",
+    "openhands_sdk",
     "openhands_log",
     "tau2",
     "mastra",
@@ -58,6 +59,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "openhands_sdk",
     "cline",
     "langsmith",
     "langfuse",
