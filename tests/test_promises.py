@@ -184,7 +184,8 @@ it is compiled."""
 
 
 def comes_back(found: Exchange, path: Path) -> bool:
-    is_valid = validate(found.request, found.provider) == []
+    tools = [without_mcp(tool) for tool in found.request.get("tools") or []]
+    is_valid = validate({**found.request, "tools": tools}, found.provider) == []
     return is_valid and path.name != STARTS_WITH_ASSISTANT
 
 
@@ -209,12 +210,18 @@ def test_a_recorded_request_comes_back(path: Path, tmp_path: Path) -> None:
         for t in imported(file_of(tmp_path, found.request).path):
             context = t.compile()
             again = REQUESTS[found.provider](context)
-            assert again.get("tools", []) == (found.request.get("tools") or [])
+            tools = found.request.get("tools") or []
+            assert again.get("tools", []) == [without_mcp(tool) for tool in tools]
             if comes_back(found, path):
                 assert spoken(again, found.provider) == spoken(found.request, found.provider)
             else:
                 assert context.notes
                 assert repaired(found.request) == found_in(again)
+
+
+def without_mcp(tool: dict[str, Any]) -> dict[str, Any]:
+    """A recorder that noted the server's definitions has keys that the provider was never sent."""
+    return {key: tool[key] for key in tool if key not in ("annotations", "title")}
 
 
 def found_in(request: dict[str, Any]) -> list[str]:
