@@ -41,6 +41,7 @@ MODULES = (
     "atif",
     "swe_agent",
     "openhands_events",
+    "openhands_sdk",
     "openhands_log",
     "tau2",
     "mastra",
@@ -62,6 +63,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "openhands_sdk",
     "cline",
     "langsmith",
     "langfuse",
