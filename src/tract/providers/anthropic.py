@@ -36,7 +36,12 @@ from tract.providers.functions import (
     load_function,
     without_usual_type,
 )
-from tract.providers.known_keys import ANTHROPIC_BLOCKS, ANTHROPIC_MESSAGE, ANTHROPIC_TOOL
+from tract.providers.known_keys import (
+    ANTHROPIC_BLOCKS,
+    ANTHROPIC_INLINE,
+    ANTHROPIC_MESSAGE,
+    ANTHROPIC_TOOL,
+)
 
 PROVIDER, MESSAGE, BLOCK = "anthropic", "anthropic.message", "anthropic.block"
 SYSTEM = "anthropic.system"  # a system text that came as a list of blocks
@@ -217,7 +222,8 @@ class Dump(common.Dump):
         message = {"role": self._role, "content": first.content if lone else self._parts}
         if first.origin:
             message = fill(first.origin, MESSAGE, message, "content")
-            message = self.trim(message, ANTHROPIC_MESSAGE)
+            is_inline = self._role == "system"
+            message = self.trim(message, ANTHROPIC_INLINE if is_inline else ANTHROPIC_MESSAGE)
         self.out.append(message)
         if self._is_marked:
             self._marked.append(len(self.out) - 1)

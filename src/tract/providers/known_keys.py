@@ -22,6 +22,7 @@ def _keys(table: str, *everywhere: str) -> Keys:
 
 
 ANTHROPIC_MESSAGE = frozenset({"role", "content"})
+ANTHROPIC_INLINE = ANTHROPIC_MESSAGE | {"clear_at", "output_config"}
 ANTHROPIC_BLOCKS = _keys(
     """
     text: text citations cache_control
