@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any, NamedTuple
@@ -95,7 +94,3 @@ def _replaced(document: Any, path: Path, value: Any) -> Any:
     copy = deepcopy(document)
     _at(copy, path[:-1])[path[-1]] = value
     return copy
-
-
-def as_text(value: Any) -> bytes:
-    return json.dumps(value).encode()

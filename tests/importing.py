@@ -20,9 +20,9 @@ from tests.corpus import in_manifest
 from tract import importers
 from tract.errors import InputError
 from tract.hashing import to_json
-from tract.importers.items import Entry, Exchange, FullHistory, Item, Problem
+from tract.importers.items import Entry, Exchange, FullHistory, Item, Problem, Unknown
 from tract.importers.source import Source
-from tract.model import ROLES, Message, ToolCall, pack_content
+from tract.model import ROLES, Message, Raw, Text, ToolCall, pack_content
 
 
 def file_of(folder: Path, content: Any, name: str = "given") -> Source:
@@ -113,6 +113,31 @@ def strings(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list | tuple):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from strings(inner)
+
+
+def texts_of(items: Iterable[object]) -> set[str]:
+    """What people, models and tools said, and the texts of records that are kept."""
+    texts: set[str] = set()
+    for item in items:
+        if isinstance(item, Unknown):
+            texts.update(strings(item.record))
+        elif isinstance(item, Entry | FullHistory):
+            texts.update(text for message in item.messages for text in _texts(message))
+    return texts - {""}
+
+
+def _texts(message: Message) -> Iterator[str]:
+    if message.role == "tool":
+        yield from strings(message.content)
+        return
+    for block in message.blocks:
+        match block:
+            case Text(text):
+                yield text
+            case ToolCall(_, name, arguments):
+                yield from (name, *strings(arguments))
+            case Raw(_, data):
+                yield from strings(data)
 
 
 def held(items: Iterable[Item]) -> set[str]:

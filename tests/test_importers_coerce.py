@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tract.importers.coerce import as_number, as_time
+from tract.importers.coerce import as_number, as_time, path_of
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,8 @@ def test_what_is_no_time() -> None:
 def test_numbers() -> None:
     odd: list[Any] = [None, "5", True, float("nan"), float("inf"), []]
     assert [as_number(value) for value in (5, 0.5, *odd)] == [5, 0.5, *[None] * len(odd)]
+
+
+def test_folders() -> None:
+    values: list[Any] = ["/a b", "file:///a%20b", "file://", "", None, 5]
+    assert [path_of(value) for value in values] == ["/a b", "/a b", None, None, None, None]

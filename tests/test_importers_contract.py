@@ -3,7 +3,8 @@ files of its format that were made by hand, and DOCUMENTS, the JSON values in th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -16,12 +17,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.importing import GARBAGE, file_of, mutated_files, read_source
+from tests.damage import damages
+from tests.importing import (
+    GARBAGE,
+    as_json,
+    as_lines,
+    file_of,
+    mutated_files,
+    read_source,
+    texts_of,
+)
 from tests.validity import violations
 from tract import Tract, importers
 from tract.errors import InputError
 from tract.importers.items import Entry, Exchange, FullHistory, Item, Problem
 from tract.importers.source import Source
+from tract.importers.transcripts import read_items
 from tract.importers.writer import Imported, import_file
 from tract.model import ROOT
 
@@ -162,7 +173,7 @@ def test_a_broken_line_is_reported_and_the_others_are_read(
     module: str, content: bytes, tmp_path: Path
 ) -> None:
     lines = content.splitlines(keepends=True)
-    if not is_text(content) or len(lines) < 2 or content.startswith(b"event:"):
+    if not is_text(content) or len(lines) < 2 or content.startswith((b"event:", b"\n# aider")):
         return
     for number in range(1, len(lines)):
         before, after = b"".join(lines[:number]), b"".join(lines[number + 1 :])
@@ -212,8 +223,8 @@ def test_garbage_is_taken_by_none(module: str, content: bytes, tmp_path: Path) -
 @each_importer
 def test_files_of_other_formats_give_only_typed_errors(module: str, tmp_path: Path) -> None:
     for other in importers.MODULES:
-        for content in sample(other).FILES.values():
-            read_source(importer(module), file_of(tmp_path, content))
+        content = next(iter(sample(other).FILES.values()))
+        read_source(importer(module), file_of(tmp_path, content))
 
 
 # Files in a database
@@ -248,3 +259,114 @@ def test_a_file_is_imported_once_and_every_provider_takes_it(
     contexts = list(views(db, first))
     assert sum(len(context.messages) for context in contexts) > 0
     assert [violations(context) for context in contexts] == [[] for _ in contexts]
+
+
+# Growing files
+
+
+def state(t: Tract) -> dict[str, Any]:
+    """Each dialog: its branches, the one that is checked out, and what each answer has used."""
+    found: dict[str, Any] = {}
+    for info in t.dialogs():
+        store = t.session.sibling(info.dialog).store
+        heads = store.branches(info.dialog)
+        logs = [store.log(head.id) for head in heads.values() if head.id]
+        usages = {commit.commit_hash: commit.usage for log in logs for commit in log}
+        hashes = {name: head.hash for name, head in heads.items()}
+        found[info.dialog] = info.branch, hashes, usages, info.facts
+    return found
+
+
+def state_after(content: bytes, ends: Iterable[int], folder: Path) -> dict[str, Any]:
+    """The state after importing a file each time that it has grown."""
+    path = folder / "given"
+    with Tract.open() as t:
+        for end in ends:
+            path.write_bytes(content[:end])
+            with suppress(InputError):
+                import_file(t, path)
+        return state(t)
+
+
+def check_growth(module: str, content: bytes, folder: Path, count: int) -> None:
+    end = len(content)
+    once = state_after(content, [end], folder)
+    lines = [position for position, byte in enumerate(content, 1) if byte == ord("\n")]
+    assert state_after(content, [*lines, end], folder) == once
+    random = Random(module)
+    positions = sorted(random.randrange(end) for _ in range(count))
+    assert state_after(content, [*positions, end], folder) == once
+
+
+@each_file
+def test_a_growing_file_is_as_if_imported_at_once(
+    module: str, content: bytes, tmp_path: Path
+) -> None:
+    if is_text(content):
+        check_growth(module, content, tmp_path, 20)
+
+
+@pytest.mark.long
+@each_file
+def test_a_growing_file_cut_anywhere(module: str, content: bytes, tmp_path: Path) -> None:
+    if is_text(content):
+        check_growth(module, content, tmp_path, 200)
+
+
+# One damaged value
+
+ELSEWHERE = {
+    "inspect_log": "long texts stand behind the messages",
+    "exchanges": "bodies are encoded",
+    "swe_agent": "the last result is in the trajectory",
+    "requests": "a request of one message has no other",
+}
+"""Formats in which a text does not stand where it is referred to, or nothing else does."""
+MADE = {"base64", "image", "text", "thinking", "reasoning", "message", "{}"}
+MADE |= {"What did we do so far?", "The user cancelled this tool call.", "No tool output"}
+"""Words that importers write themselves."""
+
+
+def documents(content: bytes) -> Iterator[tuple[list[Any], int]]:
+    """The values of a file, and which of them is to be damaged."""
+    if not is_text(content) or content.lstrip()[:1] not in (b"{", b"["):
+        return
+    with suppress(ValueError):
+        yield [json.loads(content)], 0
+        return
+    with suppress(ValueError):
+        values = [json.loads(line) for line in content.splitlines() if line.strip()]
+        yield from ((values, number) for number in range(len(values)))
+
+
+def check_damage(module: str, content: bytes, folder: Path, step: int) -> None:
+    whole = texts_of(read_items(importers.importer(module), file_of(folder, content))) - MADE
+    count = 0
+    for values, number in documents(content):
+        for damage in damages(values[number], is_line=len(values) > 1):
+            count += 1
+            if count % step:
+                continue
+            damaged = [*values[:number], damage.document, *values[number + 1 :]]
+            data = as_lines(*damaged) if len(values) > 1 else as_json(damage.document)
+            found = list(read_items(importers.importer(module), file_of(folder, data)))
+            lost, kept = "".join(damage.lost), "".join(texts_of(found))
+            missing = [
+                text
+                for text in whole
+                if text not in kept and text not in lost and not any(s in text for s in damage.lost)
+            ]
+            assert not missing, (damage.kind, number, damage.path, missing)
+
+
+@each_file
+def test_one_damaged_value_costs_only_itself(module: str, content: bytes, tmp_path: Path) -> None:
+    if module not in ELSEWHERE:
+        check_damage(module, content, tmp_path, 7)
+
+
+@pytest.mark.long
+@each_file
+def test_each_damage_to_each_value(module: str, content: bytes, tmp_path: Path) -> None:
+    if module not in ELSEWHERE:
+        check_damage(module, content, tmp_path, 1)

@@ -15,6 +15,7 @@ from tract.importers.source import Source
 MODULES = (
     "llm_logs",
     "opencode",
+    "crush",
     "openai_agents",
     "inspect_log",
     "qwen_code",
@@ -23,6 +24,8 @@ MODULES = (
     "otel",
     "langfuse",
     "langsmith",
+    "amp",
+    "iflow",
     "claude_code",
     "claude_stream",
     "codex_exec",
@@ -34,13 +37,17 @@ MODULES = (
     "copilot_chat",
     "gemini_cli",
     "cline",
+    "vscode_chat",
+    "continue_sessions",
     "atif",
     "swe_agent",
     "openhands_events",
+    "openhands_sdk",
     "openhands_log",
     "tau2",
     "mastra",
     "goose",
+    "aider",
     "adk",
     "openai_files",
     "langgraph",
@@ -57,6 +64,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "openhands_sdk",
     "cline",
     "langsmith",
     "langfuse",

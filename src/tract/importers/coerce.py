@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from tract.core import call_ids
 from tract.errors import InputError
-from tract.hashing import to_json
+from tract.hashing import check_json
 from tract.model import Json
 from tract.providers import common
 
@@ -65,6 +66,14 @@ def as_number(value: Json) -> float | None:
     return float(value) if is_number and abs(value) < 1e15 else None
 
 
+def path_of(value: Json) -> str | None:
+    """The path of a folder that may be a `file:` address."""
+    text = as_text(value)
+    if text and text.startswith("file:"):
+        return unquote(urlsplit(text).path) or None
+    return text
+
+
 def json_or_none(text: str | bytes) -> Json:
     try:
         return json.loads(text)
@@ -79,7 +88,7 @@ def drop_empty(**fields: Json) -> dict[str, Json] | None:
 
 def ensure_storable(value: Any) -> Any:
     """The value itself; InputError if it cannot be stored."""
-    to_json(value)
+    check_json(value)
     return value
 
 
@@ -99,7 +108,7 @@ def definitions(value: Json) -> list[dict[str, Json]] | None:
 def load(load_one: Callable[[Json], Loaded], value: Json) -> Loaded:
     """What a loader returns for a value that can be stored. A value nested so deep that the loader
     cannot even format its error is an InputError too."""
-    to_json(value)
+    check_json(value)
     try:
         return load_one(value)
     except RecursionError:

@@ -34,8 +34,9 @@ def is_file_of(name: str, source: Source) -> bool:
 
 def messages_in(source: Source) -> list[Json]:
     """The messages of the first conversation in a file, as far as its beginning has them."""
-    lists = conversations(source.peek)
-    if not lists and isinstance(source.peek, dict):
+    value = source.peek or next(source.head_records(), None)  # the first line may be damaged
+    lists = conversations(value)
+    if not lists and not isinstance(value, list):  # one message per line
         return list(source.head_records())
     return lists[0].messages if lists else []
 
@@ -49,7 +50,7 @@ def read_file_of(name: str, source: Source) -> Iterator[Item]:
             else:
                 yield from attempt(f"line {record[0]}", file.take, f"line {record[0]}", record[1])
         return
-    document, problems = source.document(_depth(source.peek))
+    document, problems = source.document(lists=_lists(source.peek))
     yield from problems
     yield from attempt("document", file.take, "document", document)
 
@@ -67,10 +68,10 @@ def _inner(item: Json) -> list[Conversation]:
     return [Conversation(item)] if isinstance(item, list) and item else conversations(as_dict(item))
 
 
-def _depth(value: Json) -> int:
-    """How deep the records of a document lie. Of several conversations, each is one, because its
-    system text may stand at its end."""
-    return 2 if isinstance(value, dict) else 1
+def _lists(value: Json) -> tuple[str, ...]:
+    """Of one conversation, each message counts; of several, each conversation, because its system
+    text may stand at its end."""
+    return HISTORIES if isinstance(value, dict) else ()
 
 
 class _File:
@@ -80,14 +81,21 @@ class _File:
         self._numbers = count(1)
 
     def take(self, place: str, value: Json) -> Iterator[Item]:
-        lists = conversations(value)
-        if not lists and not isinstance(value, list):
+        if isinstance(value, list) and any(map(_inner, value)):
+            for number, item in enumerate(value, 1):
+                if lists := _inner(item):
+                    yield from self._read(lists[0], place, next(self._numbers))
+                else:
+                    yield Problem(f"{place}, conversation {number}", "no list of messages")
+        elif lists := conversations(value):
+            yield from self._read(lists[0], place, next(self._numbers))
+        else:
             yield from self._lines.take(value, place)
-        for one in lists:
-            yield from self._read(one, place, next(self._numbers))
 
     def _read(self, one: Conversation, place: str, number: int) -> Iterator[Item]:
         """The first conversation has no name, and others their own or a number."""
+        if not one.messages:
+            yield Problem(place, "no messages")
         name = as_name(one.about.get("id")) or str(number)
         dialog = name if number > 1 else None
         position = "message {}" if number == 1 else f"{place}, message {{}}"
