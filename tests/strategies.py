@@ -78,17 +78,24 @@ def tidy_histories(draw: st.DrawFn) -> list[Message]:
 
 # Messages in a provider's own words, with keys that nobody models.
 
-unknown_keys = st.dictionaries(
-    st.sampled_from(["x_trace", "citations", "zz"]),
-    json_values,
-    max_size=2,
-)
+UNKNOWN_KEYS = ["x_unknown_trace", "zz_unknown_to_all"]
+unknown_keys = st.dictionaries(st.sampled_from(UNKNOWN_KEYS), json_values, max_size=2)
+
+
+def known(value: Any) -> Any:
+    """What came with unknown keys, as it is sent: without them. Blocks of an unknown type keep
+    theirs."""
+    if isinstance(value, list):
+        return [known(item) for item in value]
+    if not isinstance(value, dict) or value.get("type") == "from_next_year":
+        return value
+    return {key: known(inner) for key, inner in value.items() if key not in UNKNOWN_KEYS}
 
 
 @st.composite
-def shuffled(draw: st.DrawFn, known: dict[str, Any]) -> dict[str, Any]:
+def shuffled(draw: st.DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
     """The dict with some unknown keys and its keys in some order."""
-    items = list({**draw(unknown_keys), **known}.items())
+    items = list({**draw(unknown_keys), **fields}.items())
     return dict(draw(st.permutations(items)))
 
 
@@ -112,8 +119,7 @@ WHOSE = {"thinking": "assistant", "server_tool_use": "assistant"}
 def anthropic_blocks(draw: st.DrawFn, role: str) -> dict[str, Any]:
     """A block that the user or the assistant may say, other than calls and results."""
     sayable = [block for block in ANTHROPIC_BLOCKS if WHOSE.get(block["type"], role) == role]
-    known = draw(st.sampled_from(sayable) | anthropic_texts)
-    return draw(shuffled(known))
+    return draw(shuffled(draw(st.sampled_from(sayable) | anthropic_texts)))
 
 
 @st.composite
@@ -152,10 +158,10 @@ def _anthropic_said(draw: st.DrawFn, role: str) -> dict[str, Any]:
 @st.composite
 def _anthropic_result(draw: st.DrawFn, call_id: str) -> dict[str, Any]:
     content = draw(texts | st.lists(anthropic_texts, min_size=1, max_size=2))
-    known: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+    fields: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id, "content": content}
     if draw(st.booleans()):
-        known["is_error"] = draw(st.booleans())
-    return draw(shuffled(known))
+        fields["is_error"] = draw(st.booleans())
+    return draw(shuffled(fields))
 
 
 @st.composite
@@ -168,12 +174,12 @@ def openai_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
         if not ids:
             conversation.append(draw(_openai_said("assistant")))
             continue
-        known = {
+        asked = {
             "role": "assistant",
             "content": draw(st.none() | texts),
             "tool_calls": [draw(_openai_call(i)) for i in ids],
         }
-        conversation.append(draw(shuffled(known)))
+        conversation.append(draw(shuffled(asked)))
         conversation += [draw(_openai_result(i)) for i in draw(st.permutations(ids))]
     return conversation
 
@@ -183,14 +189,14 @@ def _openai_said(draw: st.DrawFn, role: str) -> dict[str, Any]:
     part = st.builds(lambda text: {"type": "text", "text": text}, texts)
     image = st.just({"type": "image_url", "image_url": {"url": "data:,", "detail": "low"}})
     parts = st.lists(part | image if role == "user" else part, min_size=1, max_size=2)
-    known: dict[str, Any] = {"role": role, "content": draw(texts | parts)}
+    fields: dict[str, Any] = {"role": role, "content": draw(texts | parts)}
     if draw(st.booleans()):
-        known["name"] = "ann"
+        fields["name"] = "ann"
     if role == "assistant":
-        known |= draw(
+        fields |= draw(
             st.sampled_from([{}, {"refusal": None}, {"refusal": None, "annotations": []}])
         )
-    return draw(shuffled(known))
+    return draw(shuffled(fields))
 
 
 @st.composite
@@ -203,10 +209,10 @@ def _openai_call(draw: st.DrawFn, call_id: str) -> dict[str, Any]:
 def _openai_result(draw: st.DrawFn, call_id: str) -> dict[str, Any]:
     part = st.builds(lambda text: {"type": "text", "text": text}, texts)
     content = draw(texts | st.lists(part, min_size=1, max_size=2))
-    known: dict[str, Any] = {"role": "tool", "tool_call_id": call_id, "content": content}
+    fields: dict[str, Any] = {"role": "tool", "tool_call_id": call_id, "content": content}
     if draw(st.booleans()):
-        known["name"] = "run"
-    return draw(shuffled(known))
+        fields["name"] = "run"
+    return draw(shuffled(fields))
 
 
 # Chains by hand, without a database.

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from tests.validity import violations
 from tract import CommitInfo, CompiledContext, Tract
+from tract.core import compression
 
 BIG = "".join(f"src/mod{n % 7}.py:{n}: def function_{n}(): pass\n" for n in range(200))
 SECOND = "".join(f"{n} files in folder_{n}\n" for n in range(200))
+
+
+@contextmanager
+def any_length() -> Iterator[None]:
+    """Use every summary, also one that is longer than what it replaces: short histories are easy
+    to read in a test."""
+    with patch.object(compression, "why_unused", lambda *_: ""):
+        yield
 
 
 def prepare(t: Tract) -> None:

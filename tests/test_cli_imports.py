@@ -29,7 +29,7 @@ from tests.cli import (
     run,
     screen_of,
 )
-from tract import Message, Priority, Text, ToolCall, Tract, validate
+from tract import Message, Priority, Text, ToolCall, Tract, import_file, validate
 from tract.cli.exports import markdown
 from tract.importers import MODULES, importer
 from tract.importers.source import MAX_BROKEN
@@ -134,6 +134,30 @@ def test_the_report_to_read(here: Path) -> None:
     assert told[1].startswith("s.jsonl: problem: line 2: not JSON")
 
 
+def test_unknown_records_are_listed_by_type(here: Path) -> None:
+    """As an importer yields them, whatever it reads."""
+    lines = [
+        {"type": "session_meta", "payload": {"id": SESSION}},
+        {"type": "world_state", "payload": {"x": 1}},
+        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "hi"}},
+        {"type": "from_tomorrow", "payload": {}},
+        {"type": "world_state", "payload": {}},
+    ]
+    text = "".join(
+        json.dumps({"timestamp": "2026-11-01T12:00:00Z", **line}) + "\n" for line in lines
+    )
+    Path("rollout.jsonl").write_text(text)
+    result = invoke("import", "rollout.jsonl")
+    assert result.exit_code == 0
+    assert "3 records of unknown type kept" in result.stdout
+    assert "rollout.jsonl: unknown record: world_state (2)" in result.stderr.splitlines()
+    assert "rollout.jsonl: unknown record: from_tomorrow (1)" in result.stderr.splitlines()
+    again = ok_json("import", "rollout.jsonl")
+    assert again["files"][0]["unknown"] == {"world_state": 2, "from_tomorrow": 1}
+    assert again["total"]["unknown"] == 3
+    assert "unknown record: world_state (2)" in invoke("show", "rollout.jsonl").stderr
+
+
 def test_many_faults_of_a_file_are_told_in_part(here: Path) -> None:
     Path("s.jsonl").write_text(session("one") + "{broken\n" * 13)
     result = invoke("import", "s.jsonl")
@@ -229,6 +253,24 @@ def test_a_failure_in_one_file_is_that_files_problem(
     assert "3 files, 3 dialogs, 15 messages" in result.stdout
     what = "the rest of the file: not understood: TypeError: no such thing"
     assert result.stderr == f"logs/b.json: problem: {what}\n"
+
+
+@pytest.mark.parametrize("error", [TypeError, KeyError, RecursionError, AssertionError, NameError])
+def test_a_file_that_cannot_be_imported_at_all_stops_no_other(
+    here: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def broken(t: Tract, path: Path, **options: Any) -> Any:
+        if path.name == "b.json":
+            raise error("x")
+        return import_file(t, path, **options)
+
+    monkeypatch.setattr("tract.cli.imports.import_file", broken)
+    for name in "abc":
+        chat(f"logs/{name}.json")
+    result = invoke("import", "logs")
+    assert result.exit_code == 1
+    assert "2 files, 2 dialogs, 10 messages" in result.stdout
+    assert result.stderr.startswith(f"tract: logs/b.json: cannot be read: {error.__name__}: ")
 
 
 def test_home_is_found(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,9 @@ def test_a_dry_run_asks_no_model(here: Path, server: LLMServer) -> None:
     ok("pin", read)
     result = invoke("compress", *MODEL, *size, "--dry-run")
     assert re.match(
-        r"would compress \d+ messages into 2 summaries: \d+ → ~\d+ tokens", result.stderr
+        r"would compress 4 messages: \d+ → ~50 tokens .*; 4 messages preserved; "
+        r"1 message of 5 tokens stays: the heading of a summary has \d+\n",
+        result.stderr,
     )
     assert len(server.requests) == 0
     assert len(hashes()) == 9
@@ -249,8 +251,8 @@ def test_failures_write_nothing(here: Path, line: str, code: int, words: str) ->
 )
 @pytest.mark.parametrize(
     "reply",
-    [Reply(status=400, message=f"no {HOSTILE}"), Reply(""), Reply("x " * 9000), Reply(body="{")],
-    ids=["refused", "empty", "huge", "broken"],
+    [Reply(status=400, message=f"no {HOSTILE}"), Reply(""), Reply(body="{")],
+    ids=["refused", "empty", "broken"],
 )
 def test_a_model_that_fails_is_one_line_and_changes_nothing(
     here: Path, server: LLMServer, command: list[str], reply: Reply
@@ -262,6 +264,26 @@ def test_a_model_that_fails_is_one_line_and_changes_nothing(
     assert result.stderr.startswith("tract: ")
     assert result.stderr.count("\n") == 1
     assert not dangerous(result.stderr)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["compress"], "nothing to compress: 7 messages of "),
+        (["compress", "--tools"], "nothing to compress: 4 messages of "),
+        (["summarize", "call_1"], "call_1 is unchanged: the result of "),
+    ],
+)
+def test_a_summary_that_is_longer_changes_nothing(
+    here: Path, server: LLMServer, command: list[str], words: str
+) -> None:
+    server.replies += [Reply("x " * 9000)]
+    before = hashes()
+    result = invoke(*command, *MODEL)
+    assert (result.exit_code, result.stdout, hashes()) == (0, "", before)
+    assert result.stderr.startswith(words)
+    assert "the summary by m has " in result.stderr
     assert len(server.requests) == 1
 
 
@@ -300,7 +322,7 @@ def test_a_short_result_is_left_as_it_is(here: Path) -> None:
     before = hashes()
     result = invoke("summarize", "c")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "c is unchanged: a summary would not be shorter than its 1 token\n"
+    assert result.stderr == "c is unchanged: the result of 1 token stays: a preview has 22\n"
     assert ok_json("summarize", "c")["commit"] is None
     assert hashes() == before
 

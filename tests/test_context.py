@@ -192,11 +192,12 @@ def test_tools_go_out_verbatim_or_in_the_targets_words() -> None:
     with Tract.open() as t:
         t.user("x", tools=[GREP, odd])
         names = [tool["function"]["name"] for tool in t.compile().to_openai_params()["tools"]]
-        assert names == ["grep"]
+        assert names == ["grep", "ls"]
         assert t.compile().to_openai() == [{"role": "user", "content": "x"}]
         assert any("x_own" in note for note in t.compile().notes)
         declared = t.compile().to_anthropic_params()["tools"]
-        assert json.dumps(declared) == json.dumps([convert_tool(GREP, "anthropic"), odd])
+        known = claude_tool("ls")
+        assert json.dumps(declared) == json.dumps([convert_tool(GREP, "anthropic"), known])
 
 
 def test_calls_of_tools_that_nobody_recorded_are_declared() -> None:

@@ -387,8 +387,19 @@ def test_some_groups_of_a_plan() -> None:
     plan = FrozenPlan("main", [[one], [two], [three]], ["kept"], [10, 20, 30], ["a", "b", "c"])
     assert plan.sources == ["01", "02", "03"]
     assert plan.only([True, False, True]) == FrozenPlan(
-        "main", [[one], [three]], ["kept"], [10, 30], ["a", "c"]
+        "main", [[one], [three]], ["kept", "02"], [10, 30], ["a", "c"]
     )
+
+
+def test_only_groups_that_become_shorter() -> None:
+    one, two = seen(1), seen(2)
+    plan = FrozenPlan("main", [[one], [two]], [], [6, 5], ["a", "b"], notes=("before",))
+    left, is_less = plan.only_shorter(["xyz", "xyz"], "the summary by m", len)
+    assert is_less == [True, False]
+    assert left.sources == ["01"]
+    assert left.preserved == ["02"]
+    note = "1 message of 5 tokens stays: the summary by m has 5"
+    assert left.notes == ("before", note)
 
 
 # Summaries of the caller

@@ -66,3 +66,13 @@ def test_what_the_file_no_longer_has_is_not_superseded() -> None:
     assert not is_superseded([answer], [question, answer])
     assert not is_superseded([answer, question], [answer])
     assert not is_superseded([question], [])
+
+
+def test_a_prompt_may_be_sent_with_notes_or_with_another_one() -> None:
+    sent = Message("user", (Text("<note>"), Text("look"), Text("here")))
+    answer = Message("assistant", "yes")
+    assert is_superseded([Message("user", "look")], [sent, answer])
+    assert is_superseded([Message("user", "look"), Message("user", "here")], [sent, answer])
+    assert not is_superseded([Message("user", "look"), Message("user", "there")], [sent, answer])
+    assert not is_superseded([Message("user", "a"), Message("user", "a")], [Message("user", "a")])
+    assert not is_superseded([Message("user", "")], [sent])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tract import Message, Tract, importers
 from tract.core.drafts import Details
-from tract.core.entries import Entry, FullHistory, Problem
+from tract.core.entries import Entry, FullHistory, Problem, Unknown
 from tract.core.transcript import Branch, MemoryThread, Transcript
 from tract.importers.items import Item
 from tract.importers.transcripts import RULES
@@ -32,7 +32,7 @@ def said(text: str, **more: Any) -> Entry:
     return entry(Message("user", text), **more)
 
 
-def transcript(*items: Entry | FullHistory | Problem) -> Transcript[MemoryThread]:
+def transcript(*items: Entry | FullHistory | Problem | Unknown) -> Transcript[MemoryThread]:
     count = token_counter("chars/4").count
     tree = Transcript("session", lambda name: MemoryThread(name, RULES, count))
     for item in items:
@@ -40,7 +40,7 @@ def transcript(*items: Entry | FullHistory | Problem) -> Transcript[MemoryThread
     return tree
 
 
-def only_thread(*items: Entry | FullHistory | Problem) -> MemoryThread:
+def only_thread(*items: Entry | FullHistory | Problem | Unknown) -> MemoryThread:
     (thread,) = transcript(*items).threads.values()
     return thread
 
@@ -67,6 +67,13 @@ def test_a_second_child_begins_a_branch() -> None:
     assert texts(thread) == ["root", "left"]
     assert texts(thread, "main-2") == ["root", "right"]
     assert thread.branch == "main-2"
+
+
+def test_a_record_that_is_no_message_makes_no_branch() -> None:
+    record = Unknown("line 2", "new", {"x": 1})
+    thread = only_thread(said("a", key="1"), record, said("b", key="2", parent="1"))
+    assert list(thread.branches) == ["main"]
+    assert texts(thread) == ["a", "b"]
 
 
 def test_what_is_repeated_is_there_once() -> None:

@@ -8,19 +8,21 @@ import pytest
 from tests.corpus import DATA
 from tests.importing import (
     calls,
+    entries,
     held,
     messages,
     nested,
     of_lines,
     only_entries,
     paths,
+    problems,
     strings,
 )
 from tests.samples.claude_code import TURN, answer, call, line, result, text, user
 from tract.importers import claude_code
-from tract.importers.items import Problem
+from tract.importers.items import Facts, Problem, Unknown
 from tract.importers.source import Source
-from tract.model import ROOT, Json, Raw, Text, ToolCall
+from tract.model import ROOT, Form, Json, Raw, Shape, Text, ToolCall
 from tract.providers import anthropic
 
 FILES = sorted((DATA / "claude-code-jsonl").glob("*.jsonl"))
@@ -202,7 +204,8 @@ def test_a_spilled_result_is_loaded_from_next_to_the_transcript(tmp_path: Path) 
     for name in ("session/tool-results/t1.txt", "/home/me/.claude/x/tool-results/t1.txt"):
         entry = spilled(tmp_path, name)
         assert entry.messages[0].content == "all of it"
-        assert entry.metadata == {"shown": SPILLED.format(name)}
+        assert entry.shape == Shape(Form.TRUNCATED, text=SPILLED.format(name))
+        assert entry.metadata is None
 
 
 def test_a_spilled_result_from_elsewhere_stays_as_it_is(tmp_path: Path) -> None:
@@ -212,14 +215,15 @@ def test_a_spilled_result_from_elsewhere_stays_as_it_is(tmp_path: Path) -> None:
     for name in ("../secret.txt", "link.txt", "gone.txt", str(tmp_path / "secret.txt"), "\0.txt"):
         entry = spilled(tmp_path / "here", name)
         assert entry.messages[0].content == SPILLED.format(name)
-        assert entry.metadata is None
+        assert (entry.shape, entry.metadata) == (None, None)
 
 
 def test_what_the_terminal_knows_beyond_the_result_is_kept(tmp_path: Path) -> None:
     more = {"stdout": "done and more", "stderr": "", "agentId": "ag", "originalFile": "old"}
     lines = [*TURN[:4], user("r1", "a3", [result("t1")], toolUseResult=more)]
-    entry = only_entries(claude_code.read(of_lines(tmp_path, *lines)))[-1]
-    assert entry.metadata == {"agent": "ag", "stdout": "done and more"}
+    found = list(claude_code.read(of_lines(tmp_path, *lines)))
+    assert entries(found)[-1].metadata == {"agent": "ag", "stdout": "done and more"}
+    assert Facts(dialog="ag", parent="", call_id="t1") in found
 
 
 def test_calls_without_ids_find_their_results(tmp_path: Path) -> None:
@@ -234,15 +238,75 @@ def test_bad_lines_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
     bad += [answer("a7", "u1", "m7", {"type": "text", "text": nested(300)})]
     cut = json.dumps(TURN[8]).encode()[:50]
     found = list(claude_code.read(of_lines(tmp_path, TURN[0], *bad, *TURN[1:8], cut)))
-    problems = [item.place for item in found if isinstance(item, Problem)]
-    assert problems == ["line 2", "line 3", "line 4", "line 5", "line 6", "line 14"]
+    places = [item.place for item in found if isinstance(item, Problem)]
+    assert places == ["line 2", "line 3", "line 4", "line 5", "line 6, block 1", "line 14"]
     assert [m.role for m in messages(found)] == ["user", "assistant", "tool", "tool"]
+
+
+def test_a_broken_block_costs_only_itself(tmp_path: Path) -> None:
+    parts: list[Json] = [text("a"), {"type": "text"}, {}, text("b")]
+    asked = [{"type": "tool_use"}, call("t1"), {"type": "text", "text": None}]
+    source = of_lines(tmp_path, user("u1", None, parts), answer("a1", "u1", "m1", *asked))
+    found = list(claude_code.read(source))
+    assert [m.text for m in messages(found)] == ["a\nb", ""]
+    assert [c.id for c in calls(found)] == ["t1"]
+    assert [problem.place for problem in problems(found)] == [
+        *("line 1, block 2", "line 1, block 3", "line 2, block 1", "line 2, block 3"),
+    ]
 
 
 def test_what_hangs_on_a_bad_line_hangs_on_its_parent(tmp_path: Path) -> None:
     source = of_lines(tmp_path, TURN[0], user("u8", "u1", 5), user("u9", "u8", "go on"))
     found = list(claude_code.read(source))
-    assert [getattr(item, "parent", "bad") for item in found] == [None, "bad", "u1"]
+    assert [e.parent for e in entries(found)] == [None, "u1"]
+    assert len(problems(found)) == 1
+
+
+def test_an_unknown_line_is_no_message_and_noise_is_left_out(tmp_path: Path) -> None:
+    new = {"type": "brand-new", "sessionId": "s", "text": "x"}
+    noise = [{"type": kind, "sessionId": "s"} for kind in claude_code.NOISE]
+    found = list(claude_code.read(of_lines(tmp_path, *TURN, new, *noise, {"uuid": "x"})))
+    assert [item for item in found if isinstance(item, Unknown)] == [
+        Unknown("line 10", "brand-new", new)
+    ]
+    assert len(entries(found)) == 5
+    assert len(problems(found)) == 1
+
+
+def test_what_is_known_about_a_session(tmp_path: Path) -> None:
+    titles = [{"type": "summary", "summary": "a"}, {"type": "ai-title", "aiTitle": "b"}]
+    titles += [{"type": "custom-title", "customTitle": "c"}]
+    first = {**TURN[0], "cwd": "/work"}
+    cost = {"type": "cost-state", "totalCostUSD": 0.25}
+    found = list(claude_code.read(of_lines(tmp_path, first, *titles, cost)))
+    assert [item for item in found if isinstance(item, Facts)] == [
+        Facts(folder="/work"),
+        Facts(title="b"),
+        Facts(title="c"),
+        Facts(cost=0.25),
+    ]
+
+
+def test_the_file_of_a_sub_agent_is_a_dialog_with_its_parent(tmp_path: Path) -> None:
+    (tmp_path / "agent-7.meta.json").write_text('{"toolUseId": "t1", "description": "look"}')
+    aside = [user("s1", None, "task", isSidechain=True, agentId="7")]
+    aside += [answer("s2", "s1", "m1", text("ok"), isSidechain=True, agentId="7")]
+    source = of_lines(tmp_path, *aside, name="agent-7.jsonl")
+    found = list(claude_code.read(source))
+    assert claude_code.session(source) == "s/7"
+    assert found[0] == Facts(title="look", parent="s", call_id="t1")
+    assert [(e.dialog, e.key) for e in entries(found)] == [(None, "s1"), (None, "s2")]
+    (tmp_path / "agent-7.meta.json").write_text('{"parentAgentId": "3"}')
+    assert next(iter(claude_code.read(source))) == Facts(parent="s/3")
+
+
+@pytest.mark.parametrize("count", range(1, len(TURN)))
+def test_a_growing_session_only_grows_at_its_end(tmp_path: Path, count: int) -> None:
+    whole = only_entries(claude_code.read(of_lines(tmp_path, *TURN)))
+    part = only_entries(claude_code.read(of_lines(tmp_path, *TURN[:count])))
+    assert [(e.key, e.parent) for e in part] == [(e.key, e.parent) for e in whole[: len(part)]]
+    for old, new in zip(messages(part), messages(whole), strict=False):
+        assert old == new or old.blocks == new.blocks[: len(old.blocks)]
 
 
 def test_duplicates_are_left_out(tmp_path: Path) -> None:
@@ -257,8 +321,7 @@ def test_nothing_of_a_real_session_is_lost(path: Path) -> None:
     assert claude_code.detect(source)
     found = list(claude_code.read(source))
     kept = held(found)
-    problems = [item for item in found if isinstance(item, Problem)]
-    assert len(problems) == path.name.count("malformed")
+    assert len(problems(found)) == path.name.count("malformed")
     for record in source.records():
         if isinstance(record, Problem) or record[1].get("type") not in ("user", "assistant"):
             continue

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import texts
+from tests.summarizing import any_length
 from tract import (
     CONVERSATION_SUMMARIZE_SYSTEM,
     DEFAULT_SUMMARIZE_SYSTEM,
@@ -118,7 +119,7 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_stays_inside(text: str) -> None:
     llm = ScriptedLLM(["short"])
-    with Tract.open(llm=llm) as t:
+    with any_length(), Tract.open(llm=llm) as t:
         t.user("go")
         t.assistant(tool_calls=[{"id": "c", "name": "fetch", "arguments": {}}])
         t.tool_result("c", "fetch", text)
@@ -345,17 +346,19 @@ def test_parts_have_everything_in_order(sections: list[str], room: int) -> None:
     assert all(len(part) <= 2 * room for part in parts)  # breaks between pieces count as one
 
 
-@pytest.mark.parametrize("extra", [0, 1])
-def test_how_long_a_summary_may_be(extra: int) -> None:
-    limit = COUNTER.count("source")
-    assert limit < 256  # so that the slack decides
-    text = next(" a" * n for n in range(300, 0, -1) if COUNTER.count((" a" * n).strip()) <= 256)
-    llm = ScriptedLLM([text + " a" * extra])
-    if extra:
-        with pytest.raises(LLMAnswerError, match="256 tokens"):
-            Summarizer(llm, COUNTER).summarize(["source"], Task())
-    else:
-        assert Summarizer(llm, COUNTER).summarize(["source"], Task()).text == text.strip()
+def test_a_summary_above_its_target_has_a_note() -> None:
+    text = " a" * 50
+    size = COUNTER.count(text.strip())
+    for target, note in (
+        (None, None),
+        (size, None),
+        (
+            size - 1,
+            f"the summary by scripted has {size} tokens, more than the target of {size - 1}",
+        ),
+    ):
+        task = Task(target_tokens=target)
+        assert Summarizer(ScriptedLLM([text]), COUNTER).summarize(["x"], task).note == note
 
 
 # Without a model

@@ -65,7 +65,6 @@ FAULTS = {
     "script over": Fault(None, LLMCallError),
     "empty": Fault("", LLMAnswerError, is_answer=True),
     "whitespace": Fault(" \n\t\u3000", LLMAnswerError, is_answer=True),
-    "huge": Fault("word " * 30_000, LLMAnswerError, is_answer=True),
     "tool call": Fault(chat("tool_calls", tool_calls=[CALL]), LLMAnswerError, is_answer=True),
     "max_tokens": Fault(anthropic("max_tokens"), LLMAnswerError, is_answer=True),
     "length": Fault(chat("length"), LLMAnswerError, is_answer=True),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.strategies import anthropic_messages, histories, json_objects, tidy_histories
+from tests.strategies import anthropic_messages, histories, json_objects, known, tidy_histories
 from tests.toolkit import tool
 from tract import Message, Text, ToolCall, Tract
 from tract.core.wording import NO_RESULT
@@ -33,7 +33,6 @@ HELLO: dict[str, Any] = {"role": "user", "content": "hello"}
 EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "plain": [HELLO, {"role": "assistant", "content": "hi"}],
     "odd order": [{"content": "hello", "role": "user"}],
-    "unknown keys": [{"role": "user", "x_id": 7, "content": "hello", "y": None, "z": []}],
     "blocks": [{"role": "user", "content": [{"type": "text", "text": "hello"}]}],
     "two texts": [
         {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
@@ -49,7 +48,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {
             "role": "user",
             "content": [
-                {"type": "image", "source": {"type": "url", "url": "u"}, "x": None},
+                {"type": "image", "source": {"type": "url", "url": "u"}},
                 {"type": "text", "text": "look", "citations": []},
             ],
         }
@@ -82,7 +81,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
                 {
                     "tool_use_id": "toolu_1",
                     "type": "tool_result",
-                    "content": [{"type": "text", "text": "done", "x": 1}],
+                    "content": [{"type": "text", "text": "done"}],
                     "is_error": False,
                     "cache_control": {"type": "ephemeral"},
                 },
@@ -142,9 +141,9 @@ def test_a_valid_history_comes_back_as_it_was(name: str) -> None:
 
 @given(anthropic_messages())
 def test_any_valid_history_comes_back_as_it_was(history: list[dict[str, Any]]) -> None:
-    assert validate({"messages": history}, "anthropic") == []
+    assert validate({"messages": known(history)}, "anthropic") == []
     out = dumped(*history)["messages"]
-    assert json.dumps(joined(out)) == json.dumps(joined(history))
+    assert json.dumps(joined(out)) == json.dumps(joined(known(history)))
 
 
 def joined(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

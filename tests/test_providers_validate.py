@@ -93,6 +93,7 @@ def changed(*blocks: Any) -> dict[str, Any]:
 
 
 ANTHROPIC_BAD = [
+    Bad("unknown-key", "messages[0].ts", [ASK | {"ts": 1}]),
     Bad("messages-not-a-list", "messages", {"messages": "hi"}),
     Bad("messages-empty", "messages", {"messages": []}, is_request=True),
     Bad("not-a-message", "messages[1]", [ASK, "hi"]),
@@ -349,6 +350,7 @@ HELLO = chat("user")
 CHAT_LOOP = [HELLO, calls(call()), answer()]
 
 CHAT_BAD = [
+    Bad("unknown-key", "messages[0].ts", [HELLO | {"ts": 1}]),
     Bad("messages-not-a-list", "messages", {"messages": None}),
     Bad("messages-empty", "messages", [], is_request=True),
     Bad("not-a-message", "messages[0]", ["hi"]),
@@ -465,6 +467,8 @@ def said_by(role: str, kind: Any) -> dict[str, Any]:
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": []}
 
 RESPONSES_BAD = [
+    Bad("unknown-key", "input[0].ts", [HELLO | {"ts": 1}]),
+    Bad("reasoning-lost", "input[0]", [{"type": "reasoning", "summary": []}]),
     Bad("input-not-a-list", "input", {"input": 5}),
     Bad("input-empty", "input", {"input": []}, is_request=True),
     Bad("not-an-item", "input[1]", [HELLO, "hi"]),
@@ -547,6 +551,7 @@ QUESTION = content("user", SAY)
 GEMINI_LOOP = [QUESTION, content("model", wants()), content("user", gives())]
 
 GEMINI_BAD = [
+    Bad("unknown-key", "contents[0].ts", [QUESTION | {"ts": 1}]),
     Bad("contents-not-a-list", "contents", {"contents": {}}),
     Bad("contents-empty", "contents", {"contents": []}, is_request=True),
     Bad("not-a-content", "contents[0]", [5]),

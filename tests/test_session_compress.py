@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from threading import Barrier
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.summarizing import any_length
 from tests.toolkit import claude_tool, in_the_end, names, tool
 from tests.validity import violations
 from tract import (
@@ -53,6 +55,17 @@ def quick() -> Iterator[Tract]:
     """In memory, for what never reaches the database."""
     with Tract.open() as opened:
         yield opened
+
+
+@pytest.fixture
+def exact() -> None:
+    """For tests in which only a shorter summary is used."""
+
+
+@pytest.fixture(autouse=True)
+def _any_length(request: pytest.FixtureRequest) -> Iterator[None]:
+    with nullcontext() if "exact" in request.fixturenames else any_length():
+        yield
 
 
 def turn(t: Tract, *ids: str, name: str = "ls", content: Any = "src") -> list[CommitInfo]:
@@ -504,7 +517,6 @@ def test_without_a_model_and_without_content(quick: Tract) -> None:
             "content": [{"type": "tool_use", "id": "x", "name": "ls", "input": {}}],
         },
         KeyboardInterrupt,
-        "word " * 999,
     ],
 )
 @pytest.mark.parametrize("number", [0, 1])
@@ -938,6 +950,101 @@ def test_a_summary_is_edited_pinned_and_skipped(t: Tract) -> None:
     assert texts(t) == ["be brief", "y"]
 
 
+# Never longer
+
+LONG = "It was looked for, found, and read in full. " * 20
+HALF = "Half of it was read. " * 20
+WORDS = "many words " * 300
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_summary_that_is_longer_is_not_used(t: Tract) -> None:
+    said = [t.user(text) for text in ("one", "two", "three", "four", "five")]
+    t.llm = ScriptedLLM([LONG])
+    before, head = sent(t), t.head
+    result = t.compress()
+    assert (sent(t), t.head) == (before, head)
+    assert (result.summaries, result.sources, result.made_by) == ([], [], None)
+    assert result.preserved == [info.commit_hash for info in said]
+    assert (result.tokens_before, result.tokens_after, result.ratio) == (0, 0, 1.0)
+    [note] = result.notes
+    assert note.startswith("5 messages of 5 tokens stay: ")
+
+
+@pytest.mark.usefixtures("exact")
+def test_only_groups_that_become_shorter_are_replaced(quick: Tract) -> None:
+    said = [quick.user(WORDS), quick.user("pinned"), quick.user(HALF), quick.user(WORDS)]
+    quick.annotate(said[1], "pinned")
+    quick.annotate(said[3], "pinned")
+    quick.llm = ScriptedLLM(["short", LONG])
+    result = quick.compress()
+    assert texts(quick) == ["short", "pinned", HALF, WORDS]
+    assert result.sources == [said[0].commit_hash]
+    assert sorted(result.preserved) == sorted(info.commit_hash for info in said[1:])
+    [note] = result.notes
+    size = quick.tokens.count(f"[Summary of 1 earlier message]\n{LONG.strip()}")
+    before = said[2].token_count
+    assert note == f"1 message of {before} tokens stays: the summary by scripted has {size}"
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_reviewer_reads_why_a_group_stays(quick: Tract) -> None:
+    quick.user(WORDS)
+    quick.llm = ScriptedLLM([WORDS])
+    pending = quick.compress(review=True)
+    assert (pending.summaries, pending.sources, len(pending.notes)) == ([], [], 1)
+    assert pending.approve().notes == pending.notes
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_model_is_not_asked_for_what_cannot_be_shorter(quick: Tract) -> None:
+    quick.user("one")
+    quick.llm = model = ScriptedLLM([])
+    assert "the heading of a summary has" in quick.compress().notes[0]
+    quick.tool_result("c", "ls", "1")
+    assert "the frame of a summary has" in str(quick.summarize_tool_result("c").note)
+    quick.configure_tool_summarization({"ls": "short"})
+    quick.tool_result("d", "ls", "1")
+    assert (model.requests, list(quick.handler_errors)) == ([], [])
+    assert quick.tool_result("e", "ls", "1", review=True).note is None
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_result_whose_summary_is_longer_stays(quick: Tract) -> None:
+    quick.llm = ScriptedLLM([LONG] * 2)
+    info = quick.tool_result("c", "ls", HALF)
+    head = quick.head
+    result = quick.summarize_tool_result("c")
+    assert (quick.head, result.text, result.made_by, result.commit) == (head, None, None, None)
+    assert result.tokens_before == result.tokens_after == info.token_count
+    assert str(result.note).startswith(f"the result of {info.token_count} tokens stays: ")
+    pending = quick.tool_result("d", "ls", HALF, review=True)
+    pending.summarize()
+    assert (pending.status, pending.content, pending.made_by) == ("pending", HALF, None)
+    assert str(pending.note).startswith("the result of")
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_summary_above_the_target_is_used_if_it_is_shorter(quick: Tract) -> None:
+    quick.llm = ScriptedLLM([LONG] * 2)
+    quick.user(WORDS)
+    result = quick.compress(target_tokens=10)
+    assert texts(quick) == [LONG.strip()]
+    size = quick.tokens.count(LONG.strip())
+    above = f"the summary by scripted has {size} tokens, more than the target of 10"
+    assert result.notes == [above]
+    quick.tool_result("c", "ls", WORDS)
+    assert quick.summarize_tool_result("c", target_tokens=10).note == above
+
+
+@pytest.mark.usefixtures("exact")
+def test_without_a_model_the_notes_say_what_stays(quick: Tract) -> None:
+    turn(quick, "a")
+    quick.llm = None
+    [note] = quick.compress_tool_calls().notes
+    assert "an outline has" in note
+
+
 # Undo
 
 
@@ -1186,6 +1293,7 @@ def test_without_a_model_the_structure_is_told(t: Tract) -> None:
     assert t.compress_tool_calls().summaries == []
 
 
+@pytest.mark.usefixtures("exact")
 def test_without_a_model_what_is_short_stays(quick: Tract) -> None:
     turns = agent(quick, size=1)
     assert quick.compress_tool_calls().summaries == []
@@ -1247,6 +1355,7 @@ def test_one_short_answer_does_not_make_parts_tiny(quick: Tract) -> None:
     assert len(llm.requests) == 2
 
 
+@pytest.mark.usefixtures("exact")
 def test_without_a_model_nothing_gets_longer(quick: Tract) -> None:
     for number in range(8):
         turn(quick, f"a_very_long_identifier_{number}", name="mcp__filesystem__read_text_file")

@@ -780,13 +780,13 @@ def test_review_of_a_result_that_was_changed_meanwhile(t: Tract) -> None:
     t.llm = ScriptedLLM(["three hits"])
     call(t, "c")
     pending = t.tool_result("c", "grep", BIG, review=True)
-    t.tool_result("c", "grep", "by somebody", edit=pending.commit)
+    t.tool_result("c", "grep", "by somebody" * 20, edit=pending.commit)
     for decision in ("edit", "reject", "summarize"):
         with pytest.raises(ConflictError, match="changed in the meantime"):
             LATER[decision](pending)
         assert pending.status == "pending"
     pending.approve()
-    assert seen(t) == ["by somebody"]
+    assert seen(t) == ["by somebody" * 20]
 
 
 def test_review_that_fails_can_be_tried_again(t: Tract) -> None:
@@ -822,6 +822,9 @@ def is_summary(text: str) -> bool:
     return text.startswith("[summary of the result of ")
 
 
+SMALL = "a few words, and more than a summary " * 5
+
+
 @pytest.mark.parametrize("spelling", ["first", "named"])
 def test_both_spellings(t: Tract, spelling: str) -> None:
     t.llm = llm = ScriptedLLM(["s1", "s2"])
@@ -830,9 +833,9 @@ def test_both_spellings(t: Tract, spelling: str) -> None:
         t.configure_tool_summarization(given)
     else:
         t.configure_tool_summarization(instructions=given)
-    turn(t, "a", "tiny")
+    turn(t, "a", SMALL)
     turn(t, "b", BIG, name="read")
-    turn(t, "c", "tiny", name="run")
+    turn(t, "c", SMALL, name="run")
     assert [is_summary(text) for text in seen(t)] == [True, False, True]
     told = [request.messages[-1].text for request in llm.requests]
     assert ["Only file names." in told[0], "Only the exit code." in told[1]] == [True, True]

@@ -153,6 +153,7 @@ class Compiler:
             [tokens for _, tokens in rendered],
             [item.place.at for item in items],
             [item.shape.form for item in items],
+            is_lazy=any(i.shape.form != Form.FULL and not i.shape.is_verbatim for i in items),
         )
 
     def render(
@@ -178,6 +179,8 @@ class Compiler:
         if shape.form == Form.COLLAPSED:
             message = collapse(without_thoughts(self.message(step)), place)
             return message, self._count(message.text)
+        if shape.is_verbatim:
+            return self._result(step, shape.text or "")
         if shape.form == Form.TRUNCATED:
             text = truncate(whole_text(self.message(step)), place, shape)
             if text is None:

@@ -43,7 +43,7 @@ class Transcript:
         self.places: list[int] = []
         """For each message the key of the commit that was appended at its place."""
         self.is_lazy = False
-        """Whether something in it is not shown in full."""
+        """Whether something in it is not shown in full, and can be fetched."""
         self.thoughtless: list[int] = []
         """The answers that are shown without their thoughts."""
         self.token_count = 0
@@ -60,8 +60,11 @@ class Transcript:
         tokens: list[int],
         places: list[int],
         forms: list[Form] | None = None,
+        *,
+        is_lazy: bool = False,
     ) -> None:
-        """Add messages; `forms` where not all of them are whole."""
+        """Add messages; `forms` where not all of them are whole, `is_lazy` if the model can fetch
+        the rest."""
         for place, step in enumerate(steps, len(self.steps)):
             for _, name in step.calls:
                 self.called.setdefault(name, place)
@@ -71,7 +74,7 @@ class Transcript:
         self.places += places
         self.tokens += tokens
         self.forms += forms or [Form.FULL] * len(steps)
-        self.is_lazy = self.is_lazy or any(form != Form.FULL for form in forms or ())
+        self.is_lazy = self.is_lazy or is_lazy
         self.token_count += sum(tokens)
 
     def before(self, place: float) -> Transcript:
@@ -86,6 +89,7 @@ class Transcript:
             self.tokens[:size],
             self.places[:size],
             self.forms[:size],
+            is_lazy=self.is_lazy,
         )
         beginning.thoughtless = self.thoughtless[: bisect_left(self.thoughtless, size)]
         return beginning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -62,6 +62,12 @@ class Shape(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     tokens: int | None = None
     text: str | None = None
 
+    @property
+    def is_verbatim(self) -> bool:
+        """Whether the text is all that is shown: what another program sent of a long result. It
+        offered no way to fetch the rest, so none is added."""
+        return self.form == Form.TRUNCATED and self.text is not None
+
 
 class Gist(msgspec.Struct, frozen=True, gc=False):
     """What a result that is not shown is: its kind, a one-line summary and a preview."""
@@ -80,6 +86,8 @@ class Summary(NamedTuple):
     text: str
     made_by: str
     usage: dict[str, Json] | None = None
+    note: str | None = None
+    """What the reader of a report should know about it."""
 
 
 class Text(msgspec.Struct, frozen=True, gc=False):
@@ -300,6 +308,13 @@ class DialogInfo(msgspec.Struct, frozen=True):
     created_at: datetime
     updated_at: datetime | None
     facts: DialogFacts = DialogFacts()
+
+    def has(self, words: Iterable[str]) -> bool:
+        """Whether its name, title, folder and model contain all words, case-insensitive."""
+        facts = self.facts
+        texts = (self.dialog, facts.title, facts.folder, facts.model)
+        text = "\n".join(filter(None, texts)).casefold()
+        return all(word.casefold() in text for word in words)
 
 
 def pack_shape(shape: Shape) -> str:

@@ -665,9 +665,11 @@ class Tract:
 
     # The database
 
-    def dialogs(self) -> list[DialogInfo]:
-        """List the dialogs of the database."""
-        return self.session.store.dialogs.infos()
+    def dialogs(self, search: str = "") -> list[DialogInfo]:
+        """List the dialogs of the database. With `search`, those whose name, title, folder and
+        model contain all of its words."""
+        words = search.split()
+        return [info for info in self.session.store.dialogs.infos() if info.has(words)]
 
     def usages(self) -> Iterator[tuple[str | None, dict[str, Json]]]:
         """Iterate over the answers of the dialog, on all branches: the model and the usage."""

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.forms import dialogs, requests, shapes
 from tests.strategies import said
+from tests.summarizing import any_length
 from tests.toolkit import tool_lists
 from tests.validity import violations
 from tract import (
@@ -155,7 +156,8 @@ def compress(t: Tract, data: st.DataObject) -> CompressResult | None:
     chosen = legal_selection(t, data)
     head = t.head
     try:
-        result = t.compress(chosen)
+        with any_length():
+            result = t.compress(chosen)
     except CompressError:
         assert t.head == head
         marks = {mark.value for info in t.log() for mark in info.marks}
@@ -243,7 +245,8 @@ def test_any_range(dialog: list[Message], data: st.DataObject) -> None:
             first, last = (data.draw(st.none() | st.sampled_from(ends)) for _ in range(2))
             before, head = t.compile(), t.head
             try:
-                result = t.compress(from_commit=first, to_commit=last)
+                with any_length():
+                    result = t.compress(from_commit=first, to_commit=last)
             except (CompressError, EditError):  # a part of a turn, the wrong way round, undone
                 assert t.head == head
                 continue

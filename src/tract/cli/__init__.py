@@ -48,7 +48,7 @@ COMMANDS = {
     "gc": "database",
     "backup": "database",
     "forget": "database",
-    "dialogs": "database",
+    "dialogs": "dialogs",
 }
 """The commands in the order of the help, each with its module."""
 

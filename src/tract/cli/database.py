@@ -7,27 +7,20 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from tract.cli.commits import plain, print_commit, utc
+from tract.cli.commits import plain, print_commit
 from tract.cli.inputs import json_option, yes_option
 from tract.cli.screen import (
-    CYAN,
-    DIM,
-    NUMBER,
     RED,
     SHORT,
-    Column,
     Painted,
     ask,
     dump,
-    dump_list,
     dump_or_put,
     put,
     say,
-    table,
 )
 from tract.cli.target import FILE, FOLDER, Target, resolve, without_password
 from tract.errors import DialogNotFoundError, NotFoundError
-from tract.model import DialogInfo
 from tract.tract import Tract
 from tract.view.sanitize import counted
 
@@ -151,48 +144,3 @@ def forget_command(target: Target, commit: str, yes: bool, as_json: bool) -> Non
             yes=yes,
         )
         print_commit(tract, tract.forget(info), as_json)
-
-
-@click.command("dialogs")
-@click.option("--delete", metavar="NAME", help="Delete a dialog and all of its commits.")
-@yes_option
-@json_option
-@click.pass_obj
-def dialogs_command(target: Target, delete: str | None, yes: bool, as_json: bool) -> None:
-    """List the dialogs of the database, with their sizes."""
-    with target.open_any() as tract:
-        if delete is not None:
-            _delete(tract, delete, yes, as_json)
-        elif as_json:
-            dump_list(map(plain, tract.dialogs()))
-        else:
-            _print_dialogs(tract.dialogs())
-
-
-def _delete(tract: Tract, name: str, yes: bool, as_json: bool) -> None:
-    dialog = next((info for info in tract.dialogs() if info.dialog == name), None)
-    if dialog is None:
-        raise DialogNotFoundError(f"no dialog {name!r} in this database")
-    commits = counted(dialog.commits, "commit")
-    ask(
-        f"Permanently delete dialog {name} with {commits}?",
-        f"this would permanently delete {commits}",
-        yes=yes,
-    )
-    tract.delete_dialog(name)
-    report = {"deleted": name, "commits": dialog.commits}
-    dump_or_put(report, f"deleted dialog {name} with {commits}", as_json)
-
-
-def _print_dialogs(dialogs: list[DialogInfo]) -> None:
-    if not dialogs:
-        say("no dialogs yet; the first commit creates one")
-        return
-    columns = (Column(CYAN), *[NUMBER] * 5, Column(), Column(DIM))
-    header = ("DIALOG", "COMMITS", "TOKENS", "BYTES", "ERRORS", "BRANCHES", "BRANCH", "UPDATED")
-    table(columns, [header, *map(_cells, dialogs)])
-
-
-def _cells(info: DialogInfo) -> tuple[str, ...]:
-    counts = (info.commits, info.tokens, info.bytes, info.errors, info.branches)
-    return (info.dialog, *map(str, counts), info.branch, utc(info.updated_at))

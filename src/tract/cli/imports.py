@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -35,7 +35,7 @@ from tract.cli.watch import Stamp, follow, stamp_of
 from tract.content.text import size
 from tract.errors import InputError, NotFoundError, StorageError, TractError
 from tract.importers.items import Problem
-from tract.importers.source import OnRead
+from tract.importers.source import UNFORESEEN, OnRead
 from tract.importers.writer import Imported, import_file
 from tract.session.session import check_name
 from tract.tract import Tract
@@ -55,8 +55,8 @@ AGENT_HEADER = ("AGENT", "FILES", "SIZE", "NEWEST", "FOLDER")
 HEADER = ("DIALOG", "FORMAT", *map(str.upper, COUNTED), "REPAIRS", "PROBLEMS", "FILE")
 
 
-BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-FAILURES = (TractError, OSError, MemoryError, RecursionError, *BUGS)
+BUGS = (ArithmeticError, AssertionError, NameError, RuntimeError, *UNFORESEEN)
+FAILURES = (TractError, OSError, MemoryError, *BUGS)
 """What one file can fail with. The next file is imported all the same."""
 
 
@@ -245,22 +245,26 @@ class _Run:
             table(COLUMNS, [HEADER, *map(_cells, self.imported)])
         put(self._totals())
         for imported in self.imported:
-            report_faults(
-                imported.path, imported.problems, imported.repairs, " (--json lists them)"
-            )
+            faults = imported.problems, imported.unknown, imported.repairs
+            report_faults(imported.path, *faults, hint=" (--json lists them)")
 
     def _total(self) -> dict[str, int]:
         total: Counter[str] = Counter()
         for imported in self.imported:
             total.update({name: getattr(imported, name) for name in COUNTED})
             total.update(repairs=len(imported.repairs), problems=len(imported.problems))
+            total.update(unknown=sum(imported.unknown.values()))
         dialogs = {name for imported in self.imported for name in imported.dialogs}
-        names = (*COUNTED, "repairs", "problems")
+        names = (*COUNTED, "repairs", "problems", "unknown")
         numbers = {"files": len(self.imported), "dialogs": len(dialogs)}
         return numbers | {name: total[name] for name in names}
 
     def _totals(self) -> str:
-        parts = [counted(number, name.removesuffix("s")) for name, number in self._total().items()]
+        total = self._total()
+        unknown = total.pop("unknown")
+        parts = [counted(number, name.removesuffix("s")) for name, number in total.items()]
+        if unknown:
+            parts.append(f"{counted(unknown, 'record')} of unknown type kept")
         if self.passed_over:
             parts.append(f"{counted(self.passed_over, 'file')} of unknown format skipped")
         if self.failures:
@@ -304,8 +308,10 @@ class _Watch:
 
 
 def _faults(imported: Imported) -> list[str]:
-    problems = [f"problem: {problem.place}: {problem.what}" for problem in imported.problems]
-    return [one_line(f"{imported.path}: {problem}") for problem in problems[:MOST_FAULTS]]
+    """The lines about problems and types of unknown records."""
+    texts = [f"problem: {text}" for text in _problem_texts(imported.problems)[:MOST_FAULTS]]
+    texts += [f"unknown record: {kind}" for kind in imported.unknown]
+    return [one_line(f"{imported.path}: {text}") for text in texts]
 
 
 def _failed(failure: dict[str, str]) -> str:
@@ -331,11 +337,17 @@ def _cells(imported: Imported) -> tuple[str, ...]:
 
 
 def report_faults(
-    path: str, problems: Sequence[Problem], repairs: Sequence[str], hint: str = ""
+    path: str,
+    problems: Sequence[Problem],
+    unknown: Mapping[str, int],
+    repairs: Sequence[str],
+    hint: str = "",
 ) -> None:
-    """Report the first problems and the first repairs. The hint says where the others are."""
+    """Report the first problems, the unknown records, and the first repairs. The hint says where
+    the others are."""
     faults = {
-        "problem": [f"{problem.place}: {problem.what}" for problem in problems],
+        "problem": _problem_texts(problems),
+        "unknown record": _unknown_texts(unknown),
         "repair": repairs,
     }
     for noun, texts in faults.items():
@@ -343,6 +355,15 @@ def report_faults(
             say(one_line(f"{path}: {noun}: {text}"))
         if len(texts) > MOST_FAULTS:
             say(one_line(f"{path}: {counted(len(texts) - MOST_FAULTS, f'more {noun}')}{hint}"))
+
+
+def _problem_texts(problems: Sequence[Problem]) -> list[str]:
+    return [f"{problem.place}: {problem.what}" for problem in problems]
+
+
+def _unknown_texts(unknown: Mapping[str, int]) -> list[str]:
+    """Each type of record, with its number."""
+    return [f"{kind} ({number})" for kind, number in unknown.items()]
 
 
 class _Bar:

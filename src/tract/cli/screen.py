@@ -132,9 +132,14 @@ def ask(question: str, refusal: str, *, yes: bool) -> None:
 class Column(NamedTuple):
     style: str = ""
     right: bool = False
+    rank: int = 0
+    """On a terminal that is too narrow, columns of higher ranks are left out first; rank 0 never
+    is."""
 
 
 NUMBER = Column(right=True)
+ROOM = 20
+"""The last column keeps so many characters, if columns can be left out."""
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
@@ -143,8 +148,21 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
     sample = list(islice(lines, SAMPLE))
     widths = [max(map(width, cells)) for cells in zip(*sample, strict=True)]
     room = _terminal_width()
+    _fit(columns, widths, room)
     for line in chain(sample, lines):
         _put_row(columns, widths, line, room)
+
+
+def _fit(columns: Sequence[Column], widths: list[int], room: int | None) -> None:
+    """Set the widths of columns that are left out to 0."""
+    if room is None or not widths:
+        return
+    *others, last = range(len(widths))
+    for number in sorted(others, key=lambda number: columns[number].rank, reverse=True):
+        taken = sum(widths[n] + 2 for n in others if widths[n]) + min(ROOM, widths[last])
+        if taken <= room or not columns[number].rank:
+            return
+        widths[number] = 0
 
 
 def _put_row(

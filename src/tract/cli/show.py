@@ -215,7 +215,8 @@ def _file_scenes(path: Path, options: ShowOptions) -> list[Scene]:
         if not scenes:
             raise
         return scenes
-    report_faults(options.name or "", transcript.problems, transcript.repairs())
+    faults = transcript.problems, transcript.unknown, transcript.repairs()
+    report_faults(options.name or "", *faults)
     threads = transcript.threads.values()
     scenes = [scene for thread in threads for scene in _thread_scenes(thread, bool(options.sent))]
     scenes = scenes or _request_scenes(path)

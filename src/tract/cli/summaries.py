@@ -174,6 +174,7 @@ def _forecast(tract: Tract, options: CompressOptions, client: LLMClient | None) 
         "sources": pending.sources,
         "summaries": [],
         "preserved": pending.preserved,
+        "notes": pending.notes,
         "made_by": client.model,
         "groups": len(pending.summaries),
         "exact": False,
@@ -196,14 +197,15 @@ def _compress_report(result: CompressResult, *, dry_run: bool) -> dict[str, Any]
 
 
 def _compress_text(report: dict[str, Any]) -> str:
+    notes = "; ".join(report["notes"])
     if not report["sources"]:
-        return "nothing to compress: no calls whose results could be shortened"
+        return f"nothing to compress: {notes or 'there are no calls with all of their results'}"
     verb = "would compress" if report["dry_run"] else "compressed"
     messages = counted(len(report["sources"]), "message")
     into = f" into {report['groups']} summaries" if report["groups"] > 1 else ""
     preserved = len(report["preserved"])
     kept = f"; {counted(preserved, 'message')} preserved" if preserved else ""
-    return f"{verb} {messages}{into}: {_sizes(report)}{kept}"
+    return "; ".join(filter(None, (f"{verb} {messages}{into}: {_sizes(report)}{kept}", notes)))
 
 
 # Results
@@ -262,6 +264,7 @@ def _summary_forecast(
         "tokens_before": before,
         "tokens_after": target_tokens and min(target_tokens, before),
         "commit": None,
+        "note": None,
         "id": info.id,
         "exact": False,
         "dry_run": True,
@@ -278,11 +281,11 @@ def _show(tract: Tract, result: SummarizedResult, as_json: bool) -> None:
 
 
 def _summary_text(report: dict[str, Any]) -> str:
+    note = report["note"]
     if report["made_by"] is None:
-        tokens = counted(report["tokens_before"], "token")
-        return f"{report['id']} is unchanged: a summary would not be shorter than its {tokens}"
+        return f"{report['id']} is unchanged: {note}"
     verb = "would summarize" if report["dry_run"] else "summarized"
-    return f"{verb} {report['id']}: {_sizes(report)}"
+    return f"{verb} {report['id']}: {_sizes(report)}" + f"; {note}" * bool(note)
 
 
 # Both

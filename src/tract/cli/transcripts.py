@@ -44,5 +44,5 @@ def in_memory(name: str) -> Iterator[Tract]:
     """A transcript in a database that is dropped at the end, so that it can be changed."""
     with file_of(name) as path, Tract.open(":memory:") as tract:
         imported = import_file(tract, path)
-        report_faults(name, imported.problems, imported.repairs)
+        report_faults(name, imported.problems, imported.unknown, imported.repairs)
         yield tract

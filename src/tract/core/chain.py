@@ -78,9 +78,9 @@ class Chain:
         self._appended += appended
         self._answers += [step.id for step in appended if step.role == "assistant"]
         self.toolset = next(recorded_toolsets(reversed(new)), self.toolset)
-        is_shaped = any(step.shape for step in new)
-        self.is_lazy = self.is_lazy or is_shaped
-        self.is_plain = self.is_plain and not is_shaped and not any(step.links for step in new)
+        shapes = [step.shape for step in new if step.shape]
+        self.is_lazy = self.is_lazy or not all(shape.is_verbatim for shape in shapes)
+        self.is_plain = self.is_plain and not shapes and not any(step.links for step in new)
         return inf if self.is_plain else self._fold()
 
     @property

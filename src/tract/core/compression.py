@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tract.content.text import counted
 from tract.core.chain import Chain
 from tract.core.place import Look, Place, in_sent_order
 from tract.errors import CompressError, ConflictError, EditError, InputError
@@ -44,19 +45,44 @@ class FrozenPlan(NamedTuple):
     """The first line of the summary of each group."""
     forgotten: frozenset[int] = frozenset()
     """The contents that were forgotten already."""
+    notes: tuple[str, ...] = ()
+    """Why groups were left out."""
 
     @property
     def sources(self) -> list[str]:
         return [look.shown.hash.hex() for group in self.groups for look in group]
 
-    def only(self, wanted: Iterable[bool]) -> FrozenPlan:
-        """Some of the groups."""
-        wanted = list(wanted)
+    def only(self, wanted: Sequence[bool]) -> FrozenPlan:
+        """Some of the groups. The others stay."""
+        others = compress(self.groups, (not is_wanted for is_wanted in wanted))
+        stay = [look.shown.hash.hex() for group in others for look in group]
         return self._replace(
             groups=list(compress(self.groups, wanted)),
+            preserved=self.preserved + stay,
             sizes=list(compress(self.sizes, wanted)),
             headings=list(compress(self.headings, wanted)),
         )
+
+    def only_shorter(
+        self, texts: Sequence[str], what: str, count: Callable[[str], int]
+    ) -> tuple[FrozenPlan, list[bool]]:
+        """The groups that become shorter with these texts below their headings, and which they
+        are. The notes say why the others stay."""
+        each = zip(self.groups, self.sizes, self.headings, texts, strict=True)
+        reasons = [
+            why_unused(counted(len(group), "message"), size, what, count(f"{heading}\n{text}"))
+            for group, size, heading, text in each
+        ]
+        is_less = [not reason for reason in reasons]
+        return self.only(is_less)._replace(notes=(*self.notes, *filter(None, reasons))), is_less
+
+
+def why_unused(original: str, before: int, what: str, after: int) -> str:
+    """Why an original stays; nothing if what would replace it is shorter."""
+    if after < before:
+        return ""
+    verb = "stay" if original.endswith("s") else "stays"
+    return f"{original} of {counted(before, 'token')} {verb}: {what} has {after}"
 
 
 def plan_listed(chain: Chain, chosen: Sequence[Place], preserve: Collection[Place]) -> Plan:
@@ -210,6 +236,8 @@ class CompressResult(msgspec.Struct, frozen=True):
     """Commits that were asked for too, but stay."""
     made_by: str | None = None
     """The model, `structure` where none was asked, `given` where the caller wrote it."""
+    notes: list[str] = []
+    """Why messages stay, and which summary is longer than its target."""
 
     @property
     def ratio(self) -> float:
@@ -227,7 +255,12 @@ def result(
         list(commits),
         plan.preserved,
         made[0].made_by if made else None,
+        notes(plan, made),
     )
+
+
+def notes(plan: FrozenPlan, made: Sequence[Summary]) -> list[str]:
+    return [*plan.notes, *(summary.note for summary in made if summary.note)]
 
 
 class PendingCompress:
@@ -260,6 +293,11 @@ class PendingCompress:
     @property
     def tokens_before(self) -> int:
         return sum(self._plan.sizes)
+
+    @property
+    def notes(self) -> list[str]:
+        """Why messages stay, and which summary is longer than its target."""
+        return notes(self._plan, self._made)
 
     @property
     def summaries(self) -> list[str]:
@@ -299,3 +337,5 @@ class SummarizedResult(msgspec.Struct, frozen=True):
     tokens_before: int
     tokens_after: int
     commit: CommitInfo | None = None
+    note: str | None = None
+    """Why the result stays, or that the summary is longer than its target."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from tract.core.drafts import NO_DETAILS, Details
-from tract.model import DialogFacts, Json, Message, Toolset
+from tract.model import DialogFacts, Json, Message, Shape, Toolset
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +32,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Json] | None = None
     compacts: bool = False
     """Whether it is a summary that replaces everything before it."""
+    shape: Shape | None = None
+    """The form in which the model saw its results; None: in full."""
 
 
 class FullHistory(NamedTuple):
@@ -93,7 +95,8 @@ def _details(entry: Entry, message: Message) -> Details:
     if entry.time:
         metadata["time"] = entry.time.isoformat()
     if message.role != "assistant":
-        return Details(metadata=metadata or None)
+        shape = entry.shape if message.role == "tool" else None
+        return Details(metadata=metadata or None, shape=shape)
     config = dict(entry.generation_config or {})
     if entry.model:
         config = {"model": entry.model, **config}

@@ -9,15 +9,31 @@ from tract.model import Block, Message, Text, ToolCall
 
 def is_superseded(old: Iterable[Message], new: Iterable[Message]) -> bool:
     """Whether the new messages contain the old ones, in their order and from the first one on, each
-    as it was or with more at its end."""
+    as it was, with more at its end, or as it was sent."""
     later: Iterator[Message] = iter(new)
     messages = iter(old)
-    first, follower = next(messages, None), next(later, None)
+    first, match = next(messages, None), next(later, None)
     if first is None:
         return True
-    if follower is None or not is_earlier(first, follower):
+    if match is None or not _is_before(first, match):
         return False
-    return all(any(is_earlier(message, other) for other in later) for message in messages)
+    for message in messages:
+        if len(match.blocks) > 1 and _is_sent(message, match):
+            continue  # with the one before it, as one message
+        match = next((other for other in later if _is_before(message, other)), None)
+        if match is None:
+            return False
+    return True
+
+
+def _is_before(old: Message, new: Message) -> bool:
+    return is_earlier(old, new) or _is_sent(old, new)
+
+
+def _is_sent(old: Message, new: Message) -> bool:
+    """Whether a prompt is in a message: programs write it first, and send it with notes of their
+    own."""
+    return old.role == new.role == "user" and bool(old.text) and old.text in new.text
 
 
 def is_earlier(old: Message, new: Message) -> bool:

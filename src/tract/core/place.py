@@ -47,7 +47,8 @@ class Look(NamedTuple):
     def hides_content(self) -> bool:
         """Whether a result is not shown in full."""
         is_summarized = self.summary is not None and self.shown.role == "tool"
-        return is_summarized or (self.shape or FULL).form != Form.FULL
+        shape = self.shape or FULL
+        return is_summarized or (shape.form != Form.FULL and not shape.is_verbatim)
 
 
 class Place:

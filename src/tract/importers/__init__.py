@@ -24,6 +24,8 @@ MODULES = (
     "otel",
     "langfuse",
     "langsmith",
+    "amp",
+    "iflow",
     "claude_code",
     "claude_stream",
     "codex_exec",
@@ -40,10 +42,12 @@ MODULES = (
     "atif",
     "swe_agent",
     "openhands_events",
+    "openhands_sdk",
     "openhands_log",
     "tau2",
     "mastra",
     "goose",
+    "aider",
     "adk",
     "openai_files",
     "langgraph",
@@ -60,6 +64,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "openhands_sdk",
     "cline",
     "langsmith",
     "langfuse",

@@ -41,9 +41,10 @@ TEXTS = {
 def detect(source: Source) -> bool:
     value = source.peek
     value = value.get("conversations", value) if isinstance(value, dict) else value
-    first = next(iter(dicts(value)), {}) if isinstance(value, list) else value
-    nodes = as_dict(as_dict(first).get("mapping")).values()
-    return any(as_dict(node).keys() >= {"parent", "children"} for node in nodes)
+    conversations = dicts(value if isinstance(value, list) else [value])
+    mappings = [as_dict(conversation.get("mapping")) for conversation in conversations]
+    nodes = [as_dict(node) for mapping in mappings for node in mapping.values()]
+    return any(node.keys() >= {"parent", "children"} for node in nodes)
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -51,7 +52,8 @@ def read(source: Source) -> Iterator[Item]:
         for part in source.elements():
             yield from [part] if isinstance(part, Problem) else _listed(*part)
         return
-    document, problems = source.document(2)
+    lists = ("conversations",) if "conversations" in as_dict(source.peek) else None
+    document, problems = source.document(2, lists=lists)
     conversations = as_dict(document).get("conversations")
     if isinstance(conversations, list):
         for number, value in enumerate(conversations, 1):

@@ -5,9 +5,11 @@ results of its first calls may stand between them. Such an answer with its resul
 which is yielded when something else follows. A line that follows any line of a turn follows the
 full turn.
 
-Left out, because no person, model or tool wrote it: titles (`summary`, `custom-title`), snapshots
-of files, hooks, progress, permission modes, terminal output (`system`), and attachments of the
-program (reminders, lists of skills and tools).
+Newer versions also write what they sent: see `claude_requests`. The messages are then those of the
+requests. Lines of a user are held until the next request or answer shows whether they were sent.
+
+Left out, because no person, model or tool wrote it: the kinds of lines in `NOISE`, and attachments
+of the program (reminders, lists of skills and tools), unless a request has them.
 """
 
 from __future__ import annotations
@@ -19,24 +21,52 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tract.errors import InputError
+from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
-from tract.importers.coerce import as_dict, as_list, as_text, as_time, drop_empty, load
-from tract.importers.items import Entry, Item
-from tract.importers.source import Source, read_lines
-from tract.model import ROOT, Json, Message
+from tract.importers.claude_requests import Held, Requests
+from tract.importers.coerce import (
+    as_dict,
+    as_list,
+    as_text,
+    as_time,
+    drop_empty,
+    json_or_none,
+    text_of,
+)
+from tract.importers.items import Entry, Facts, Item, Problem, Unknown
+from tract.importers.source import Source, read_records
+from tract.model import ROOT, Form, Json, Message, Shape, readable
 from tract.providers import load_answer, load_message
 
 NAME = "claude-code"
 MAX_SPILLED = 64 * 1024 * 1024
 MAX_WAITING = 100
 
+LAST_WITHOUT_REQUESTS = (2, 1, 197)
+"""The newest version that is known to write none."""
+NOISE = frozenset(
+    {
+        *("system", "file-history-snapshot", "hook", "permission-mode", "mode"),  # of the screen
+        *("last-prompt", "tools-used", "atis-latch", "agent-name", "agent-setting"),
+        *("summary",),  # of another session, which this one continues
+        *("pr-link", "tag", "speculation-accept", "worktree-state", "content-replacement"),
+    }
+)
+TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle"}
+
 _MARKS = (b'"parentUuid"', b'"isSidechain"', b'"sessionId"')
-_SPILLED = re.compile(r"(?:[Oo]utput|[Rr]esult) (?:has been )?saved to:? ([^\n]+?\.(?:txt|json))\b")
+_SPILLED = re.compile(  # begins with a literal, which is found several times as fast
+    r" saved to(?:(?<=[Oo]utput saved to)|(?<=[Rr]esult saved to)"
+    r"|(?<=[Oo]utput has been saved to)|(?<=[Rr]esult has been saved to))"
+    r":? ([^\n]+?\.(?:txt|json))\b"
+)
 
 
 def detect(source: Source) -> bool:
     if any("parts" in as_dict(line.get("message")) for line in source.head_records()):
         return False  # qwen-code
+    if any(str(line.get("sessionId")).startswith("session-") for line in source.head_records()):
+        return False  # iFlow CLI
     if any("parentUuid" in line and "isSidechain" in line for line in source.head_records()):
         return True
     return source.head.startswith(b"{") and all(mark in source.head for mark in _MARKS)
@@ -45,33 +75,66 @@ def detect(source: Source) -> bool:
 def session(source: Source) -> str | None:
     """The id of the session. A sub-agent's file has the id of the session that called it."""
     lines = [line for line in source.head_records() if "sessionId" in line]
-    if any(line.get("isSidechain") is True for line in lines[:1]):
-        return None
-    return as_text((lines or [as_dict(source.peek)])[0].get("sessionId"))
+    first = (lines or [as_dict(source.peek)])[0]
+    agent, name = _agent(source), as_text(first.get("sessionId"))
+    if agent is not None:
+        return f"{name}/{agent}"
+    return None if first.get("isSidechain") is True else name
+
+
+def _agent(source: Source) -> str | None:
+    """The sub-agent whose file it is."""
+    first = next((line for line in source.head_records() if "isSidechain" in line), {})
+    return as_text(first.get("agentId")) if first.get("isSidechain") is True else None
 
 
 def read(source: Source) -> Iterator[Item]:
-    session = _Session(source.path)
-    yield from read_lines(source, session.take)
+    agent = _agent(source)
+    if agent is not None:
+        yield _facts_of_agent(source)
+    session = _Session(source, agent)
+    yield from read_records(source, session.take)
     yield from session.finish()
+
+
+def _facts_of_agent(source: Source) -> Facts:
+    """A file beside that of a sub-agent names the call that started it."""
+    first = next((line for line in source.head_records() if "sessionId" in line), {})
+    name = as_text(first.get("sessionId"))
+    try:
+        about = json_or_none(source.path.with_suffix(".meta.json").read_bytes())
+    except OSError:
+        about = None
+    fields = as_dict(about)
+    parent = as_text(fields.get("parentAgentId"))
+    return Facts(
+        title=as_text(fields.get("description")),
+        parent=f"{name}/{parent}" if parent else name,
+        call_id=as_text(fields.get("toolUseId")),
+    )
 
 
 class _Turn:
     """An answer that may still grow, with its results and the messages between them."""
 
-    def __init__(self, answer_id: str | None, answer: Entry) -> None:
+    def __init__(self, answer_id: str | None, answer: Entry, line: dict[str, Json]) -> None:
         self.answer_id = answer_id
         self.answer = answer
+        self.request = line.get("requestRef")
         self.calls = {call.id for call in answer.messages[0].tool_calls}
         self.rest: list[Entry] = []
+        self.content = as_list(_message(line).get("content"))
+        """The blocks as they came."""
         self._blocks = list(answer.messages[0].blocks)
         self._has_grown = False
 
-    def grow(self, more: Entry) -> None:
-        new = more.messages[0].blocks
+    def grow(self, more: Entry, line: dict[str, Json]) -> None:
+        new, content = more.messages[0].blocks, as_list(_message(line).get("content"))
         if list(new[: len(self._blocks)]) == self._blocks:  # the full answer, once more
             self._blocks.clear()
+            self.content = []
         self._blocks += new
+        self.content = self.content + content
         self._has_grown = True
         self.answer = replace(
             self.answer,
@@ -93,18 +156,33 @@ class _Turn:
 
 
 class _Session:
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, source: Source, agent: str | None) -> None:
+        self._source, self._agent = source, agent
         self._ids = CallIds()
         self._turns: dict[str | None, _Turn] = {}
-        self._stands_for: dict[str, str | None] = {}
-        """For each line its entry, or the entry that it follows if it has none."""
+        self._held: dict[str | None, list[Held]] = {}
+        """Lines of a user that no request or answer has followed yet."""
+        self._missed: dict[str | None, list[Held]] = {}
+        """Those that the last request did not have."""
+        self._requests: dict[str | None, Requests] = {}
+        self._recorded: set[str | None] = set()
+        """The dialogs with a request."""
+        self._is_indexed = False
+        self._records_requests = False
+        self._place_of_line = ""
+        self._parents: dict[str, str | None] = {}
+        """The line that each line follows."""
+        self._in_progress: set[str | None] = set()
+        """The lines of sub-agents that are inside of others."""
+        self._keys: dict[str, str] = {}
+        """The entry of each line that has one."""
         self._last: dict[str, str] = {}
         """The last entry of a turn, by the first."""
         self._sidechains: dict[str, str] = {}
         """The dialog of each line that is not in the main one."""
         self._dialogs: set[str | None] = set()
         """Those with an entry."""
+        self._folders: set[str | None] = set()
         self._tip: str | None = None
         """The first entry of the last turn of the main dialog."""
         self._queue: list[str] = []
@@ -112,15 +190,19 @@ class _Session:
         """Prompts that left the queue without a line of their own, with their times."""
         self._taken_count = 0
 
-    def take(self, line: dict[str, Json]) -> Iterator[Item]:
-        uuid = as_text(line.get("uuid"))
-        if uuid in self._stands_for:
+    def take(self, place: str, line: dict[str, Json]) -> Iterator[Item]:
+        uuid, kind = as_text(line.get("uuid")), line.get("type")
+        self._place_of_line = place
+        if uuid in self._parents:
             return  # a resumed session may repeat lines
-        if uuid is not None:  # stays so if the line has no message, or cannot be read
-            self._stands_for[uuid] = self._before(line)
+        if uuid is not None:
+            before = as_text(line.get("parentUuid")) or as_text(line.get("logicalParentUuid"))
+            self._parents[uuid] = before
             if line.get("isSidechain") is True:
-                self._sidechains[uuid] = self._sidechain(line, uuid)
-        match line.get("type"):
+                self._set_sidechain(line, uuid)
+            self._records_requests = self._records_requests or _records_requests(line)
+            yield from self._folder(line, uuid)
+        match kind:
             case "assistant":
                 yield from self._answer(line)
             case "user":
@@ -131,19 +213,55 @@ class _Session:
                 yield from self._progress(as_dict(line.get("data")))
             case "queue-operation":
                 self._change_queue(line)
+            case "api-request" | "api-request-shape" | "api-request-blob":
+                yield from self._request(place, line)
+            case "cost-state":
+                yield from _cost(line)
+            case str() if kind in TITLES:
+                yield Facts(title=as_text(line.get(TITLES[kind])))
+            case None:
+                raise InputError("a line needs a type")
+            case _ if readable(kind) not in NOISE:
+                yield Unknown(place, readable(kind), line, self._sidechains.get(uuid or ""))
 
     def finish(self) -> Iterator[Item]:
-        for dialog in (*self._turns, None):
+        yield from self._leave_out_unsent()
+        for dialog in (*self._missed, *self._turns, *self._held, None):
+            yield from self._put_all(self._missed.pop(dialog, []))
+            yield from self._settle(dialog)
+            yield from self._close(dialog)
+            yield from self._put_all(self._held.pop(dialog, []))
             yield from self._close(dialog)
 
-    def _before(self, line: dict[str, Json]) -> str | None:
-        """The entry that a line follows; None if it is not in the file."""
-        before = as_text(line.get("parentUuid")) or as_text(line.get("logicalParentUuid"))
-        return ROOT if before is None else self._stands_for.get(before)
+    def _leave_out_unsent(self) -> Iterator[Item]:
+        """A history begins with the system text of its first request. Before that is written, the
+        prompts cannot be placed."""
+        if not self._turns and not self._dialogs and self._records_requests:
+            for held in self._held.pop(None, []):
+                yield Problem(held.place, "left out: its request is not in the file yet")
 
-    def _sidechain(self, line: dict[str, Json], uuid: str) -> str:
-        before = as_text(line.get("parentUuid"))
-        return as_text(line.get("agentId")) or self._sidechains.get(before or "") or uuid
+    def _folder(self, line: dict[str, Json], uuid: str) -> Iterator[Item]:
+        dialog, folder = self._sidechains.get(uuid), as_text(line.get("cwd"))
+        if folder and dialog not in self._folders:
+            self._folders.add(dialog)
+            yield Facts(dialog=dialog, folder=folder, parent=None if dialog is None else "")
+
+    def _set_sidechain(self, line: dict[str, Json], uuid: str) -> None:
+        """A sub-agent is a dialog of its own, unless the file has nothing else."""
+        before, agent = as_text(line.get("parentUuid")), as_text(line.get("agentId"))
+        if agent is None or agent != self._agent:
+            self._sidechains[uuid] = agent or self._sidechains.get(before or "") or uuid
+
+    def _before(self, uuid: str) -> str | None:
+        """The entry that a line follows; None if it is not in the file."""
+        before: str | None = uuid
+        while before in self._parents:
+            before = self._parents[before]
+            if before is None:
+                return ROOT
+            if before in self._keys:
+                return self._keys[before]
+        return None
 
     def _entry(self, line: dict[str, Json], messages: list[Message], agent: str | None) -> Entry:
         uuid = as_text(line.get("uuid"))
@@ -154,63 +272,55 @@ class _Session:
             time=as_time(line.get("timestamp")),
         )
 
+    # Answers
+
     def _answer(self, line: dict[str, Json], agent: str | None = None) -> Iterator[Item]:
         message = _message(line)
-        loaded = load(load_answer, {**message, "type": "message"})
+        fields = {**message, "type": "message"}
+        loaded, damage = load_sound(self._place_of_line, load_answer, fields)
+        yield from damage
+        if damage and not loaded.message.blocks:
+            return
         entry = replace(
             self._entry(line, [loaded.message], agent),
             usage=as_dict(loaded.usage) or None,
             model=as_text(message.get("model")),
             metadata=drop_empty(**{k: v for k, v in (loaded.rest or {}).items() if k in KEPT}),
         )
-        turn, answer_id = self._turns.get(entry.dialog), as_text(message.get("id"))
+        dialog, answer_id = entry.dialog, as_text(message.get("id"))
+        yield from self._settle(dialog)
+        turn = self._turns.get(dialog)
         if turn and answer_id and turn.answer_id == answer_id:
-            turn.grow(entry)
-            self._belongs(entry, turn)
+            turn.grow(entry, line)
+            self._belongs(entry.key, turn.answer.key)
             return
-        yield from self._close(entry.dialog)
-        self._turns[entry.dialog] = _Turn(answer_id, self._place(entry))
+        yield from self._close(dialog)
+        self._turns[dialog] = _Turn(answer_id, self._placed(entry, line), line)
 
-    def _user(
-        self, line: dict[str, Json], message: dict[str, Json], agent: str | None = None
-    ) -> Iterator[Item]:
-        messages = load(load_message, message)
-        entry = self._entry(line, [self._unspill(message) for message in messages], agent)
-        entry = replace(
-            entry,
-            metadata=_unsent(line.get("toolUseResult"), messages, entry.messages),
-            compacts=line.get("isCompactSummary") is True,
-        )
-        if entry.dialog is None:
-            self._drop_queued(message.get("content"))
-        turn = self._turns.get(entry.dialog)
-        answered = {m.tool_call_id for m in entry.messages if m.role == "tool"}
-        if turn and answered & turn.calls:
-            turn.rest.append(entry)
-            self._belongs(entry, turn)
-            return
-        yield from self._close(entry.dialog)
-        # A late result, or one without a call, goes to the end of its dialog.
-        yield self._place(entry, at_end=bool(answered))
+    def _placed(self, entry: Entry, line: dict[str, Json]) -> Entry:
+        """An answer after its request, or else after the line that it follows."""
+        requests = self._requests.get(entry.dialog)
+        end = requests.end(line.get("requestRef")) if requests else None
+        if requests is None or end is None:
+            return self._place(entry)
+        self._note(entry)
+        config = requests.params(line.get("requestRef"))
+        return replace(entry, parent=end, generation_config=config or None)
 
-    def _belongs(self, entry: Entry, turn: _Turn) -> None:
-        if entry.key is not None and turn.answer.key is not None:
-            self._stands_for[entry.key] = turn.answer.key
+    def _settle(self, dialog: str | None) -> Iterator[Item]:
+        """Lines of a user that no request has sent stand where they are."""
+        turn = self._turns.get(dialog)
+        if not self._is_recorded(turn, dialog):
+            yield from self._put_all(self._held.pop(dialog, []))
 
-    def _place(self, entry: Entry, *, at_end: bool = False) -> Entry:
-        """The entry with its parent."""
-        before = None if at_end else self._stands_for.get(entry.key or "")
-        is_first = before == ROOT and entry.dialog not in self._dialogs
-        if is_first or (before and self._sidechains.get(before) != entry.dialog):
-            before = None
-        self._dialogs.add(entry.dialog)
-        if entry.key is not None:
-            self._stands_for[entry.key] = entry.key
-        if entry.dialog is None:
-            self._tip = entry.key
-        elif entry.key is not None:
-            self._sidechains[entry.key] = entry.dialog
-        return replace(entry, parent=self._last.get(before, before) if before else before)
+    def _is_recorded(self, turn: _Turn | None, dialog: str | None) -> bool:
+        """Whether the request of a turn is known."""
+        requests = self._requests.get(dialog)
+        return bool(turn and requests and requests.end(turn.request) is not None)
+
+    def _belongs(self, uuid: str | None, key: str | None) -> None:
+        if uuid is not None and key is not None:
+            self._keys[uuid] = key
 
     def _close(self, dialog: str | None) -> Iterator[Item]:
         turn = self._turns.pop(dialog, None)
@@ -218,8 +328,126 @@ class _Session:
             yield entry
             if turn and turn.answer.key is not None and entry.key is not None:
                 self._last[turn.answer.key] = entry.key
+        if turn and turn.answer.key is not None and dialog in self._requests:
+            self._requests[dialog].add_answer(turn.answer.key, turn.request, turn.content)
         if dialog is None:
             yield from self._yield_taken()
+
+    # Users and tools
+
+    def _user(
+        self, line: dict[str, Json], message: dict[str, Json], agent: str | None = None
+    ) -> Iterator[Item]:
+        messages, damage = load_sound(self._place_of_line, load_message, message)
+        yield from damage
+        messages = [one for one in messages if one.content or not damage]
+        if not messages:
+            return
+        entry = self._entry(line, messages, agent)
+        entries = [self._kept(one, line, entry) for one in entry.messages]
+        if agent := as_text(as_dict(line.get("toolUseResult")).get("agentId")):
+            call_id = next((m.tool_call_id for m in messages if m.tool_call_id), None)
+            yield Facts(dialog=agent, parent=entry.dialog or "", call_id=call_id)
+        content = message.get("content")
+        if entry.dialog is None:
+            self._drop_queued(content)
+        held = Held(content, entries, entry.key, self._place_of_line)
+        self._held.setdefault(entry.dialog, []).append(held)
+
+    def _kept(self, message: Message, line: dict[str, Json], entry: Entry) -> Entry:
+        """A message of a line with what is known beside it."""
+        full = self._unspilled(message)
+        shape = None if full is message else Shape(Form.TRUNCATED, text=message.text)
+        return replace(
+            entry,
+            messages=(full,),
+            shape=shape,
+            metadata=_unsent(line.get("toolUseResult"), full.text),
+            compacts=line.get("isCompactSummary") is True,
+        )
+
+    def _put_all(self, held: list[Held]) -> Iterator[Item]:
+        for one in held:
+            yield from self._put(one)
+
+    def _put(self, held: Held) -> Iterator[Item]:
+        """A line of a user where it stands. Only the last of its entries has a key."""
+        first, *_, last = (held.entries[0], *held.entries)
+        entries = [*(replace(entry, key=None) for entry in held.entries[:-1]), last]
+        answered = {entry.messages[0].tool_call_id for entry in entries} - {None}
+        turn = self._turns.get(first.dialog)
+        if turn and answered & turn.calls:
+            turn.rest += entries
+            self._belongs(held.uuid, turn.answer.key)
+            return
+        yield from self._close(first.dialog)
+        # A late result, or one without a call, goes to the end of its dialog.
+        placed = self._place(last, at_end=bool(answered))
+        for number, entry in enumerate(entries):
+            yield replace(entry, parent=placed.parent if number == 0 else None)
+
+    def _place(self, entry: Entry, *, at_end: bool = False) -> Entry:
+        """The entry with its parent."""
+        before = None if at_end or entry.key is None else self._before(entry.key)
+        is_first = before == ROOT and entry.dialog not in self._dialogs
+        if is_first or (before and self._sidechains.get(before) != entry.dialog):
+            before = None
+        self._note(entry)
+        return replace(entry, parent=self._last.get(before, before) if before else before)
+
+    def _note(self, entry: Entry) -> None:
+        """Remember where an entry is."""
+        self._dialogs.add(entry.dialog)
+        self._belongs(entry.key, entry.key)
+        if entry.dialog is None:
+            self._tip = entry.key
+        elif entry.key is not None:
+            self._sidechains[entry.key] = entry.dialog
+
+    # Requests
+
+    def _request(self, place: str, line: dict[str, Json]) -> Iterator[Item]:
+        agent = as_text(line.get("agentId"))
+        dialog = None if agent == self._agent else agent
+        requests = self._requests.setdefault(dialog, Requests(dialog))
+        match line["type"]:
+            case "api-request-shape":
+                requests.take_shape(line)
+            case "api-request-blob":
+                yield from requests.take_blob(place, line)
+            case _:
+                yield from self._close(dialog)
+                held = [*self._missed.get(dialog, []), *self._held.get(dialog, [])]
+                requests.add_held(held)
+                if requests.lacks(line) and not self._is_indexed:
+                    self._is_indexed = True
+                    lines = (r for r in self._source.records() if isinstance(r, tuple))
+                    requests.add_file(as_dict(record[1]) for record in lines)
+                if requests.lacks(line):
+                    yield Problem(place, "a message of this request is not in the file")
+                yield from self._sent(requests, line, dialog, list(requests.entries(line, held)))
+
+    def _sent(
+        self, requests: Requests, line: dict[str, Json], dialog: str | None, new: list[Entry]
+    ) -> Iterator[Item]:
+        missed, held = self._missed.pop(dialog, []), self._held.get(dialog, [])
+        if dialog not in self._recorded and dialog in self._dialogs:
+            yield from self._put_all(held)  # a fork: its lines stand for themselves up to here
+        self._recorded.add(dialog)
+        tail, end = requests.tail(line), requests.end(line.get("id")) or ROOT
+        yield from self._put_all([one for one in missed if not tail.has(one)])
+        yield from new
+        for one in (*missed, *held):
+            if tail.has(one):
+                self._belongs(one.uuid, end)
+        self._missed[dialog] = [one for one in held if not tail.has(one)]
+        self._held.pop(dialog, None)
+        self._dialogs.add(dialog)
+        if dialog is None:
+            self._tip = end
+            self._taken = [prompt for prompt in self._taken if not tail.has_text(prompt[0])]
+
+    # Beside the conversation
 
     def _progress(self, data: dict[str, Json]) -> Iterator[Item]:
         """Messages of a sub-agent are progress of the call that started it."""
@@ -227,8 +455,9 @@ class _Session:
         if agent is None or line.get("type") not in ("user", "assistant"):
             return
         uuid = as_text(line.get("uuid"))
-        if uuid is not None and uuid in self._stands_for:
+        if uuid is not None and (uuid in self._parents or uuid in self._in_progress):
             return
+        self._in_progress.add(uuid)
         if line["type"] == "assistant":
             yield from self._answer(line, agent)
         else:
@@ -277,17 +506,23 @@ class _Session:
                 self._last[tip] = key
         self._taken.clear()
 
-    def _unspill(self, message: Message) -> Message:
+    def _unspilled(self, message: Message) -> Message:
         """A result that was saved to a file, read from that file if it is there."""
         if message.role != "tool" or not isinstance(message.content, str):
             return message
         match = _SPILLED.search(message.content)
-        text = match and _read_spilled(self._path, match[1])
+        text = match and _read_spilled(self._source.path, match[1])
         return replace(message, content=text) if text else message
 
 
 KEPT = frozenset({"id", "stop_reason", "stop_sequence"})
 """The keys of a response that are kept as metadata."""
+
+
+def _records_requests(line: dict[str, Json]) -> bool:
+    """Whether the version that wrote a line also writes its requests."""
+    numbers = re.findall(r"\d+", text_of(line.get("version")))
+    return tuple(map(int, numbers[:3])) > LAST_WITHOUT_REQUESTS
 
 
 def _message(line: dict[str, Json]) -> dict[str, Json]:
@@ -310,15 +545,18 @@ def _read_spilled(transcript: Path, name: str) -> str | None:
         return None
 
 
-def _unsent(result: Json, sent: list[Message], kept: tuple[Message, ...]) -> dict[str, Json] | None:
+def _unsent(result: Json, text: str) -> dict[str, Json] | None:
     """What the terminal knows of a result and the model does not: more output, and the sub-agent.
     The rest repeats the call or the files."""
     fields = as_dict(result)
-    text = "\n".join(message.text for message in sent)
-    shown = [s.content for s, k in zip(sent, kept, strict=True) if s.content != k.content]
     streams = {stream: as_text(fields.get(stream)) for stream in ("stdout", "stderr")}
     return drop_empty(
         agent=as_text(fields.get("agentId")),
-        shown=shown[0] if shown else None,
         **{stream: out for stream, out in streams.items() if out and out.strip() not in text},
     )
+
+
+def _cost(line: dict[str, Json]) -> Iterator[Item]:
+    cost = line.get("totalCostUSD")
+    if isinstance(cost, int | float) and not isinstance(cost, bool):
+        yield Facts(cost=float(cost))

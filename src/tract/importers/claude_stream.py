@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.errors import InputError
-from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
-    as_dict,
     as_number,
     as_text,
     as_time,
@@ -25,10 +23,10 @@ from tract.importers.coerce import (
     ensure_storable,
     extra,
 )
-from tract.importers.items import Entry, Facts, Item, Unknown
+from tract.importers.items import Entry, Facts, Item, Problem, Unknown
 from tract.importers.source import Source, read_parts
+from tract.importers.wire_messages import load_wire
 from tract.model import Json, Message
-from tract.providers import load_answer, load_message
 
 NAME = "claude-stream"
 
@@ -142,16 +140,15 @@ class _Run:
         )
 
     def _answer(self, place: str, record: dict[str, Json]) -> Iterator[Item]:
-        message = {**_message(record), "type": "message", "role": "assistant"}
-        if message.get("content") == []:
-            return
-        loaded, problems = load_sound(place, load_answer, message)
+        message, loaded, problems = _message(place, record, "assistant")
         yield from problems
+        if not loaded:
+            return
         entry = replace(
-            self._entry(record, [loaded.message]),
-            usage=as_dict(loaded.usage) or None,
+            self._entry(record, loaded),
+            usage=extra(message.get("usage")),
             model=as_text(message.get("model")),
-            metadata=drop_empty(**{key: (loaded.rest or {}).get(key) for key in KEPT}),
+            metadata=drop_empty(**{key: message.get(key) for key in KEPT}),
         )
         yield from self._begin(entry.dialog)
         self._has_answer = True
@@ -165,11 +162,10 @@ class _Run:
         self.turns[entry.dialog] = _Turn(answer_id, entry)
 
     def _user(self, place: str, record: dict[str, Json]) -> Iterator[Item]:
-        message = {**_message(record), "role": "user"}
-        if message.get("content") == []:
-            return
-        loaded, problems = load_sound(place, load_message, message)
+        _, loaded, problems = _message(place, record, "user")
         yield from problems
+        if not loaded:
+            return
         entry = self._entry(record, loaded)
         yield from self._begin(entry.dialog)
         turn = self.turns.get(entry.dialog)
@@ -197,8 +193,10 @@ class _Run:
             yield Facts(cost=cost)
 
 
-def _message(record: dict[str, Json]) -> dict[str, Json]:
+def _message(
+    place: str, record: dict[str, Json], role: str
+) -> tuple[dict[str, Json], list[Message], list[Problem]]:
     message = record.get("message")
     if not isinstance(message, dict):
         raise InputError("a line of a person or a model needs a message")
-    return message
+    return message, *load_wire("anthropic", role, message.get("content"), place)

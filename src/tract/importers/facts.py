@@ -11,7 +11,7 @@ from tract.core.entries import Entry, Facts, FullHistory
 from tract.core.titles import title_of
 from tract.importers.coerce import as_text, as_time
 from tract.model import DialogFacts, Json, Message
-from tract.providers.usage import usage_of
+from tract.providers.usage import cost_of
 
 
 class ConversationFacts:
@@ -56,7 +56,7 @@ class ConversationFacts:
             facts = replace(facts, title=next(filter(None, prompts), None))
         if time:
             facts = replace(facts, started=facts.started or time, ended=time)
-        cost = usage_of(usage).cost if isinstance(usage, dict) else None
+        cost = cost_of(usage) if isinstance(usage, dict) else None
         if cost is not None:
             facts = replace(facts, cost=(facts.cost or 0) + cost)
         self._shown[dialog] = replace(facts, model=model) if model else facts

@@ -20,7 +20,7 @@ from tract.importers.coerce import (
     load,
     require_dict,
 )
-from tract.importers.items import Entry, FullHistory, Item, Problem
+from tract.importers.items import Entry, FullHistory, Item, Problem, Unknown
 from tract.model import Block, Json, Message, Raw, Text, ToolCall
 from tract.providers import load_answer, load_message, requests, toolsets
 from tract.providers.detect import response_provider
@@ -36,7 +36,7 @@ ITEMS = ("function_call", "function_call_output", "custom_tool_call", "custom_to
 ROLES = {"human": "user", "ai": "assistant"}
 TOKENS = token_counter("chars/4")  # only to see whether tools are valid
 
-Read = Iterator[Message | Problem]
+Read = Iterator[Message | Problem | Unknown]
 
 
 def decoded(value: Json) -> Json:
@@ -68,12 +68,12 @@ class Histories:
         begin alike."""
         pieces = [*read_messages(f"{place}, message", request, "user")]
         replies = [*read_messages(f"{place}, answer", answers, "assistant")]
-        yield from (piece for piece in (*pieces, *replies) if isinstance(piece, Problem))
+        yield from (piece for piece in (*pieces, *replies) if not isinstance(piece, Message))
         ids = CallIds()
         before = [ids.assign(piece) for piece in pieces if isinstance(piece, Message)]
         after = [ids.assign(piece) for piece in replies if isinstance(piece, Message)]
-        if not before and not after:
-            yield Problem(place, "no messages: they were not recorded")
+        if not after and all(message.role == "system" for message in before):
+            yield Problem(place, "no messages besides instructions: they were not recorded")
             return
         try:
             toolsets.make(tools or [], TOKENS)
@@ -161,15 +161,16 @@ def _message(place: str, value: Json, role: str) -> Read:
     if isinstance(value, str):
         yield Message(role, value)
         return
-    fields = {"role": role, **require_dict(value, "a message is a text or an object")}
-    parts = dicts(fields.get("parts"))
-    if parts and all("type" in part for part in parts):
-        yield from _of_parts(place, fields)
-    elif framework_of(value) == "langchain":
-        _check_content(unwrap(value)[1])
-        for item in Reader("langchain").take(value, place):
-            yield from item.messages if isinstance(item, Entry) else [_problem(item)]
+    fields = dict(require_dict(value, "a message is a text or an object"))
+    framework, parts = framework_of(value), dicts(fields.get("parts"))
+    if framework:
+        _check_content(unwrap(as_dict(value))[1])
+        for item in Reader(framework).take(value, place):
+            yield from item.messages if isinstance(item, Entry) else [item]
+    elif any("type" in part for part in parts):
+        yield from _of_parts(place, {**fields, "role": _role(fields, role)})
     else:
+        fields = {"role": _role(fields, role), **fields}
         fields["role"] = ROLES.get(str(fields["role"]), fields["role"])
         _check_content(fields)
         messages, problems = load_sound(place, load_message, fields)
@@ -177,9 +178,15 @@ def _message(place: str, value: Json, role: str) -> Read:
         yield from messages
 
 
-def _problem(item: Item) -> Problem:
-    assert isinstance(item, Problem)  # a dumped message is an entry, or cannot be read
-    return item
+def _role(fields: dict[str, Json], default: str) -> Json:
+    """The role of a message. Only an answer may have none: everything else could be anybody's."""
+    if fields.get("role") is not None:
+        return fields["role"]
+    if fields.get("tool_call_id"):
+        return "tool"
+    if not fields.get("tool_calls") and default != "assistant":
+        raise InputError("a message needs a role")
+    return "assistant"
 
 
 def _check_content(fields: dict[str, Json]) -> None:

@@ -73,7 +73,7 @@ def _values(source: Source) -> Iterator[tuple[str, Json] | Problem]:
     if source.head.lstrip().startswith(b"[") or source.is_of_lines():
         yield from source.parts()
         return
-    document, problems = source.document(2)
+    document, problems = source.document(lists=("observations",))
     if not problems or "observations" in as_dict(document):  # a cut row is not a row
         yield "document", document
     yield from problems

@@ -15,7 +15,7 @@ from tract.core.drafts import Details
 from tract.importers.coerce import as_dict, as_list, as_number, as_text, as_time, drop_empty, extra
 from tract.importers.histories import Histories
 from tract.importers.items import Item, Problem, Unknown
-from tract.importers.source import Source, attempt
+from tract.importers.source import Source, attempt, is_cut
 from tract.model import Json
 
 NAME = "langsmith"
@@ -36,7 +36,7 @@ class _Run(NamedTuple):
 def detect(source: Source) -> bool:
     value = source.peek
     values = value if isinstance(value, list) else [*source.head_records()] or [value]
-    runs = [as_dict(run) for one in values for _, run, _ in _walk("", one, False)]
+    runs = [as_dict(run) for one in values for _, run in _walk("", one)]
     return any(_is_run(run) and run["run_type"] == "llm" for run in runs)
 
 
@@ -52,40 +52,35 @@ def read(source: Source) -> Iterator[Item]:
         if isinstance(part, Problem):
             yield part
             continue
-        for place, value, is_cut in _walk(*part):
-            yield from attempt(place, _collect, runs, ids, place, value, is_cut)
+        for place, value in _walk(*part):
+            yield from attempt(place, _collect, runs, ids, place, value)
     histories = Histories()
     for run in sorted(runs, key=lambda run: run.start):
         yield from attempt(run.place, _histories, histories, run)
 
 
-def _values(source: Source) -> Iterator[tuple[str, Json, bool] | Problem]:
-    """The runs that are in no other, each with its position and whether it is cut."""
+def _values(source: Source) -> Iterator[tuple[str, Json] | Problem]:
+    """The runs that are in no other, each with its position."""
     if source.head.lstrip().startswith(b"[") or source.is_of_lines():
-        for part in source.parts():
-            yield part if isinstance(part, Problem) else (*part, False)
+        yield from source.parts()
         return
-    document, problems = source.document()
-    yield "document", document, bool(problems)
+    document, problems = source.document(lists=("child_runs",))
+    if not is_cut(problems) or as_dict(document).get("run_type") != "llm":
+        yield "document", document
     yield from problems
 
 
-def _walk(place: str, run: Json, is_cut: bool) -> Iterator[tuple[str, Json, bool]]:
-    """A run and those in it. Of a document that was cut, the last part of the last part is cut."""
-    yield place, run, is_cut
-    children = as_list(as_dict(run).get("child_runs"))
-    is_last_key = is_cut and next(reversed(as_dict(run)), None) == "child_runs"
-    for number, child in enumerate(children, 1):
-        is_last = is_last_key and number == len(children)
-        yield from _walk(f"{place}, run {number}", child, is_last)
+def _walk(place: str, run: Json) -> Iterator[tuple[str, Json]]:
+    """A run and those in it."""
+    yield place, run
+    for number, child in enumerate(as_list(as_dict(run).get("child_runs")), 1):
+        yield from _walk(f"{place}, run {number}", child)
 
 
-def _collect(
-    runs: list[_Run], ids: set[str], place: str, value: Json, is_cut: bool
-) -> Iterator[Item]:
+def _collect(runs: list[_Run], ids: set[str], place: str, value: Json) -> Iterator[Item]:
     fields = as_dict(value)
     kind, name = fields.get("run_type"), as_text(fields.get("id"))
-    if is_cut or (name and name in ids):  # a flat list may repeat what is nested
+    if name in ids:  # a flat list may repeat what is nested
         return
     if name:
         ids.add(name)

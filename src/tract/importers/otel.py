@@ -16,7 +16,16 @@ from tract.errors import InputError
 from tract.importers.coerce import as_dict, as_list, as_text, dicts, drop_empty, extra, text_of
 from tract.importers.histories import Histories, decoded, define, tools_of
 from tract.importers.items import Item, Problem
-from tract.importers.otlp import DEPTH, attributes_of, nested, records_of, time_of, value_of
+from tract.importers.otlp import (
+    LOGS,
+    SPANS,
+    attributes_of,
+    broken_pairs,
+    nested,
+    records_of,
+    time_of,
+    value_of,
+)
 from tract.importers.source import Source, attempt
 from tract.model import Json
 
@@ -87,7 +96,7 @@ def read(source: Source) -> Iterator[Item]:
             else:
                 yield from file.take(f"line {record[0]}, ", record[1])
     else:
-        document, problems = source.document(DEPTH)
+        document, problems = source.document(lists=SPANS + LOGS)
         yield from file.take("", document)
         yield from problems
     yield from file.finish()
@@ -117,6 +126,8 @@ class _File:
             raise InputError(f"a span or a log is an object, not {type(value).__name__}")
         if value.keys().isdisjoint(RECORD):
             raise InputError(f"neither a span nor a log: {', '.join(value)[:200]!r}")
+        for number in broken_pairs(value.get("attributes")):
+            yield Problem(f"{place}, attribute {number}", "an attribute needs a key")
         name = _event_name(value)
         if name is None:
             call = _of_span(value)

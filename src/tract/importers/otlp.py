@@ -13,9 +13,6 @@ from tract.model import Json
 
 SPANS = ("resourceSpans", "scopeSpans", "spans")
 LOGS = ("resourceLogs", "scopeLogs", "logRecords")
-DEPTH = 6
-"""Of the list of spans in a document."""
-
 Record = tuple[str, Json]
 """A span or a log record, after its position."""
 
@@ -72,6 +69,12 @@ def value_of(value: Json) -> Json:
         case "kvlistValue":
             return attributes_of(as_dict(inner).get("values"))
     return value
+
+
+def broken_pairs(pairs: Json) -> list[int]:
+    """The numbers of the attributes that have no name."""
+    named = [as_dict(pair).get("key") for pair in as_list(pairs)]
+    return [number for number, name in enumerate(named, 1) if not isinstance(name, str)]
 
 
 def attributes_of(pairs: Json) -> dict[str, Json]:

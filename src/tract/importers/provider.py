@@ -57,6 +57,12 @@ def _is_message(message: Json) -> bool:
     )
 
 
+def has_strange_results(messages: Json) -> bool:
+    """Whether results are in a format that is no provider's: their calls would not be known."""
+    blocks = (block for message in dicts(messages) for block in dicts(message.get("content")))
+    return any(block.get("type") == "tool_result" and "toolUseID" in block for block in blocks)
+
+
 def is_gemini_history(contents: Json) -> bool:
     """Whether it is a list of contents, of which at most half are damaged."""
     if not isinstance(contents, list):

@@ -8,7 +8,12 @@ from tract.importers import bedrock, cline
 from tract.importers.coerce import as_dict, as_time
 from tract.importers.conversations import check_exchange
 from tract.importers.items import Exchange, Item, Problem
-from tract.importers.provider import is_chat, is_gemini_history, request_provider
+from tract.importers.provider import (
+    has_strange_results,
+    is_chat,
+    is_gemini_history,
+    request_provider,
+)
 from tract.importers.source import Source
 from tract.model import Json
 from tract.providers import PROVIDERS
@@ -53,6 +58,8 @@ def read(source: Source) -> Iterator[Item]:
 
 def _provider(value: Json) -> str | None:
     """The provider of a request or response. A chat that names no model is a saved conversation."""
+    if has_strange_results(value.get("messages") if isinstance(value, dict) else value):
+        return None
     if isinstance(value, list):
         name = detect_provider(value) if is_gemini_history(value) or is_chat(value) else None
         return None if name in SAVED else name

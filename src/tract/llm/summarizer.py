@@ -48,8 +48,6 @@ Invent nothing. Answer with the summary alone."""
 STRUCTURE = "structure"
 """The author of a summary that needed no model: it describes what the material looks like."""
 
-SLACK_TOKENS = 256
-"""A summary may have this many tokens even if its source is shorter."""
 MIN_ROOM = 200
 LEAST_FACTOR, MOST_FACTOR = 0.5, 4.0
 """Limits for the token factor. A server may report only uncached tokens, and a short request is
@@ -136,7 +134,15 @@ class Summarizer:
                 name = self._client.model
                 raise LLMAnswerError(f"{name} does not shorten the {len(texts)} parts any further")
             texts = [self._ask(part, task) for part in joined]
-        return Summary(texts[0], self._client.model, dict(self._usage) or None)
+        usage = dict(self._usage) or None
+        return Summary(texts[0], self._client.model, usage, self._note(texts[0], task))
+
+    def _note(self, text: str, task: Task) -> str | None:
+        size, target = self._count(text), task.target_tokens
+        if target is None or size <= target:
+            return None
+        who = self._client.model
+        return f"the summary by {who} has {size} tokens, more than the target of {target}"
 
     def _read(self, part: str, task: Task) -> str:
         text = self._ask(part, task)
@@ -165,10 +171,7 @@ class Summarizer:
             if type(value) is int:
                 self._usage[key] += value
         text = answer.message.text.strip()
-        limit = max(SLACK_TOKENS, 4 * task.target_tokens if task.target_tokens else source)
         problem = _problem(text, bool(answer.message.tool_calls), is_cut(answer))
-        if not problem and self._count(text) > limit:
-            problem = f"it is longer than the limit of {limit} tokens"
         if problem:
             raise LLMAnswerError(f"no summary from {self._client.model}: {problem}")
         return text

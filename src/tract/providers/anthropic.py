@@ -20,15 +20,14 @@ from tract.providers.common import (
     STARTED,
     as_object,
     check_message,
+    dicts,
     fill,
-    foreign_text,
     hollow,
     kind_of,
     only_answer,
     rest_of,
     text_block,
     text_or,
-    unseen,
 )
 from tract.providers.functions import (
     Function,
@@ -37,10 +36,13 @@ from tract.providers.functions import (
     load_function,
     without_usual_type,
 )
+from tract.providers.known_keys import ANTHROPIC_BLOCKS, ANTHROPIC_MESSAGES, ANTHROPIC_TOOL
 
 PROVIDER, MESSAGE, BLOCK = "anthropic", "anthropic.message", "anthropic.block"
 SYSTEM = "anthropic.system"  # a system text that came as a list of blocks
 PART = "anthropic.part"  # what came behind results, in the same message
+INLINE = "anthropic.inline"  # a system text that came among the messages
+REQUEST = "anthropic.request"  # the cache breakpoints of the request that ended with this message
 LEGAL_ID = r"[a-zA-Z0-9_-]+"
 RESULT_TYPES = ("text", "image", "document", "search_result", "tool_reference")
 OWN_BLOCKS = (
@@ -78,6 +80,8 @@ def load_messages(messages: Json) -> Iterator[Message]:
         first, *rest = load_message(message)
         if message["role"] == role and MESSAGE not in (first.origin or {}):
             first = _with_origin(first, message)
+        if message["role"] == "system" and role is not None:
+            first = replace(first, origin={**(first.origin or {}), INLINE: {}})
         yield first
         yield from rest
         role = message["role"]
@@ -139,6 +143,8 @@ class Dump(common.Dump):
     """Messages with alternating roles. Neighbours of one role are joined, unless they came as
     messages of their own."""
 
+    provider = PROVIDER
+
     def __init__(self) -> None:
         super().__init__(LEGAL_ID, unique=True)
         self._system: list[Message] = []
@@ -150,13 +156,15 @@ class Dump(common.Dump):
         self._marked: list[int] = []  # which of `out` have one
         self._answers = 0
         self._changes: list[Json] = []  # those that have no position yet
+        self._request: dict[str, Json] | None = None  # of the last message
 
     def feed(self, message: Message) -> None:
-        if message.role == "system":
+        self._request = (message.origin or {}).get(REQUEST)
+        message = self.shown(message, *RESULT_TYPES, "input_text")
+        if message.role == "system" and INLINE not in (message.origin or {}):
             self._system.append(message)
             self._system_text = None
             return
-        self.notes += unseen(message, PROVIDER, RESULT_TYPES)
         if message.role == "assistant":
             self.ids.start_turn()
             if self.tool_changes:
@@ -166,8 +174,13 @@ class Dump(common.Dump):
         if parts:
             self._add(message, parts)
 
+    def is_foreign(self, raw: Raw, message: Message) -> bool:
+        """Beside the messages, the system has texts alone."""
+        is_beside = message.role == "system" and INLINE not in (message.origin or {})
+        return is_beside or super().is_foreign(raw, message)
+
     def _add(self, message: Message, parts: list[Json]) -> None:
-        role = "assistant" if message.role == "assistant" else "user"
+        role = "user" if message.role == "tool" else message.role
         if not self._group and not self.out and role == "assistant":
             self.notes.append(STARTED)
         came_alone = message.role != "tool" and message.origin and MESSAGE in message.origin
@@ -187,19 +200,20 @@ class Dump(common.Dump):
         """The messages so far with their system text, and a tail that is not remembered."""
         changes = self._changes + self.tool_changes.get(self._answers, [])
         if self._system_text is None:
-            self._system_text = _system(self._system)
+            self._system_text = self._join(self._system)
         rest = self.with_tail(tail)
         if rest._group:
             rest._close_group()
         messages = rest.out
         if changes and messages and messages[-1]["role"] == "user":
             messages.append({"role": "system", "content": changes})
-        system = rest._system_text or _system(rest._system)
+        system = rest._system_text or rest._join(rest._system)
         if rest._marked:
             _limit_breakpoints(messages, rest._marked, MAX_BREAKPOINTS - _breakpoints(system))
         if messages and messages[0]["role"] == "assistant":
             messages.insert(0, {"role": "user", "content": START})
-        return {"messages": messages} | ({"system": system} if system else {})
+        params = {"messages": messages} | ({"system": system} if system else {})
+        return with_breakpoints(params, rest._request) if rest._request else params
 
     def _close_group(self) -> None:
         """One message. A lone text that came as a text stays one."""
@@ -208,6 +222,7 @@ class Dump(common.Dump):
         message = {"role": self._role, "content": first.content if lone else self._parts}
         if first.origin:
             message = fill(first.origin, MESSAGE, message, "content")
+            message = self.trim(message, ANTHROPIC_MESSAGES[self._role])
         self.out.append(message)
         if self._is_marked:
             self._marked.append(len(self.out) - 1)
@@ -220,6 +235,7 @@ class Dump(common.Dump):
         blocks = message.content if isinstance(message.content, tuple) else message.blocks
         parts = [_wire_block(block, self.ids.call) for block in blocks]
         parts = [part for part in parts if part and not _is_blank(part)]
+        parts = self.trim_all(parts, ANTHROPIC_BLOCKS)
         kinds = [part.get("type") for part in parts]
         if "tool_use" in kinds and "text" in kinds[kinds.index("tool_use") :]:
             # The results must follow the calls directly.
@@ -236,14 +252,34 @@ class Dump(common.Dump):
         values: dict[str, Json] = {
             "type": "tool_result",
             "tool_use_id": self.ids.result(message.tool_call_id or ""),
-            "content": content if isinstance(content, str) else _result_content(content),
+            "content": content if isinstance(content, str) else self._result_content(content),
         }
         if message.is_error:
             values["is_error"] = True
         if not message.origin:
             return values
         required = ("tool_use_id", "content") if values["content"] else ("tool_use_id",)
-        return fill(message.origin, BLOCK, values, *required)
+        return self.trim(
+            fill(message.origin, BLOCK, values, *required), ANTHROPIC_BLOCKS["tool_result"]
+        )
+
+    def _result_content(self, content: Json) -> Json:
+        if content == []:
+            return content
+        if not is_blocks(content):
+            return result_text(content)
+        blocks = [_result_block(block) for block in content if not _is_blank(block)]
+        return self.trim_all(blocks, ANTHROPIC_BLOCKS)
+
+    def _join(self, messages: list[Message]) -> str | list[Json]:
+        """One system text; a list of blocks where one of them came with more than its text."""
+        blocks = [block for message in messages for block in message.blocks]
+        came_as_list = any(SYSTEM in (message.origin or {}) for message in messages)
+        if came_as_list or any(isinstance(block, Text) and block.origin for block in blocks):
+            parts = [_wire_block(block, str) for block in blocks]
+            parts = [part for part in parts if part and not _is_blank(part)]
+            return list(self.trim_all(parts, ANTHROPIC_BLOCKS))
+        return "\n\n".join(message.text for message in messages)
 
 
 def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:
@@ -255,11 +291,8 @@ def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:
             data = arguments if isinstance(arguments, dict) else as_object(arguments)
             call = {"type": "tool_use", "id": wire_id(id), "name": name, "input": data}
             return fill(origin, BLOCK, call, "id", "input") if origin else call
-        case Raw(provider, data) if provider in (PROVIDER, ANY):
+        case Raw(_, data):
             return data
-        case Raw():
-            note = foreign_text(block)
-            return None if note is None else {"type": "text", "text": note}
 
 
 def _calls_last(parts: list[Json], first: int) -> list[Json]:
@@ -276,16 +309,6 @@ def _is_blank(block: Json) -> bool:
         and block.get("type") == "text"
         and not str(block.get("text", "")).strip()
     )
-
-
-def _system(messages: list[Message]) -> str | list[Json]:
-    """One text; a list of blocks where one of them came with more than its text."""
-    blocks = [block for message in messages for block in message.blocks]
-    came_as_list = any(SYSTEM in (message.origin or {}) for message in messages)
-    if came_as_list or any(isinstance(block, Text) and block.origin for block in blocks):
-        parts = [_wire_block(block, str) for block in blocks]
-        return [part for part in parts if part and not _is_blank(part)]
-    return "\n\n".join(message.text for message in messages)
 
 
 def _breakpoints(content: Json) -> int:
@@ -319,12 +342,32 @@ def _without(content: Json, number: int) -> list[Json]:
     return parts
 
 
-def _result_content(content: Json) -> Json:
-    if content == []:
-        return content
-    if not is_blocks(content):
-        return result_text(content)
-    return [_result_block(block) for block in content if not _is_blank(block)]
+def with_breakpoints(params: dict[str, Json], request: dict[str, Json]) -> dict[str, Json]:
+    """The request with the breakpoints that it had, unless the messages are not the same."""
+    if len(params["messages"]) != request.get("messages"):
+        return params
+    params = {**params, "messages": list(params["messages"])}
+    for point in dicts(request.get("cache_control")):
+        match point.get("path"):
+            case ["system", int(at)] if isinstance(params.get("system"), list):
+                params["system"] = _marked(params["system"], at, point.get("value"))
+            case ["messages", int(number), "content", int(at)] if number < len(params["messages"]):
+                message = params["messages"][number]
+                content = _as_blocks(message["content"])
+                marked = _marked(content, at, point.get("value"))
+                params["messages"][number] = {**message, "content": marked}
+    return params
+
+
+def _as_blocks(content: Json) -> list[Json]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _marked(blocks: list[Json], at: int, value: Json) -> list[Json]:
+    return [
+        {**block, "cache_control": value} if number == at else block
+        for number, block in enumerate(blocks)
+    ]
 
 
 def _result_block(block: dict[str, Json]) -> dict[str, Json]:
@@ -412,6 +455,11 @@ class Anthropic(Provider):
 
     def tool_evidence(self, schema: Schema) -> int:
         return 3 if "input_schema" in schema or _is_server_tool(schema.get("type")) else 0
+
+    def known_tool(self, schema: Schema) -> Schema:
+        if schema.get("type") not in (None, "custom"):  # one that the provider runs
+            return schema
+        return {key: value for key, value in schema.items() if key in ANTHROPIC_TOOL}
 
     def load_tool(self, declaration: Schema) -> Function | None:
         if "input_schema" not in declaration:

@@ -184,6 +184,10 @@ class Provider:
     def declarations(self, schema: Schema) -> list[Schema]:
         return [schema]
 
+    def known_tool(self, schema: Schema) -> Schema:
+        """A definition in this provider's format, with the keys that the provider knows."""
+        return schema
+
     def load_tool(self, declaration: Schema) -> Function | None:
         raise NotImplementedError
 

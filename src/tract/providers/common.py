@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from msgspec.structs import replace
 
@@ -116,6 +116,10 @@ class Dump:
     """A provider's messages, made one by one. It is fed messages in valid order: results right
     behind their calls."""
 
+    provider: ClassVar[str] = ""
+    has_types: ClassVar[bool] = True
+    """Whether its blocks have types, so that one of an unknown type may be its own."""
+
     def __init__(self, legal_id: str = r"(?s).+", *, unique: bool = False) -> None:
         self.ids = WireIds(legal_id, unique=unique)
         self.out: list[dict[str, Json]] = []
@@ -123,6 +127,7 @@ class Dump:
         """What the provider is not shown."""
         self.tool_changes: Mapping[int, list[Json]] = {}
         """Blocks that change the tools, by the number of the answer before which they stand."""
+        self._unknown: list[str] = []  # keys that were left out
 
     def feed(self, message: Message) -> None:
         raise NotImplementedError
@@ -131,6 +136,64 @@ class Dump:
         """All messages so far and a tail, which is not remembered: a list, or the part of a
         request that has them."""
         return self.with_tail(tail).out
+
+    def shown(self, message: Message, *result_types: str) -> Message:
+        """The message as this provider is shown it: what is another's is a text, or left out."""
+        blocks = message.content if isinstance(message.content, tuple) else ()
+        foreign = [isinstance(block, Raw) and self.is_foreign(block, message) for block in blocks]
+        self.notes += self._unseen(message, foreign, result_types or ("text", "input_text"))
+        if not any(foreign):
+            return message
+        pairs = zip(blocks, foreign, strict=True)
+        texts = (foreign_text(block) if is_foreign else block for block, is_foreign in pairs)
+        content = (Text(text) if isinstance(text, str) else text for text in texts if text)
+        return replace(message, content=tuple(content))
+
+    def is_foreign(self, raw: Raw, message: Message) -> bool:
+        """A block of an unknown type is for the API that the message came from, and for all where
+        that is not known."""
+        if raw.provider != ANY:
+            return raw.provider != self.provider
+        came_in = {layer.partition(".")[0] for layer in message.origin or {}}
+        is_known = bool(came_in) and came_in != SEVERAL
+        return not self.has_types or (is_known and self.provider not in came_in)
+
+    def _unseen(
+        self, message: Message, foreign: Sequence[bool], result_types: tuple[str, ...]
+    ) -> list[str]:
+        """Notes on what this provider is not shown of a message."""
+        content: Json = message.content
+        kinds: list[object] = []
+        if message.role == "tool" and isinstance(content, list) and is_blocks(content):
+            kinds = [block["type"] for block in content if block["type"] not in result_types]
+        elif any(foreign):
+            raws = [raw for raw, is_foreign in zip(content, foreign, strict=True) if is_foreign]
+            kinds = [kind_of_raw(raw) for raw in raws if own_text(raw) is None]
+        for layer, around in (message.origin or {}).items():
+            owner, _, what = layer.partition(".")
+            if what == "function" and owner != self.provider and around.get("parts"):
+                kinds.append("what came with a function's response")
+        return [f"{kind} is not shown to {self.provider}" for kind in kinds]
+
+    def trim(self, fields: dict[str, Json], known: frozenset[str] | None) -> dict[str, Json]:
+        """The fields without the keys that the provider does not know, each noted once. Where it is
+        not known which ones it knows, all of them."""
+        if known is None or fields.keys() <= known:
+            return fields
+        for key in fields:
+            if key not in known and key not in self._unknown:
+                self._unknown.append(key)
+                self.notes.append(f"the key {key!r:.80} is unknown to {self.provider}, not sent")
+        return {key: value for key, value in fields.items() if key in known}
+
+    def trim_all(self, parts: Json, known: Mapping[str, frozenset[str]]) -> Json:
+        """Blocks with the keys that the provider knows for their types."""
+        if not isinstance(parts, list):
+            return parts
+        return [
+            self.trim(part, known.get(str(part.get("type")))) if isinstance(part, dict) else part
+            for part in parts
+        ]
 
     def with_tail(self, tail: Iterable[Message]) -> Self:
         """A copy that was fed the tail, too."""
@@ -203,7 +266,9 @@ def json_text(value: Json) -> str:
 
 
 ANY = "any"
-"""The provider of a block of an unknown type: it is sent to every provider as it came."""
+"""The provider of a block of an unknown type, which goes back to where it may have come from."""
+SEVERAL = {"anthropic", "openai"}
+"""Where a message came from that both could have been sent."""
 
 STARTED = "the user must speak first: a text was put before the first answer"
 
@@ -220,26 +285,18 @@ def kind_of_raw(raw: Raw) -> str | None:
     return "thought" if raw.data.get("thought") else str(next(iter(raw.data)))
 
 
+def own_text(raw: Raw) -> str | None:
+    """The text of a block of an unknown type, where it has one."""
+    text = raw.data.get("text") if raw.provider == ANY and isinstance(raw.data, dict) else None
+    return text if isinstance(text, str) else None
+
+
 def foreign_text(raw: Raw) -> str | None:
     """The text for a block of another provider. Thoughts are not shown to others."""
-    kind = kind_of_raw(raw)
+    kind, text = kind_of_raw(raw), own_text(raw)
+    if text is not None:
+        return text
     return None if kind in THOUGHTS else f"[{kind or 'content'} not shown]"
-
-
-def unseen(message: Message, provider: str, result_types: tuple[str, ...]) -> list[str]:
-    """Notes on what this provider is not shown of a message."""
-    content: Json = message.content
-    kinds: list[object] = []
-    if message.role == "tool" and isinstance(content, list) and is_blocks(content):
-        kinds = [block["type"] for block in content if block["type"] not in result_types]
-    elif isinstance(content, tuple):
-        foreign = [b for b in content if isinstance(b, Raw) and b.provider not in (provider, ANY)]
-        kinds = [kind_of_raw(block) for block in foreign]
-    for layer, around in (message.origin or {}).items():
-        owner, _, what = layer.partition(".")
-        if what == "function" and owner != provider and around.get("parts"):
-            kinds.append("what came with a function's response")
-    return [f"{kind} is not shown to {provider}" for kind in kinds]
 
 
 ERROR = "Error: "

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from tract.content.blocks import block_text, is_blocks
+from tract.content.blocks import is_blocks
 from tract.core.wording import START
 from tract.errors import InputError, RoleError, ToolSchemaError
 from tract.model import Block, Json, Message, Origin, Raw, Text, ToolCall, readable
@@ -15,17 +15,14 @@ from tract.providers import common
 from tract.providers.assemblers import ContentAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
-    ANY,
     STARTED,
     as_object,
     dicts,
     fill,
-    foreign_text,
     hollow,
     rest_of,
     result_words,
     text_or,
-    unseen,
 )
 from tract.providers.functions import (
     NO_PARAMETERS,
@@ -36,6 +33,14 @@ from tract.providers.functions import (
     is_open_api,
     json_schema,
     load_function,
+)
+from tract.providers.known_keys import (
+    GEMINI_CALL,
+    GEMINI_CONTENT,
+    GEMINI_DATA,
+    GEMINI_DECLARATION,
+    GEMINI_PART,
+    GEMINI_RESPONSE,
 )
 
 PROVIDER, MESSAGE, BLOCK = "gemini", "gemini.message", "gemini.block"
@@ -185,6 +190,9 @@ class Dump(common.Dump):
     """Contents, each of the user or of the model. Neighbours of one role are joined, unless they
     came as their own."""
 
+    provider = PROVIDER
+    has_types = False
+
     def __init__(self) -> None:
         super().__init__()
         self._system: list[Message] = []
@@ -195,7 +203,7 @@ class Dump(common.Dump):
         self._answered = 0  # which of them was answered last
 
     def feed(self, message: Message) -> None:
-        self.notes += _unseen(message)
+        message = self.shown(message)
         if message.role == "system":
             self._system.append(message)
             return
@@ -222,7 +230,7 @@ class Dump(common.Dump):
         contents = rest.out
         if contents and _needs_start(contents[0]):
             contents.insert(0, {"role": "user", "parts": [{"text": START}]})
-        system = _system(rest._system)
+        system = self._join(rest._system)
         return {"contents": contents} | ({"systemInstruction": system} if system else {})
 
     def _starts_anew(self, message: Message) -> bool:
@@ -240,7 +248,8 @@ class Dump(common.Dump):
     def _close_group(self) -> None:
         first = self._group[0]
         values = {"role": _wire_role(first), "parts": self._joined()}
-        self.out.append(fill(first.origin, MESSAGE, values, "parts"))
+        content = fill(first.origin, MESSAGE, values, "parts")
+        self.out.append(self.trim(content, GEMINI_CONTENT))
         self._group, self._parts, self._order = [], [], []
 
     def _joined(self) -> list[Json]:
@@ -261,19 +270,24 @@ class Dump(common.Dump):
     def _render(self, message: Message) -> list[Json]:
         if message.role == "tool":
             return [self._result(message)]
-        parts = [self._part(block) for block in message.blocks]
-        parts = [part for part in parts if part is not None]
-        return _signed(parts, message.tool_calls)
+        return _signed(self._known_parts(message.blocks), message.tool_calls)
+
+    def _known_parts(self, blocks: Iterable[Block]) -> list[Json]:
+        parts = (self._part(block) for block in blocks)
+        return [self._known(part) for part in parts if part is not None]
+
+    def _known(self, part: Json) -> Json:
+        """The part with the keys that the provider knows; one of an unknown type as it is."""
+        if not isinstance(part, dict) or part.keys().isdisjoint(GEMINI_DATA):
+            return part
+        return self.trim(part, GEMINI_PART)
 
     def _part(self, block: Block) -> Json:
         match block:
             case ToolCall():
                 return self._call(block)
-            case Raw(provider, data) if provider == PROVIDER:
+            case Raw(_, data):
                 return data
-            case Raw(provider, data):
-                note = block_text(data) if provider == ANY else foreign_text(block)
-                return {"text": note} if note else None
             case Text(text, origin) if BLOCK in (origin or {}):
                 return fill(origin, BLOCK, {"text": text})
             case Text(text):
@@ -286,6 +300,7 @@ class Dump(common.Dump):
         args = as_object(call.arguments)
         values = {"id": call_id, "name": call.name or UNNAMED, "args": args}
         function = fill(call.origin, FUNCTION, values, *(["args"] if args else []))
+        function = self.trim(function, GEMINI_CALL)
         return _placed(call.origin, CALL, function)
 
     def _result(self, message: Message) -> dict[str, Json]:
@@ -299,18 +314,17 @@ class Dump(common.Dump):
         }
         if "id" not in (call.origin or {}).get(FUNCTION, values):
             del values["id"]  # its call has none
-        function = fill(message.origin, FUNCTION, values, "response")
-        return _placed(message.origin, RESULT, function)
+        function = self.trim(fill(message.origin, FUNCTION, values, "response"), GEMINI_RESPONSE)
+        return self.trim(_placed(message.origin, RESULT, function), GEMINI_PART)
 
-
-def _unseen(message: Message) -> list[str]:
-    """Notes on what is not shown. What may be for anybody is not for this one: here, no part has
-    a type."""
-    blocks = message.content if isinstance(message.content, tuple) else ()
-    foreign = [b.data for b in blocks if isinstance(b, Raw) and b.provider == ANY]
-    kinds = [data.get("type") for data in foreign if not isinstance(data.get("text"), str)]
-    more = [f"{kind} is not shown to {PROVIDER}" for kind in kinds]
-    return [*unseen(message, PROVIDER, ("text", "input_text")), *more]
+    def _join(self, messages: list[Message]) -> dict[str, Json]:
+        """The system texts as one content; what came as one stays as it was."""
+        blocks = (block for message in messages for block in message.blocks)
+        parts = self._known_parts(block for block in blocks if not isinstance(block, ToolCall))
+        if not parts:
+            return {}
+        origin = messages[0].origin if len(messages) == 1 else None
+        return self.trim(fill(origin, SYSTEM, {"parts": parts}, "parts"), GEMINI_CONTENT)
 
 
 def _placed(
@@ -352,18 +366,6 @@ def _response(message: Message) -> dict[str, Json]:
 
 def _wire_role(message: Message) -> str:
     return "model" if message.role == "assistant" else "user"
-
-
-def _system(messages: list[Message]) -> dict[str, Json]:
-    """One content; what came as one stays as it was."""
-    dump = Dump()
-    blocks = [block for message in messages for block in message.blocks]
-    parts = [dump._part(block) for block in blocks if not isinstance(block, ToolCall)]
-    parts = [part for part in parts if part is not None]
-    if not parts:
-        return {}
-    origin = messages[0].origin if len(messages) == 1 else None
-    return fill(origin, SYSTEM, {"parts": parts}, "parts")
 
 
 # Tools
@@ -442,6 +444,15 @@ class Gemini(Provider):
         if len(schema) > 1 and all(map(is_built_in, schema.items())):
             return [{key: value} for key, value in schema.items()]
         return [schema]
+
+    def known_tool(self, schema: Schema) -> Schema:
+        if "name" in schema:
+            return {key: value for key, value in schema.items() if key in GEMINI_DECLARATION}
+        groups = {key: schema[key] for key in GROUPS if isinstance(schema.get(key), list)}
+        return schema | {
+            key: [self.known_tool(one) if isinstance(one, dict) else one for one in group]
+            for key, group in groups.items()
+        }
 
     def load_tool(self, declaration: Schema) -> Function | None:
         if "name" not in declaration:

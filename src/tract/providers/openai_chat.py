@@ -14,13 +14,11 @@ from tract.providers import anthropic, common
 from tract.providers.assemblers import ChatAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
-    ANY,
     OTHER_ROLES,
     check_content,
     check_message,
     dicts,
     fill,
-    foreign_text,
     hollow,
     is_custom,
     json_text,
@@ -29,10 +27,18 @@ from tract.providers.common import (
     result_words,
     text_block,
     text_or,
-    unseen,
     without,
 )
 from tract.providers.functions import Function, Schema, dump_function, load_function
+from tract.providers.known_keys import (
+    CHAT_CALL,
+    CHAT_FUNCTION,
+    CHAT_MESSAGES,
+    CHAT_PARTS,
+    CHAT_THOUGHTS,
+    CHAT_TOOL,
+    CHAT_TOOL_INSIDE,
+)
 
 PROVIDER, MESSAGE, BLOCK, FUNCTION = "openai", "openai.message", "openai.block", "openai.function"
 LEGAL_ID = r"\S{1,40}"
@@ -118,11 +124,13 @@ def load_call(call: Json) -> ToolCall:
 class Dump(common.Dump):
     """Chat messages, one for one."""
 
+    provider = PROVIDER
+
     def __init__(self) -> None:
         super().__init__(LEGAL_ID)
 
     def feed(self, message: Message) -> None:
-        self.notes += unseen(message, PROVIDER, ("text", "input_text"))
+        message = self.shown(message)
         if message.role == "tool":
             values = {
                 "role": "tool",
@@ -143,7 +151,9 @@ class Dump(common.Dump):
         wire = fill(message.origin, MESSAGE, values, *needed)
         if wire.get("tool_calls") == []:
             del wire["tool_calls"]  # an empty list is refused by the provider
-        self.out.append(wire)
+        if isinstance(wire.get("content"), list):
+            wire["content"] = self.trim_all(wire["content"], CHAT_PARTS)
+        self.out.append(self.trim(wire, _known(message.role)))
 
     def _spoken(self, message: Message) -> dict[str, Json]:
         self.ids.start_turn()
@@ -159,11 +169,16 @@ class Dump(common.Dump):
         arguments = call.arguments
         text = arguments if isinstance(arguments, str) else json_text(arguments)
         function = fill(call.origin, FUNCTION, {"name": call.name, key: text}, key)
+        function = self.trim(function, CHAT_FUNCTION)
         call_id = self.ids.call(call.id)
         if "id" not in (call.origin or {}).get(BLOCK, ("id",)):
             self.notes.append(f"a call of {call.name:.80} has no id; it is sent as {call_id!r:.80}")
         values = {"id": call_id, "type": kind, kind: function}
-        return fill(call.origin, BLOCK, values, "id", "type")
+        return self.trim(fill(call.origin, BLOCK, values, "id", "type"), CHAT_CALL)
+
+
+def _known(role: str) -> frozenset[str]:
+    return CHAT_MESSAGES[role] | CHAT_THOUGHTS if role == "assistant" else CHAT_MESSAGES[role]
 
 
 def _is_silent(message: Message) -> bool:
@@ -178,7 +193,7 @@ def content_of(message: Message) -> Json:
     """The parts as a list where they need one or came in one, else as one text."""
     blocks = [block for block in message.blocks if not isinstance(block, ToolCall)]
     came_as_list = isinstance((message.origin or {}).get(MESSAGE, {}).get("content"), list)
-    own = any(isinstance(block, Raw) and block.provider in (PROVIDER, ANY) for block in blocks)
+    own = any(isinstance(block, Raw) for block in blocks)
     parts = [part for part in map(_part, blocks) if part is not None]
     if came_as_list or own or (message.role == "user" and len(parts) > 1):
         return parts
@@ -193,12 +208,9 @@ def _part(block: Block) -> dict[str, Json] | None:
     match block:
         case Text(text, origin):
             return fill(origin, BLOCK, {"type": "text", "text": text})
-        case Raw(provider, data) if provider in (PROVIDER, ANY):
+        case Raw(_, data):
             part: dict[str, Json] = data
             return part
-        case Raw():
-            note = foreign_text(block)
-            return None if note is None else {"type": "text", "text": note}
     return None
 
 
@@ -289,8 +301,10 @@ class OpenAIChat(Provider):
         message = choice[0].get("message") if choice else None
         if not isinstance(message, dict):
             raise InputError(f"no answer in this response: {readable(response)[:200]}")
-        if message.get("role") != "assistant":
-            raise RoleError(f"an answer is one assistant message, not {message.get('role')!r}")
+        if message.get("role") is None:  # some servers leave it out
+            message = {"role": "assistant", **without(message, "role")}
+        if message["role"] != "assistant":
+            raise RoleError(f"an answer is one assistant message, not {message['role']!r}")
         check_content(message.get("content"))
         rest = {**rest_of(response), **without(choice[0], "message")}
         return Answer(load_message(message), response.get("usage"), rest)
@@ -302,6 +316,14 @@ class OpenAIChat(Provider):
     def tool_evidence(self, schema: Schema) -> int:
         inner = schema.get("function"), schema.get("custom")
         return 3 if any(isinstance(value, dict) for value in inner) else 0
+
+    def known_tool(self, schema: Schema) -> Schema:
+        kind = str(schema.get("type"))
+        inside, known = schema.get(kind), CHAT_TOOL_INSIDE.get(kind)
+        if known is None or not isinstance(inside, dict):
+            return schema
+        fields = {key: value for key, value in schema.items() if key in CHAT_TOOL}
+        return fields | {kind: {key: inside[key] for key in inside if key in known}}
 
     def load_tool(self, declaration: Schema) -> Function | None:
         if not isinstance(declaration.get("function"), dict):

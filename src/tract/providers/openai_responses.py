@@ -12,20 +12,18 @@ from tract.providers import common
 from tract.providers.assemblers import ResponseAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
-    ANY,
     check_message,
     dicts,
     fill,
-    foreign_text,
     hollow,
     is_custom,
     json_text,
     rest_of,
     result_words,
-    unseen,
     without,
 )
 from tract.providers.functions import Function, Schema, dump_function, load_function
+from tract.providers.known_keys import RESPONSES_ITEMS, RESPONSES_PARTS, RESPONSES_TOOLS
 from tract.providers.responses_items import (
     ANSWER,
     BARE,
@@ -40,18 +38,28 @@ from tract.providers.responses_items import (
     PROVIDER,
     arguments_key,
     has_parts,
+    kind_of_item,
     load_call,
     load_items,
     load_output,
     shape,
+    without_item_id,
 )
 
 LEGAL_ID = r"\S{1,64}"
 RESULT_TYPES = ("text", "input_text")
+PART_LISTS = {
+    "message": ("content",),
+    "function_call_output": ("output",),
+    "custom_tool_call_output": ("output",),
+}
+"""Where items have parts."""
 
 
 class Dump(common.Dump):
     """Items: texts, calls and results, each for itself."""
+
+    provider = PROVIDER
 
     def __init__(self) -> None:
         super().__init__(LEGAL_ID, unique=True)
@@ -60,7 +68,7 @@ class Dump(common.Dump):
         self._held: list[tuple[int, dict[str, Json]]] = []  # outputs, and how long they wait
 
     def feed(self, message: Message) -> None:
-        self.notes += unseen(message, PROVIDER, _shown_types(message))
+        message = self.shown(message, *_shown_types(message))
         if message.role == "tool":
             self._answer_call(message)
         elif message.role == "assistant":
@@ -68,12 +76,13 @@ class Dump(common.Dump):
             self._asked = {}
             self.out += self.tool_changes.get(self._answers, [])
             self._answers += 1
-            self.out += self._answer(message)
+            self.out += map(self._known, self._answer(message))
         elif BARE in (message.origin or {}):
-            self.out += [item for item in map(_bare, message.blocks) if item is not None]
+            items = [item for item in map(_bare, message.blocks) if item is not None]
+            self.out += map(self._known, items)
         else:
             values = {"role": message.role, "content": _input(message)}
-            self.out.append(fill(message.origin, ITEM, values, "content"))
+            self.out.append(self._known(fill(message.origin, ITEM, values, "content")))
         while self._held and len(self.out) >= self._held[0][0]:
             self.out.append(self._held.pop(0)[1])
 
@@ -82,12 +91,27 @@ class Dump(common.Dump):
         held = [item for _, item in rest._held]
         return [*rest.out, *held, *self.tool_changes.get(self._answers, [])]
 
+    def _known(self, item: dict[str, Json]) -> dict[str, Json]:
+        """The item with the keys that the provider knows."""
+        kind = kind_of_item(item)
+        item = self.trim(item, RESPONSES_ITEMS.get(kind))
+        parts = {key: item[key] for key in PART_LISTS.get(kind, ()) if key in item}
+        trimmed = {key: self.trim_all(value, RESPONSES_PARTS) for key, value in parts.items()}
+        return item if trimmed == parts else item | trimmed
+
     def _answer(self, message: Message) -> list[dict[str, Json]]:
-        """The items of an answer; parts that came in one message go out in one."""
+        """The items of an answer; parts that came in one message go out in one. A thought that the
+        provider could not find again is left out, and with it the ids that refer to it."""
         items: list[dict[str, Json]] = []
         breaks = (message.origin or {}).get(ANSWER, {}).get("breaks", ())
         around: Json = None
+        has_lost = any(map(_is_lost, message.blocks))
+        if has_lost:
+            self.notes.append("reasoning without id and encrypted_content was left out")
         for place, block in enumerate(message.blocks):
+            if has_lost and _is_lost(block):
+                continue
+            block = without_item_id(block) if has_lost else block
             item = self._call(block) if isinstance(block, ToolCall) else _item(block)
             if item is None:
                 continue
@@ -117,7 +141,7 @@ class Dump(common.Dump):
             kind, output = FUNCTION, result_words(message)
         values = {"type": kind.answer, "call_id": call_id, kind.output: output}
         origin = message.origin if _came_as(message, kind.answer) else None
-        item = fill(origin, ITEM, values, kind.output)
+        item = self._known(fill(origin, ITEM, values, kind.output))
         late = (message.origin or {}).get(LATE, {}).get("items", 0)
         if late:
             self._held.append((len(self.out) + late, item))
@@ -132,6 +156,13 @@ class Dump(common.Dump):
             if item.get("type") == kind and item.get("call_id") == call_id:
                 self.out[place] = _function_call(call, call_id)
                 return
+
+
+def _is_lost(block: Block) -> bool:
+    """Whether it is a thought of which the provider has only what people can read."""
+    data = block.data if isinstance(block, Raw) else {}
+    is_thought = isinstance(data, dict) and data.get("type") == "reasoning"
+    return is_thought and not (data.get("id") or data.get("encrypted_content"))
 
 
 def _call_kind(call: ToolCall) -> str:
@@ -190,10 +221,10 @@ def _shown_types(message: Message) -> tuple[str, ...]:
     """The blocks of a result that it is shown."""
     if message.role != "tool" or ITEM not in (message.origin or {}):
         return RESULT_TYPES
+    if not _has_own_parts(message):
+        return RESULT_TYPES
     content: Json = message.content
-    parts = content if isinstance(content, list) else []
-    kinds = [str(part.get("type")) for part in parts if isinstance(part, dict)]
-    return (*RESULT_TYPES, *filter(_is_input, kinds))
+    return (*RESULT_TYPES, *(part["type"] for part in content))
 
 
 def _item(block: Text | Raw) -> dict[str, Json] | None:
@@ -225,11 +256,8 @@ def _part(block: Text | Raw) -> Json:
     match block:
         case Text(text, origin):
             return fill(origin, BLOCK, {"type": "output_text", "text": text})
-        case Raw(provider, data) if provider == ANY:
+        case Raw(_, data):
             return data
-        case Raw():
-            note = foreign_text(block)
-            return None if note is None else {"type": "output_text", "text": note}
 
 
 def _input(message: Message) -> str | list[Json]:
@@ -242,11 +270,8 @@ def _input(message: Message) -> str | list[Json]:
 
 def _input_part(block: Block) -> Json:
     match block:
-        case Raw(provider, data) if provider in (PROVIDER, ANY):
+        case Raw(_, data):
             return data
-        case Raw():
-            note = foreign_text(block)
-            return None if note is None else {"type": "input_text", "text": note}
         case Text(text, origin) if BLOCK in (origin or {}):
             return fill(origin, BLOCK, {"type": "input_text", "text": text})
         case Text(text):
@@ -291,7 +316,9 @@ class OpenAIResponses(Provider):
         return load_items(history)
 
     def load_message(self, message: dict[str, Json]) -> list[Message]:
-        check_message(message)
+        """A message, or another item of a type that is known: anything can have a type."""
+        if kind_of_item(message) not in RESPONSES_ITEMS or "role" in message:
+            check_message(message)
         return list(load_items([message]))
 
     def load_system(self, system: Json) -> Message | None:
@@ -325,6 +352,10 @@ class OpenAIResponses(Provider):
 
     def tool_evidence(self, schema: Schema) -> int:
         return 2 if isinstance(schema.get("type"), str) else 0
+
+    def known_tool(self, schema: Schema) -> Schema:
+        known = RESPONSES_TOOLS.get(str(schema.get("type")), schema)
+        return {key: value for key, value in schema.items() if key in known}
 
     def load_tool(self, declaration: Schema) -> Function | None:
         if declaration.get("type") != "function":

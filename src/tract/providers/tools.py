@@ -7,11 +7,11 @@ knows its format.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
 from tract.errors import ToolSchemaError
-from tract.hashing import to_json
+from tract.hashing import check_json
 from tract.providers.base import Provider
 from tract.providers.functions import (
     NO_PARAMETERS,
@@ -21,6 +21,7 @@ from tract.providers.functions import (
     name_of,
     without_usual_type,
 )
+from tract.providers.known_keys import MCP_TOOL
 from tract.providers.registry import PROVIDERS, provider
 
 __all__ = ["Offer", "convert_tool", "declarations", "form_of", "function_of", "name_of", "offered"]
@@ -41,6 +42,9 @@ class _Mcp(Provider):
 
     def tool_evidence(self, schema: Schema) -> int:
         return 3 if "inputSchema" in schema else 0
+
+    def known_tool(self, schema: Schema) -> Schema:
+        return {key: value for key, value in schema.items() if key in MCP_TOOL}
 
     def load_tool(self, declaration: Schema) -> Function | None:
         return load_function(without_usual_type(declaration), self.tool_keys)
@@ -85,10 +89,13 @@ def offered(schemas: Iterable[Schema], target: str) -> Offer:
     missing: list[str] = []
     for schema in schemas:
         form = _form(schema)
+        known = form.known_tool(schema)
+        for key in dict.fromkeys(_missing_keys(schema, known)):
+            lost_by.setdefault(f"is not told of {key}", []).append(_names(schema))
         if form is receiver:
-            tools.append(schema)
+            tools.append(known)
             continue
-        for declaration in form.declarations(schema):
+        for declaration in form.declarations(known):
             try:
                 converted, lost = _converted(declaration, receiver)
             except ToolSchemaError as error:
@@ -99,6 +106,22 @@ def offered(schemas: Iterable[Schema], target: str) -> Offer:
                 lost_by.setdefault(what, []).append(name_of(declaration))
     notes = [f"{target} {what}: {_few(names)}" for what, names in lost_by.items()]
     return Offer(receiver.group_tools(tools), [*notes, *missing])
+
+
+def _missing_keys(schema: Schema, known: Schema) -> Iterator[str]:
+    """The keys that were left out of a definition, or of what it declares."""
+    for key, value in schema.items():
+        if key not in known:
+            yield key
+        elif isinstance(value, dict) and key in ("function", "custom"):
+            yield from (inner for inner in value if inner not in known[key])
+        elif isinstance(value, list):
+            for one, other in zip(value, known[key], strict=True):
+                yield from (inner for inner in one if inner not in other) if one != other else ()
+
+
+def _names(schema: Schema) -> str:
+    return ", ".join(name_of(declaration) for declaration in declarations(schema))
 
 
 def _few(names: list[str]) -> str:
@@ -112,9 +135,9 @@ def convert_tool(schema: Schema, to: str) -> Schema:
     if not isinstance(schema, dict):
         raise ToolSchemaError(f"a tool is a dict, not {type(schema).__name__}")
     receiver = provider(to, ToolSchemaError)
-    to_json(schema)  # refuses what is no JSON
+    check_json(schema)  # refuses what is no JSON
     form = _form(schema)
-    declared = form.declarations(schema)
+    declared = form.declarations(form.known_tool(schema))
     if len(declared) != 1:
         raise ToolSchemaError(
             f"this definition declares {len(declared)} tools: convert them singly"

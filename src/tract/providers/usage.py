@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
 from tract.model import Json
@@ -48,7 +49,7 @@ def usage_of(usage: Mapping[str, Json]) -> Usage:
     answered += thought
     if _is_included(counts, cached + written, read, answered):
         read -= cached + written
-    return Usage(read, cached, written, answered, next(_costs(usage), None))
+    return Usage(read, cached, written, answered, cost_of(usage))
 
 
 def input_tokens(usage: Mapping[str, Json] | None) -> int | None:
@@ -57,9 +58,10 @@ def input_tokens(usage: Mapping[str, Json] | None) -> int | None:
     return counts.read + counts.cached + counts.written or None
 
 
-def _keys(what: str) -> Iterator[str]:
-    for known in (*(known.usage_keys for known in PROVIDERS.values()), OTHERS):
-        yield from getattr(known, what)
+@cache
+def _keys(what: str) -> tuple[str, ...]:
+    every = (*(known.usage_keys for known in PROVIDERS.values()), OTHERS)
+    return tuple(key for keys in every for key in getattr(keys, what))
 
 
 def _with_details(usage: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -79,12 +81,14 @@ def _is_included(counts: Mapping[str, Json], part: int, read: int, answered: int
     return "prompt_tokens" in counts or not any(key in counts for key in _keys("apart"))
 
 
-def _costs(usage: Mapping[str, Json]) -> Iterator[float]:
+def cost_of(usage: Mapping[str, Json]) -> float | None:
+    """The money that a provider or an agent reports; None if it reports none."""
     for key in _COSTS:
         value = usage.get(key)
         cost: Json = value.get("total") if isinstance(value, dict) else value
         if type(cost) in (int, float) and 0 <= cost < _TOO_MUCH:
-            yield float(cost)
+            return float(cost)
+    return None
 
 
 def _number(counts: Mapping[str, Json], what: str) -> int:

@@ -24,6 +24,7 @@ from tract.llm.summarizer import (
     section,
 )
 from tract.model import Message, Summary
+from tract.session.answers import client_of
 from tract.session.session import Commit, Session
 from tract.session.summaries import check_remembered, provenance, summarizer
 
@@ -76,7 +77,7 @@ def compress(
     if content is not None:
         summaries = [compression.by_caller(content, len(frozen_plan.groups))]
     else:
-        summaries = _summarize(session, texts, task, on_progress)
+        frozen_plan, summaries = _summarize(session, frozen_plan, texts, task, on_progress)
     return PendingCompress(frozen_plan, summaries, partial(_write, session))
 
 
@@ -105,8 +106,7 @@ def compress_tool_calls(
     if session.llm is None:
         frozen_plan, summaries = _outline(session, *_freeze(session, plan, whole=True), task)
     else:
-        frozen_plan, texts = _freeze(session, plan)
-        summaries = _summarize(session, texts, task, on_progress)
+        frozen_plan, summaries = _summarize(session, *_freeze(session, plan), task, on_progress)
     return PendingCompress(frozen_plan, summaries, partial(_write, session))
 
 
@@ -132,9 +132,24 @@ def _freeze(
 
 
 def _summarize(
+    session: Session,
+    plan: FrozenPlan,
+    texts: Sequence[Texts],
+    task: Task,
+    on_progress: Progress | None,
+) -> tuple[FrozenPlan, list[Summary]]:
+    """Have the model summarize each group. A group whose summary is not shorter stays."""
+    count, client = session.tokens.count, client_of(session)
+    plan, can_shrink = plan.only_shorter([""] * len(texts), "the heading of a summary", count)
+    made = _ask(session, list(where(texts, can_shrink)), task, on_progress)
+    summaries = [summary.text for summary in made]
+    plan, is_less = plan.only_shorter(summaries, f"the summary by {client.model}", count)
+    return plan, list(where(made, is_less))
+
+
+def _ask(
     session: Session, texts: Sequence[Texts], task: Task, on_progress: Progress | None
 ) -> list[Summary]:
-    """Have the model summarize each group."""
     if not texts:
         return []
     total = sum(tokens for group in texts for _, tokens in group)
@@ -153,10 +168,8 @@ def _outline(
     """Describe each group without a model. A group whose description is not shorter stays."""
     count, target = session.tokens.count, task.target_tokens
     outlines = [outline([message for message, _ in group], target, count) for group in texts]
-    each = zip(plan.headings, outlines, plan.sizes, strict=True)
-    is_less = [count(f"{heading}\n{text}") < size for heading, text, size in each]
-    summaries = [Summary(text, STRUCTURE) for text in where(outlines, is_less)]
-    return plan.only(is_less), summaries
+    plan, is_less = plan.only_shorter(outlines, "an outline", count)
+    return plan, [Summary(text, STRUCTURE) for text in where(outlines, is_less)]
 
 
 def _write(session: Session, plan: FrozenPlan, summaries: Sequence[Summary]) -> CompressResult:

@@ -95,6 +95,8 @@ class PendingToolResult:
         self.commit = commit
         self.made_by: str | None = None
         """The author of the summary: a model, or `structure`."""
+        self.note: str | None = None
+        """Why the result was not summarized, or that the summary is longer than its target."""
         self._decision = decision
 
     def __repr__(self) -> str:
@@ -145,16 +147,18 @@ class PendingToolResult:
     def summarize(
         self, *, instructions: str | None = None, target_tokens: int | None = None
     ) -> None:
-        """Show a summary of the result; the original can still be fetched. Without a model, the
-        summary describes the result, if that is shorter."""
+        """Show a summary of the result, if it is shorter; the original can still be fetched.
+        Without a model, the summary describes the result."""
         decision, commit = self._decision, self.commit.commit_hash
         decision.check_open()
         # Once it is too late, the model reads no further part of a long result.
         summary = summary_of(
             self.tract.session, commit, instructions, target_tokens, lambda _: decision.check_open()
         )
-        if summary is None:
+        if isinstance(summary, str):
+            self.note = summary
             return
+        self.note = summary.note
         with decision.lock:
             decision.propose(SUMMARIZED, as_outcome(summary))
             self.made_by = summary.made_by

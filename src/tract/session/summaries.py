@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from tract.core import drafts
+from tract.core import compression, drafts
 from tract.core.chain import Place
 from tract.core.compression import SummarizedResult
 from tract.core.drafts import Details
@@ -62,10 +62,10 @@ def summarize_tool_result(
         commit, branch, changes = session.infos([place])[0], session.branch, len(place.changes)
         [(_, before)] = session.compiler.texts([place], whole=False)
     summary = summary_of(session, commit.commit_hash, instructions, target_tokens)
-    if summary is None:
-        return SummarizedResult(None, None, before, before)
+    if isinstance(summary, str):
+        return SummarizedResult(None, None, before, before, note=summary)
     after = session.tokens.count(summary_text(place, summary.text))
-    result = SummarizedResult(summary.text, summary.made_by, before, after)
+    result = SummarizedResult(summary.text, summary.made_by, before, after, note=summary.note)
     if dry_run:
         return result
     return replace(result, commit=carry_out(session, commit, branch, changes, as_outcome(summary)))
@@ -77,21 +77,29 @@ def summary_of(
     instructions: str | None,
     target_tokens: int | None,
     on_read: OnRead | None = None,
-) -> Summary | None:
-    """Summarize a result; None if there is no model and no description is shorter."""
+) -> Summary | str:
+    """Summarize a result. If no summary is shorter, return the reason why the result stays."""
     task = Task(TOOL_SUMMARIZE_SYSTEM, instructions, target_tokens).checked()
     with session.lock:
         place = session.chain().place(session.resolve(commit))
         [(_, shown)] = session.compiler.texts([place], whole=False)
         result = session.compiler.load(place.shown)
         call = [session.compiler.message(place.call.shown)] if place.call else []
-    if session.llm is not None:
-        sections = [section(message) for message in (*call, result)]
-        return summarizer(session, on_read).summarize(sections, task)
     count = session.tokens.count
-    text = glimpse(result.content, target_tokens, count)
-    is_shorter = count(summary_text(place, text)) < shown
-    return Summary(text, STRUCTURE) if is_shorter else None
+
+    def unused(text: str, what: str, before: int) -> str:
+        size = count(summary_text(place, text))
+        return compression.why_unused("the result", before, what, size)
+
+    if session.llm is None:
+        summary = Summary(glimpse(result.content, target_tokens, count), STRUCTURE)
+        return unused(summary.text, "a preview", shown) or summary
+    full = place.shown.token_count  # a model may say more than a reference does
+    if reason := unused("", "the frame of a summary", full):  # no model need be asked
+        return reason
+    sections = [section(message) for message in (*call, result)]
+    summary = summarizer(session, on_read).summarize(sections, task)
+    return unused(summary.text, f"the summary by {summary.made_by}", full) or summary
 
 
 def summarizer(session: Session, on_read: OnRead | None = None) -> Summarizer:

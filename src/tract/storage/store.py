@@ -265,7 +265,8 @@ class Store:
     def result_shapes(self, dialog_id: int) -> list[Shape | None]:
         """The forms in which results of a dialog were committed."""
         sql = "SELECT DISTINCT form FROM commits WHERE dialog_id = ? AND role = 'tool'"
-        return [form and unpack_shape(form) for (form,) in self._run(sql, (dialog_id,))]
+        shapes = [form and unpack_shape(form) for (form,) in self._run(sql, (dialog_id,))]
+        return [shape for shape in shapes if shape is None or not shape.is_verbatim]
 
     # Reading commits
 

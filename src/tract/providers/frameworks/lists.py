@@ -15,14 +15,14 @@ from tract.core.call_ids import CallIds
 from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import Entry, Problem, Unknown, annotate
 from tract.errors import InputError
-from tract.hashing import to_json
+from tract.hashing import check_json
 from tract.model import Json, Message
 from tract.providers.common import dicts
 from tract.providers.frameworks.ai_sdk import AISDK
 from tract.providers.frameworks.autogen import AutoGen
 from tract.providers.frameworks.base import Item, ListFormat
 from tract.providers.frameworks.langchain import LangChain
-from tract.providers.frameworks.marks import MARKS, framework_of, marked
+from tract.providers.frameworks.marks import MARKS, framework_of, is_bare_result, marked
 from tract.providers.frameworks.pydantic_ai import PydanticAI
 from tract.providers.frameworks.sharegpt import ShareGPT
 from tract.providers.registry import PROVIDERS
@@ -112,7 +112,7 @@ class Reader:
             return [Entry(messages=(message,))]
         if not isinstance(message, dict):
             raise InputError(f"a message is a dict, not {type(message).__name__}")
-        to_json(message)  # whether it can be stored
+        check_json(message)  # whether it can be stored
         return list(self._format.load(message, place))
 
     def _complete(self, item: Item) -> Item:
@@ -127,13 +127,14 @@ class Reader:
 def load_list(messages: Sequence[Json]) -> list[Entry] | None:
     """The messages of a list that a framework wrote; None if it has no mark of one, and InputError
     if a message of it cannot be placed."""
-    for name in sorted(marked(messages), key=list(MARKS).index):
+    names = sorted(marked(messages), key=list(MARKS).index)
+    if not names and not any(map(is_bare_result, dicts(messages))):
+        return None
+    for name in names or ["langchain"]:
         items = list(Reader(name).read(messages))
         if all(isinstance(item, Entry) for item in items):
             return [item for item in items if isinstance(item, Entry)]
-    if marked(messages):
-        raise unclaimed(messages)
-    return None
+    raise unclaimed(messages)
 
 
 def claims(name: str, messages: Sequence[Json]) -> bool:

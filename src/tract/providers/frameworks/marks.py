@@ -113,7 +113,7 @@ def is_sharegpt(message: dict[str, Json]) -> bool:
 Mark = Callable[[dict[str, Json]], bool]
 MARKS: MappingProxyType[str, Mark] = MappingProxyType(
     {
-        "langchain": lambda message: is_langchain(message) or is_bare_result(message),
+        "langchain": is_langchain,
         "pydantic-ai": is_pydantic_ai,
         "ai-sdk": is_ai_sdk,
         "autogen": is_autogen,

@@ -10,6 +10,7 @@ import re
 from json.encoder import encode_basestring
 
 from tract.model import Json
+from tract.providers.validate import keys
 from tract.providers.validate.violations import (
     Findings,
     Violation,
@@ -51,6 +52,7 @@ PROVIDER_TEXTS = {
     "tools-not-declared": "Requests which have `tool_use` or `tool_result` blocks "
     "in their messages must define tools.",
     "tool-names-not-unique": "tools: Tool names must be unique.",
+    "unknown-key": "Extra inputs are not permitted",
     "tool-name-illegal": "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
 }
 
@@ -76,6 +78,7 @@ def violations(params: Json, *, is_request: bool) -> list[Violation]:
     _tools(request.get("tools"), findings)
     _system(request.get("system"), findings)
     _Conversation(messages, request, findings).check(is_request=is_request)
+    keys.anthropic(request, messages, findings)
     _limits(request, messages, findings)
     return findings.violations
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 
 from tract.model import Json
+from tract.providers.validate import keys
 from tract.providers.validate.violations import (
     Findings,
     Violation,
@@ -34,6 +35,7 @@ PROVIDER_TEXTS = {
     "is equal to the number of function call parts of the function call turn.",
     "response-count-differs": "Please ensure that the number of function response parts "
     "is equal to the number of function call parts of the function call turn.",
+    "unknown-key": "Invalid JSON payload received. Unknown name ",
     "thought-signature-missing": "Function call is missing a thought_signature in functionCall "
     "parts.",
     "thought-signature-illegal": "Invalid value at 'contents[].parts[].thought_signature' "
@@ -68,6 +70,7 @@ def violations(params: Json, *, is_request: bool) -> list[Violation]:
     model = as_map(params).get("model")
     if is_request and isinstance(model, str) and NEEDS_SIGNATURES.search(model):
         _signatures(turns, findings)
+    keys.gemini(as_map(params), contents, findings)
     return findings.violations
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tract.model import Json
+from tract.providers.validate import keys
 from tract.providers.validate.violations import (
     Findings,
     Violation,
@@ -34,6 +35,7 @@ PROVIDER_TEXTS = {
     "Expected a string with maximum length 40",
     "call-type-unknown": "Invalid value for 'messages[].tool_calls[].type'",
     "content-missing": "Invalid value for 'content': expected a string, got null.",
+    "unknown-key": "Unknown parameter: ",
     "too-many-tools": "Invalid 'tools': array too long. Expected an array with maximum length 128",
     "tool-name-too-long": "Invalid 'tools[].function.name': string too long. "
     "Expected a string with maximum length 64",
@@ -55,6 +57,7 @@ def violations(params: Json, *, is_request: bool) -> list[Violation]:
     messages = part_list(params, "messages", findings, is_request=is_request)
     _tools(as_map(params).get("tools"), findings)
     _messages(messages, findings)
+    keys.openai_chat(as_map(params), messages, findings)
     return findings.violations
 
 

@@ -8,6 +8,7 @@ before it, were answered.
 from __future__ import annotations
 
 from tract.model import Json
+from tract.providers.validate import keys
 from tract.providers.validate.violations import (
     Findings,
     Violation,
@@ -30,6 +31,7 @@ PROVIDER_TEXTS = {
     "reasoning-without-following-item": "Item of type 'reasoning' was provided "
     "without its required following item.",
     "arguments-not-string": "Invalid type for 'input[].arguments': expected a string",
+    "unknown-key": "Unknown parameter: ",
     "part-of-other-role": "Invalid value: ",
     "part-of-another-api": "Invalid value: ",
     "role-unknown": "Invalid value: ",
@@ -51,6 +53,7 @@ def violations(params: Json, *, is_request: bool) -> list[Violation]:
     # The server may hold the calls that are answered here, and nothing is seen of those.
     is_continued = any(request.get(key) for key in ("previous_response_id", "conversation"))
     _Items(findings, is_continued=is_continued).check(items)
+    keys.openai_responses(request, items, findings)
     return findings.violations
 
 
@@ -81,6 +84,9 @@ class _Items:
         if kind in OUTPUTS or (kind == "message" and item.get("role") != "assistant"):
             self._end_thought()
         if kind == "reasoning":
+            if not (is_full(item.get("id")) or is_full(item.get("encrypted_content"))):
+                fault = "the server cannot find it, and nothing of it was sent"
+                self._findings.add("reasoning-lost", path, fault)
             # One without an id is not looked up by the server: such histories went on.
             self._thought = path if is_full(item.get("id")) else None
             return
