@@ -15,6 +15,7 @@ from tract.importers.source import Source
 MODULES = (
     "llm_logs",
     "opencode",
+    "crush",
     "openai_agents",
     "inspect_log",
     "qwen_code",
