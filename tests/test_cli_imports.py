@@ -239,12 +239,13 @@ def test_a_folder_has_files_of_many_endings(here: Path) -> None:
 def test_a_failure_in_one_file_is_that_files_problem(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(t: Tract, path: Path, **options: Any) -> Any:
-        if path.name == "b.json":
+    def broken(source: Any) -> Iterator[Any]:
+        yield from read(source)
+        if source.path.name == "b.json":
             raise TypeError("no such thing")
-        return import_file(t, path, **options)
 
-    monkeypatch.setattr("tract.cli.imports.import_file", broken)
+    read = importer("openai_chat").read
+    monkeypatch.setattr(importer("openai_chat"), "read", broken)
     for name in "abc":
         chat(f"logs/{name}.json")
     result = invoke("import", "logs")
@@ -252,6 +253,24 @@ def test_a_failure_in_one_file_is_that_files_problem(
     assert "3 files, 3 dialogs, 15 messages" in result.stdout
     what = "the rest of the file: not understood: TypeError: no such thing"
     assert result.stderr == f"logs/b.json: problem: {what}\n"
+
+
+@pytest.mark.parametrize("error", [TypeError, KeyError, RecursionError, AssertionError, NameError])
+def test_a_file_that_cannot_be_imported_at_all_stops_no_other(
+    here: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def broken(t: Tract, path: Path, **options: Any) -> Any:
+        if path.name == "b.json":
+            raise error("x")
+        return import_file(t, path, **options)
+
+    monkeypatch.setattr("tract.cli.imports.import_file", broken)
+    for name in "abc":
+        chat(f"logs/{name}.json")
+    result = invoke("import", "logs")
+    assert result.exit_code == 1
+    assert "2 files, 2 dialogs, 10 messages" in result.stdout
+    assert result.stderr.startswith(f"tract: logs/b.json: cannot be read: {error.__name__}: ")
 
 
 def test_home_is_found(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

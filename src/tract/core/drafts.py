@@ -12,7 +12,7 @@ from tract.core.chain import Place
 from tract.core.forms import is_fixed
 from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import EditError, InputError, RoleError
-from tract.hashing import json_or_text, to_json
+from tract.hashing import check_json, json_or_text, to_json
 from tract.model import (
     ROLES,
     CommitOperation,
@@ -291,7 +291,7 @@ def check_details(details: Details) -> None:
             continue
         if not isinstance(value, dict):
             raise InputError(f"metadata is a dict, not {type(value).__name__}")
-        to_json(value)
+        check_json(value)
 
 
 def _mark(links: list[Link], details: Details) -> Draft:
@@ -311,7 +311,7 @@ def _draft(
     if details != NO_DETAILS:
         check_details(details)
     if message.origin is not None:
-        to_json(message.origin)
+        check_json(message.origin)
     content, is_result = message.content, message.role == "tool"
     if isinstance(content, tuple):
         content = pack_content(message.role, content)

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from tract.core import call_ids
 from tract.errors import InputError
-from tract.hashing import to_json
+from tract.hashing import check_json
 from tract.model import Json
 from tract.providers import common
 
@@ -88,7 +88,7 @@ def drop_empty(**fields: Json) -> dict[str, Json] | None:
 
 def ensure_storable(value: Any) -> Any:
     """The value itself; InputError if it cannot be stored."""
-    to_json(value)
+    check_json(value)
     return value
 
 
@@ -108,7 +108,7 @@ def definitions(value: Json) -> list[dict[str, Json]] | None:
 def load(load_one: Callable[[Json], Loaded], value: Json) -> Loaded:
     """What a loader returns for a value that can be stored. A value nested so deep that the loader
     cannot even format its error is an InputError too."""
-    to_json(value)
+    check_json(value)
     try:
         return load_one(value)
     except RecursionError:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tract.errors import InputError
-from tract.hashing import to_json
+from tract.hashing import check_json
 from tract.model import Json
 from tract.providers.base import Provider
 from tract.providers.common import dict_or_empty
@@ -127,7 +127,7 @@ def _sift_fields(
 
 def _fault(value: Json, check: Callable[[dict[str, Json]], object]) -> str | None:
     try:
-        to_json(value)
+        check_json(value)
         check(value)
     except InputError as error:
         return str(error)

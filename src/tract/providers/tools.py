@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
 from tract.errors import ToolSchemaError
-from tract.hashing import to_json
+from tract.hashing import check_json
 from tract.providers.base import Provider
 from tract.providers.functions import (
     NO_PARAMETERS,
@@ -135,7 +135,7 @@ def convert_tool(schema: Schema, to: str) -> Schema:
     if not isinstance(schema, dict):
         raise ToolSchemaError(f"a tool is a dict, not {type(schema).__name__}")
     receiver = provider(to, ToolSchemaError)
-    to_json(schema)  # refuses what is no JSON
+    check_json(schema)  # refuses what is no JSON
     form = _form(schema)
     declared = form.declarations(form.known_tool(schema))
     if len(declared) != 1:

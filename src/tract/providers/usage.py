@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
 from tract.model import Json
@@ -57,9 +58,10 @@ def input_tokens(usage: Mapping[str, Json] | None) -> int | None:
     return counts.read + counts.cached + counts.written or None
 
 
-def _keys(what: str) -> Iterator[str]:
-    for known in (*(known.usage_keys for known in PROVIDERS.values()), OTHERS):
-        yield from getattr(known, what)
+@cache
+def _keys(what: str) -> tuple[str, ...]:
+    every = (*(known.usage_keys for known in PROVIDERS.values()), OTHERS)
+    return tuple(key for keys in every for key in getattr(keys, what))
 
 
 def _with_details(usage: Mapping[str, Json]) -> Mapping[str, Json]:

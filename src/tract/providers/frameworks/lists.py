@@ -15,7 +15,7 @@ from tract.core.call_ids import CallIds
 from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import Entry, Problem, Unknown, annotate
 from tract.errors import InputError
-from tract.hashing import to_json
+from tract.hashing import check_json
 from tract.model import Json, Message
 from tract.providers.common import dicts
 from tract.providers.frameworks.ai_sdk import AISDK
@@ -117,7 +117,7 @@ class Reader:
             return [Entry(messages=(message,))]
         if not isinstance(message, dict):
             raise InputError(f"a message is a dict, not {type(message).__name__}")
-        to_json(message)  # whether it can be stored
+        check_json(message)  # whether it can be stored
         return list(self._format.load(message, place))
 
     def _complete(self, item: Item) -> Item:
