@@ -22,7 +22,13 @@ from tract.providers.frameworks.ai_sdk import AISDK
 from tract.providers.frameworks.autogen import AutoGen
 from tract.providers.frameworks.base import Item, ListFormat
 from tract.providers.frameworks.langchain import LangChain
-from tract.providers.frameworks.marks import MARKS, framework_of, is_bare_result, marked
+from tract.providers.frameworks.marks import (
+    MARKS,
+    framework_of,
+    has_foreign_result,
+    is_bare_result,
+    marked,
+)
 from tract.providers.frameworks.pydantic_ai import PydanticAI
 from tract.providers.frameworks.sharegpt import ShareGPT
 from tract.providers.registry import PROVIDERS
@@ -217,10 +223,7 @@ def _native_fault(message: Json) -> str | None:
     elsewhere = [key for key, value in message.items() if key not in ABOUT and _holds(value)]
     if CONTENTS.isdisjoint(message) and elsewhere:
         return f"no content, but {', '.join(elsewhere)[:80]}"
-    results = [part for part in dicts(message.get("content")) if part.get("type") == "tool_result"]
-    if any({"tool_use_id", "content"}.isdisjoint(result) and len(result) > 1 for result in results):
-        return "a result without its content"
-    return None
+    return "a result without its content" if has_foreign_result(message) else None
 
 
 def _holds(value: Json) -> bool:
