@@ -15,6 +15,7 @@ from tract.importers.source import Source
 MODULES = (
     "llm_logs",
     "opencode",
+    "crush",
     "openai_agents",
     "inspect_log",
     "qwen_code",
@@ -41,6 +42,7 @@ MODULES = (
     "atif",
     "swe_agent",
     "openhands_events",
+    "openhands_sdk",
     "openhands_log",
     "tau2",
     "mastra",
@@ -62,6 +64,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "openhands_sdk",
     "cline",
     "langsmith",
     "langfuse",

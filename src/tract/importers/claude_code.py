@@ -48,10 +48,11 @@ NOISE = frozenset(
     {
         *("system", "file-history-snapshot", "hook", "permission-mode", "mode"),  # of the screen
         *("last-prompt", "tools-used", "atis-latch", "agent-name", "agent-setting"),
+        *("summary",),  # of another session, which this one continues
         *("pr-link", "tag", "speculation-accept", "worktree-state", "content-replacement"),
     }
 )
-TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
+TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle"}
 
 _MARKS = (b'"parentUuid"', b'"isSidechain"', b'"sessionId"')
 _SPILLED = re.compile(  # begins with a literal, which is found several times as fast

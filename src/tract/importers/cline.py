@@ -31,7 +31,7 @@ from tract.importers.coerce import (
 )
 from tract.importers.items import Entry, Facts, Item, Unknown
 from tract.importers.media import media_block, url_block
-from tract.importers.source import Source, attempt
+from tract.importers.source import Source, attempt, is_cut
 from tract.importers.wire_messages import load_wire
 from tract.model import Block, Json, Message, Origin, Raw, Text
 from tract.providers.common import ANY
@@ -88,6 +88,8 @@ def read(source: Source) -> Iterator[Item]:
     messages = document if is_list else as_dict(document).get("messages")
     if not isinstance(messages, list):
         raise InputError("a session needs a list of messages")
+    if not is_list and is_cut(problems) and "system_prompt" not in as_dict(document):
+        raise InputError(f"{source.path.name}: {problems[-1].what}, before the system text")
     if is_list and _is_screen(messages):
         yield from _screen(source, messages)
     else:
@@ -147,6 +149,10 @@ class _Task:
                 content = [_wire_block(block) for block in content]
             messages, problems = load_wire("anthropic", role, content, place)
             yield from problems
+            if thought := as_text(record.get("reasoning_content")):
+                first = messages.pop(0) if messages else Message(role, ())
+                block = Raw(NAME, {"type": "reasoning", "text": thought})
+                messages.insert(0, replace(first, content=(block, *first.blocks)))
         if messages:
             yield from self._facts(messages)
             yield self._entry(record, [self._ids.assign(_own(message)) for message in messages])
@@ -159,10 +165,6 @@ class _Task:
             yield Facts(folder=folder[1])
 
     def _entry(self, record: dict[str, Json], messages: list[Message]) -> Entry:
-        thought = as_text(record.get("reasoning_content"))
-        if thought:
-            block = Raw(NAME, {"type": "reasoning", "text": thought})
-            messages[0] = replace(messages[0], content=(block, *messages[0].blocks))
         entry = Entry(
             messages=tuple(messages),
             usage=_usage(as_dict(record.get("metrics"))),
