@@ -95,7 +95,6 @@ def _message(place: str, dialog: str, row: Record, is_last: bool) -> Iterator[It
     is_finished = any(as_dict(part).get("type") == "finish" for part in parts)
     if role == "assistant" and is_last and not is_finished:
         raise InputError("the answer is not finished")
-<<<<<<< HEAD
     content = _Parts(dialog)
     for number, part in enumerate(parts, 1):
         where = f"{place}, part {number}"
@@ -106,18 +105,6 @@ def _message(place: str, dialog: str, row: Record, is_last: bool) -> Iterator[It
     if content.blocks:
         is_summary = bool(row.get("is_summary_message"))
         message = Message("user" if is_summary or role == "tool" else role, _plain(content.blocks))
-=======
-    found = _Parts(dialog)
-    for number, part in enumerate(parts, 1):
-        where = f"{place}, part {number}"
-        yield from attempt(where, found.take, where, part)
-    about: dict[str, Any] = {"dialog": dialog, "time": as_time(row.get("created_at"))}
-    for result in found.results:
-        yield Entry(messages=(result,), **about)
-    if found.blocks:
-        is_summary = bool(row.get("is_summary_message"))
-        message = Message("user" if is_summary or role == "tool" else role, _plain(found.blocks))
->>>>>>> main
         if message.role == "assistant":
             about["model"] = as_text(row.get("model"))
             about["metadata"] = drop_empty(provider=as_text(row.get("provider")))
