@@ -353,7 +353,7 @@ class MemoryThread(Thread[int]):
         for item in additions(history, aligned.new, self._current()):
             if item:
                 self._grow(self.draft(*item))
-            elif toolset and self._current().toolset != toolset.hash:
+            elif toolset and not aligned.is_past and self._current().toolset != toolset.hash:
                 self._grow(drafts.offer(toolset, NO_DETAILS))
 
     def _current(self) -> Chain:
