@@ -24,6 +24,7 @@ from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import Entry, FullHistory, Problem, Unknown, annotate, position
 from tract.core.forms import Sent, Shown
 from tract.core.pairing import Pairing
+from tract.core.wording import fetching_tokens
 from tract.errors import InputError
 from tract.model import (
     ROOT,
@@ -392,6 +393,7 @@ class Branch:
         self.places = self.chain.places
         self.fetches = self.chain.is_lazy
         """Whether the model could ask for results that it is not sent."""
+        self.fetching_tokens = fetching_tokens(count) if count and self.fetches else 0
         self._outdated = self.chain.outdated_answers()
 
     def item(self, place: Place) -> Shown | None:
