@@ -20,6 +20,8 @@ from tract.core.titles import LONGEST, title_of
         ("<system-reminder>Be brief.</system-reminder>\nFix it", "Fix it"),
         ("<environment_context>\n<cwd>/x</cwd>\n</environment_context>", None),
         ("<command-name>/review</command-name>\n<command-args>12</command-args>", "/review 12"),
+        ("<command-name>/clear</command-name><command-args></command-args>", None),
+        ("[Request interrupted by user for tool use]", None),
         ("<local-command-stdout>done</local-command-stdout>", None),
         ("if a < b and c > d: fix it", "if a < b and c > d: fix it"),
         ("a\x1b[31mb\u202ec", "a [31mb c"),

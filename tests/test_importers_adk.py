@@ -91,7 +91,7 @@ def test_an_odd_event_costs_only_itself(tmp_path: Path) -> None:
         "event 13, part 4",
         "event 14",
         "event 15",
-        "event 17, part 1",
+        "event 17",
     ]
     assert [(item.place, item.kind) for item in items if isinstance(item, Unknown)] == [
         ("event 16", "error")

@@ -86,7 +86,7 @@ def test_what_is_odd_is_reported(tmp_path: Path) -> None:
     assert [(p.place, p.what) for p in problems(items)] == [
         ("message 10", "unknown type 'DanceEvent'"),
         ("message 11", "no type and no role"),
-        ("message 12", "content is a list, not int"),
+        ("message 12", "a content is a list, not int"),
     ]
 
 

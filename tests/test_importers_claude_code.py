@@ -281,7 +281,6 @@ def test_what_is_known_about_a_session(tmp_path: Path) -> None:
     found = list(claude_code.read(of_lines(tmp_path, first, *titles, cost)))
     assert [item for item in found if isinstance(item, Facts)] == [
         Facts(folder="/work"),
-        Facts(title="a"),
         Facts(title="b"),
         Facts(title="c"),
         Facts(cost=0.25),

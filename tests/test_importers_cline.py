@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.importing import entries, file_of, items_of, messages, problems
 from tests.samples.cline import (
     CALLS,
@@ -25,6 +27,7 @@ from tests.samples.cline import (
     text,
 )
 from tract import Tract, import_file
+from tract.errors import InputError
 from tract.importers import cline
 from tract.importers.items import Entry, Facts, Item, Unknown
 from tract.model import Message, Raw, Text, ToolCall
@@ -104,7 +107,8 @@ def test_a_session_of_the_sdk(tmp_path: Path) -> None:
     items = read(tmp_path, SDK)
     system, prompt, answer, returned, _ = messages(items)
     assert system == Message("system", SYSTEM)
-    assert prompt.text == '<user_input mode="act">Look</user_input>\nA'
+    file = '<file_content path="/a">\nA\n</file_content>'
+    assert prompt.text == f"Look\n{file}"  # as it was sent
     assert returned == Message("tool", [FOUND[0], IMAGE], "c1", "run")
     entry = entries(items)[2]
     assert entry.messages == (answer,)
@@ -193,3 +197,9 @@ def test_results_are_the_same_together_or_apart(tmp_path: Path) -> None:
     both = said("user", result("c1", "a"), result("c2", "b"))
     apart = [said("user", result("c1", "a")), said("user", result("c2", "b"))]
     assert messages(read(tmp_path, [CALLS, both])) == messages(read(tmp_path, [CALLS, *apart]))
+
+
+def test_a_session_that_is_cut_before_its_system_text_is_refused(tmp_path: Path) -> None:
+    content = json.dumps(SDK)
+    with pytest.raises(InputError, match="before the system text"):
+        read(tmp_path, content[: content.index("system_prompt")])

@@ -16,7 +16,8 @@ def read(folder: Path, *records: Json) -> list[Item]:
 def test_a_started_thread_is_detected(tmp_path: Path) -> None:
     assert codex_exec.detect(of_lines(tmp_path, *RUN))
     assert codex_exec.session(of_lines(tmp_path, *RUN)) == "th-1"
-    assert not codex_exec.detect(of_lines(tmp_path, *RUN[1:]))
+    assert codex_exec.detect(of_lines(tmp_path, *RUN[2:]))
+    assert not codex_exec.detect(of_lines(tmp_path, RUN[1]))
     assert not codex_exec.detect(of_lines(tmp_path, {"type": "thread.started"}))
 
 

@@ -109,14 +109,15 @@ def test_a_broken_record_costs_only_itself(tmp_path: Path) -> None:
     blocks = [{"type": "text", "text": "a"}, {}, None, {"type": "text"}, {"type": "imageUrl"}]
     bad: list[Any] = [None, {}, 7, {"message": {}}, item("user", None), item("tool", "x")]
     odd = item("assistant", "b", _toolCalls=[None, {}, call("c1")], contextItems=None)
-    odd["toolCallStates"] = [state("c1", "done", {"content": None})]
+    odd["toolCallStates"] = [state("c1", "done", {"content": None}, output("e"))]
     context = item("user", "c", contextItems=[None, output("d")])
     items = read(tmp_path, item("user", blocks), *bad, odd, item("robot", "x"), context)
-    assert [m.text for m in messages(items)] == ["a", "b", "d\n\nc"]
+    assert [m.text for m in messages(items)] == ["a", "b", "e", "d\n\nc"]
     assert [problem.place for problem in problems(items)] == [
         *(f"item 1, block {number}" for number in (2, 3, 4)),
         *(f"item {number}" for number in range(2, 8)),
-        *(f"item 8, call {number}" for number in (1, 2, 3)),
+        *(f"item 8, call {number}" for number in (1, 2)),
+        "item 8, call 3, output 1",
         "item 10, context 1",
     ]
     assert [i.kind for i in items if isinstance(i, Unknown)] == ["robot"]

@@ -173,7 +173,7 @@ def test_a_broken_line_is_reported_and_the_others_are_read(
     module: str, content: bytes, tmp_path: Path
 ) -> None:
     lines = content.splitlines(keepends=True)
-    if not is_text(content) or len(lines) < 2 or content.startswith(b"event:"):
+    if not is_text(content) or len(lines) < 2 or content.startswith((b"event:", b"\n# aider")):
         return
     for number in range(1, len(lines)):
         before, after = b"".join(lines[:number]), b"".join(lines[number + 1 :])
@@ -223,8 +223,8 @@ def test_garbage_is_taken_by_none(module: str, content: bytes, tmp_path: Path) -
 @each_importer
 def test_files_of_other_formats_give_only_typed_errors(module: str, tmp_path: Path) -> None:
     for other in importers.MODULES:
-        for content in sample(other).FILES.values():
-            read_source(importer(module), file_of(tmp_path, content))
+        content = next(iter(sample(other).FILES.values()))
+        read_source(importer(module), file_of(tmp_path, content))
 
 
 # Files in a database
@@ -288,9 +288,6 @@ def state_after(content: bytes, ends: Iterable[int], folder: Path) -> dict[str, 
         return state(t)
 
 
-WAITING = {"otel", "langfuse", "langsmith", "cline", "opencode", "pydantic_ai", "ai_sdk", "autogen"}
-
-
 def check_growth(module: str, content: bytes, folder: Path, count: int) -> None:
     end = len(content)
     once = state_after(content, [end], folder)
@@ -305,7 +302,7 @@ def check_growth(module: str, content: bytes, folder: Path, count: int) -> None:
 def test_a_growing_file_is_as_if_imported_at_once(
     module: str, content: bytes, tmp_path: Path
 ) -> None:
-    if is_text(content) and module not in WAITING:
+    if is_text(content):
         check_growth(module, content, tmp_path, 20)
 
 
@@ -326,6 +323,7 @@ ELSEWHERE = {
 }
 """Formats in which a text does not stand where it is referred to, or nothing else does."""
 MADE = {"base64", "image", "text", "thinking", "reasoning", "message", "{}"}
+MADE |= {"What did we do so far?", "The user cancelled this tool call.", "No tool output"}
 """Words that importers write themselves."""
 
 
@@ -363,7 +361,7 @@ def check_damage(module: str, content: bytes, folder: Path, step: int) -> None:
 
 @each_file
 def test_one_damaged_value_costs_only_itself(module: str, content: bytes, tmp_path: Path) -> None:
-    if module not in ELSEWHERE and module not in WAITING:
+    if module not in ELSEWHERE:
         check_damage(module, content, tmp_path, 7)
 
 

@@ -1,17 +1,18 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from tests.corpus import DATA
-from tests.importing import calls, held, messages, nested, of_lines, only_entries, strings
-from tests.samples.copilot_cli import ANSWER, SESSION, done, event
+from tests.importing import calls, entries, held, messages, nested, of_lines, problems, strings
+from tests.samples.copilot_cli import ANSWER, NEWER, SESSION, done, event
 from tract.importers import copilot_cli
-from tract.importers.items import Problem
+from tract.importers.items import Facts, Problem, Unknown
 from tract.importers.source import Source
-from tract.model import Raw, Text, ToolCall
+from tract.model import ROOT, Raw, Text, ToolCall
 
 FILES = sorted((DATA / "copilot-cli-jsonl").glob("*.jsonl"))
 
@@ -26,7 +27,7 @@ def test_detects_its_own_lines_and_no_others(tmp_path: Path) -> None:
 
 
 def test_events_become_messages(tmp_path: Path) -> None:
-    found = only_entries(copilot_cli.read(of_lines(tmp_path, *SESSION)))
+    found = entries(copilot_cli.read(of_lines(tmp_path, *SESSION)))
     assert [e.messages[0].role for e in found] == [
         *("system", "user", "assistant", "tool", "user", "assistant")
     ]
@@ -49,11 +50,46 @@ def test_events_become_messages(tmp_path: Path) -> None:
     assert found[0].time.year == 2026
 
 
+def test_a_newer_session(tmp_path: Path) -> None:
+    found = list(copilot_cli.read(of_lines(tmp_path, *NEWER)))
+    main = [e for e in entries(found) if e.dialog is None]
+    assert [m.text for e in main for m in e.messages] == [
+        *("<now>1</now>\n\nhello \r é", "You are Copilot", "I look", "", "denied", "sub done"),
+        *("bye", "no", "yes", ""),
+    ]
+    assert [e.messages[0].tool_call_id for e in main[3:6]] == ["t2", "t1", "t3"]
+    assert [e.usage for e in main if e.usage] == [{"inputTokens": 17}]
+    assert [e.key for e in main if e.messages[0].text == "bye"] == [main[-2].parent]
+    aside = [e for e in entries(found) if e.dialog is not None]
+    assert [(e.dialog, e.messages[0].text) for e in aside] == [
+        ("t3", "sub task"),
+        ("t3", "sub done"),
+    ]
+    assert [(u.place, u.kind) for u in found if isinstance(u, Unknown)] == [
+        ("line 15", "session.brand_new")
+    ]
+    started = datetime.fromisoformat("2026-06-25T01:50:34.040Z")
+    assert [item for item in found if isinstance(item, Facts)] == [
+        Facts(folder="/work", started=started),
+        Facts(dialog="t3", title="Look", parent="", call_id="t3"),
+        Facts(folder="/work"),
+    ]
+    assert problems(found) == []
+
+
+def test_everything_may_be_undone(tmp_path: Path) -> None:
+    undone = event("session.snapshot_rewind", upToEventId=NEWER[2]["id"])
+    named = event("session.title_changed", title="a name")
+    found = list(copilot_cli.read(of_lines(tmp_path, *NEWER[:3], undone, named, NEWER[-3])))
+    assert [e.parent for e in entries(found)] == [None, ROOT]
+    assert Facts(title="a name") in found
+
+
 def test_failures_and_what_is_only_displayed(tmp_path: Path) -> None:
     image = {"type": "image", "data": "aGk="}
     shown = {"content": "x", "detailedContent": "x\n+ more", "contents": [image, {"text": "x"}]}
     failed = done("t1", success=False, error={"message": "denied", "code": "no"})
-    found = only_entries(copilot_cli.read(of_lines(tmp_path, failed, done("t2", result=shown))))
+    found = entries(copilot_cli.read(of_lines(tmp_path, failed, done("t2", result=shown))))
     assert (found[0].messages[0].content, found[0].messages[0].is_error) == ("denied", True)
     assert found[1].metadata == {"detailedContent": "x\n+ more", "contents": [image]}
 
@@ -76,7 +112,7 @@ def test_a_person_may_call_a_tool(tmp_path: Path) -> None:
 
 def test_who_was_called_works_in_a_dialog_of_its_own(tmp_path: Path) -> None:
     aside = event("assistant.message", content="sub", parentToolCallId="t1")
-    found = only_entries(copilot_cli.read(of_lines(tmp_path, *SESSION[:7], aside, *SESSION[7:])))
+    found = entries(copilot_cli.read(of_lines(tmp_path, *SESSION[:7], aside, *SESSION[7:])))
     assert [e.messages[0].text for e in found if e.dialog == "t1"] == ["sub"]
     assert sum(e.dialog is None for e in found) == 6
 
@@ -84,7 +120,7 @@ def test_who_was_called_works_in_a_dialog_of_its_own(tmp_path: Path) -> None:
 def test_a_summary_compacts_what_came_before(tmp_path: Path) -> None:
     short = event("session.compaction_complete", success=True, summaryContent="in short")
     empty = event("session.compaction_complete", success=False)
-    found = only_entries(copilot_cli.read(of_lines(tmp_path, *SESSION, short, empty)))
+    found = entries(copilot_cli.read(of_lines(tmp_path, *SESSION, short, empty)))
     assert found[-1].messages[0].text == "in short"
     assert found[-1].compacts
     assert len(found) == 7
@@ -101,8 +137,8 @@ def test_bad_lines_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
     bad += [event("assistant.message", toolRequests=[{"toolCallId": "x"}])]
     cut = json.dumps(ANSWER)[:80].encode()
     found = list(copilot_cli.read(of_lines(tmp_path, *SESSION, *bad, cut)))
-    assert [i.place for i in found if isinstance(i, Problem)] == [
-        f"line {n}" for n in range(12, 18)
+    assert [problem.place for problem in problems(found)] == [
+        *("line 12", "line 13", "line 14", "line 15", "line 16, block 1", "line 17")
     ]
     assert len(messages(found)) == 6
 
@@ -112,7 +148,7 @@ def test_nothing_of_a_real_session_is_lost() -> None:
     """55 messages there are a prompt and 54 answers; here the instructions, a note of the program
     and 68 results are messages, too."""
     source = Source(FILES[0])
-    found = only_entries(copilot_cli.read(source))
+    found = entries(copilot_cli.read(source))
     kept = held(found)
     for record in source.records():
         assert not isinstance(record, Problem)

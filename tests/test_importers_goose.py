@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,31 @@ import pytest
 
 from tests.corpus import in_manifest, real_files
 from tests.importing import (
+    as_database,
     counts,
+    entries,
     file_of,
     items_of,
     messages,
     of_lines,
+    problems,
     strings,
 )
-from tests.samples.goose import DOCUMENT, HISTORY, request, response, spoken, text
+from tests.samples.goose import (
+    ABOUT,
+    DOCUMENT,
+    EXPORT,
+    FILES,
+    HISTORY,
+    ROWS,
+    SCHEMA,
+    request,
+    response,
+    spoken,
+    text,
+)
 from tract.importers import goose
-from tract.importers.items import Exchange, Problem
+from tract.importers.items import Entry, Exchange, Facts, Problem
 from tract.importers.source import Source
 from tract.model import Text
 
@@ -52,6 +68,61 @@ def test_recordings_come_in_the_order_of_time(tmp_path: Path) -> None:
         },
         time=second.time,
     )
+
+
+def check_session(found: list[Entry]) -> None:
+    assert [[m.role for m in e.messages] for e in found] == [
+        *(["user"], ["assistant"], ["tool", "tool"], ["user"], ["user"], ["assistant"])
+    ]
+    assert [e.compacts for e in found] == [False, False, False, True, False, False]
+    results = [(m.tool_call_id, m.content, m.is_error) for m in found[2].messages]
+    assert results == [("b", [text("")], False), ("a", "no file", True)]
+    assert found[0].messages[0].text == "Hi \r é"
+    assert found[0].time
+
+
+def test_the_sessions_of_a_database(tmp_path: Path) -> None:
+    source = file_of(tmp_path, FILES["database"])
+    assert goose.detect(source)
+    found = list(goose.read(source))
+    check_session([e for e in entries(found) if e.dialog == "20260102_1"])
+    assert len([e for e in entries(found) if e.dialog == "20260102_2"]) == 3
+    facts = [item for item in found if isinstance(item, Facts)]
+    assert facts == [
+        Facts(
+            dialog="20260102_1",
+            title="Looks around",
+            folder="/work",
+            model="claude-x",
+            started=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+            ended=datetime(2026, 1, 2, 4, 4, 5, tzinfo=UTC),
+        ),
+        Facts(dialog="20260102_2", title="old name", folder="/"),
+    ]
+
+
+def test_a_damaged_row_costs_only_itself(tmp_path: Path) -> None:
+    rows = [dict(row) for row in ROWS["messages"]]
+    rows[0]["content_json"] = '[{"type": "te'
+    rows[5]["content_json"] = '[{"type": "text"}, {"type": "text", "text": "Go on"}]'
+    source = file_of(tmp_path, as_database(SCHEMA, {**ROWS, "messages": rows}))
+    found = list(goose.read(source))
+    assert [p.place for p in problems(found)] == ["message 1", "message 6, block 1"]
+    assert len(entries(found)) == 8
+
+
+def test_an_exported_session(tmp_path: Path) -> None:
+    source = file_of(tmp_path, EXPORT)
+    assert goose.detect(source)
+    assert goose.session(source) == ABOUT["id"]
+    found = list(goose.read(source))
+    check_session(entries(found))
+    assert isinstance(found[0], Facts)
+    assert found[0].folder == "/work"
+    data = json.dumps(EXPORT).encode()
+    found = list(goose.read(file_of(tmp_path, data[: data.index(b"in short")])))
+    assert len(entries(found)) == 3
+    assert problems(found)
 
 
 def test_a_session_is_lines(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tests.samples.llm_logs import (
     RESPONSES,
     SCHEMA,
     SHARED,
+    TIME,
     TREE,
     TREE_ROWS,
     Rows,
@@ -28,7 +29,7 @@ from tests.samples.llm_logs import (
 )
 from tract.errors import InputError
 from tract.importers import llm_logs, sqlite_files
-from tract.importers.items import Item
+from tract.importers.items import Facts, Item
 from tract.importers.source import Source
 from tract.model import Raw, Text
 
@@ -268,11 +269,24 @@ def test_a_text_that_is_no_utf8_is_read(tmp_path: Path) -> None:
     assert messages(list(llm_logs.read(source)))[0].content == "A\ufffdB"
 
 
+def test_what_is_known_about_a_thread_or_a_conversation(tmp_path: Path) -> None:
+    newer = database(tmp_path, TREE + SHARED, TREE_ROWS)
+    assert next(iter(llm_logs.read(newer))) == Facts(
+        dialog="t", title="n", started=datetime.fromisoformat(TIME)
+    )
+    rows = {
+        "conversations": [{"id": "c", "name": "a name"}],
+        "responses": [{"id": "r", "prompt": "hi", "response": "ho", "conversation_id": "c"}],
+    }
+    older = database(tmp_path, RESPONSES, rows)
+    assert next(iter(llm_logs.read(older))) == Facts(dialog="c", title="a name")
+
+
 def test_the_database_is_not_changed(tmp_path: Path) -> None:
     source = database(tmp_path, TREE + SHARED, TREE_ROWS)
     before = source.path.read_bytes()
     source.path.chmod(0o400)
-    assert len(list(llm_logs.read(source))) == 5
+    assert len(list(llm_logs.read(source))) == 6
     assert source.path.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

@@ -98,7 +98,7 @@ def test_an_odd_line_costs_only_itself(tmp_path: Path) -> None:
         ("line 3", "a line is an object, not NoneType"),
         ("line 4", "neither a request, an answer nor an example"),
         ("line 5", "a custom_id is a text"),
-        ("example 1, message 1", "a message is an object, not int"),
+        ("example 1, message 1", "a message is a dict, not int"),
     ]
     assert [m.text for m in messages(items)] == ["Hi é\r.", "No.", "Yes."]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.corpus import DATA
-from tests.importing import counts, entries, file_of, kept, messages, problems
+from tests.importing import counts, entries, file_of, items_of, kept, messages, of_lines, problems
 from tests.samples.openhands_events import HISTORY, RUN, TOOL, event
 from tract.errors import InputError
 from tract.importers import openhands_events
@@ -62,6 +62,18 @@ def test_a_run_is_read(tmp_path: Path) -> None:
 def test_a_bare_list_and_pairs_are_the_same(tmp_path: Path) -> None:
     pairs = {"history": [HISTORY[:2], HISTORY[2:]]}
     assert read(tmp_path, HISTORY) == read(tmp_path, pairs) == read(tmp_path, RUN)
+
+
+def test_lines_and_a_folder_of_files_are_the_same(tmp_path: Path) -> None:
+    lines = items_of(openhands_events, of_lines(tmp_path, *HISTORY))
+    assert lines == read(tmp_path, HISTORY)
+    folder = tmp_path / "conv-1" / "events"
+    folder.mkdir(parents=True)
+    files = [file_of(folder, one, f"{number}.json") for number, one in enumerate(HISTORY)]
+    assert all(map(openhands_events.detect, files))
+    assert openhands_events.session(files[3]) == "conv-1"
+    assert items_of(openhands_events, files[0]) == lines
+    assert items_of(openhands_events, files[3]) == []  # read with the first
 
 
 def test_several_runs_are_several_dialogs(tmp_path: Path) -> None:

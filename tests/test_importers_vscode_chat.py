@@ -162,14 +162,25 @@ def test_a_broken_record_costs_only_itself(tmp_path: Path) -> None:
 
 
 def test_a_broken_change_costs_only_itself(tmp_path: Path) -> None:
-    bad: list[Any] = [b"{", 5, {}, {"kind": 9}, {"kind": 1}, {"kind": 1, "k": ["a", "b"], "v": 1}]
+    bad: list[Any] = [b"{", 5, {}, {"kind": 9}, {"kind": 1}, {"kind": 1, "k": [None, "a"], "v": 1}]
     bad += [{"kind": 2, "k": ["requests", 7, "response"], "v": []}, {"kind": 0, "v": None}]
     items = read_log(tmp_path, LOG[0], *bad, {"kind": 2, "k": ["requests"], "v": [FIRST]})
     assert len(messages(items)) == 7
     assert [problem.place for problem in problems(items)] == [f"line {n}" for n in range(2, 10)]
-    assert problems(read_log(tmp_path, LOG[2])) == [
-        Problem("line 1", "a change needs a session before it")
-    ]
+
+
+def test_a_log_is_read_without_a_line_that_was_lost(tmp_path: Path) -> None:
+    whole = [m.text for m in messages(read_log(tmp_path, *LOG[:7]))]
+    for lost in (0, 2, 3, 4):
+        kept = [m.text for m in messages(read_log(tmp_path, *LOG[:lost], *LOG[lost + 1 : 7]))]
+        assert kept == whole
+
+
+def test_a_result_without_its_call_is_kept(tmp_path: Path) -> None:
+    metadata = {**METADATA, "toolCallRounds": [None, METADATA["toolCallRounds"][1]]}
+    items = read(tmp_path, {**FIRST, "result": {"metadata": metadata}})
+    results = [m.tool_call_id for m in messages(items) if m.role == "tool"]
+    assert results == ["c2", "c1", "c3"]
 
 
 def test_a_document_and_a_log_are_one_dialog(tmp_path: Path) -> None:

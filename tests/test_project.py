@@ -26,6 +26,7 @@ TESTED_WITH = {
     "storage": "test_storage",
     # With the format that they are for.
     "importers/histories": "test_importers_otel",
+    "importers/openhands_files": "test_importers_openhands_sdk",
     "importers/otlp": "test_importers_otel",
     "importers/blocks": "test_importers_claude_stream",
     "importers/archives": "test_importers_inspect_log",

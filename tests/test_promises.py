@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.importing import file_of, of_lines, read_file
 from tests.samples.claude_code import TURN, answer, call, result, text, user
 from tests.strategies import odd_histories, said
 from tests.toolkit import tool, tool_lists
-from tests.validity import REQUESTS, violations
+from tests.validity import REQUESTS, unnoted, violations
 from tract import (
     EditError,
     Form,
@@ -30,6 +31,7 @@ from tract import (
     ToolCall,
     Tract,
     TractError,
+    importers,
 )
 from tract.core.alignment import atoms
 from tract.core.wording import NO_RESULT
@@ -76,6 +78,7 @@ SETTINGS: dict[str, Callable[[Tract], object]] = {
 
 def refused(t: Tract) -> list[tuple[str, str, Violation]]:
     """What any provider would refuse in any setting."""
+    assert unnoted(t.compile()) == []
     found = []
     for name, change in SETTINGS.items():
         change(t)
@@ -94,6 +97,13 @@ def imported(path: Path) -> Iterator[Tract]:
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
 def test_every_dump_of_a_real_file_is_valid(path: Path) -> None:
     assert [found for t in imported(path) for found in refused(t)] == []
+
+
+@pytest.mark.parametrize("module", importers.MODULES)
+def test_every_dump_of_a_sample_is_valid(module: str, tmp_path: Path) -> None:
+    for content in import_module(f"tests.samples.{module}").FILES.values():
+        path = file_of(tmp_path, content).path
+        assert [found for t in imported(path) for found in refused(t)] == []
 
 
 ASKED: dict[str, Any] = {"role": "user", "content": "list"}

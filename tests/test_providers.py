@@ -550,3 +550,74 @@ def test_real_anthropic_histories() -> None:
                 assert json.dumps(context.to_anthropic()["messages"]) == json.dumps(messages), name
                 assert t.record(context.to_anthropic()["messages"]) == [], name
             assert t.record(messages) == [], name
+
+
+# What an answer brings along
+
+GEMINI: dict[str, Any] = {
+    "candidates": [
+        {"content": {"role": "model", "parts": [{"text": "hi"}]}, "finishReason": "STOP"}
+    ],
+    "modelVersion": "gemini-x",
+    "usageMetadata": {"promptTokenCount": 3},
+}
+
+
+@pytest.mark.parametrize("response", [*RESPONSE.values(), GEMINI])
+def test_an_answer_keeps_its_model_usage_and_stop_reason_as_a_recorded_one_does(
+    response: dict[str, Any],
+) -> None:
+    with Tract.open() as t, Tract.open() as r:
+        t.user("hello")
+        committed = t.assistant(response)
+        (_, recorded) = r.record([{"role": "user", "content": "hello"}], response)
+        model = response.get("model", response.get("modelVersion"))
+        assert committed.generation_config == recorded.generation_config == {"model": model}
+        assert committed.usage == recorded.usage
+        assert committed.metadata == recorded.metadata
+        assert list(t.usages()) == list(r.usages()) == [(model, committed.usage)]
+
+
+def test_settings_of_the_caller_win() -> None:
+    with Tract.open() as t:
+        config = {"temperature": 0, "model": "alias"}
+        assert t.assistant(CHAT, generation_config=config).generation_config == config
+        info = t.assistant(CHAT, generation_config={"temperature": 0})
+        assert info.generation_config == {"model": "gpt", "temperature": 0}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"content": "hi"},
+        {"content": [{"type": "text", "text": "hi"}]},
+        {"content": "hi", "role": None},
+        {"parts": [{"text": "hi"}]},
+        {"choices": [{"message": {"content": "hi"}}]},
+        {"choices": [{"message": {"content": "hi", "role": None}}]},
+    ],
+    ids=repr,
+)
+def test_an_answer_needs_no_role(answer: dict[str, Any]) -> None:
+    with Tract.open() as t:
+        t.user("hello")
+        assert t.get_message(t.assistant(answer)).text == "hi"
+        for provider in ("anthropic", "openai", "responses", "gemini"):
+            assert validate(t.compile().to_params(provider), provider) == []
+
+
+def test_single_items_of_responses_are_committed() -> None:
+    with Tract.open() as t:
+        t.user("hello")
+        reasoning, said, call = RESPONSES["output"]
+        output = {"type": "function_call_output", "call_id": "call_1", "output": "done"}
+        infos = [t.commit(item) for item in (reasoning, said, call, output)]
+        assert [info.role for info in infos] == ["assistant", "assistant", "assistant", "tool"]
+        assert t.compile().to_responses()[1:] == [reasoning, said, call, output]
+        assert t.assistant(call).role == "assistant"
+
+
+@pytest.mark.parametrize("kind", ["world_state", "human", "text", ""])
+def test_what_only_has_a_type_is_no_item(kind: str) -> None:
+    with Tract.open() as t, pytest.raises(InputError):
+        t.commit({"type": kind, "data": {"content": "x"}})

@@ -1,4 +1,4 @@
-"""Names of tools that a provider does not accept."""
+"""What a provider does not accept or is not shown: names of tools, blocks of others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.validity import violations
-from tract import ScriptedLLM, Tract
+from tests.validity import unnoted, violations
+from tract import Message, Raw, ScriptedLLM, Text, Tract
 from tract.providers import PROVIDERS
 from tract.providers.common import legal_name
 
@@ -95,3 +95,63 @@ def test_changes_among_the_messages_have_legal_names_too() -> None:
         removed, added = changes
         assert removed["tool"]["name"] == legal_name("old one", LONGEST)
         assert added["tool"]["definition"]["name"] == legal_name("new one", LONGEST)
+
+
+# Stand-ins
+
+PICTURE = {"type": "base64", "media_type": "image/png", "data": "QQ=="}
+RAWS = [
+    Raw("anthropic", {"type": "image", "source": PICTURE}),
+    Raw("anthropic", {"type": "document", "source": PICTURE}),
+    Raw("openai", {"type": "image_url", "image_url": {"url": "data:,"}}),
+    Raw("openai_responses", {"type": "input_file", "file_id": "f"}),
+    Raw("gemini", {"inlineData": {"mimeType": "image/png", "data": "QQ=="}}),
+    Raw("any", {"type": "hologram", "data": "QQ=="}),
+]
+RESULTS: list[Any] = [
+    [{"type": "text", "text": "t"}, RAWS[0].data],
+    [{"type": "text", "text": "t"}, RAWS[2].data],
+    [{"type": "text", "text": "t"}, {"type": "input_image", "image_url": "data:,"}],
+    [{"type": "tool_reference", "tool_name": "ls"}],
+    [{"type": "search_result", "content": [], "source": "s", "title": "t"}],
+]
+ITEM_PARTS = [{"type": "input_text", "text": "t"}, {"type": "input_image", "image_url": "data:,"}]
+
+
+@pytest.mark.parametrize("role", ["system", "user", "assistant"])
+@pytest.mark.parametrize("raw", RAWS, ids=lambda raw: str(raw.data)[:30])
+def test_a_stand_in_for_a_block_is_noted(role: str, raw: Raw) -> None:
+    with Tract.open() as t:
+        t.user("hi")
+        t.commit(Message(role, (Text("look"), raw)))
+        t.user("and?")
+        assert unnoted(t.compile()) == []
+        if role == "user":
+            assert violations(t.compile()) == []
+
+
+@pytest.mark.parametrize("content", RESULTS, ids=repr)
+def test_a_stand_in_for_a_result_is_noted(content: Any) -> None:
+    with Tract.open() as t:
+        t.user("hi")
+        t.assistant(tool_calls=[{"id": "a", "name": "run", "arguments": {}}])
+        t.tool_result("a", "run", content)
+        assert unnoted(t.compile()) == []
+        assert violations(t.compile()) == []
+
+
+@pytest.mark.parametrize("parts", [ITEM_PARTS, [{"type": "text", "text": "t"}, ITEM_PARTS[1]]])
+def test_a_stand_in_for_a_part_of_an_output_is_noted(parts: Any) -> None:
+    call = {"type": "function_call", "call_id": "a", "name": "run", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "a", "output": parts}
+    with Tract.open() as t:
+        t.record({"input": [{"role": "user", "content": "hi"}, call, output]})
+        assert unnoted(t.compile()) == []
+
+
+def test_a_system_text_is_a_text_for_anthropic() -> None:
+    with Tract.open() as t:
+        t.commit(Message("system", (Text("be brief"), RAWS[0])))
+        t.user("hi")
+        assert t.compile().to_anthropic()["system"] == "be brief\n[image not shown]"
+        assert "image is not shown to anthropic" in t.compile().notes_for("anthropic")

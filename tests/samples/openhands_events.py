@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.importing import as_json
+from tests.importing import as_json, as_lines
 
 TOOL = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}
 
@@ -57,5 +57,5 @@ HISTORY: list[Any] = [
 ]
 RUN: dict[str, Any] = {"instance_id": "i-1", "test_result": {}, "history": HISTORY}
 
-FILES = {"run": as_json(RUN), "events": as_json(HISTORY)}
+FILES = {"run": as_json(RUN), "events": as_json(HISTORY), "lines": as_lines(*HISTORY)}
 DOCUMENTS = [RUN]

@@ -22,7 +22,7 @@ def result(*values: Any) -> dict[str, Any]:
 
 
 TREE = {"node": {"type": 1, "children": [piece("no such"), {"children": [piece("file", True)]}]}}
-METADATA = {
+METADATA: dict[str, Any] = {
     "renderedGlobalContext": [{"type": 1, "text": "<environment>Linux</environment>"}],
     "renderedUserMessage": [
         {"type": 1, "text": "<userRequest>What is here?\rÄ</userRequest>"},

@@ -11,20 +11,26 @@ LOOKED_AT = 20_000
 _WRAPPERS = "task|user_input|user_query|user_message|user-prompt|userRequest|prompt|feedback"
 _WRAPPER = re.compile(rf"</?(?:{_WRAPPERS})(?:\s[^<>]*)?>")
 _TAG = re.compile(r"<([A-Za-z][\w.-]*)(?:\s[^<>]*)?>")
+_HOUSEKEEPING = frozenset(
+    {"/clear", "/compact", "/config", "/cost", "/exit", "/help", "/login", "/logout", "/mcp"}
+    | {"/memory", "/model", "/permissions", "/resume", "/status", "/usage"}
+)
+_BY_PROGRAMS = ("[Request interrupted", "Caveat: The messages below were generated", "# AGENTS.md")
+"""How texts begin that programs write in the place of a person."""
 _COMMAND = re.compile(r"<command-(name|args)>(.*?)</command-\1>", re.DOTALL)
 
 
 def title_of(text: str) -> str | None:
     """The first line of a prompt, without what a program puts around it in tags: reminders, the
     state of the editor, output of commands. None if nothing is left. A command that was typed, such
-    as `/review 12`, is its own title."""
+    as `/review 12`, is its own title, unless it asks for nothing."""
     text = text[:LOOKED_AT]
     command = " ".join(match[2].strip() for match in _COMMAND.finditer(text)).strip()
     if command:
-        return _cut(command)
+        return None if command in _HOUSEKEEPING else _cut(command)
     rest = _without_elements(_WRAPPER.sub("\n", text))
     line = next((line for line in map(_legible, rest.splitlines()) if line), None)
-    return line and _cut(line)
+    return None if line is None or line.startswith(_BY_PROGRAMS) else _cut(line)
 
 
 def _without_elements(text: str) -> str:

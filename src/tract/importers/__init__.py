@@ -15,6 +15,7 @@ from tract.importers.source import Source
 MODULES = (
     "llm_logs",
     "opencode",
+    "crush",
     "openai_agents",
     "inspect_log",
     "qwen_code",
@@ -24,6 +25,7 @@ MODULES = (
     "langfuse",
     "langsmith",
     "amp",
+    "iflow",
     "claude_code",
     "claude_stream",
     "codex_exec",
@@ -40,10 +42,12 @@ MODULES = (
     "atif",
     "swe_agent",
     "openhands_events",
+    "openhands_sdk",
     "openhands_log",
     "tau2",
     "mastra",
     "goose",
+    "aider",
     "adk",
     "openai_files",
     "langgraph",
@@ -60,6 +64,7 @@ MODULES = (
 messages last."""
 
 LISTS = (
+    "openhands_sdk",
     "cline",
     "langsmith",
     "langfuse",

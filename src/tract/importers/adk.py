@@ -19,21 +19,20 @@ from tract.importers.coerce import (
     as_time,
     drop_empty,
     json_or_none,
-    load,
     require_dict,
 )
 from tract.importers.items import Entry, Facts, Item, Problem, Unknown
 from tract.importers.source import Source, attempt
 from tract.importers.sqlite_files import Database, Record, is_database, is_sqlite
+from tract.importers.wire_messages import load_wire
 from tract.model import Json, Message
-from tract.providers import PROVIDERS
 
 NAME = "adk"
 
-GEMINI = "gemini"
-DEPTH = 2  # of an event in the document
 COLUMNS = ("content", "author", "branch", "partial", "usage_metadata", "error_code", "timestamp")
 """Of an event in an older database, as far as they are read."""
+BESIDE = frozenset({"thought", "thought_signature", "thoughtSignature"})
+"""What says something about a part, and is no content."""
 SESSION = ("app_name", "user_id", "session_id")
 
 
@@ -64,7 +63,7 @@ def read(source: Source) -> Iterator[Item]:
         with Database(source.path) as database:
             yield from _read_database(database)
         return
-    document, problems = source.document(DEPTH)
+    document, problems = source.document(lists=("events",))
     fields = _Event(as_dict(document))
     events = fields.get("events")
     if not isinstance(events, list):
@@ -97,7 +96,7 @@ def _of_row(row: Record) -> Json:
     if "event_data" in row:
         data = row["event_data"]
         return json_or_none(data) if isinstance(data, str | bytes) else None
-    columns: Record = {"content": None}  # an event may only change the state
+    columns: Record = {"actions": {"pickled": True}}  # an event may only change the state
     columns |= {name: row[name] for name in COLUMNS if row.get(name) is not None}
     for name in ("content", "usage_metadata"):
         if isinstance(columns.get(name), str | bytes):
@@ -157,7 +156,9 @@ class _Session:
             yield from problems
         elif event.get("error_code"):
             yield Unknown(place, "error", event.fields, dialog)
-        elif not actions.fields and "content" not in event.fields:
+        elif event.get("content") and not content:
+            raise InputError("a content is an object")
+        elif not any(actions.fields.values()) and not content:
             raise InputError("neither content nor actions")
 
     def _name(self, branch: str | None) -> str | None:
@@ -181,18 +182,13 @@ class _Session:
 
 
 def _load(place: str, content: dict[str, Json]) -> tuple[list[Message], list[Problem]]:
-    """The messages of a content of Gemini. A broken part costs only itself."""
-    gemini = PROVIDERS[GEMINI]
-    parts: list[Json] = []
-    problems: list[Problem] = []
-    for number, part in enumerate(as_list(content.get("parts")), 1):
-        fields = {key: value for key, value in as_dict(part).items() if value is not None}
-        try:
-            if not fields:
-                raise InputError("an empty part")
-            load(gemini.load_message, {"role": content.get("role"), "parts": [fields]})
-            parts.append(fields)
-        except InputError as error:
-            problems.append(Problem(f"{place}, part {number}", str(error)))
-    role = content.get("role")
-    return (load(gemini.load_message, {"parts": parts, "role": role}) if parts else []), problems
+    """The messages of a content of Gemini. Some services write all keys that a part could have."""
+    parts = [_without_nulls(part) for part in as_list(content.get("parts"))]
+    return load_wire("gemini", content.get("role") or "user", parts, place)
+
+
+def _without_nulls(part: Json) -> Json:
+    if not isinstance(part, dict):
+        return part
+    fields = {key: value for key, value in part.items() if value is not None}
+    return {} if BESIDE.issuperset(fields) else fields

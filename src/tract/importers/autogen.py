@@ -15,6 +15,7 @@ from tract.importers.message_files import (
     read_conversation,
     read_file_of,
 )
+from tract.importers.provider import is_chat
 from tract.importers.source import Source
 from tract.model import Json
 from tract.providers.frameworks.lists import claims
@@ -32,7 +33,13 @@ SINGLE_DEPTH = 3
 def detect(source: Source) -> bool:
     if _is_state(source.peek):
         return any(claims(NAME, one.messages) for _, one in _histories(source.peek))
-    return is_file_of(NAME, source)
+    return _is_result(source.peek) or is_file_of(NAME, source)
+
+
+def _is_result(value: Json) -> bool:
+    """Whether it is what a chat of the classic version returned."""
+    fields = as_dict(value)
+    return "chat_id" in fields and is_chat(fields.get("chat_history"))
 
 
 def _is_state(value: Json) -> bool:

@@ -41,9 +41,10 @@ TEXTS = {
 def detect(source: Source) -> bool:
     value = source.peek
     value = value.get("conversations", value) if isinstance(value, dict) else value
-    first = next(iter(dicts(value)), {}) if isinstance(value, list) else value
-    nodes = as_dict(as_dict(first).get("mapping")).values()
-    return any(as_dict(node).keys() >= {"parent", "children"} for node in nodes)
+    conversations = dicts(value if isinstance(value, list) else [value])
+    mappings = [as_dict(conversation.get("mapping")) for conversation in conversations]
+    nodes = [as_dict(node) for mapping in mappings for node in mapping.values()]
+    return any(node.keys() >= {"parent", "children"} for node in nodes)
 
 
 def read(source: Source) -> Iterator[Item]:

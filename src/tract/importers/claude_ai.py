@@ -34,8 +34,11 @@ NOISE = ("token_budget",)
 
 def detect(source: Source) -> bool:
     value = source.peek
-    first = next(iter(dicts(value)), {}) if isinstance(value, list) else as_dict(value)
-    return isinstance(first.get("chat_messages"), list) and isinstance(first.get("uuid"), str)
+    return any(map(_is_conversation, dicts(value if isinstance(value, list) else [value])))
+
+
+def _is_conversation(value: dict[str, Json]) -> bool:
+    return isinstance(value.get("chat_messages"), list) and isinstance(value.get("uuid"), str)
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -121,10 +124,10 @@ class _Conversation:
 
 def _pieces(place: str, record: dict[str, Json]) -> tuple[list[Block | Message], list[Problem]]:
     """What a message is made of, and what cannot be read of it."""
-    content = record.get("content")
+    content = record.get("content", [])
     pieces: list[Block | Message] = []
     problems: list[Problem] = []
-    if not content:  # an old export
+    if content == []:  # an old export
         content = [{"type": "text", "text": record.get("text")}]
     if not isinstance(content, list):
         raise InputError(f"content is a list, not {type(content).__name__}")

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from tract.errors import InputError
 from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
-from tract.importers.claude_requests import Held, MissingMessageError, Requests
+from tract.importers.claude_requests import Held, Requests
 from tract.importers.coerce import (
     as_dict,
     as_list,
@@ -48,10 +48,11 @@ NOISE = frozenset(
     {
         *("system", "file-history-snapshot", "hook", "permission-mode", "mode"),  # of the screen
         *("last-prompt", "tools-used", "atis-latch", "agent-name", "agent-setting"),
+        *("summary",),  # of another session, which this one continues
         *("pr-link", "tag", "speculation-accept", "worktree-state", "content-replacement"),
     }
 )
-TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
+TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle"}
 
 _MARKS = (b'"parentUuid"', b'"isSidechain"', b'"sessionId"')
 _SPILLED = re.compile(  # begins with a literal, which is found several times as fast
@@ -62,6 +63,10 @@ _SPILLED = re.compile(  # begins with a literal, which is found several times as
 
 
 def detect(source: Source) -> bool:
+    if any("parts" in as_dict(line.get("message")) for line in source.head_records()):
+        return False  # qwen-code
+    if any(str(line.get("sessionId")).startswith("session-") for line in source.head_records()):
+        return False  # iFlow CLI
     if any("parentUuid" in line and "isSidechain" in line for line in source.head_records()):
         return True
     return source.head.startswith(b"{") and all(mark in source.head for mark in _MARKS)
@@ -162,7 +167,6 @@ class _Session:
         self._requests: dict[str | None, Requests] = {}
         self._recorded: set[str | None] = set()
         """The dialogs with a request."""
-        self._incomplete_dialogs: set[str | None] = set()
         self._is_indexed = False
         self._records_requests = False
         self._place_of_line = ""
@@ -410,35 +414,18 @@ class _Session:
             case "api-request-shape":
                 requests.take_shape(line)
             case "api-request-blob":
-                requests.take_blob(line)
+                yield from requests.take_blob(place, line)
             case _:
                 yield from self._close(dialog)
                 held = [*self._missed.get(dialog, []), *self._held.get(dialog, [])]
-                try:
-                    new = self._entries(requests, line, held)
-                except MissingMessageError as error:
-                    yield from self._incomplete(place, dialog, str(error))
-                else:
-                    yield from self._sent(requests, line, dialog, new)
-
-    def _entries(self, requests: Requests, line: dict[str, Json], held: list[Held]) -> list[Entry]:
-        try:
-            return list(requests.entries(line, held))
-        except MissingMessageError:
-            if self._is_indexed:
-                raise
-            self._is_indexed = True
-            lines = (record for record in self._source.records() if isinstance(record, tuple))
-            requests.add_file(as_dict(record[1]) for record in lines)
-            return list(requests.entries(line, held))
-
-    def _incomplete(self, place: str, dialog: str | None, what: str) -> Iterator[Item]:
-        """A request that cannot be put together, reported once. The lines stand for themselves."""
-        if dialog not in self._incomplete_dialogs:
-            self._incomplete_dialogs.add(dialog)
-            yield Problem(place, what)
-        yield from self._put_all(self._missed.pop(dialog, []))
-        yield from self._put_all(self._held.pop(dialog, []))
+                requests.add_held(held)
+                if requests.lacks(line) and not self._is_indexed:
+                    self._is_indexed = True
+                    lines = (r for r in self._source.records() if isinstance(r, tuple))
+                    requests.add_file(as_dict(record[1]) for record in lines)
+                if requests.lacks(line):
+                    yield Problem(place, "a message of this request is not in the file")
+                yield from self._sent(requests, line, dialog, list(requests.entries(line, held)))
 
     def _sent(
         self, requests: Requests, line: dict[str, Json], dialog: str | None, new: list[Entry]

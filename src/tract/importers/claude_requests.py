@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from tract.errors import InputError
 from tract.importers.coerce import (
     as_dict,
     as_list,
@@ -30,9 +29,10 @@ from tract.importers.coerce import (
     load,
     text_of,
 )
-from tract.importers.items import Entry
+from tract.importers.items import Entry, Problem
 from tract.model import ROOT, Json, Message
 from tract.providers.anthropic import REQUEST, load_messages, load_system
+from tract.providers.damage import sift_message
 
 LONGEST_RUN = 8
 """So many lines of a user are tried as one message."""
@@ -63,6 +63,7 @@ class Requests:
         """By their hashes, as they were sent."""
         self._lists: dict[str, list[str]] = {}
         """The hashes of the messages of each request."""
+        self._last: list[str] = []
         self._children: dict[tuple[str, str], str] = {}
         """The key of an entry by that of the entry before it, and its hash."""
         self._tools: dict[str, Json] = {}
@@ -73,11 +74,11 @@ class Requests:
     def take_shape(self, line: dict[str, Json]) -> None:
         self._shapes[text_of(line.get("shapeHash"))] = as_dict(line.get("shape"))
 
-    def take_blob(self, line: dict[str, Json]) -> None:
-        message = as_dict(line.get("message"))
-        if not message:
-            raise InputError("a message that was sent needs a role and a content")
-        self._messages[text_of(line.get("hash"))] = _as_sent(message)
+    def take_blob(self, place: str, line: dict[str, Json]) -> list[Problem]:
+        message, damage = sift_message(line.get("message"))
+        if message is not None:
+            self._messages[text_of(line.get("hash"))] = _as_sent(message)
+        return [Problem(f"{place}{where}", what) for where, what in damage]
 
     def end(self, request_id: Json) -> str | None:
         """The key of the last message of a request; None if it is not known."""
@@ -95,44 +96,59 @@ class Requests:
             self._children[end, digest] = key
             self._tools[key] = self._tools.get(end)
 
-    def entries(self, line: dict[str, Json], pending: Sequence[Held]) -> Iterator[Entry]:
-        """What is new in a request. `pending` are the lines of the user that were not sent yet."""
+    def add_held(self, held: Sequence[Held]) -> None:
+        """The lines of a user that were not sent yet."""
+        self._add_run([one.content for one in held])
+
+    def lacks(self, line: dict[str, Json]) -> int:
+        """How many messages of a request are not known."""
+        base = as_text(line.get("base"))
+        digests = map(text_of, as_list(line.get("tail")))
+        unknown = sum(digest not in self._messages for digest in digests)
+        return unknown + (base is not None and base not in self._lists)
+
+    def entries(self, line: dict[str, Json], held: Sequence[Held]) -> Iterator[Entry]:
+        """What is new in a request. What it lacks is taken from the lines that are held."""
         request_id = text_of(line.get("id"))
-        hashes = self._hashes(line)
-        self._add_run([held.content for held in pending])
-        missing = {digest for digest in hashes if digest not in self._messages}
-        if missing:
-            raise MissingMessageError(
-                f"{len(missing)} messages of this request are not in the file"
-            )
-        self._unwrap(line, pending)
-        path = _Path(request_id, line, self._shape(line), pending)
-        yield from self._walk(path, hashes)
-        self._lists[request_id], self._ends[request_id] = hashes, path.key
+        before = self._lists.get(text_of(line.get("base")), self._last)
+        keep = line.get("keep")
+        kept = before[:keep] if isinstance(keep, int) and line.get("base") else []
+        hashes = kept + [text_of(digest) for digest in as_list(line.get("tail"))]
+        self._unwrap(line, held)
+        path = _Path(request_id, line, self._shape(line), held)
+        yield from self._walk(path, self._completed(hashes, line, held))
+        self._last = self._lists[request_id] = hashes
+        self._ends[request_id] = path.key
         self._params[request_id] = drop_empty(**as_dict(line.get("params"))) or {}
+
+    def _completed(
+        self, hashes: list[str], line: dict[str, Json], held: Sequence[Held]
+    ) -> list[str]:
+        """The hashes of known messages. The first unknown one stands for the lines that are in none
+        of the others."""
+        tail = self.tail(line)
+        rest = [one.content for one in held if not tail.has(one)]
+        for digest in hashes:
+            if digest not in self._messages and rest:
+                content = [block for one in rest for block in _blocks(one)]
+                self._messages[digest] = {"role": "user", "content": content}
+                rest = []
+        return [digest for digest in hashes if digest in self._messages]
 
     def tail(self, line: dict[str, Json]) -> Tail:
         """What a request sent for the first time."""
         digests = map(text_of, as_list(line.get("tail")))
         return Tail([self._messages.get(digest, {}) for digest in digests])
 
-    def _hashes(self, line: dict[str, Json]) -> list[str]:
-        base, keep = as_text(line.get("base")), line.get("keep")
-        before: list[str] = []
-        if base is not None:
-            if base not in self._lists or not isinstance(keep, int):
-                raise MissingMessageError("the request before this one is not in the file")
-            before = self._lists[base][:keep]
-        return before + [text_of(digest) for digest in as_list(line.get("tail"))]
-
     def _shape(self, line: dict[str, Json]) -> dict[str, Json]:
         shape = self._shapes.get(text_of(line.get("shapeHash")), {})
+        system = [block for block in as_list(shape.get("system")) if _is_text(block)]
         tools = [dict(tool) for tool in dicts(shape.get("tools"))]
         for point in dicts(line.get("cacheControl")):
             match point.get("path"):
                 case ["tools", int(at)] if at < len(tools):
                     tools[at]["cache_control"] = point.get("value")
-        return {**shape, "tools": tools}
+        return {"system": system, "tools": tools}
 
     def add_file(self, lines: Iterable[dict[str, Json]]) -> None:
         """All messages of a file: a fork begins with lines whose requests are in another one."""
@@ -151,11 +167,11 @@ class Requests:
         for content in answers.values():
             self._add({"role": "assistant", "content": content})
 
-    def _unwrap(self, line: dict[str, Json], pending: Sequence[Held]) -> None:
+    def _unwrap(self, line: dict[str, Json], held: Sequence[Held]) -> None:
         """A prompt that was a text is sent as one, also with notes of the program around it."""
-        prompts = [held.content for held in pending if isinstance(held.content, str)]
+        prompts = [one.content for one in held if isinstance(one.content, str)]
         for digest in map(text_of, as_list(line.get("tail"))):
-            match self._messages[digest]:
+            match self._messages.get(digest):
                 case {"role": "user", "content": [{"type": "text", "text": str(text), **more}]}:
                     if not more and any(prompt in text for prompt in prompts):
                         self._messages[digest] = {"role": "user", "content": text}
@@ -234,10 +250,6 @@ class Tail:
         return answered <= self._answered and all(map(self.has_text, texts(held.content)))
 
 
-class MissingMessageError(InputError):
-    """A request that cannot be put together."""
-
-
 class _Path:
     """The entries of one request, one after the other."""
 
@@ -246,17 +258,15 @@ class _Path:
         request_id: str,
         line: dict[str, Json],
         shape: dict[str, Json],
-        pending: Sequence[Held],
+        held: Sequence[Held],
     ) -> None:
         self.request_id = request_id
         self.key = ROOT
         self.system, self.tools = shape.get("system"), shape.get("tools")
         self._time = as_time(line.get("timestamp"))
         self._points = line.get("cacheControl")
-        self._results = {key: one for held in pending for key, one in held.results.items()}
-        self._times = {
-            text: held.entries[-1].time for held in pending for text in texts(held.content)
-        }
+        self._results = {key: entry for one in held for key, entry in one.results.items()}
+        self._times = {text: one.entries[-1].time for one in held for text in texts(one.content)}
 
     def entries(
         self,
@@ -270,14 +280,14 @@ class _Path:
         """One message: its results each as an entry, and the rest as one more."""
         first = [] if before is None else [{"role": before.get("role"), "content": "before"}]
         loaded = load(lambda wire: list(load_messages(wire)), [*first, message])[len(first) :]
-        found = [self._entry(one) for one in loaded]
-        found[0] = replace(found[0], parent=self.key)
+        entries = [self._entry(one) for one in loaded]
+        entries[0] = replace(entries[0], parent=self.key)
         if is_last:
             request = {"messages": size, "cache_control": self._points}
-            last = found[-1].messages[0]
+            last = entries[-1].messages[0]
             origin = {**(last.origin or {}), REQUEST: request}
-            found[-1] = replace(found[-1], messages=(replace(last, origin=origin),))
-        return [*found[:-1], replace(found[-1], key=key)]
+            entries[-1] = replace(entries[-1], messages=(replace(last, origin=origin),))
+        return [*entries[:-1], replace(entries[-1], key=key)]
 
     def _entry(self, message: Message) -> Entry:
         kept = self._results.get(message.tool_call_id or "")
@@ -296,6 +306,10 @@ def _as_sent(message: dict[str, Json]) -> dict[str, Json]:
         case {"role": "system", "content": [{"type": "text", "text": str(text), **more}]}:
             return message if more else {**message, "content": text}
     return message
+
+
+def _is_text(block: Json) -> bool:
+    return isinstance(as_dict(block).get("text"), str)
 
 
 def _blocks(content: Json) -> list[Json]:

@@ -31,7 +31,7 @@ from tract.importers.coerce import (
 )
 from tract.importers.items import Entry, Facts, Item, Unknown
 from tract.importers.media import media_block, url_block
-from tract.importers.source import Source, attempt
+from tract.importers.source import Source, attempt, is_cut
 from tract.importers.wire_messages import load_wire
 from tract.model import Block, Json, Message, Origin, Raw, Text
 from tract.providers.common import ANY
@@ -42,6 +42,7 @@ HISTORY = ("api_conversation_history.json", "claude_messages.json")
 SCREEN = "ui_messages.json"
 _SDK = {"version", "sessionId", "agent", "messages"}
 _FOLDER = re.compile(r"Current (?:Workspace|Working) Directory \(([^)\n]+)\)")
+_WRAPPER = re.compile(r"</?user_(?:input|command)\b[^<>]*>")
 _USUAL = {"type", "text", "id", "input", "tool_use_id", "content", "is_error"}
 _FIRST = 50  # messages that are looked at
 
@@ -88,11 +89,13 @@ def read(source: Source) -> Iterator[Item]:
     messages = document if is_list else as_dict(document).get("messages")
     if not isinstance(messages, list):
         raise InputError("a session needs a list of messages")
+    if not is_list and is_cut(problems) and "system_prompt" not in as_dict(document):
+        raise InputError(f"{source.path.name}: {problems[-1].what}, before the system text")
     if is_list and _is_screen(messages):
         yield from _screen(source, messages)
     else:
         yield from _about(source)
-        task = _Task()
+        task = _Task(is_wrapped=not is_list)
         yield from attempt("system_prompt", task.system, as_dict(document).get("system_prompt"))
         for number, message in enumerate(messages, 1):
             yield from attempt(f"message {number}", task.take, f"message {number}", message)
@@ -124,7 +127,8 @@ def _about(source: Source) -> Iterator[Item]:
 class _Task:
     """The messages that were sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_wrapped: bool) -> None:
+        self._is_wrapped = is_wrapped
         self._ids = CallIds()
         self._in_view: list[tuple[Json, tuple[Message, ...]]] = []
         """The messages that the model still sees, each with the mark that hides it later."""
@@ -145,8 +149,14 @@ class _Task:
             content = record.get("content")
             if isinstance(content, list):
                 content = [_wire_block(block) for block in content]
+            if role == "user" and self._is_wrapped:
+                content = _unwrapped(content)
             messages, problems = load_wire("anthropic", role, content, place)
             yield from problems
+            if thought := as_text(record.get("reasoning_content")):
+                first = messages.pop(0) if messages else Message(role, ())
+                block = Raw(NAME, {"type": "reasoning", "text": thought})
+                messages.insert(0, replace(first, content=(block, *first.blocks)))
         if messages:
             yield from self._facts(messages)
             yield self._entry(record, [self._ids.assign(_own(message)) for message in messages])
@@ -159,10 +169,6 @@ class _Task:
             yield Facts(folder=folder[1])
 
     def _entry(self, record: dict[str, Json], messages: list[Message]) -> Entry:
-        thought = as_text(record.get("reasoning_content"))
-        if thought:
-            block = Raw(NAME, {"type": "reasoning", "text": thought})
-            messages[0] = replace(messages[0], content=(block, *messages[0].blocks))
         entry = Entry(
             messages=tuple(messages),
             usage=_usage(as_dict(record.get("metrics"))),
@@ -187,17 +193,28 @@ class _Task:
 
 
 def _wire_block(block: Json) -> Json:
-    """A block of Cline's SDK as Anthropic has it. A file is sent as its text."""
+    """A block of Cline's SDK as Anthropic has it. A file is sent as a text."""
     fields = as_dict(block)
     match fields.get("type"):
         case "file" if isinstance(fields.get("content"), str):
-            return {"type": "text", "text": fields["content"]}
+            path, content = text_of(fields.get("path")), fields["content"]
+            words = f'<file_content path="{path}">\n{content}\n</file_content>'
+            return {"type": "text", "text": words}
         case "image" if "data" in fields:
             return media_block(fields.get("mediaType"), fields["data"]) or block
         case "tool_result" if isinstance(fields.get("content"), list):
             # Items without types stay as they are: the result of a tool may be any value.
             return {**fields, "content": [_wire_block(item) for item in fields["content"]]}
     return block
+
+
+def _unwrapped(content: Json) -> Json:
+    """Prompts without the tags that Cline's SDK stores around them and does not send."""
+    if isinstance(content, str):
+        return _WRAPPER.sub("", content).strip() if _WRAPPER.search(content) else content
+    if isinstance(content, dict) and content.get("type") == "text":
+        return {**content, "text": _unwrapped(content.get("text"))}
+    return [_unwrapped(block) for block in content] if isinstance(content, list) else content
 
 
 def _own(message: Message) -> Message:

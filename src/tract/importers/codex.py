@@ -24,9 +24,10 @@ from tract.importers.coerce import (
     extra,
     load,
 )
-from tract.importers.items import Entry, Facts, Item, Unknown
+from tract.importers.items import Entry, Facts, Item, Problem, Unknown
 from tract.importers.source import Source, read_records
 from tract.model import ROOT, Json, Message, readable
+from tract.providers.damage import sift_message
 from tract.providers.responses_items import CALLS, INSTRUCTIONS, OUTPUTS, load_items, load_output
 
 NAME = "codex"
@@ -112,7 +113,7 @@ class _Rollout:
         elif kind is None and "record_type" in line:
             return  # the state of an old rollout
         elif "payload" not in line and kind in (*_BARE, None):
-            yield from self._item(line, time)
+            yield from self._item(place, line, time)
         elif kind not in _LINES:
             yield from self._unknown(Unknown(place, readable(kind), line))
         elif not isinstance(line.get("payload"), dict):
@@ -120,16 +121,17 @@ class _Rollout:
         elif kind == "event_msg":
             yield from self._event(place, line["payload"])
         else:
-            yield from self._take(str(kind), line["payload"], time)
+            yield from self._take(place, line, line["payload"])
 
-    def _take(self, kind: str, payload: dict[str, Json], time: Json) -> Iterator[Item]:
-        match kind:
+    def _take(self, place: str, line: dict[str, Json], payload: dict[str, Json]) -> Iterator[Item]:
+        time = line.get("timestamp")
+        match line["type"]:
             case "session_meta":
                 yield from self._meta(payload, time)
             case "response_item":
-                yield from self._item(payload, time)
+                yield from self._item(place, payload, time)
             case "compacted":
-                yield from self._compaction(payload, time)
+                yield from self._compaction(place, payload, time)
             case "turn_context":
                 reasoning = drop_empty(effort=payload.get("effort"), summary=payload.get("summary"))
                 config = extra({"reasoning": reasoning}) if reasoning else None
@@ -179,8 +181,9 @@ class _Rollout:
         self._instructions = instructions
         yield self._entry([Message("system", instructions, origin={INSTRUCTIONS: {}})], time)
 
-    def _item(self, item: dict[str, Json], time: Json) -> Iterator[Item]:
-        message = load(_message, item)
+    def _item(self, place: str, item: Json, time: Json) -> Iterator[Item]:
+        item, message, damage = _sound(place, item)
+        yield from damage
         if message is None:
             return
         if message.role == "tool":
@@ -197,11 +200,18 @@ class _Rollout:
             self._user_is_at = self._count
             yield self._entry([message], time)
 
-    def _compaction(self, payload: dict[str, Json], time: Json) -> Iterator[Item]:
+    def _compaction(self, place: str, payload: dict[str, Json], time: Json) -> Iterator[Item]:
         """A summary that replaces everything before it; newer versions list what stays."""
         yield from self.flush()
-        left = [load(_message, item) for item in as_list(payload.get("replacement_history"))]
-        messages = [message for message in left if message]
+        messages: list[Message] = []
+        for number, item in enumerate(as_list(payload.get("replacement_history")), 1):
+            try:
+                _, message, damage = _sound(f"{place}, item {number}", item)
+                yield from damage
+            except InputError as error:
+                yield Problem(f"{place}, item {number}", str(error))
+            else:
+                messages += [message] if message else []
         summary = as_text(payload.get("message"))
         if not messages and summary:
             messages = [Message("user", summary)]
@@ -246,6 +256,18 @@ def _facts(meta: dict[str, Json]) -> Facts:
         started=as_time(meta.get("timestamp")),
         parent=as_text(spawn.get("parent_thread_id")),
     )
+
+
+def _sound(place: str, item: Json) -> tuple[Json, Message | None, list[Problem]]:
+    """An item without the parts of it that cannot be read, and as a message."""
+    try:
+        return item, load(_message, item), []
+    except InputError:
+        sound, damage = sift_message(item, "responses")
+        if sound is None or not sound.get("content"):
+            raise
+        problems = [Problem(f"{place}{where}", what) for where, what in damage]
+        return sound, load(_message, sound), problems
 
 
 def _message(item: Json) -> Message | None:

@@ -35,8 +35,13 @@ FAILED = ("failed", "declined")
 
 
 def detect(source: Source) -> bool:
-    first = next(source.head_records(), {})
-    return first.get("type") == "thread.started" and isinstance(first.get("thread_id"), str)
+    return any(map(_is_event, source.head_records()))
+
+
+def _is_event(event: dict[str, Json]) -> bool:
+    if event.get("type") in ("item.started", "item.completed"):
+        return as_dict(event.get("item")).get("type") in CALLS + BLOCKS
+    return event.get("type") == "thread.started" and isinstance(event.get("thread_id"), str)
 
 
 def session(source: Source) -> str | None:

@@ -73,7 +73,7 @@ def _started(source: Source, session: dict[str, Json]) -> Json:
     except InputError:
         return None
     own = (one for one in dicts(index) if one.get("sessionId") == session.get("sessionId"))
-    created = next(own, {}).get("dateCreated")
+    created: Json = next(own, {}).get("dateCreated")
     is_number = isinstance(created, str) and created.isdecimal()
     return as_time(int(created) if is_number else created)
 
@@ -123,10 +123,12 @@ class _History:
         if content is not None or not message.get("toolCalls"):
             yield from _parts(place, content, blocks)
         states = {text_of(state.get("toolCallId")): state for state in _states(item)}
-        calls = message.get("toolCalls") or [state.get("toolCall") for state in states.values()]
-        for number, call in enumerate(as_list(calls), 1):
+        calls = as_list(message.get("toolCalls"))
+        ids = [as_dict(call).get("id") for call in calls]
+        calls += [state.get("toolCall") for own, state in states.items() if own not in ids]
+        for number, call in enumerate(calls, 1):
             where = f"{place}, call {number}"
-            yield from attempt(where, self._call, call, states, blocks, results)
+            yield from attempt(where, self._call, where, call, states, blocks, results)
         if blocks:
             log = next(reversed(dicts(item.get("promptLogs"))), {})
             usage = _usage(as_dict(message.get("usage")))
@@ -136,6 +138,7 @@ class _History:
 
     def _call(
         self,
+        place: str,
         call: Json,
         states: dict[str, dict[str, Json]],
         blocks: list[Block],
@@ -156,7 +159,9 @@ class _History:
             self._answered.add(call_id)
             is_error = status == "errored"
             results.append(Message("tool", _output(name, state), call_id, name, is_error))
-        yield from ()
+            for number, item in enumerate(as_list(state.get("output")), 1):
+                if not isinstance(as_dict(item).get("content"), str):
+                    yield Problem(f"{place}, output {number}", "an output needs a text")
 
     def _result(self, message: dict[str, Json]) -> Iterator[Item]:
         call_id = as_text(message.get("toolCallId"))
@@ -179,13 +184,13 @@ def _output(name: str, state: dict[str, Json]) -> str:
         return CANCELED
     if not isinstance(state.get("output"), list):
         return FAILED if state.get("status") == "errored" else NO_OUTPUT
-    return "\n\n".join(_piece(name, item) for item in dicts(state["output"]))
+    items = [item for item in dicts(state["output"]) if isinstance(item.get("content"), str)]
+    return "\n\n".join(_piece(name, item) for item in items)
 
 
 def _piece(name: str, item: dict[str, Json]) -> str:
     status = item.get("status") if name == TERMINAL else None
-    text = _text(item.get("content"))
-    return f"{text}\n[Status: {status}]" if status else text
+    return f"{item['content']}\n[Status: {status}]" if status else str(item["content"])
 
 
 def _context(place: str, item: dict[str, Json], blocks: list[Block]) -> Iterator[Problem]:

@@ -1,8 +1,8 @@
 """Copilot CLI: a session as JSON lines, one event each.
 
 Calls and results occur several times; a call is taken from its answer, a result from the end of its
-execution. Left out, because they are no messages: starts and ends of turns, hooks, permissions, and
-changes of the mode.
+execution. Left out, because they are no messages: the kinds of events in `NOISE`, and those that
+are `ephemeral`, which only the output of a run has.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tract.errors import InputError
+from tract.importers.blocks import read_blocks
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
     as_dict,
     as_list,
     as_text,
     as_time,
-    dicts,
     drop_empty,
+    extra,
     load,
+    require_dict,
     text_of,
 )
-from tract.importers.items import Entry, Item
-from tract.importers.source import Source, read_lines
-from tract.model import Block, Json, Message, Raw, Text, ToolCall
+from tract.importers.items import Entry, Facts, Item, Problem, Unknown
+from tract.importers.source import Source, read_records
+from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall, readable
 
 NAME = "copilot-cli"
 
@@ -50,7 +52,7 @@ def session(source: Source) -> str | None:
 
 
 def read(source: Source) -> Iterator[Item]:
-    return read_lines(source, _Session().take)
+    return read_records(source, _Session().take)
 
 
 class _Session:
@@ -60,22 +62,82 @@ class _Session:
         """The tool of each call that has no result yet."""
         self._model: str | None = None
         self._effort: str | None = None
+        self._usage: dict[str, dict[str, Json] | None] = {}
+        """Of the calls of the model whose answers are not read yet."""
+        self._agents: dict[str, str] = {}
+        """The call that started each sub-agent."""
+        self._count = 0
+        self._keys: list[str] = []
+        """Of the entries of the main dialog that are not undone."""
+        self._positions: dict[str, int] = {}
+        """How many entries there were before each event."""
+        self._undone_to: str | None = None
+        self._problems: list[Problem] = []
 
-    def take(self, event: dict[str, Json]) -> Iterator[Item]:
-        kind, data = event.get("type"), event.get("data")
-        if not isinstance(kind, str) or kind not in _KINDS:
+    def take(self, place: str, event: dict[str, Json]) -> Iterator[Item]:
+        kind, data = readable(event.get("type")), event.get("data")
+        if event.get("ephemeral") is True or kind in NOISE:
+            return
+        if event.get("type") is None:
+            raise InputError("an event needs a type")
+        if kind not in _KINDS:
+            yield Unknown(place, kind, event)
             return
         if not isinstance(data, dict):
             raise InputError(f"{kind} needs data")
-        if kind in ("session.start", "session.model_change"):
-            self._set_model(data)
-        if entry := load(self._read, event):
-            yield replace(
-                entry,
-                messages=tuple(map(self._ids.assign, entry.messages)),
-                dialog=as_text(data.get("parentToolCallId")),  # of the sub-agent
-                time=as_time(event.get("timestamp")),
-            )
+        self._positions[text_of(event.get("id"))] = len(self._keys)
+        yield from self._facts(kind, event, data)
+        self._problems = []
+        entry = load(self._read, event)
+        yield from (Problem(f"{place}{one.place}", one.what) for one in self._problems)
+        if entry:
+            yield self._placed(entry, event, self._dialog(event, data))
+
+    def _placed(self, entry: Entry, event: dict[str, Json], dialog: str | None) -> Entry:
+        key, parent = None, None
+        if dialog is None:
+            self._count += 1
+            key = str(self._count)
+            self._keys.append(key)
+            parent, self._undone_to = self._undone_to, None
+        return replace(
+            entry,
+            messages=tuple(map(self._ids.assign, entry.messages)),
+            dialog=dialog,
+            key=key,
+            parent=parent,
+            time=as_time(event.get("timestamp")),
+        )
+
+    def _dialog(self, event: dict[str, Json], data: dict[str, Json]) -> str | None:
+        """A sub-agent is known by the call that started it."""
+        agent = as_text(event.get("agentId"))
+        return as_text(data.get("parentToolCallId")) or self._agents.get(agent or "", agent)
+
+    def _facts(self, kind: str, event: dict[str, Json], data: dict[str, Json]) -> Iterator[Item]:
+        match kind:
+            case "session.start" | "session.resume" | "session.model_change":
+                self._set_model(data)
+                if folder := as_text(as_dict(data.get("context")).get("cwd")):
+                    yield Facts(folder=folder, started=as_time(data.get("startTime")))
+            case "session.title_changed":
+                yield Facts(title=as_text(data.get("title")))
+            case "session.usage_record":
+                usage = as_dict(data.get("usage"))
+                counts = {key: usage[key] for key in USAGE if usage.get(key)}
+                self._usage[text_of(usage.get("apiCallId"))] = extra(counts)
+            case "subagent.started":
+                call = text_of(data.get("toolCallId"))
+                self._agents[as_text(event.get("agentId")) or call] = call
+                title = as_text(data.get("agentDisplayName"))
+                yield Facts(dialog=call, title=title, parent="", call_id=call)
+            case "session.snapshot_rewind":
+                self._undo(text_of(data.get("upToEventId")))
+
+    def _undo(self, event_id: str) -> None:
+        """An event and all after it were undone: the next entry follows the one before them."""
+        del self._keys[self._positions.get(event_id, len(self._keys)) :]
+        self._undone_to = self._keys[-1] if self._keys else ROOT
 
     def _read(self, event: dict[str, Json]) -> Entry | None:
         data = event["data"]
@@ -102,22 +164,24 @@ class _Session:
         self._model = model or self._model
         self._effort = as_text(data.get("reasoningEffort")) or self._effort
 
-    def _answer(self, data: dict[str, Json]) -> Entry:
+    def _answer(self, data: dict[str, Json]) -> Entry | None:
         text = as_text(data.get("content"))
-        blocks: tuple[Block, ...] = (
-            *_thought(data),
-            *([Text(text)] if text else []),
-            *(self._call(call, "name") for call in dicts(data.get("toolRequests"))),
-        )
+        requests = data.get("toolRequests")
+        calls, self._problems = read_blocks("", lambda call: self._call(call, "name"), requests)
+        blocks: tuple[Block, ...] = (*_thought(data), *([Text(text)] if text else []), *calls)
+        if not blocks and self._problems:
+            return None
         return Entry(
             messages=(Message("assistant", blocks),),
-            usage=drop_empty(outputTokens=data.get("outputTokens")),
+            usage=self._usage.pop(text_of(data.get("apiCallId")), None)
+            or drop_empty(outputTokens=data.get("outputTokens")),
             model=as_text(data.get("model")) or self._model,
             generation_config=drop_empty(reasoningEffort=self._effort),
             metadata=drop_empty(apiCallId=data.get("apiCallId")),
         )
 
-    def _call(self, call: dict[str, Json], name_key: str) -> ToolCall:
+    def _call(self, call: Json, name_key: str) -> ToolCall:
+        call = require_dict(call, "a call is an object")
         name, call_id = as_text(call.get(name_key)), text_of(call.get("toolCallId"))
         if name is None:
             raise InputError("a call needs a name")
@@ -137,13 +201,42 @@ class _Session:
         return Entry(messages=(message,), metadata=_unsent(data, message.text))
 
 
+USAGE = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "cost")
 _KINDS = frozenset(
     {
         *("session.start", "session.model_change", "session.compaction_complete"),
+        *("session.resume", "session.title_changed", "session.usage_record"),
+        *("session.snapshot_rewind", "subagent.started"),
         *("system.message", "system.notification", "user.message", "assistant.message"),
         *("tool.user_requested", "tool.execution_complete"),
     }
 )
+
+
+NOISE = frozenset(
+    {
+        *("assistant.turn_start", "assistant.turn_end", "assistant.intent", "assistant.usage"),
+        *("assistant.reasoning", "assistant.message_start", "assistant.idle", "model.call_failure"),
+        *("tool.execution_start", "tool.execution_progress", "tool.execution_partial_result"),
+        *("subagent.completed", "subagent.failed", "subagent.selected", "subagent.deselected"),
+        *("hook.start", "hook.end", "hook.progress", "abort", "result"),
+        *("permission.requested", "permission.completed", "user_input.requested"),
+        *("user_input.completed", "elicitation.requested", "elicitation.completed"),
+        *("command.queued", "command.execute", "command.completed", "commands.changed"),
+        *("exit_plan_mode.requested", "exit_plan_mode.completed", "capabilities.changed"),
+        *("external_tool.requested", "external_tool.completed", "pending_messages.modified"),
+        *("session.shutdown", "session.idle", "session.info", "session.warning", "session.error"),
+        *("session.compaction_start", "session.usage_info", "session.usage_checkpoint"),
+        *("session.mode_changed", "session.permissions_changed", "session.plan_changed"),
+        *("session.skills_loaded", "session.mcp_servers_loaded", "session.tools_updated"),
+        *("session.mcp_server_status_changed", "session.extensions_loaded"),
+        *("session.custom_agents_updated", "session.background_tasks_changed"),
+        *("session.context_changed", "session.todos_changed", "session.task_complete"),
+        *("session.workspace_file_changed", "session.remote_steerable_changed"),
+        *("session.session_limits_changed", "session.auto_mode_resolved"),
+    }
+)
+"""Events of the program's own work, and copies of what other events have."""
 
 
 def _entry(role: str, content: Json) -> Entry | None:

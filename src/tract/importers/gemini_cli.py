@@ -88,8 +88,7 @@ class Record(NamedTuple):
 
 
 def _records(source: Source) -> Iterator[Record | Item]:
-    first = next(source.head_records(), {})
-    if first.keys() >= _SESSION and "messages" not in first:
+    if "messages" not in as_dict(source.peek) and source.is_of_lines():
         log = _Log()
         for line in source.records():
             if isinstance(line, Problem):

@@ -1,4 +1,8 @@
-"""goose: recordings of its model calls, and its sessions as lines."""
+"""goose: its sessions, as a database, an export or lines, and recordings of its model calls.
+
+A session is compacted by hiding its messages from the agent; a summary follows that only the agent
+sees.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,20 @@ from functools import partial
 
 from tract.errors import InputError
 from tract.importers.blocks import load_sound
-from tract.importers.coerce import as_dict, as_list, as_text, as_time, dicts
+from tract.importers.coerce import (
+    as_dict,
+    as_list,
+    as_name,
+    as_text,
+    as_time,
+    dicts,
+    json_or_none,
+    text_of,
+)
 from tract.importers.conversations import Conversations, check_exchange
-from tract.importers.items import Entry, Exchange, Item, Problem
+from tract.importers.items import Entry, Exchange, Facts, Item, Problem
 from tract.importers.source import Source, attempt, is_cut, read_values
+from tract.importers.sqlite_files import Database, is_database, is_sqlite
 from tract.model import Json, readable
 from tract.providers import load_message
 
@@ -22,9 +36,23 @@ UNSENT = frozenset(
 """What the program shows to the person and never sends to a model."""
 
 
+SESSIONS = "SELECT * FROM sessions ORDER BY rowid"
+MESSAGES = "SELECT * FROM messages WHERE session_id = ? ORDER BY created_timestamp, id"
+
+
 def detect(source: Source) -> bool:
+    if is_sqlite(source):
+        return is_database(source, _has_sessions)
     value = as_dict(source.peek)
     return _is_recording(next(iter(value.values()), None)) or _is_session(value)
+
+
+def _has_sessions(database: Database) -> bool:
+    tables = {"sessions": {"id", "working_dir"}, "messages": {"session_id", "content_json"}}
+    return all(
+        table in database.tables and database.columns(table) >= columns
+        for table, columns in tables.items()
+    )
 
 
 def _is_recording(value: Json) -> bool:
@@ -33,7 +61,7 @@ def _is_recording(value: Json) -> bool:
 
 def _is_session(value: dict[str, Json]) -> bool:
     """Whether it is the first line of a session, its header, or a message."""
-    if "working_dir" in value and "description" in value:
+    if "working_dir" in value and not {"description", "conversation"}.isdisjoint(value):
         return True
     return _is_message(value) and isinstance(value.get("created"), int)
 
@@ -42,25 +70,99 @@ def _is_message(value: dict[str, Json]) -> bool:
     return value.get("role") in ("user", "assistant") and isinstance(value.get("content"), list)
 
 
+def session(source: Source) -> str | None:
+    """The id of a session that was exported."""
+    about = as_dict(source.peek)
+    return as_text(about.get("id")) if "working_dir" in about else None
+
+
 def read(source: Source) -> Iterator[Item]:
-    take = partial(_items, Conversations())
+    if is_sqlite(source):
+        yield from _sessions(source)
+        return
+    take = partial(_items, Conversations(), _History())
     if source.is_of_lines():
         yield from read_values(source, take)
         return
-    document, problems = source.document(lists=())
-    if is_cut(problems):  # recordings are in no order but that of the times in them
+    document, problems = source.document(lists=("conversation",))
+    # Recordings are in no order but that of the times in them.
+    if is_cut(problems) and "working_dir" not in as_dict(document):
         raise InputError(f"{source.path.name}: {problems[-1].what}")
     yield from problems
     yield from attempt("document", take, "document", document)
 
 
-def _items(conversations: Conversations, place: str, value: Json) -> Iterator[Item]:
-    body = as_dict(value)
-    if _is_message(body):
+def _sessions(source: Source) -> Iterator[Item]:
+    """The sessions of a database, each a dialog."""
+    with Database(source.path) as database:
+        try:
+            for row in list(database.rows(SESSIONS)):
+                name = as_name(row["id"]) or "unnamed"
+                yield _facts(row, name)
+                history = _History(name)
+                for message in database.rows(MESSAGES, row["id"]):
+                    place = f"message {as_name(message.get('id'))}"
+                    fields = {
+                        "role": message.get("role"),
+                        "content": json_or_none(text_of(message.get("content_json"))),
+                        "created": message.get("created_timestamp"),
+                        "metadata": json_or_none(text_of(message.get("metadata_json"))),
+                    }
+                    yield from attempt(place, history.entries, place, fields)
+        except InputError as error:  # what was read is kept
+            yield Problem("database", str(error))
+
+
+def _facts(about: dict[str, Json], dialog: str | None = None) -> Facts:
+    model = about.get("model_config") or json_or_none(text_of(about.get("model_config_json")))
+    return Facts(
+        dialog=dialog,
+        title=as_text(about.get("name")) or as_text(about.get("description")),
+        folder=as_text(about.get("working_dir")),
+        model=as_text(as_dict(model).get("model_name")),
+        started=as_time(about.get("created_at")),
+        ended=as_time(about.get("updated_at")),
+    )
+
+
+class _History:
+    """The messages of one session."""
+
+    def __init__(self, dialog: str | None = None) -> None:
+        self._dialog = dialog
+        self._was_hidden = False
+
+    def entries(self, place: str, body: dict[str, Json]) -> Iterator[Item]:
+        if not _is_message(body):
+            raise InputError("a message has a role and a list of contents")
         messages, problems = load_sound(place, load_message, _message(body))
         yield from problems
-        yield Entry(messages=tuple(messages), time=as_time(body.get("created")))
-    elif "working_dir" not in body:
+        messages = [message for message in messages if message.content or not problems]
+        about = as_dict(body.get("metadata"))
+        is_hidden = about.get("agentVisible") is False
+        is_summary = self._was_hidden and not is_hidden and about.get("userVisible") is False
+        self._was_hidden = is_hidden or (self._was_hidden and not is_summary)
+        if messages and not (len(messages) == 1 and messages[0].content == ()):
+            yield Entry(
+                messages=tuple(messages),
+                dialog=self._dialog,
+                time=as_time(body.get("created")),
+                compacts=is_summary,
+            )
+
+
+def _items(
+    conversations: Conversations, history: _History, place: str, value: Json
+) -> Iterator[Item]:
+    body = as_dict(value)
+    if "working_dir" in body:
+        yield _facts(body)
+        for number, message in enumerate(as_list(body.get("conversation")), 1):
+            where = f"message {number}"
+            yield from attempt(where, history.entries, where, as_dict(message))
+    elif _is_message(body):
+        yield from history.entries(place, body)
+    else:
         yield from _recordings(body, place, conversations)
 
 

@@ -72,8 +72,8 @@ class Histories:
         ids = CallIds()
         before = [ids.assign(piece) for piece in pieces if isinstance(piece, Message)]
         after = [ids.assign(piece) for piece in replies if isinstance(piece, Message)]
-        if not before and not after:
-            yield Problem(place, "no messages: they were not recorded")
+        if not after and all(message.role == "system" for message in before):
+            yield Problem(place, "no messages besides instructions: they were not recorded")
             return
         try:
             toolsets.make(tools or [], TOKENS)
@@ -161,20 +161,32 @@ def _message(place: str, value: Json, role: str) -> Read:
     if isinstance(value, str):
         yield Message(role, value)
         return
-    fields = {"role": role, **require_dict(value, "a message is a text or an object")}
+    fields = dict(require_dict(value, "a message is a text or an object"))
     framework, parts = framework_of(value), dicts(fields.get("parts"))
     if framework:
         _check_content(unwrap(as_dict(value))[1])
         for item in Reader(framework).take(value, place):
             yield from item.messages if isinstance(item, Entry) else [item]
-    elif parts and all("type" in part for part in parts):
-        yield from _of_parts(place, fields)
+    elif any("type" in part for part in parts):
+        yield from _of_parts(place, {**fields, "role": _role(fields, role)})
     else:
+        fields = {"role": _role(fields, role), **fields}
         fields["role"] = ROLES.get(str(fields["role"]), fields["role"])
         _check_content(fields)
         messages, problems = load_sound(place, load_message, fields)
         yield from problems
         yield from messages
+
+
+def _role(fields: dict[str, Json], default: str) -> Json:
+    """The role of a message. Only an answer may have none: everything else could be anybody's."""
+    if fields.get("role") is not None:
+        return fields["role"]
+    if fields.get("tool_call_id"):
+        return "tool"
+    if not fields.get("tool_calls") and default != "assistant":
+        raise InputError("a message needs a role")
+    return "assistant"
 
 
 def _check_content(fields: dict[str, Json]) -> None:

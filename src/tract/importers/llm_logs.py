@@ -14,13 +14,14 @@ from tract.importers.coerce import (
     as_dict,
     as_list,
     as_name,
+    as_text,
     as_time,
     definitions,
     ensure_storable,
     extra,
     text_of,
 )
-from tract.importers.items import Entry, Item, Problem
+from tract.importers.items import Entry, Facts, Item, Problem
 from tract.importers.source import Source, attempt
 from tract.importers.sqlite_files import Database, Record, is_database
 from tract.model import ROLES, Block, Json, Message, Raw, Text, ToolCall
@@ -147,7 +148,10 @@ class _Tree:
         query = "SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, rowid"
         for thread in list(self._database.rows("SELECT * FROM threads ORDER BY rowid")):
             turns = list(self._database.rows(query, thread["id"]))
-            yield from self._of_turns(as_name(thread["id"]) or "thread", turns, thread)
+            name = as_name(thread["id"]) or "thread"
+            started = as_time(turns[0].get("datetime_utc")) if turns else None
+            yield Facts(dialog=name, title=as_text(thread.get("name")), started=started)
+            yield from self._of_turns(name, turns, thread)
         for turn in list(self._database.rows(UNOWNED_TURNS)):
             yield from self._of_turns(f"turn {as_name(turn['id'])}", [turn], None)
         for row in list(self._database.rows(LAST_MESSAGES)):
@@ -301,6 +305,9 @@ def _of_table(database: _Database, table: str, threads: set[str | None]) -> Iter
         if history is None or history.name != name:
             # A newer version that continued the conversation stored all messages again.
             history = _Answers(database, name, f"{name} before" if name in threads else name)
+            named = "SELECT name FROM conversations WHERE id = ?"
+            title = next(database.of("conversations", named, row["dialog"]), {}).get("name")
+            yield Facts(dialog=history.dialog, title=as_text(title))
         yield from attempt(f"{table} {as_name(row.get('id'))}", history.entries, row)
 
 
@@ -309,7 +316,7 @@ class _Answers:
 
     def __init__(self, database: _Database, name: str, dialog: str) -> None:
         self.name = name
-        self._database, self._dialog = database, dialog
+        self._database, self.dialog = database, dialog
         self._ids = CallIds()
         self._system = ""
 
@@ -318,10 +325,10 @@ class _Answers:
         prompt = tuple(map(self._ids.assign, self._prompt(row, answer_id)))
         tools = self._database.tools("tool_responses", "response_id", answer_id)
         if prompt:
-            yield Entry(messages=prompt, dialog=self._dialog, tools=tools, time=about["time"])
+            yield Entry(messages=prompt, dialog=self.dialog, tools=tools, time=about["time"])
         yield Entry(
             messages=(self._ids.assign(self._answer(row, answer_id)),),
-            dialog=self._dialog,
+            dialog=self.dialog,
             tools=None if prompt else tools,
             **about,
         )

@@ -34,8 +34,9 @@ def is_file_of(name: str, source: Source) -> bool:
 
 def messages_in(source: Source) -> list[Json]:
     """The messages of the first conversation in a file, as far as its beginning has them."""
-    lists = conversations(source.peek)
-    if not lists and isinstance(source.peek, dict):
+    value = source.peek or next(source.head_records(), None)  # the first line may be damaged
+    lists = conversations(value)
+    if not lists and not isinstance(value, list):  # one message per line
         return list(source.head_records())
     return lists[0].messages if lists else []
 
@@ -80,14 +81,21 @@ class _File:
         self._numbers = count(1)
 
     def take(self, place: str, value: Json) -> Iterator[Item]:
-        lists = conversations(value)
-        if not lists and not isinstance(value, list):
+        if isinstance(value, list) and any(map(_inner, value)):
+            for number, item in enumerate(value, 1):
+                if lists := _inner(item):
+                    yield from self._read(lists[0], place, next(self._numbers))
+                else:
+                    yield Problem(f"{place}, conversation {number}", "no list of messages")
+        elif lists := conversations(value):
+            yield from self._read(lists[0], place, next(self._numbers))
+        else:
             yield from self._lines.take(value, place)
-        for one in lists:
-            yield from self._read(one, place, next(self._numbers))
 
     def _read(self, one: Conversation, place: str, number: int) -> Iterator[Item]:
         """The first conversation has no name, and others their own or a number."""
+        if not one.messages:
+            yield Problem(place, "no messages")
         name = as_name(one.about.get("id")) or str(number)
         dialog = name if number > 1 else None
         position = "message {}" if number == 1 else f"{place}, message {{}}"

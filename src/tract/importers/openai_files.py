@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from itertools import count
 
 from tract.errors import InputError
+from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
-from tract.importers.coerce import as_dict, as_list, as_name, definitions, load, require_dict
+from tract.importers.coerce import as_dict, as_list, as_name, definitions
 from tract.importers.conversations import check_exchange
 from tract.importers.items import Entry, Exchange, Item, Unknown
-from tract.importers.provider import request_provider
 from tract.importers.source import Source, attempt, read_lines
 from tract.model import Json
 from tract.providers import PROVIDERS, load_message
@@ -23,13 +23,14 @@ from tract.providers.detect import response_provider
 
 NAME = "openai-files"
 
+APIS = {"/chat/completions": "openai", "/responses": "responses", "/messages": "anthropic"}
 KEPT_REQUESTS = 1000
 """How many requests are remembered for answers in the same file."""
 
 
 def detect(source: Source) -> bool:
     kinds = [_kind(record) for record in source.head_records()]
-    return isinstance(source.peek, dict) and sum(map(bool, kinds)) > kinds.count("")
+    return any(kinds) and sum(map(bool, kinds)) >= kinds.count("")
 
 
 def _kind(line: dict[str, Json]) -> str:
@@ -69,8 +70,8 @@ class _File:
         is_anthropic = "params" in line
         body: dict[str, Json] = line["params"] if is_anthropic else line["body"]
         url = "/v1/messages" if is_anthropic else str(line["url"])
-        provider = request_provider(body, url)
-        if provider is None:
+        provider = next((name for end, name in APIS.items() if url.endswith(end)), None)
+        if provider is None or PROVIDERS[provider].history not in body:
             return Unknown(name, url, line, name)  # such as embeddings: there is no answer to read
         exchange = Exchange(provider=provider, request=body, dialog=name)
         self._requests[name] = exchange
@@ -105,14 +106,15 @@ def _example(line: dict[str, Json], number: int) -> Iterator[Item]:
     prompt = as_dict(line["input"])
     tools, last = definitions(prompt.get("tools")), ""
 
-    def entry(value: Json, key: str, parent: str | None) -> Iterator[Item]:
-        message = require_dict(value, "a message is an object")
-        messages = tuple(map(ids.assign, load(load_message, message)))
+    def entry(place: str, value: Json, key: str, parent: str | None) -> Iterator[Item]:
+        loaded, problems = load_sound(place, load_message, value)
+        messages = tuple(map(ids.assign, loaded))
         yield Entry(messages=messages, dialog=dialog, key=key, parent=parent, tools=tools)
+        yield from problems
 
     for at, message in enumerate(as_list(prompt["messages"]), 1):
-        key = f"{number}.{at}"
-        for item in attempt(f"example {number}, message {at}", entry, message, key, None):
+        place, key = f"example {number}, message {at}", f"{number}.{at}"
+        for item in attempt(place, entry, place, message, key, None):
             if isinstance(item, Entry):
                 tools, last = None, key
             yield item
@@ -120,6 +122,6 @@ def _example(line: dict[str, Json], number: int) -> Iterator[Item]:
         parent: str | None = last
         for at, message in enumerate(as_list(line.get(side)), 1):
             place, key = f"example {number}, {side} {at}", f"{number}.{side}.{at}"
-            for item in attempt(place, entry, message, key, parent):
+            for item in attempt(place, entry, place, message, key, parent):
                 parent = key if isinstance(item, Entry) else parent
                 yield item

@@ -236,7 +236,7 @@ class _Session:
         """A finished summary, after the question that the program asked for it; then the messages
         that it leaves in view, once more."""
         prompt = text_of(info.get("parentID"))
-        if not info.get("finish") or info.get("error") or prompt not in self._tails:
+        if not info.get("finish") or info.get("error"):
             return
         for item in self._answer(info, parts, time):
             if isinstance(item, Entry) and item.messages[0].role == "assistant":
@@ -244,7 +244,7 @@ class _Session:
                 item = replace(item, messages=messages, compacts=True)
             yield item
         ids = [message_id for message_id, _ in self._entries]
-        tail = self._tails[prompt]
+        tail = self._tails.get(prompt)
         if tail in ids and prompt in ids:
             for _, entries in self._entries[ids.index(tail) : ids.index(prompt)]:
                 yield from (replace(entry, usage=None, compacts=False) for entry in entries)

@@ -1,4 +1,5 @@
-"""Histories of OpenHands: the events of a run, alone or in an evaluation's output."""
+"""Histories of OpenHands before its SDK: the events of a run, as a list, as lines, as a folder of
+files, or in an evaluation's output."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from tract.importers.coerce import (
     text_of,
 )
 from tract.importers.items import Entry, Item, Problem
+from tract.importers.openhands_files import conversation_of, read_events
 from tract.importers.source import Source, attempt
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 from tract.providers import load_message
@@ -39,7 +41,17 @@ KNOWLEDGE = ("repo_instructions", "additional_agent_instructions", "conversation
 def detect(source: Source) -> bool:
     value = source.peek
     history = value if isinstance(value, list) else as_list(as_dict(value).get("history"))
-    return bool(history) and _is_event(history[0])
+    return any(map(_is_event, history)) or _is_flat(source)
+
+
+def _is_flat(source: Source) -> bool:
+    """Whether the events are lines, or a file each."""
+    values: list[Json] = [*source.head_records()] or [source.peek]
+    return any(isinstance(value, dict) and _is_event(value) for value in values)
+
+
+def session(source: Source) -> str | None:
+    return conversation_of(source.path)
 
 
 def _is_event(event: Json) -> bool:
@@ -52,6 +64,11 @@ def _is_event(event: Json) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
+    if _is_flat(source):
+        run = _Run(None, "")
+        for part in read_events(source):
+            yield from [part] if isinstance(part, Problem) else run.event(*part)
+        return
     if source.is_of_lines() and isinstance(source.peek, dict):
         for record in source.records():
             if isinstance(record, Problem):
@@ -87,7 +104,10 @@ class _Run:
     def items(self, history: list[Json]) -> Iterator[Item]:
         events = chain.from_iterable(e if isinstance(e, list) else [e] for e in history)
         for number, event in enumerate(events):
-            yield from attempt(f"{self._place}event {number}", self._entries, event)
+            yield from self.event(f"{self._place}event {number}", event)
+
+    def event(self, place: str, event: Json) -> Iterator[Item]:
+        return attempt(place, self._entries, event)
 
     def _entries(self, event: Json) -> Iterator[Item]:
         event = require_dict(event, "an event is a dict")

@@ -16,7 +16,16 @@ from tract.errors import InputError
 from tract.importers.coerce import as_dict, as_list, as_text, dicts, drop_empty, extra, text_of
 from tract.importers.histories import Histories, decoded, define, tools_of
 from tract.importers.items import Item, Problem
-from tract.importers.otlp import LOGS, SPANS, attributes_of, nested, records_of, time_of, value_of
+from tract.importers.otlp import (
+    LOGS,
+    SPANS,
+    attributes_of,
+    broken_pairs,
+    nested,
+    records_of,
+    time_of,
+    value_of,
+)
 from tract.importers.source import Source, attempt
 from tract.model import Json
 
@@ -117,6 +126,8 @@ class _File:
             raise InputError(f"a span or a log is an object, not {type(value).__name__}")
         if value.keys().isdisjoint(RECORD):
             raise InputError(f"neither a span nor a log: {', '.join(value)[:200]!r}")
+        for number in broken_pairs(value.get("attributes")):
+            yield Problem(f"{place}, attribute {number}", "an attribute needs a key")
         name = _event_name(value)
         if name is None:
             call = _of_span(value)

@@ -71,6 +71,12 @@ def value_of(value: Json) -> Json:
     return value
 
 
+def broken_pairs(pairs: Json) -> list[int]:
+    """The numbers of the attributes that have no name."""
+    named = [as_dict(pair).get("key") for pair in as_list(pairs)]
+    return [number for number, name in enumerate(named, 1) if not isinstance(name, str)]
+
+
 def attributes_of(pairs: Json) -> dict[str, Json]:
     named = [pair for pair in dicts(pairs) if isinstance(pair.get("key"), str)]
     return {pair["key"]: value_of(pair.get("value")) for pair in named}

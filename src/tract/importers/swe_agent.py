@@ -80,7 +80,7 @@ class _Run:
         messages, problems = load_sound(f"message {number + 1}", load_message, message)
         yield from problems
         yield Entry(
-            messages=tuple(messages),
+            messages=tuple(map(self._ids.assign, messages)),
             dialog=None if agent == self._main else as_name(agent),
             model=self._model if record.get("role") == "assistant" else None,
             metadata=extra(notes),

@@ -9,6 +9,7 @@ finished. One that a log removes again stays as a branch.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -52,12 +53,18 @@ SILENT = (
 
 def detect(source: Source) -> bool:
     first = as_dict(source.peek)
-    if first.get("kind") == 0 and isinstance(as_dict(first.get("v")).get("requests"), list):
+    if any(map(_is_change, [first, *source.head_records()])):
         return True
     has_name = "sessionId" in first or "responderUsername" in first
     return has_name and any(
         {"requestId", "message"} <= request.keys() for request in dicts(first.get("requests"))
     )
+
+
+def _is_change(line: dict[str, Json]) -> bool:
+    if line.get("kind") == 0:
+        return isinstance(as_dict(line.get("v")).get("requests"), list)
+    return line.get("kind") in (1, 2) and as_list(line.get("k"))[:1] == ["requests"]
 
 
 def session(source: Source) -> str | None:
@@ -67,16 +74,17 @@ def session(source: Source) -> str | None:
 
 def read(source: Source) -> Iterator[Item]:
     chat = _Chat(source.path)
-    if source.is_of_lines() and "kind" in as_dict(source.peek):
+    if source.is_of_lines() and "requests" not in as_dict(source.peek):
         for record in source.records():
             if isinstance(record, Problem):
                 yield record
             else:
-                yield from attempt(f"line {record[0]}", chat.change, record[1])
+                place = f"line {record[0]}"
+                yield from attempt(place, chat.change, place, record[1])
         yield from chat.finish()
         return
     document, problems = source.document(lists=("requests",))
-    yield from chat.change({"kind": 0, "v": document})
+    yield from chat.change("document", {"kind": 0, "v": document})
     yield from chat.finish()
     yield from problems
 
@@ -84,26 +92,24 @@ def read(source: Source) -> Iterator[Item]:
 class _Chat:
     def __init__(self, path: Path) -> None:
         self._folder = _folder(path)
-        self._state: Json = None
+        self._state: dict[str, Json] = {}
         self._ends: dict[str, str | None] = {}
         """For each request that was read its last entry, or the one before it if it has none."""
         self._facts: Facts | None = None
         self._context: Json = None
 
-    def change(self, line: Json) -> Iterator[Item]:
+    def change(self, place: str, line: Json) -> Iterator[Item]:
         """Apply a change, and read the requests that it finishes."""
         change = require_dict(line, "a line is an object")
-        kind, path = change.get("kind"), as_list(change.get("k"))
+        kind, path = change.get("kind"), list(_path(change.get("k")))
         if kind == 0:
             self._state = require_dict(change.get("v"), "a session is an object")
-        elif self._state is None:
-            raise InputError("a change needs a session before it")
-        elif kind in (1, 3):
-            _set(self._state, path, change.get("v") if kind == 1 else None)
-        elif kind == 2:
-            _push(self._state, path, as_list(change.get("v")), change.get("i"))
+        elif kind in (1, 2, 3):
+            _change(self._state, path, change)
         else:
             raise InputError(f"unknown kind of change {str(kind)[:80]!r}")
+        if len(path) < len(as_list(change.get("k"))):
+            yield Problem(place, "a step of a path is a name or a number")
         if kind == 0 or path[:1] != ["inputState"]:
             yield from self._about()
             yield from self._requests(is_end=False)
@@ -127,7 +133,7 @@ class _Chat:
             yield facts
 
     def _requests(self, *, is_end: bool) -> Iterator[Item]:
-        requests = as_list(as_dict(self._state).get("requests"))
+        requests = as_list(self._state.get("requests"))
         before = ROOT if self._ends else None
         for number, request in enumerate(requests, 1):
             place, is_last = f"request {number}", number == len(requests)
@@ -178,33 +184,40 @@ class _Chat:
             yield from _shown(place, request)
 
 
-def _set(state: Json, path: list[Json], value: Json) -> None:
+_Step = str | int
+
+
+def _path(steps: Json) -> Iterator[_Step]:
+    return (step for step in as_list(steps) if type(step) in (str, int))
+
+
+def _change(state: Json, path: list[_Step], change: dict[str, Json]) -> None:
+    """Set or delete a value, or cut a list and add values to it. What a lost line would have made
+    is made here."""
     if not path:
         raise InputError("a change needs a path")
-    inner, key = _inner(state, path[:-1]), path[-1]
-    is_index = isinstance(inner, list) and type(key) is int and 0 <= key < len(inner)
-    if not is_index and not (isinstance(inner, dict) and isinstance(key, str)):
-        raise InputError(f"no such path: {path!r:.200}")
-    inner[key] = value
+    for step, following in pairwise(path):
+        _make(state, step, {} if isinstance(following, str) else [])
+        state = state[step]
+    last, value = path[-1], change.get("v") if change["kind"] != 3 else None
+    _make(state, last, None)
+    if change["kind"] == 2:
+        start = change.get("i")
+        kept = as_list(state[last])[: start if type(start) is int and start >= 0 else None]
+        value = kept + as_list(value)
+    state[last] = value
 
 
-def _push(state: Json, path: list[Json], values: list[Json], start: Json) -> None:
-    """Cut a list, if there is a start, and add values."""
-    if not path:
-        raise InputError("a change needs a path")
-    inner = as_dict(_inner(state, path[:-1]))
-    old = inner.get(path[-1]) if isinstance(path[-1], str) else None
-    kept = as_list(old)[: start if type(start) is int and start >= 0 else None]
-    _set(state, path, kept + values)
-
-
-def _inner(state: Json, path: list[Json]) -> Json:
-    for key in path:
-        try:
-            state = state[key]
-        except (LookupError, TypeError):
-            raise InputError(f"no such path: {path!r:.200}") from None
-    return state
+def _make(inner: Json, step: _Step, value: Json) -> None:
+    """Put a value where there is none; InputError where none can be."""
+    if isinstance(inner, dict) and isinstance(step, str):
+        if inner.get(step) is None:
+            inner[step] = value
+    elif isinstance(inner, list) and isinstance(step, int) and 0 <= step <= len(inner):
+        if step == len(inner):
+            inner.append(value)
+    else:
+        raise InputError(f"no such position: {step!r:.200}")
 
 
 def _is_complete(request: dict[str, Json], is_last: bool, is_end: bool) -> bool:
@@ -237,7 +250,7 @@ def _rounds(
     place: str, request: dict[str, Json], rounds: list[Json], about: dict[str, Json]
 ) -> Iterator[Item]:
     """Each answer with its results. The tokens are those of the last one."""
-    results, summary = as_dict(about.get("toolCallResults")), as_dict(about.get("summary"))
+    results, summary = dict(as_dict(about.get("toolCallResults"))), as_dict(about.get("summary"))
     model = as_text(about.get("resolvedModel")) or as_text(request.get("modelId"))
     for number, one in enumerate(rounds, 1):
         usage = _usage(request, about) if number == len(rounds) else None
@@ -246,6 +259,9 @@ def _rounds(
         is_summed_up = as_dict(one).get("id") == summary.get("toolCallRoundId")
         if is_summed_up and as_text(summary.get("text")):
             yield _summary(summary)
+    for own, result in results.items():  # whose calls cannot be read
+        message = Message("tool", _content(result), tool_call_id=own.partition(OWN_ID)[0] or own)
+        yield Entry(messages=(message,))
 
 
 def _round(
@@ -265,7 +281,7 @@ def _round(
         call_id = own.partition(OWN_ID)[0] or own
         blocks.append(ToolCall(call_id, name, fields.get("arguments", "{}")))
         if own in results:
-            content = _content(results[own])
+            content = _content(results.pop(own))
             returned.append(Message("tool", content, tool_call_id=call_id, name=name))
     if blocks:
         yield Entry(messages=(Message("assistant", tuple(blocks)),), **about)

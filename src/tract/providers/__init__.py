@@ -15,6 +15,7 @@ from tract.providers.requests import (
     load_calls,
     load_message,
     original_content,
+    with_model,
 )
 from tract.providers.usage import input_tokens
 
@@ -34,4 +35,5 @@ __all__ = [
     "original_content",
     "parsed",
     "provider",
+    "with_model",
 ]

@@ -36,7 +36,7 @@ from tract.providers.functions import (
     load_function,
     without_usual_type,
 )
-from tract.providers.known_keys import ANTHROPIC_BLOCKS, ANTHROPIC_MESSAGE, ANTHROPIC_TOOL
+from tract.providers.known_keys import ANTHROPIC_BLOCKS, ANTHROPIC_MESSAGES, ANTHROPIC_TOOL
 
 PROVIDER, MESSAGE, BLOCK = "anthropic", "anthropic.message", "anthropic.block"
 SYSTEM = "anthropic.system"  # a system text that came as a list of blocks
@@ -174,6 +174,11 @@ class Dump(common.Dump):
         if parts:
             self._add(message, parts)
 
+    def is_foreign(self, raw: Raw, message: Message) -> bool:
+        """Beside the messages, the system has texts alone."""
+        is_beside = message.role == "system" and INLINE not in (message.origin or {})
+        return is_beside or super().is_foreign(raw, message)
+
     def _add(self, message: Message, parts: list[Json]) -> None:
         role = "user" if message.role == "tool" else message.role
         if not self._group and not self.out and role == "assistant":
@@ -217,7 +222,7 @@ class Dump(common.Dump):
         message = {"role": self._role, "content": first.content if lone else self._parts}
         if first.origin:
             message = fill(first.origin, MESSAGE, message, "content")
-            message = self.trim(message, ANTHROPIC_MESSAGE)
+            message = self.trim(message, ANTHROPIC_MESSAGES[self._role])
         self.out.append(message)
         if self._is_marked:
             self._marked.append(len(self.out) - 1)

@@ -140,7 +140,7 @@ class Dump:
     def shown(self, message: Message, *result_types: str) -> Message:
         """The message as this provider is shown it: what is another's is a text, or left out."""
         blocks = message.content if isinstance(message.content, tuple) else ()
-        foreign = [isinstance(block, Raw) and self._is_foreign(block, message) for block in blocks]
+        foreign = [isinstance(block, Raw) and self.is_foreign(block, message) for block in blocks]
         self.notes += self._unseen(message, foreign, result_types or ("text", "input_text"))
         if not any(foreign):
             return message
@@ -149,7 +149,7 @@ class Dump:
         content = (Text(text) if isinstance(text, str) else text for text in texts if text)
         return replace(message, content=tuple(content))
 
-    def _is_foreign(self, raw: Raw, message: Message) -> bool:
+    def is_foreign(self, raw: Raw, message: Message) -> bool:
         """A block of an unknown type is for the API that the message came from, and for all where
         that is not known."""
         if raw.provider != ANY:

@@ -21,7 +21,12 @@ def _keys(table: str, *everywhere: str) -> Keys:
     }
 
 
-ANTHROPIC_MESSAGE = frozenset({"role", "content"})
+ANTHROPIC_MESSAGES = _keys(
+    """
+    user assistant: role content
+    system: role content clear_at output_config
+    """
+)
 ANTHROPIC_BLOCKS = _keys(
     """
     text: text citations cache_control
@@ -43,6 +48,7 @@ ANTHROPIC_BLOCKS = _keys(
     container_upload: file_id cache_control
     compaction: content encrypted_content signature tool_changes cache_control
     browser_state: state_changes tabs cache_control
+    tool_addition tool_removal: tool cache_control
     """,
     "type",
 )

@@ -301,8 +301,10 @@ class OpenAIChat(Provider):
         message = choice[0].get("message") if choice else None
         if not isinstance(message, dict):
             raise InputError(f"no answer in this response: {readable(response)[:200]}")
-        if message.get("role") != "assistant":
-            raise RoleError(f"an answer is one assistant message, not {message.get('role')!r}")
+        if message.get("role") is None:  # some servers leave it out
+            message = {"role": "assistant", **without(message, "role")}
+        if message["role"] != "assistant":
+            raise RoleError(f"an answer is one assistant message, not {message['role']!r}")
         check_content(message.get("content"))
         rest = {**rest_of(response), **without(choice[0], "message")}
         return Answer(load_message(message), response.get("usage"), rest)

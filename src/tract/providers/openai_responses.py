@@ -316,7 +316,9 @@ class OpenAIResponses(Provider):
         return load_items(history)
 
     def load_message(self, message: dict[str, Json]) -> list[Message]:
-        check_message(message)
+        """A message, or another item of a type that is known: anything can have a type."""
+        if kind_of_item(message) not in RESPONSES_ITEMS or "role" in message:
+            check_message(message)
         return list(load_items([message]))
 
     def load_system(self, system: Json) -> Message | None:

@@ -19,6 +19,7 @@ from tract.providers.common import (
     text_or,
     with_legal_names,
     with_tool_names,
+    without,
 )
 from tract.providers.detect import detect, message_provider, response_provider
 from tract.providers.registry import PROVIDERS
@@ -86,7 +87,7 @@ def full_history(loaded: Loaded, response: Any, metadata: dict[str, Json] | None
     rest: dict[str, Json] = {"response": answer.rest} if answer.rest else {}
     details = Details(
         metadata={**rest, **(metadata or {})} or None,
-        generation_config=loaded.config or None,
+        generation_config=with_model(loaded.config, answer) or None,
         usage=answer.usage,
     )
     return FullHistory([*loaded.messages, answer.message], loaded.tools, True, details)
@@ -247,9 +248,20 @@ def load_answer(response: Any) -> Answer:
     if name is not None:
         answer = PROVIDERS[name].load_response(fields)
         return answer._replace(message=_adopted(answer.message))
-    if "role" not in fields and not {"choices", "candidates"}.isdisjoint(fields):
-        raise InputError(f"no answer in this response: {readable(fields)[:200]}")
+    if fields.get("role") is None and "type" not in fields:
+        if not {"choices", "candidates"}.isdisjoint(fields):
+            raise InputError(f"no answer in this response: {readable(fields)[:200]}")
+        is_answer = not {"content", "parts", "tool_calls"}.isdisjoint(fields)
+        role = "model" if "parts" in fields and "content" not in fields else "assistant"
+        fields = {"role": role, **without(fields, "role")} if is_answer else fields
     return Answer(only_answer(load_message(fields)))
+
+
+def with_model(config: dict[str, Json], answer: Answer) -> dict[str, Json]:
+    """The settings of a request, with the model that the response names where they name none."""
+    rest = answer.rest or {}
+    model = rest.get("model", rest.get("modelVersion"))
+    return config if "model" in config or model is None else {"model": model, **config}
 
 
 def is_cut(answer: Answer) -> bool:

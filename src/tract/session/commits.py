@@ -12,7 +12,7 @@ from tract.core.chain import Place
 from tract.core.drafts import Details
 from tract.errors import InputError
 from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Toolset
-from tract.providers import load_answer, load_calls, load_message, toolsets
+from tract.providers import load_answer, load_calls, load_message, toolsets, with_model
 from tract.session.session import Commit, Session
 
 
@@ -83,6 +83,9 @@ def response_of(
     metadata = options.get("metadata") or {}
     if response.rest and isinstance(metadata, dict):
         options["metadata"] = {"response": response.rest, **metadata}
+    config = options.get("generation_config") or {}
+    if isinstance(config, dict):
+        options["generation_config"] = with_model(config, response) or None
     return response.message, options
 
 

@@ -20,6 +20,7 @@ from tract.providers.frameworks.base import (
     media_or_raw,
     optional_text,
     plain,
+    require_dict,
     require_text,
     thought,
     time_of,
@@ -111,7 +112,8 @@ def _invocation(part: Json) -> dict[str, Json] | None:
     return dict_or_empty(part.get("toolInvocation")) if is_call else None
 
 
-def _ui_part(part: dict[str, Json]) -> Iterator[Piece | None]:
+def _ui_part(value: Json) -> Iterator[Piece | None]:
+    part = require_dict(value)
     kind = part.get("type")
     match kind:
         case "step-start":
@@ -184,7 +186,8 @@ def _model_parts(message: dict[str, Json]) -> list[Json]:
     return content
 
 
-def _model_part(part: dict[str, Json]) -> Iterator[Piece]:
+def _model_part(value: Json) -> Iterator[Piece]:
+    part = require_dict(value)
     kind = part.get("type")
     match kind:
         case "text":
@@ -213,20 +216,21 @@ def _result(part: dict[str, Json]) -> Message:
     if "output" not in part:  # version 4
         value, is_error = part.get("result"), part.get("isError") is True
         if isinstance(part.get("experimental_content"), list):
-            value = [_result_block(block) for block in dicts(part["experimental_content"])]
-    elif kind == "content":
-        value = [_result_block(block) for block in dicts(value)]
+            value = [_result_block(block) for block in part["experimental_content"]]
+    elif kind == "content" and isinstance(value, list):
+        value = [_result_block(block) for block in value]
     elif kind == "execution-denied":
         value = output.get("reason") or DENIED
-    elif kind not in ("text", "json", "error-text", "error-json"):
+    elif kind not in ("text", "json", "error-text", "error-json", "content"):
         raise InputError(f"unknown output {kind!r:.80} of the call {call_id!r:.80}")
     return Message("tool", "" if value is None else value, call_id, name, is_error)
 
 
-def _result_block(block: dict[str, Json]) -> Json:
-    """A block of a result: a text, or a file in any of its spellings."""
-    if block.get("type") == "text":
-        return {"type": "text", "text": require_text(block, "text")}
+def _result_block(block: Json) -> Json:
+    """A block of a result: a file in any of its spellings as providers know it, others as they
+    are."""
+    if not isinstance(block, dict) or block.get("type") == "text":
+        return block
     return media(_media_type(block), block.get("data"), block.get("url")) or block
 
 
@@ -250,6 +254,8 @@ def _reasoning(part: dict[str, Json]) -> Iterator[Block]:
     signatures = [about.get("signature"), part.get("signature")]
     signatures += [detail.get("signature") for detail in details]
     text = part.get("text", part.get("reasoning"))
+    if text is None and not any(redacted):
+        raise InputError("a thought without text")
     if text:
         signature = next(filter(None, signatures), None)
         yield thought(NAME, str(text), signature, is_anthropic=True)
@@ -271,7 +277,7 @@ def _media_type(part: dict[str, Json]) -> Json:
     return next(filter(None, types), "image" if part.get("type") == "image" else None)
 
 
-_PARTS: dict[bool, Callable[[dict[str, Json]], Iterator[Piece | None]]] = {
+_PARTS: dict[bool, Callable[[Json], Iterator[Piece | None]]] = {
     True: _ui_part,
     False: _model_part,
 }

@@ -7,7 +7,7 @@ and the text of results that stand right before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tract.core.entries import Entry
 from tract.errors import InputError
@@ -15,6 +15,8 @@ from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 from tract.providers.common import dict_or_empty, dicts
 from tract.providers.frameworks.base import (
     Item,
+    Parts,
+    load_native,
     media,
     media_or_raw,
     optional_text,
@@ -23,7 +25,6 @@ from tract.providers.frameworks.base import (
     require_text,
     time_of,
 )
-from tract.providers.requests import load_message
 
 NAME = "autogen"
 NOISE = ("ModelClientStreamingChunkEvent", "UserInputRequestedEvent", "SelectSpeakerEvent")
@@ -37,37 +38,40 @@ class AutoGen:
         self._answered: set[str] = set()
 
     def load(self, message: dict[str, Json], place: str) -> Iterator[Item]:
-        messages = tuple(self._messages(message))
+        parts = Parts(place)
+        messages = tuple(self._messages(message, parts))
         self._answered |= {one.tool_call_id for one in messages if one.tool_call_id}
         if messages:
             usage = dict_or_empty(message.get("models_usage")) or None
             metadata = {key: message[key] for key in KEPT if message.get(key)} or None
             time = time_of(message.get("created_at"))
             yield Entry(messages=messages, usage=usage, metadata=metadata, time=time)
+        yield from parts.faults
 
-    def _messages(self, message: dict[str, Json]) -> Iterator[Message]:
+    def _messages(self, message: dict[str, Json], parts: Parts) -> Iterator[Message]:
         if "role" in message:
-            yield from _classic(message)
+            yield from _classic(message, parts)
             return
         kind, content = message.get("type"), message.get("content")
         match kind:
             case "SystemMessage":
                 yield Message("system", require_text(message, "content"))
             case "UserMessage":
-                yield plain("user", _blocks(content))
+                yield from _spoken("user", content, parts)
             case "AssistantMessage":
-                yield plain("assistant", [*_thought(message.get("thought")), *_blocks(content)])
+                thoughts = _thought(message.get("thought"))
+                yield from _spoken("assistant", content, parts, thoughts)
             case "TextMessage" | "MultiModalMessage" | "StopMessage" | "HandoffMessage":
                 role = "user" if message.get("source") == "user" else "assistant"
-                yield plain(role, _blocks(content))
+                yield from _spoken(role, content, parts)
             case "StructuredMessage":
                 yield Message("assistant", readable(content))
             case "ThoughtEvent":
-                yield Message("assistant", tuple(_thought(content)))
+                yield Message("assistant", tuple(_thought(require_text(message, "content"))))
             case "ToolCallRequestEvent":
-                yield plain("assistant", _blocks(content))
+                yield from _spoken("assistant", content, parts)
             case "FunctionExecutionResultMessage" | "ToolCallExecutionEvent":
-                yield from map(_result, _list(content))
+                yield from parts.read(content, _result)
             case "ToolCallSummaryMessage":
                 if not self._repeats(message):
                     yield Message("assistant", require_text(message, "content"))
@@ -83,54 +87,51 @@ class AutoGen:
         return bool(ids) and ids <= self._answered
 
 
-def _list(content: Json) -> list[Json]:
-    if not isinstance(content, list):
-        raise InputError(f"content is a list, not {type(content).__name__}")
-    return content
-
-
 def _thought(text: Json) -> list[Block]:
     return [Raw(NAME, {"type": "thinking", "thinking": text})] if text else []
 
 
-def _blocks(content: Json) -> list[Block]:
-    if isinstance(content, str):
-        return [Text(content)]
-    return [_block(part) for part in _list(content)]
+def _spoken(
+    role: str, content: Json, parts: Parts, before: Sequence[Block] = ()
+) -> Iterator[Message]:
+    content = [content] if isinstance(content, str) else content
+    blocks = [*before, *parts.read(content, _block)]
+    if blocks:
+        yield plain(role, blocks)
 
 
-def _block(part: Json) -> Block:
+def _block(part: Json) -> Iterator[Block]:
     """A text, a call, or an image, which has only its data."""
     if isinstance(part, str):
-        return Text(part)
+        yield Text(part)
+        return
     fields = require_dict(part)
     if "arguments" in fields:
         call_id = optional_text(fields, "id") or ""
-        return ToolCall(call_id, require_text(fields, "name"), fields["arguments"])
-    if "data" not in fields:
-        raise InputError(f"neither a text, a call nor an image: {readable(part)[:80]}")
-    block = media("image/png", fields["data"])
-    return media_or_raw(NAME, {"type": "image", **fields}, block)
-
-
-def _result(value: Json) -> Message:
-    result = require_dict(value)
-    content = result.get("content")
-    return Message(
-        "tool",
-        "" if content is None else content,
-        require_text(result, "call_id"),
-        optional_text(result, "name"),
-        result.get("is_error") is True,
-    )
-
-
-def _classic(message: dict[str, Json]) -> Iterator[Message]:
-    """The content of results that stand side by side is all of them in one text."""
-    responses = message.get("tool_responses")
-    if not isinstance(responses, list):
-        yield from load_message(message)
+        yield ToolCall(call_id, require_text(fields, "name"), fields["arguments"])
         return
-    for response in dicts(responses):
-        content, call_id = response.get("content"), optional_text(response, "tool_call_id")
-        yield Message("tool", "" if content is None else content, call_id or "")
+    block = media("image/png", require_text(fields, "data"))
+    yield media_or_raw(NAME, {"type": "image", **fields}, block)
+
+
+def _result(value: Json) -> Iterator[Message]:
+    result = require_dict(value)
+    call_id, name = require_text(result, "call_id"), optional_text(result, "name")
+    is_error = result.get("is_error") is True
+    yield Message("tool", require_text(result, "content"), call_id, name, is_error)
+
+
+def _classic(message: dict[str, Json], parts: Parts) -> Iterator[Message]:
+    """The content of results that stand side by side is all of them in one text."""
+    if "tool_responses" in message:
+        yield from parts.read(message["tool_responses"], _response)
+        return
+    messages, faults = load_native(message, parts.place)
+    parts.faults += faults
+    yield from messages
+
+
+def _response(value: Json) -> Iterator[Message]:
+    response = require_dict(value)
+    call_id = optional_text(response, "tool_call_id")
+    yield Message("tool", require_text(response, "content"), call_id or "")

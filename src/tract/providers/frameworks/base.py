@@ -11,8 +11,11 @@ from typing import Protocol, TypeVar
 from tract.core.entries import Entry, Problem, Unknown
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Raw, Text, readable
+from tract.providers.damage import sift_message
+from tract.providers.requests import load_message
 
 Item = Entry | Problem | Unknown
+Faults = list[Problem | Unknown]
 Piece = TypeVar("Piece")
 
 
@@ -27,23 +30,23 @@ class ListFormat(Protocol):
 class Parts:
     """The parts of a message, read one by one: a broken one costs only itself."""
 
-    def __init__(self, place: str) -> None:
-        self.place = place
-        self.faults: list[Problem | Unknown] = []
+    def __init__(self, place: str, name: str = "part") -> None:
+        self.place, self._name = place, name
+        self.faults: Faults = []
 
-    def read(
-        self, parts: Json, load: Callable[[dict[str, Json]], Iterable[Piece]]
-    ) -> Iterator[Piece]:
+    def read(self, parts: Json, load: Callable[[Json], Iterable[Piece]]) -> Iterator[Piece]:
         if not isinstance(parts, list):
-            raise InputError(f"parts are a list, not {type(parts).__name__}")
+            raise InputError(f"a content is a list, not {type(parts).__name__}")
         for number, part in enumerate(parts, 1):
             try:
-                yield from load(require_dict(part))
+                yield from load(part)
             except UnknownPartError as error:
-                place = f"{self.place}, part {number}"
-                self.faults.append(Unknown(place, error.kind, part))
+                self.faults.append(Unknown(self._at(number), error.kind, part))
             except InputError as error:
-                self.faults.append(Problem(f"{self.place}, part {number}", str(error)))
+                self.faults.append(Problem(self._at(number), str(error)))
+
+    def _at(self, number: int) -> str:
+        return f"{self.place}, {self._name} {number}"
 
 
 class UnknownPartError(InputError):
@@ -52,6 +55,14 @@ class UnknownPartError(InputError):
     def __init__(self, kind: Json) -> None:
         super().__init__(f"unknown type {readable(kind)[:80]!r}")
         self.kind = readable(kind)[:80]
+
+
+def load_native(message: dict[str, Json], place: str) -> tuple[list[Message], Faults]:
+    """A message in a provider's format, without the blocks that cannot be read."""
+    sound, damage = sift_message(message)
+    if sound is None:
+        raise InputError(damage[0].what)
+    return load_message(sound), [Problem(f"{place}{where}", what) for where, what in damage]
 
 
 def require_dict(value: Json) -> dict[str, Json]:

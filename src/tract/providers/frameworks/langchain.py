@@ -8,10 +8,18 @@ from tract.core.entries import Entry, Unknown
 from tract.errors import InputError
 from tract.hashing import json_or_text
 from tract.model import Json, Message, Text, ToolCall
-from tract.providers.common import dict_or_empty, dicts
-from tract.providers.frameworks.base import Item, optional_text
+from tract.providers.common import dict_or_empty
+from tract.providers.frameworks.base import (
+    Faults,
+    Item,
+    Parts,
+    load_native,
+    optional_text,
+    require_dict,
+    require_text,
+)
 from tract.providers.frameworks.marks import is_bare_result, unwrap
-from tract.providers.requests import load_call, load_message
+from tract.providers.requests import load_call
 
 BESIDE = ("artifact", "additional_kwargs", "response_metadata")
 """Kept as metadata: thoughts, and the parts of a result that were not for the model."""
@@ -23,7 +31,9 @@ class LangChain:
 
     def load(self, message: dict[str, Json], place: str) -> Iterator[Item]:
         if "role" in message or "content_type" in message:
-            yield Entry(messages=tuple(load_message(message)))
+            messages, faults = load_native(message, place)
+            yield from ([Entry(messages=tuple(messages))] if messages else [])
+            yield from faults
             return
         if is_bare_result(message):
             yield Entry(messages=(_bare_result(message),))
@@ -35,31 +45,33 @@ class LangChain:
         about = dict_or_empty(body.get("response_metadata"))
         usage = body.get("usage_metadata") or about.get("usage") or about.get("token_usage")
         models = (about.get("model_name"), about.get("model"))
-        yield Entry(
-            messages=tuple(_load(kind, body)),
-            usage=usage if isinstance(usage, dict) else None,
-            model=next((name for name in models if isinstance(name, str) and name), None),
-            metadata={key: body[key] for key in BESIDE if body.get(key)} or None,
-        )
+        messages, faults = _load(kind, body, place)
+        if messages:
+            yield Entry(
+                messages=tuple(messages),
+                usage=usage if isinstance(usage, dict) else None,
+                model=next((name for name in models if isinstance(name, str) and name), None),
+                metadata={key: body[key] for key in BESIDE if body.get(key)} or None,
+            )
+        yield from faults
 
 
-def _load(kind: str | None, body: dict[str, Json]) -> list[Message]:
+def _load(kind: str | None, body: dict[str, Json], place: str) -> tuple[list[Message], Faults]:
     content = body.get("content")
     match kind:
         case "human" | "system" | "chat" | "developer":
             role = {"human": "user", "chat": optional_text(body, "role")}.get(kind, kind)
             name = body.get("name") if kind != "chat" else None
-            return load_message(
-                {"role": role, "content": content} | ({"name": name} if name else {})
-            )
+            fields = {"role": role, "content": content} | ({"name": name} if name else {})
+            return load_native(fields, place)
         case "ai":
-            return [_answer(body, _calls(body))]
+            return _answer(body, place)
         case "tool":
             name, call_id = optional_text(body, "name"), optional_text(body, "tool_call_id")
             is_error = body.get("status") == "error"
-            return [Message("tool", _result_content(body), call_id or "", name, is_error)]
+            return [Message("tool", _result_content(body), call_id or "", name, is_error)], []
         case "function":
-            return [Message("tool", content, "", optional_text(body, "name"))]
+            return [Message("tool", content, "", optional_text(body, "name"))], []
     raise InputError(f"unknown type {kind or body.get('type')!r:.80}")
 
 
@@ -71,40 +83,48 @@ def _bare_result(body: dict[str, Json]) -> Message:
 
 
 def _result_content(body: dict[str, Json]) -> Json:
-    return body if "result_ref" in body else body.get("content", body.get("result"))
+    content = body if "result_ref" in body else body.get("content", body.get("result"))
+    if content is None and "result" not in body:
+        raise InputError("a result without content")
+    return content
 
 
-def _answer(body: dict[str, Json], calls: list[ToolCall]) -> Message:
+def _answer(body: dict[str, Json], place: str) -> tuple[list[Message], Faults]:
     """The calls stand beside the content, and often in it once more."""
+    parts = Parts(place, "call")
+    calls = list(parts.read(_calls(body), _call))
     content = body.get("content")
-    if not (content is None or isinstance(content, str | list)):
-        raise InputError(f"content is a text or a list, not {type(content).__name__}")
-    (answer,) = load_message({"role": "assistant", "content": content or ""})
+    if content is None and calls:
+        content = ""
+    answers, faults = load_native({"role": "assistant", "content": content}, place)
+    answer = answers[0] if answers else Message("assistant", ())
     known = {call.id for call in answer.tool_calls}
     new = [call for call in calls if call.id not in known]
-    if not new:
-        return answer
-    blocks = [block for block in answer.blocks if not isinstance(block, Text) or block.text]
-    return Message("assistant", (*blocks, *new))
+    if new:
+        blocks = [block for block in answer.blocks if not isinstance(block, Text) or block.text]
+        answers = [Message("assistant", (*blocks, *new))]
+    return answers, [*faults, *parts.faults]
 
 
-def _calls(body: dict[str, Json]) -> list[ToolCall]:
+def _calls(body: dict[str, Json]) -> list[Json]:
     """All calls: those with valid arguments, those with invalid ones, and old ones in the
     provider's format."""
     beside = dict_or_empty(body.get("additional_kwargs"))
-    calls = [*dicts(body.get("tool_calls")), *dicts(body.get("invalid_tool_calls"))]
+    calls = [*(body.get("tool_calls") or ()), *(body.get("invalid_tool_calls") or ())]
     if not calls:
-        calls = dicts(beside.get("tool_calls"))
+        calls = list(beside.get("tool_calls") or ())
     if not calls and isinstance(beside.get("function_call"), dict):
         calls = [{"id": "", "function": beside["function_call"]}]
-    return list(map(_call, calls))
+    return calls
 
 
-def _call(call: dict[str, Json]) -> ToolCall:
+def _call(value: Json) -> Iterator[ToolCall]:
+    call = require_dict(value)
     if "args" not in call:
-        return load_call(call)
-    call_id, name = optional_text(call, "id"), optional_text(call, "name")
-    return ToolCall(call_id or "", name or "", call["args"])
+        yield load_call(call)
+        return
+    call_id, name = optional_text(call, "id"), require_text(call, "name")
+    yield ToolCall(call_id or "", name, call["args"])
 
 
 def is_reference(content: Json) -> bool:

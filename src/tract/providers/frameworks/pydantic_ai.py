@@ -73,7 +73,8 @@ class PydanticAI:
             yield Entry(messages=(Message("system", instructions),))
 
 
-def _request_part(part: dict[str, Json]) -> Iterator[Message]:
+def _request_part(value: Json) -> Iterator[Message]:
+    part = require_dict(value)
     kind = part.get("part_kind")
     match kind:
         case "system-prompt":
@@ -94,7 +95,8 @@ def _request_part(part: dict[str, Json]) -> Iterator[Message]:
             raise UnknownPartError(kind)
 
 
-def _response_part(part: dict[str, Json]) -> Iterator[Block | Message]:
+def _response_part(value: Json) -> Iterator[Block | Message]:
+    part = require_dict(value)
     kind = part.get("part_kind")
     match kind:
         case "text":
@@ -103,7 +105,7 @@ def _response_part(part: dict[str, Json]) -> Iterator[Block | Message]:
             is_anthropic = part.get("provider_name") in (None, "anthropic")
             yield thought(
                 NAME,
-                optional_text(part, "content") or "",
+                require_text(part, "content"),
                 part.get("signature"),
                 is_anthropic=is_anthropic,
             )
