@@ -20,6 +20,7 @@ BY_FOLDER = {
     "inspect-eval": "inspect_log",
     "inspect-json": "inspect_log",
     "langchain-dumpd": "langchain",
+    "langfuse-trace": "langfuse",
     "langgraph-thread": "langgraph",
     "mastra-recording": "mastra",
     "openai-chat-tau": "openai_chat",
@@ -47,7 +48,7 @@ def in_manifest(path: Path) -> dict[str, Any]:
     return dict(row)
 
 
-NO_TRANSCRIPTS = ("mcp-tool-schemas", "mcp-stdio-replay", "toolbench-answer", "langfuse-trace")
+NO_TRANSCRIPTS = ("mcp-tool-schemas", "mcp-stdio-replay", "toolbench-answer")
 REAL = sorted(
     path
     for path in (DATA.glob("*/*") if DATA.exists() else ())

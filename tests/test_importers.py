@@ -19,7 +19,7 @@ from tests.corpus import BY_FOLDER, DATA, REAL
 from tests.importing import file_of, of_lines, read_file
 from tract import importers
 from tract.errors import InputError
-from tract.importers.items import Entry, Exchange, Problem
+from tract.importers.items import Entry, Exchange, FullHistory, Problem
 from tract.importers.source import SAMPLE, Source
 
 HELPERS = frozenset(
@@ -74,7 +74,7 @@ def test_a_real_file_is_taken_by_exactly_one(path: Path) -> None:
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
 def test_a_real_file_is_read(path: Path) -> None:
     items = read_file(path)
-    assert any(isinstance(item, Entry | Exchange) for item in items)
+    assert any(isinstance(item, Entry | Exchange | FullHistory) for item in items)
     problems = [item for item in items if isinstance(item, Problem)]
     assert len(problems) == ("malformed_line" in path.name)
 
