@@ -85,6 +85,11 @@ def test_an_unknown_record_is_kept_and_no_message(tmp_path: Path) -> None:
     assert len(messages(items)) == 1
 
 
+def test_an_error_of_the_program_is_no_answer(tmp_path: Path) -> None:
+    failed = answer("m", {"type": "text", "text": "API Error: 429"}) | {"error": "rate_limit"}
+    assert read(tmp_path, failed) == [Unknown("line 1", "assistant/rate_limit", failed)]
+
+
 def test_a_repeated_record_counts_once(tmp_path: Path) -> None:
     asked = prompt("Hi.", uuid="u1")
     assert len(messages(read(tmp_path, asked, asked))) == 1

@@ -129,6 +129,12 @@ def test_messages_of_providers_may_stand_among_them() -> None:
         ([{"type": "banana", "peel": 1}], r"openai \(message 1: not a message: it has no role"),
         ([{"poem": "x"}, {"poem": "y"}], r"openai \(message 1: not a message: it has no role"),
         ([7], r"a message is a dict, not int"),
+        ([{"role": "user", "message": {"content": "Hi."}}], r"no content, but message"),
+        ([{"role": "user", "parts": [{"type": "text", "content": "Hi."}]}], r"an unknown format"),
+        (
+            [{"role": "user", "content": [{"type": "tool_result", "toolUseID": "t", "run": {}}]}],
+            r"a result without its content",
+        ),
     ],
 )
 def test_what_nobody_claims_is_rejected(messages: list[Any], why: str, tmp_path: Path) -> None:

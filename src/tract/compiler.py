@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Container, Mapping, Sequence
+from functools import cached_property
 from math import inf
 
 from tract.content.blocks import whole_text
@@ -35,6 +36,7 @@ from tract.model import (
     Text,
     ToolCall,
     Toolset,
+    readable,
     spoken,
     unpack_content,
 )
@@ -107,9 +109,15 @@ class Compiler:
             sum(tokens for _, tokens in following),
             self._previous,
             chain,
+            self._fetching_tokens if fetches else 0,
         )
         self._previous = context.seen
         return context
+
+    @cached_property
+    def _fetching_tokens(self) -> int:
+        """What it costs in a request that the model can fetch results."""
+        return self._count(readable(GET_TOOL_RESULT_SCHEMA))
 
     def stored(self, head: Head) -> CompiledContext:
         """Return all messages at this commit in full, in their newest versions."""

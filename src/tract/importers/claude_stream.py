@@ -40,6 +40,8 @@ NOISE = frozenset(
     | {"system/session_state_changed", "system/local_command_output"}
 )
 """Progress for the screen, and the provider's events, which the answers repeat."""
+CALLER = "parent_tool_use_id"
+"""The call that started the sub-agent a record belongs to."""
 KEPT = ("id", "stop_reason", "stop_sequence")
 
 
@@ -55,7 +57,7 @@ def _is_record(record: dict[str, Json]) -> bool:
         case "system" | "result":
             return isinstance(record.get("subtype"), str)
         case "assistant" | "user":
-            return isinstance(record.get("message"), dict) and "parent_tool_use_id" in record
+            return isinstance(record.get("message"), dict) and CALLER in record
     return False
 
 
@@ -110,6 +112,8 @@ class _Run:
         if name is not None:
             self._records.add(name)
         match kind:
+            case "assistant" if error := as_text(record.get("error")):  # not the model's words
+                yield Unknown(place, f"assistant/{error}", record, as_text(record.get(CALLER)))
             case "assistant":
                 yield from self._answer(place, record)
             case "user":
@@ -124,7 +128,7 @@ class _Run:
             case None:
                 raise InputError("a record needs a type")
             case _:
-                yield Unknown(place, kind, record, as_text(record.get("parent_tool_use_id")))
+                yield Unknown(place, kind, record, as_text(record.get(CALLER)))
 
     def close(self, dialog: str | None) -> Iterator[Item]:
         turn = self.turns.pop(dialog, None)
@@ -135,7 +139,7 @@ class _Run:
     def _entry(self, record: dict[str, Json], messages: list[Message]) -> Entry:
         return Entry(
             messages=tuple(map(self._ids.assign, messages)),
-            dialog=as_text(record.get("parent_tool_use_id")),
+            dialog=as_text(record.get(CALLER)),
             time=as_time(record.get("timestamp")),
         )
 

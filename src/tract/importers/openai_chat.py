@@ -22,8 +22,11 @@ from tract.providers.detect import detect as detect_provider
 NAME = "openai-chat"
 
 HISTORIES = ("messages", "traj", "conversation")
-FOREIGN = ("model", "response", "kwargs", "input", "choices", "reward_info", "termination_reason")
-"""Keys of other dicts with messages: a request, a log, a simulation."""
+FOREIGN = (
+    *("model", "response", "kwargs", "input", "choices", "reward_info", "termination_reason"),
+    "working_dir",
+)
+"""Keys of other dicts with messages: a request, a log, a simulation, a session of goose."""
 
 
 def detect(source: Source) -> bool:

@@ -339,7 +339,7 @@ class Store:
         verify(read, parent, links)
         commit, _, blob = read
         if commit.calls and blob and blob.payload is None and blob.codec != FORGOTTEN:
-            message = message_of(commit, self.contents.read(commit.blob_id or 0))
+            message = message_of(commit.role, self.contents.read(commit.blob_id or 0))
         return info_of(read, parent, links, message)
 
     def steps(self, head: Head, known: Head = EMPTY) -> list[Step] | None:
