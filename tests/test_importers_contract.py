@@ -322,8 +322,13 @@ ELSEWHERE = {
     "requests": "a request of one message has no other",
 }
 """Formats in which a text does not stand where it is referred to, or nothing else does."""
-MADE = {"base64", "image", "text", "thinking", "reasoning", "message", "{}"}
-MADE |= {"What did we do so far?", "The user cancelled this tool call.", "No tool output"}
+MADE = {"base64", "image", "image/png", "text", "thinking", "reasoning", "message", "{}"}
+MADE |= {
+    "Tool call execution denied.",
+    "What did we do so far?",
+    "The user cancelled this tool call.",
+    "No tool output",
+}
 """Words that importers write themselves."""
 
 
