@@ -9,6 +9,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,7 +135,7 @@ def test_version_6_reads_as_it_was_written(old: str) -> None:
     expected = json.loads((FIXTURES / "v6.json").read_text())
     for dialog, wanted in expected.items():
         with Tract.open(old, dialog=dialog, create=False) as t:
-            found = abridged(state(t))
+            found: Any = abridged(state(t))
             for metadata in found["metadata"]:
                 for call in metadata.get("tool_calls", ()):
                     del call["arguments"]  # version 6 did not say them

@@ -14,7 +14,7 @@ from tract.importers.provider import (
     is_gemini_history,
     request_provider,
 )
-from tract.importers.source import Source
+from tract.importers.source import Source, is_cut
 from tract.model import Json
 from tract.providers import PROVIDERS
 from tract.providers.detect import detect as detect_provider
@@ -45,9 +45,13 @@ def read(source: Source) -> Iterator[Item]:
         yield from _streamed(from_text(source.data().decode("utf-8", "replace")), "document")
         return
     events: list[dict[str, Json]] = []
+    problems: list[Problem] = []
     for value in source.values(HISTORIES):
         if isinstance(value, Problem):
             yield value
+            problems.append(value)
+        elif is_cut(problems) and response_provider(value[1]):
+            yield Problem(value[0], "the response is cut")  # a part of an answer is none
         elif is_event(value[1]) or (events and isinstance(value[1], dict)):
             events.append(value[1])
         else:
