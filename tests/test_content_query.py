@@ -71,7 +71,7 @@ class StoredSource:
             newlines += stored.count("\n")
             self._newlines.append(newlines)
         self._largest_read = largest_read
-        self.size = len(text)
+        self.size, self.byte_size = len(text), len(text.encode("utf-8", "surrogatepass"))
         self.line_count = len(lines_of(text))
 
     def read(self, start: int, stop: int) -> str:
@@ -262,7 +262,7 @@ TEXT = "".join(f"line {number}\n" for number in range(1, 343))
 
 def test_a_small_text_is_given_whole() -> None:
     assert answer("a\nb", Slice(), label="call_1 · run") == (
-        "[call_1 · run · all of 3 characters, 2 lines]\na\nb"
+        "[call_1 · run · all of 3 bytes, 2 lines]\na\nb"
     )
     assert answer("", Slice(), label="call_1") == "[call_1 · empty]"
     assert answer("", Slice(grep="x"), label="call_1") == "[call_1 · empty]"
@@ -271,7 +271,7 @@ def test_a_small_text_is_given_whole() -> None:
 
 def test_a_page_says_what_it_is_and_how_to_go_on() -> None:
     assert answer(TEXT, Slice(offset=5), label="call_1", max_chars=20) == (
-        f"[call_1 · offset 5–25 of {len(TEXT)} characters, lines 1–4 of 342]\n"
+        f"[call_1 · offset 5–25 of {len(TEXT)} characters ({len(TEXT)} bytes), lines 1–4 of 342]\n"
         "1\nline 2\nline 3\nline\n"
         "[more: call again with offset=25]"
     )
@@ -279,8 +279,8 @@ def test_a_page_says_what_it_is_and_how_to_go_on() -> None:
         "\n1\nli\n[more: call again with offset=9, limit=4]"
     )
     assert answer(TEXT, Slice(offset=-5), label="call_1") == (
-        f"[call_1 · offset {len(TEXT) - 5}–{len(TEXT)} of {len(TEXT)} characters, "
-        "line 342 of 342]\n 342\n"
+        f"[call_1 · offset {len(TEXT) - 5}–{len(TEXT)} of {len(TEXT)} characters "
+        f"({len(TEXT)} bytes), line 342 of 342]\n 342\n"
     )
 
 
@@ -288,7 +288,7 @@ def test_a_page_behind_the_end_names_the_size() -> None:
     assert answer("abc", Slice(offset=3), label="c") == (
         "[c · nothing at offset 3: the text has 3 characters]"
     )
-    assert answer("abc", Slice(offset=-9), label="c") == "[c · all of 3 characters, 1 line]\nabc"
+    assert answer("abc", Slice(offset=-9), label="c") == "[c · all of 3 bytes, 1 line]\nabc"
 
 
 @given(long_texts, rooms, st.none() | st.integers(1, 70))
@@ -514,10 +514,10 @@ RESULT = json.dumps({"stdout": TEXT, "codes": [0, 1], "files": [{"name": "a"}, {
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"json_path": "$.codes"}, "[c · $.codes · all of 6 characters, 1 line]\n[0, 1]"),
+        ({"json_path": "$.codes"}, "[c · $.codes · all of 6 bytes, 1 line]\n[0, 1]"),
         (
             {"json_path": "$.files[*].name"},
-            '[c · $.files[*].name · 2 values · all of 7 characters, 2 lines]\n"a"\n"b"',
+            '[c · $.files[*].name · 2 values · all of 7 bytes, 2 lines]\n"a"\n"b"',
         ),
         ({"json_path": "$.stdout", "lines": "3"}, "[c · $.stdout · line 3 of 342]\nline 3\n"),
         (
@@ -526,8 +526,8 @@ RESULT = json.dumps({"stdout": TEXT, "codes": [0, 1], "files": [{"name": "a"}, {
         ),
         (
             {"json_path": "$.stdout", "limit": 6},
-            f"[c · $.stdout · offset 0–6 of {len(TEXT)} characters, line 1 of 342]\nline 1\n"
-            "[more: call again with the same json_path, offset=6, limit=6]",
+            f"[c · $.stdout · offset 0–6 of {len(TEXT)} characters ({len(TEXT)} bytes), "
+            "line 1 of 342]\nline 1\n[more: call again with the same json_path, offset=6, limit=6]",
         ),
         (
             {"json_path": "$.files[0].size"},

@@ -22,6 +22,7 @@ from tests.samples.claude_code import (
     blob,
     call,
     digest,
+    line,
     marked,
     request,
     result,
@@ -192,3 +193,27 @@ def test_tools_may_have_breakpoints(tmp_path: Path) -> None:
 
 def test_hashes_are_those_of_sorted_compact_json() -> None:
     assert digest({"b": "é", "a": [1]}) == digest({"a": [1], "b": "é"})
+
+
+SUMMARY = user("c1", "b1", "in short: done", isCompactSummary=True)
+BOUNDARY = line("system", "b1", None, subtype="compact_boundary", logicalParentUuid="a5")
+
+
+def test_a_summary_waits_for_its_request(tmp_path: Path) -> None:
+    command = user("c2", "c1", "<command-name>/compact</command-name>")
+    found = list(claude_code.read(of_lines(tmp_path, *RECORDED, BOUNDARY, SUMMARY, command)))
+    assert [problem.place for problem in problems(found)] == ["line 22", "line 23"]
+    assert entries(found) == entries(claude_code.read(of_lines(tmp_path, *RECORDED)))
+
+
+def test_a_compacted_history_is_a_branch_of_its_own(tmp_path: Path) -> None:
+    settings = {"role": "system", "content": [], "output_config": {"effort": "low"}}
+    on = said(text("go on"))
+    tail = [said(text("in short: done")), settings, DONE, on]
+    lines = [*RECORDED[:-1], BOUNDARY, SUMMARY, user("u3", "c1", "go on"), blob(settings)]
+    lines += [request("q4", tail, [3, 0], shapeHash="more")]
+    lines += [answer("a9", "u3", "m9", text("ok"), requestRef="q4")]
+    found = sent_requests(tmp_path, *lines)
+    summary = {"role": "user", "content": "in short: done"}
+    assert found[-1]["messages"] == [summary, settings, DONE, said(marked(text("go on")))]
+    assert found[-1]["system"] == SYSTEM

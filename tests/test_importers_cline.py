@@ -107,7 +107,8 @@ def test_a_session_of_the_sdk(tmp_path: Path) -> None:
     items = read(tmp_path, SDK)
     system, prompt, answer, returned, _ = messages(items)
     assert system == Message("system", SYSTEM)
-    assert prompt.text == '<user_input mode="act">Look</user_input>\nA'
+    file = '<file_content path="/a">\nA\n</file_content>'
+    assert prompt.text == f"Look\n{file}"  # as it was sent
     assert returned == Message("tool", [FOUND[0], IMAGE], "c1", "run")
     entry = entries(items)[2]
     assert entry.messages == (answer,)

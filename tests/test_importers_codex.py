@@ -228,10 +228,16 @@ def test_nothing_of_a_real_rollout_is_lost(path: Path) -> None:
 @has_data
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_the_items_of_a_real_rollout_come_back(path: Path) -> None:
+    """But for thoughts without an id and without content, which no provider takes."""
     found = messages(codex.read(Source(path)))
     dump = openai_responses.Dump()
     for message in found[1:]:  # without the instructions, which are no item
         dump.feed(message)
     lines = [json.loads(line) for line in path.read_bytes().splitlines()]
     items = [line["payload"] for line in lines if line["type"] == "response_item"]
-    assert json.dumps(dump.finish()) == json.dumps(items)
+    sent = [
+        item
+        for item in items
+        if item["type"] != "reasoning" or item.get("id") or item.get("encrypted_content")
+    ]
+    assert json.dumps(dump.finish()) == json.dumps(sent)

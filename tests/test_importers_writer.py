@@ -509,6 +509,22 @@ def test_a_history_that_was_rewritten_is_a_branch(quick: Tract, tmp_path: Path) 
     assert import_file(quick, path).messages == 0
 
 
+def test_what_branches_share_is_counted_once(quick: Tract, tmp_path: Path) -> None:
+    """The third request follows the first, after one with another system text."""
+    second = exchange(ASKED, says=[text("Yes.")], tools=[READ])
+    second["request"]["system"] = "Be verbose."
+    third = exchange(ASKED, {"role": "user", "content": "Well?"}, says=[text("No.")], tools=[READ])
+    assert import_file(quick, given(tmp_path, FIRST, second)).messages == 6
+    report = import_file(quick, given(tmp_path, FIRST, second, third))
+    assert (report.messages, report.duplicates) == (2, 8)
+    with Tract.open() as once:
+        report = import_file(once, given(tmp_path, FIRST, second, third))
+        assert (report.messages, report.duplicates) == (8, 2)
+        store = once.sibling("session").store
+        logs = [store.log(head.id) for head in store.branches("session").values()]
+        assert len({commit.commit_hash for log in logs for commit in log if commit.role}) == 8
+
+
 GEMINI = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:generateContent"
 
 
@@ -592,3 +608,22 @@ def test_a_large_file_takes_little_memory(tmp_path: Path, turns: int, size: int)
     messages, megabytes = map(int, done.stdout.split())
     assert messages == 4 * turns
     assert megabytes < 110
+
+
+def with_tools(tools: list[str], *messages: dict[str, Any]) -> dict[str, Any]:
+    *history, last = messages
+    request = {"model": "m", "tools": [claude_tool(name) for name in tools], "messages": history}
+    response = {"type": "message", **last, "content": [{"type": "text", "text": last["content"]}]}
+    return {"url": "https://example.org/v1/messages", "request": request, "response": response}
+
+
+def test_importing_again_does_not_bring_back_former_tools(quick: Tract, tmp_path: Path) -> None:
+    words = ("Hi", "Hello", "Go on", "Done")
+    roles = ("user", "assistant") * 2
+    messages = [{"role": role, "content": said} for role, said in zip(roles, words, strict=True)]
+    lines = [with_tools(["a"], *messages[:2]), with_tools(["b"], *messages)]
+    path = given(tmp_path, *lines)
+    import_file(quick, path)
+    before = everything(quick)
+    import_file(quick, path)
+    assert everything(quick) == before

@@ -464,3 +464,55 @@ def test_all_thoughts_at_the_end_of_an_answer_are_left_out() -> None:
     text = {"type": "text", "text": "hi"}
     answer = {"role": "assistant", "content": [thoughts[0], text, *thoughts]}
     assert dumped(HELLO, answer)["messages"][1]["content"] == [thoughts[0], text]
+
+
+RULES = {"role": "system", "content": "be brief", "output_config": {"effort": "low"}}
+ANSWER = {"role": "assistant", "content": [{"type": "text", "text": "hi"}]}
+
+
+def test_a_system_text_among_the_messages_stays_there() -> None:
+    empty = {"role": "system", "content": [], "output_config": {"effort": "low"}}
+    for rules in (RULES, empty, {"role": "system", "content": "be brief"}):
+        request = {"system": "You help.", "messages": [HELLO, rules, ANSWER, HELLO]}
+        with Tract.open() as t:
+            t.record(request)
+            assert t.compile().to_anthropic_params() == request
+            assert validate(request, "anthropic") == []
+
+
+def test_a_system_text_that_may_not_stand_there_is_put_before_them() -> None:
+    for history in ([HELLO, ANSWER, RULES, HELLO], [HELLO, RULES, HELLO], [RULES, HELLO]):
+        with Tract.open() as t:
+            t.record({"system": "You help.", "messages": history})
+            sent = t.compile().to_anthropic_params()
+        assert sent["system"] == "You help.\n\nbe brief"
+        assert sent["messages"] == [message for message in history if message != RULES]
+        assert validate(sent, "anthropic") == []
+
+
+def test_the_breakpoints_of_a_recorded_request_are_put_back() -> None:
+    mark = {"type": "ephemeral"}
+    points = [
+        {"path": ["system", 0], "value": mark},
+        {"path": ["messages", 0, "content", 0], "value": mark},
+        {"path": ["messages", 9, "content", 0], "value": mark},
+        {"path": "odd"},
+    ]
+    text = {"type": "text", "text": "be brief"}
+    system = Message("system", (Text("be brief"),), origin={"anthropic.system": {}})
+    request = {"messages": 1, "cache_control": points}
+    last = Message("user", "hello", origin={"anthropic.request": request})
+    with Tract.open() as t:
+        t.commit(system)
+        t.commit(last)
+        assert t.compile().to_anthropic_params() == {
+            "system": [{**text, "cache_control": mark}],
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [{"type": "text", "text": "hello", "cache_control": mark}],
+                }
+            ],
+        }
+        t.user("more")
+        assert t.compile().to_anthropic_params()["system"] == [text]

@@ -8,7 +8,7 @@ import pytest
 
 from tract.errors import InputError
 from tract.model import Raw
-from tract.providers.damage import Damage, load_sound, sift, sift_message
+from tract.providers.damage import Damage, load_sound, sift, sift_answer, sift_message
 from tract.providers.requests import load
 
 
@@ -218,3 +218,43 @@ def test_what_is_no_request_is_refused() -> None:
         load_sound({"prompt": "hi"})
     with pytest.raises(InputError):
         load_sound({"prompt": "hi"}, "anthropic")
+
+
+TEXT = {"type": "text", "text": "t"}
+GOOD_PART = {"type": "output_text", "text": "t"}
+CALLED: dict[str, Any] = call(0)["tool_calls"][0]
+
+
+@pytest.mark.parametrize(
+    ("response", "rest", "place"),
+    [
+        (
+            {"type": "message", "role": "assistant", "content": [{}, TEXT], "model": "m"},
+            {"type": "message", "role": "assistant", "content": [TEXT], "model": "m"},
+            ", block 1",
+        ),
+        (
+            {"choices": [{"message": {"role": "assistant", "tool_calls": [CALLED, None]}}]},
+            {"choices": [{"message": {"role": "assistant", "tool_calls": [CALLED]}}]},
+            ", call 2",
+        ),
+        (
+            {"output": [{"type": "message", "role": "assistant", "content": [GOOD_PART]}, 5]},
+            {"output": [{"type": "message", "role": "assistant", "content": [GOOD_PART]}]},
+            ", item 2",
+        ),
+        (
+            {"candidates": [{"content": {"role": "model", "parts": [{"text": "t"}, None]}}]},
+            {"candidates": [{"content": {"role": "model", "parts": [{"text": "t"}]}}]},
+            ", part 2",
+        ),
+        ({"type": "message", "role": "assistant", "content": [{}]}, None, ", block 1"),
+        ({"choices": [{"message": {"role": "user", "content": "t"}}]}, None, ""),
+        ({"choices": [{"message": None}]}, None, ""),
+        ("t", None, ""),
+    ],
+)
+def test_a_response(response: Any, rest: Any, place: str) -> None:
+    sound, damage = sift_answer(response)
+    assert sound == rest
+    assert [bad.place for bad in damage] == [place]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.harness import execute, is_postgres
+from tests.toolkit import tool
 from tests.validity import violations
 from tract import (
     GET_TOOL_RESULT_TOOL,
@@ -27,8 +28,14 @@ from tract import (
     Tract,
     TractError,
 )
+from tract.core.wording import GET_TOOL_RESULT_SCHEMA
+from tract.model import readable
 from tract.storage import _driver
 from tract.storage.migrations import known_migrations, migrate
+from tract.view.ansi import plain
+from tract.view.blocks import ToolResultBlock
+from tract.view.conversation import format_dialog
+from tract.view.lines import format_lines
 
 BIG = "".join(f"src/mod{n % 7}.py:{n}: def function_{n}(): pass\n" for n in range(2_000))
 LOAD: dict[str, Any] = {"load_tool_results": True}
@@ -481,6 +488,53 @@ def test_loading_an_unknown_id_is_refused(t: Tract) -> None:
         t.compile(before, load_tool_results=["call_34"])
 
 
+TEXTS = ["plain\n" * 40, 'grün "quoted"\n\t' * 2_000, "工具 \x1b[0m" * 400_000]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=["short", "long", "in chunks"])
+def test_one_size_everywhere(t: Tract, text: str) -> None:
+    size, info = len(text.encode()), turn(t, "a", text, form="reference")
+    assert info.byte_size == t.get_commit(info).byte_size == next(t.log()).byte_size == size
+    assert t.list_tool_results()[0].byte_size == size
+    assert f" · {size} bytes · " in seen(t)[0]
+    assert f"{size} bytes" in t.get_tool_result("a").partition("\n")[0]
+    blocks = [line_of(block) for block in format_dialog(t.read()) if is_result(block)]
+    assert f"({size} bytes" in blocks[0]
+    assert t.dialogs()[0].bytes == sum(info.byte_size for info in t.log())
+
+
+def line_of(block: Any) -> str:
+    return plain(next(iter(format_lines([block]))))
+
+
+def is_result(block: Any) -> bool:
+    return isinstance(block, ToolResultBlock)
+
+
+def test_the_size_of_json_and_blocks_is_that_of_their_text(t: Tract) -> None:
+    blocks = [{"type": "text", "text": "é"}, {"type": "text", "text": "b"}]
+    for number, (content, text) in enumerate(
+        [({"a": [1, "é"]}, '{"a":[1,"é"]}'), (blocks, "é\nb"), (None, "")]
+    ):
+        info = turn(t, f"c{number}", content)
+        assert info.byte_size == len(text.encode())
+        assert t.get_tool_result(f"c{number}").partition("\n")[2] == text
+
+
+def test_the_tool_for_results_costs_tokens(t: Tract) -> None:
+    t.set_tools([tool("grep")])
+    turn(t, "a", BIG)
+    before = t.compile()
+    lazy = t.compile(load_tool_results=False)
+    cost = t.tokens.count(readable(GET_TOOL_RESULT_SCHEMA))
+    assert lazy.tool_tokens == before.tool_tokens + cost
+    assert lazy.tokens_by_tool == {**before.tokens_by_tool, "get_tool_result": cost}
+    assert lazy.token_count == sum(lazy.message_tokens) + lazy.tool_tokens
+    t.set_tools([tool("get_tool_result")])  # the caller's own is sent instead
+    assert set(t.compile(load_tool_results=False).tokens_by_tool) == {"get_tool_result"}
+    assert t.compile(load_tool_results=False).tool_tokens == t.compile().tool_tokens
+
+
 def test_a_view_writes_nothing(t: Tract) -> None:
     turn(t, "a", BIG)
     head, before = t.head, t.compile().to_openai()
@@ -906,7 +960,12 @@ def back_to_version_7(db: str) -> None:
         ("chunks", "first_line"),
         ("dialogs", "result_settings"),
         ("dialogs", "summarization"),
+        ("dialogs", "facts"),
+        ("blobs", "text_size"),
     )
+    for blob_id, checksum, size in execute(db, "SELECT id, checksum, text_size FROM blobs"):
+        values = checksum ^ size << 12, blob_id  # as it was without that size
+        execute(db, "UPDATE blobs SET checksum = ? WHERE id = ?", values)
     for table, column in added:
         execute(db, f"ALTER TABLE {table} DROP COLUMN {column}")
     execute(db, "UPDATE tract_schema SET version = 7")

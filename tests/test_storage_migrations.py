@@ -7,14 +7,18 @@ import random
 import shutil
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.faults.harness import execute, go, is_postgres, killed, start, together
 from tests.fixtures.make_v6 import LARGE, abridged, state
 from tests.toolkit import names, tool
-from tract import SchemaError, StorageError, Tract
+from tract import ForgottenError, SchemaError, StorageError, Tract
+from tract.content.blocks import size_of
+from tract.model import Head
 from tract.storage import _driver
 from tract.storage.migrations import Migration, known_migrations, migrate
 from tract.storage.sqlite import Sqlite
@@ -109,12 +113,40 @@ def assert_is_of_version_6(db: str) -> None:
     }
 
 
+def test_contents_of_version_6_have_the_size_of_their_text(old: str) -> None:
+    execute(old, "UPDATE blobs SET token_count = token_count + 1 WHERE id = 1")  # a flipped bit
+    sizes = set()
+    with Tract.open(old) as t:
+        assert len(t.fsck().problems) == 2  # it is not repaired: a commit and its content
+        for commit_id, digest in t.store.driver.run(
+            "SELECT id, hash FROM commits WHERE blob_id > 1"
+        ):
+            info = t.store.info(Head(commit_id, digest))
+            with suppress(ForgottenError):
+                message = t.session.compiler.load(t.store.step(Head(commit_id, digest)))
+                assert info.byte_size == size_of(message)
+                sizes.add(info.byte_size)
+    assert max(sizes) > 1 << 20  # in chunks
+    assert len(sizes) > 5
+
+
+def sendable(value: Any) -> Any:
+    """Without the key that version 6 sent, although no provider knows it."""
+    if isinstance(value, dict):
+        return {key: sendable(inner) for key, inner in value.items() if key != "x"}
+    return [sendable(inner) for inner in value] if isinstance(value, list) else value
+
+
 def test_version_6_reads_as_it_was_written(old: str) -> None:
     assert_is_of_version_6(old)
     expected = json.loads((FIXTURES / "v6.json").read_text())
     for dialog, wanted in expected.items():
         with Tract.open(old, dialog=dialog, create=False) as t:
-            assert abridged(state(t)) == wanted
+            found: Any = abridged(state(t))
+            for metadata in found["metadata"]:
+                for call in metadata.get("tool_calls", ()):
+                    del call["arguments"]  # version 6 did not say them
+            assert found == sendable(wanted)
             assert t.fsck().ok
             t.user("and it goes on")
             assert t.compile().messages[-1].content == "and it goes on"

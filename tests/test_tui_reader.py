@@ -453,7 +453,7 @@ async def test_the_help_tells_of_every_key() -> None:
 def a_dozen() -> list[Path]:
     """One file of each kind, the smaller ones first."""
     folders = sorted(p.name for p in DATA.iterdir() if p.is_dir()) if DATA.exists() else []
-    skipped = ("langfuse-trace", "mcp-stdio-replay", "mcp-tool-schemas", "toolbench-answer")
+    skipped = ("mcp-stdio-replay", "mcp-tool-schemas", "toolbench-answer")
     files = [real_files(folder)[0] for folder in folders if folder not in skipped]
     return sorted(files, key=lambda path: path.stat().st_size)[:14]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Container, Mapping, Sequence
+from functools import cached_property
 from math import inf
 
 from tract.content.blocks import whole_text
@@ -18,6 +19,7 @@ from tract.core.wording import (
     GET_TOOL_RESULT_SCHEMA,
     SKIPPED,
     collapse,
+    fetching_tokens,
     reference,
     reference_tokens,
     summary,
@@ -107,9 +109,15 @@ class Compiler:
             sum(tokens for _, tokens in following),
             self._previous,
             chain,
+            self.fetching_tokens if fetches else 0,
         )
         self._previous = context.seen
         return context
+
+    @cached_property
+    def fetching_tokens(self) -> int:
+        """What it costs in a request that the model can fetch results."""
+        return fetching_tokens(self._count)
 
     def stored(self, head: Head) -> CompiledContext:
         """Return all messages at this commit in full, in their newest versions."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate
 from threading import Lock
 from typing import Any, NamedTuple
@@ -173,8 +174,10 @@ class CompiledContext:
         following_tokens: int = 0,
         previous: Seen | None = None,
         chain: Chain | None = None,
+        extra_tokens: int = 0,
     ) -> None:
-        """`extra` are tools that nobody recorded: those by which a model asks for results.
+        """`extra` are tools that nobody recorded: those by which a model asks for results; with
+        their tokens.
         `following` is what a user says next; it is not recorded yet. `previous` is what was
         compiled before this, `chain` the history that it was compiled of."""
         self._transcript = transcript
@@ -183,6 +186,7 @@ class CompiledContext:
         self._following = list(following)
         self._previous = previous
         self._chain = chain
+        self._extra_tokens = extra_tokens
         self.commit_count = len(transcript.messages)
         self._message_tokens = transcript.token_count + following_tokens
         self._token_sources = transcript.token_sources
@@ -204,7 +208,7 @@ class CompiledContext:
 
     @property
     def tool_tokens(self) -> int:
-        return sum(tool.token_count for tool in self._offered.definitions)
+        return sum(self.tokens_by_tool.values())
 
     @property
     def token_source(self) -> str:
@@ -289,7 +293,13 @@ class CompiledContext:
         counts: Counter[str] = Counter()
         for tool in self._offered.definitions:
             counts[tool.name] += tool.token_count
-        return dict(counts)
+        return {**counts, **self._tokens_beside}
+
+    @cached_property
+    def _tokens_beside(self) -> dict[str, int]:
+        """What the tools cost that nobody recorded."""
+        beside = self._beside(self._offered.base.schemas if self._offered.base else [])
+        return {name_of(schema): self._extra_tokens for schema in beside}
 
     @property
     def betas(self) -> list[str]:

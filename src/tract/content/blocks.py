@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tract.model import Json, Message, readable
+from tract.model import Json, Message, readable, spoken
 
 NEEDED: dict[str, tuple[str, type]] = {
     "text": ("text", str),
@@ -43,6 +43,15 @@ def whole_text(message: Message) -> str:
     if is_blocks(message.content):
         return "\n".join(map(block_text, message.content))
     return result_text(message.content)
+
+
+def size_of(message: Message) -> int:
+    """The bytes of a message as everything reports them: its text in UTF-8, calls included."""
+    return bytes_of(whole_text(message) if message.role == "tool" else spoken(message))
+
+
+def bytes_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def block_text(block: Json) -> str:

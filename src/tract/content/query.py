@@ -245,8 +245,9 @@ def _page(reader: TextReader, request: Slice, room: int) -> Part:
     body = reader.read(start, start + room)
     stop = start + len(body)
     if stop - start == reader.size:
-        return Part(f"all of {_characters(reader)}, {counted(reader.line_count, 'line')}", body)
-    title = f"offset {start}–{stop} of {_characters(reader)}, {_numbers(reader, start, stop)}"
+        return Part(f"all of {_bytes(reader)}, {counted(reader.line_count, 'line')}", body)
+    size = f"{_characters(reader)} ({_bytes(reader)})"
+    title = f"offset {start}–{stop} of {size}, {_numbers(reader, start, stop)}"
     return Part(title, body, _with(request, offset=stop) if stop < reader.size else None)
 
 
@@ -321,6 +322,10 @@ def _numbers(reader: TextReader, start: int, stop: int) -> str:
 
 def _characters(reader: TextReader) -> str:
     return counted(reader.size, "character")
+
+
+def _bytes(reader: TextReader) -> str:
+    return counted(reader.byte_size, "byte")
 
 
 _with = msgspec.structs.replace

@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Protocol
 
+from tract.content.blocks import bytes_of
 from tract.content.grep import END
 
 
@@ -20,6 +21,10 @@ class TextReader(Protocol):
     @property
     def size(self) -> int:
         """The number of characters."""
+
+    @property
+    def byte_size(self) -> int:
+        """The number of bytes in UTF-8."""
 
     @property
     def line_count(self) -> int: ...
@@ -42,6 +47,10 @@ class StringReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.size = len(text)
+
+    @cached_property
+    def byte_size(self) -> int:
+        return bytes_of(self.text)
 
     @cached_property
     def _newlines(self) -> list[int]:

@@ -234,11 +234,18 @@ class _Session:
             yield from self._close(dialog)
 
     def _leave_out_unsent(self) -> Iterator[Item]:
-        """A history begins with the system text of its first request. Before that is written, the
-        prompts cannot be placed."""
-        if not self._turns and not self._dialogs and self._records_requests:
-            for held in self._held.pop(None, []):
-                yield Problem(held.place, "left out: its request is not in the file yet")
+        """A history begins with the system text of its first request, also after a compaction.
+        Before that is written, the prompts cannot be placed."""
+        held, is_new = self._held.get(None, []), not self._turns and not self._dialogs
+        start = len(held)
+        if is_new and self._records_requests:
+            start = 0
+        elif None in self._recorded:
+            summaries = (n for n, one in enumerate(held) if one.entries[0].compacts)
+            start = next(summaries, start)
+        for one in held[start:]:
+            yield Problem(one.place, "left out: its request is not in the file yet")
+        del held[start:]
 
     def _folder(self, line: dict[str, Json], uuid: str) -> Iterator[Item]:
         dialog, folder = self._sidechains.get(uuid), as_text(line.get("cwd"))

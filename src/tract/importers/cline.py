@@ -42,6 +42,7 @@ HISTORY = ("api_conversation_history.json", "claude_messages.json")
 SCREEN = "ui_messages.json"
 _SDK = {"version", "sessionId", "agent", "messages"}
 _FOLDER = re.compile(r"Current (?:Workspace|Working) Directory \(([^)\n]+)\)")
+_WRAPPER = re.compile(r"</?user_(?:input|command)\b[^<>]*>")
 _USUAL = {"type", "text", "id", "input", "tool_use_id", "content", "is_error"}
 _FIRST = 50  # messages that are looked at
 
@@ -94,7 +95,7 @@ def read(source: Source) -> Iterator[Item]:
         yield from _screen(source, messages)
     else:
         yield from _about(source)
-        task = _Task()
+        task = _Task(is_wrapped=not is_list)
         yield from attempt("system_prompt", task.system, as_dict(document).get("system_prompt"))
         for number, message in enumerate(messages, 1):
             yield from attempt(f"message {number}", task.take, f"message {number}", message)
@@ -126,7 +127,8 @@ def _about(source: Source) -> Iterator[Item]:
 class _Task:
     """The messages that were sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_wrapped: bool) -> None:
+        self._is_wrapped = is_wrapped
         self._ids = CallIds()
         self._in_view: list[tuple[Json, tuple[Message, ...]]] = []
         """The messages that the model still sees, each with the mark that hides it later."""
@@ -147,6 +149,8 @@ class _Task:
             content = record.get("content")
             if isinstance(content, list):
                 content = [_wire_block(block) for block in content]
+            if role == "user" and self._is_wrapped:
+                content = _unwrapped(content)
             messages, problems = load_wire("anthropic", role, content, place)
             yield from problems
             if thought := as_text(record.get("reasoning_content")):
@@ -189,17 +193,28 @@ class _Task:
 
 
 def _wire_block(block: Json) -> Json:
-    """A block of Cline's SDK as Anthropic has it. A file is sent as its text."""
+    """A block of Cline's SDK as Anthropic has it. A file is sent as a text."""
     fields = as_dict(block)
     match fields.get("type"):
         case "file" if isinstance(fields.get("content"), str):
-            return {"type": "text", "text": fields["content"]}
+            path, content = text_of(fields.get("path")), fields["content"]
+            words = f'<file_content path="{path}">\n{content}\n</file_content>'
+            return {"type": "text", "text": words}
         case "image" if "data" in fields:
             return media_block(fields.get("mediaType"), fields["data"]) or block
         case "tool_result" if isinstance(fields.get("content"), list):
             # Items without types stay as they are: the result of a tool may be any value.
             return {**fields, "content": [_wire_block(item) for item in fields["content"]]}
     return block
+
+
+def _unwrapped(content: Json) -> Json:
+    """Prompts without the tags that Cline's SDK stores around them and does not send."""
+    if isinstance(content, str):
+        return _WRAPPER.sub("", content).strip() if _WRAPPER.search(content) else content
+    if isinstance(content, dict) and content.get("type") == "text":
+        return {**content, "text": _unwrapped(content.get("text"))}
+    return [_unwrapped(block) for block in content] if isinstance(content, list) else content
 
 
 def _own(message: Message) -> Message:

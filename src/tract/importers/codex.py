@@ -182,9 +182,8 @@ class _Rollout:
         yield self._entry([Message("system", instructions, origin={INSTRUCTIONS: {}})], time)
 
     def _item(self, place: str, item: Json, time: Json) -> Iterator[Item]:
-        item, damage = _sound(place, item)
+        item, message, damage = _sound(place, item)
         yield from damage
-        message = load(_message, item)
         if message is None:
             return
         if message.role == "tool":
@@ -207,9 +206,8 @@ class _Rollout:
         messages: list[Message] = []
         for number, item in enumerate(as_list(payload.get("replacement_history")), 1):
             try:
-                sound, damage = _sound(f"{place}, item {number}", item)
+                _, message, damage = _sound(f"{place}, item {number}", item)
                 yield from damage
-                message = load(_message, sound)
             except InputError as error:
                 yield Problem(f"{place}, item {number}", str(error))
             else:
@@ -260,16 +258,16 @@ def _facts(meta: dict[str, Json]) -> Facts:
     )
 
 
-def _sound(place: str, item: Json) -> tuple[Json, list[Problem]]:
-    """An item without the parts of it that cannot be read."""
+def _sound(place: str, item: Json) -> tuple[Json, Message | None, list[Problem]]:
+    """An item without the parts of it that cannot be read, and as a message."""
     try:
-        load(_message, item)
+        return item, load(_message, item), []
     except InputError:
         sound, damage = sift_message(item, "responses")
         if sound is None or not sound.get("content"):
             raise
-        return sound, [Problem(f"{place}{where}", what) for where, what in damage]
-    return item, []
+        problems = [Problem(f"{place}{where}", what) for where, what in damage]
+        return sound, load(_message, sound), problems
 
 
 def _message(item: Json) -> Message | None:

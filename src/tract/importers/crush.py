@@ -95,16 +95,16 @@ def _message(place: str, dialog: str, row: Record, is_last: bool) -> Iterator[It
     is_finished = any(as_dict(part).get("type") == "finish" for part in parts)
     if role == "assistant" and is_last and not is_finished:
         raise InputError("the answer is not finished")
-    found = _Parts(dialog)
+    content = _Parts(dialog)
     for number, part in enumerate(parts, 1):
         where = f"{place}, part {number}"
-        yield from attempt(where, found.take, where, part)
+        yield from attempt(where, content.take, where, part)
     about: dict[str, Any] = {"dialog": dialog, "time": as_time(row.get("created_at"))}
-    for result in found.results:
+    for result in content.results:
         yield Entry(messages=(result,), **about)
-    if found.blocks:
+    if content.blocks:
         is_summary = bool(row.get("is_summary_message"))
-        message = Message("user" if is_summary or role == "tool" else role, _plain(found.blocks))
+        message = Message("user" if is_summary or role == "tool" else role, _plain(content.blocks))
         if message.role == "assistant":
             about["model"] = as_text(row.get("model"))
             about["metadata"] = drop_empty(provider=as_text(row.get("provider")))

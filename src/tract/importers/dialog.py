@@ -41,6 +41,9 @@ class Dialog(Thread[Head]):
         self._session, self._counts = session, counts
         self._key: int | None = None
         self._shapes: Sequence[Shape | None] = ()
+        self._newest: Head | None = None
+        """The commit that was written last, if it is new: nothing can be behind it."""
+        self._known: set[str] = set()  # the commits that full histories are recorded in
 
     def _open(self) -> int:
         """The key of the dialog, which is created if it is not there."""
@@ -89,7 +92,9 @@ class Dialog(Thread[Head]):
         return self._session.complete(draft, self.tool_names.get)
 
     def write(self, parent: Head, draft: Draft) -> Head:
-        head, is_new = self._session.store.insert_once(self._open(), parent, draft, self._shapes)
+        store, key, is_leaf = self._session.store, self._open(), parent == self._newest
+        head, is_new = store.insert_once(key, parent, draft, self._shapes, is_leaf=is_leaf)
+        self._newest = head if is_new else None
         if draft.message:
             self._count_message(draft.message, is_new)
         return head
@@ -186,15 +191,20 @@ class Dialog(Thread[Head]):
         )
 
     def record(self, history: FullHistory) -> None:
-        session = self._session
-        if not self.is_recorded and self._is_unfinished(history):
-            key, head = session.lock_branch()
-            session.store.move_branch(key, session.branch, head, EMPTY)
-        self.is_recorded = True
+        session, store = self._session, self._session.store
+        if not self.is_recorded:
+            heads = store.branches(self.name).values()
+            self._known = {info.commit_hash for head in heads for info in store.log(head.id)}
+            if self._is_unfinished(history):
+                key, head = session.lock_branch()
+                store.move_branch(key, session.branch, head, EMPTY)
+        self.is_recorded, self._newest = True, None
         new = record_history(session, history)
         appended = [commit for commit in new if commit.operation == CommitOperation.APPEND]
         for commit in appended:
-            self._count_message(self._load(commit), True)
+            # A new branch may begin as another one does: with the very same commits.
+            self._count_message(self._load(commit), commit.commit_hash not in self._known)
+            self._known.add(commit.commit_hash)
         self._counts["duplicates"] += len(history.messages) - len(appended)
 
     def _is_unfinished(self, history: FullHistory) -> bool:

@@ -85,9 +85,8 @@ def read(source: Source) -> Iterator[Item]:
         yield from read_values(source, take)
         return
     document, problems = source.document(lists=("conversation",))
-    if is_cut(problems) and "working_dir" not in as_dict(
-        document
-    ):  # recordings are in no order but that of the times in them
+    # Recordings are in no order but that of the times in them.
+    if is_cut(problems) and "working_dir" not in as_dict(document):
         raise InputError(f"{source.path.name}: {problems[-1].what}")
     yield from problems
     yield from attempt("document", take, "document", document)

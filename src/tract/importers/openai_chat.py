@@ -8,7 +8,6 @@ from itertools import chain, count
 
 from msgspec.structs import replace
 
-from tract.importers import cline
 from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_list, as_text, as_time, dicts, require_dict
@@ -22,13 +21,14 @@ from tract.providers.detect import detect as detect_provider
 NAME = "openai-chat"
 
 HISTORIES = ("messages", "traj", "conversation")
-FOREIGN = ("model", "response", "kwargs", "input", "choices", "reward_info", "termination_reason")
-"""Keys of other dicts with messages: a request, a log, a simulation."""
+FOREIGN = (
+    *("model", "response", "kwargs", "input", "choices", "reward_info", "termination_reason"),
+    "working_dir",
+)
+"""Keys of other dicts with messages: a request, a log, a simulation, a session of goose."""
 
 
 def detect(source: Source) -> bool:
-    if cline.detect(source):  # the same messages, and more beside them
-        return False
     value = source.peek
     first = value[0] if isinstance(value, list) and value else value
     return _is_line(value) or _is_list(value) or _is_conversation(first)

@@ -16,7 +16,7 @@ from tract.importers.source import UNFORESEEN, Source
 from tract.model import Json, Toolset
 from tract.providers import as_sent, requests, toolsets
 from tract.providers.call_ids import original_id
-from tract.providers.damage import load_sound, sift_tools
+from tract.providers.damage import load_sound, sift_answer, sift_tools
 from tract.providers.server_tools import without_thoughts
 from tract.tokens import token_counter
 
@@ -90,8 +90,9 @@ def load_exchange(exchange: Exchange) -> Iterator[FullHistory | Problem]:
     metadata: dict[str, Json] = {"time": exchange.time.isoformat()} if exchange.time else {}
     try:
         history = requests.full_history(loaded, exchange.response, metadata)
-    except InputError as error:
-        yield Problem("response", str(error))
-        history = requests.full_history(loaded, None, metadata)
+    except InputError:
+        response, damage = sift_answer(exchange.response)
+        yield from (Problem(f"response{place}", what) for place, what in damage)
+        history = requests.full_history(loaded, response, metadata)
     if history.messages:
         yield history._replace(dialog=exchange.dialog)

@@ -161,9 +161,8 @@ class Dump(common.Dump):
     def feed(self, message: Message) -> None:
         self._request = (message.origin or {}).get(REQUEST)
         message = self.shown(message, *RESULT_TYPES, "input_text")
-        if message.role == "system" and INLINE not in (message.origin or {}):
-            self._system.append(message)
-            self._system_text = None
+        if message.role == "system" and not self._is_inline(message):
+            self._add_system(message)
             return
         if message.role == "assistant":
             self.ids.start_turn()
@@ -171,7 +170,7 @@ class Dump(common.Dump):
                 self._changes = self._changes + self.tool_changes.get(self._answers, [])
             self._answers += 1
         parts = self._render(message)
-        if parts:
+        if parts or message.role == "system":  # which may have only settings
             self._add(message, parts)
 
     def is_foreign(self, raw: Raw, message: Message) -> bool:
@@ -179,8 +178,19 @@ class Dump(common.Dump):
         is_beside = message.role == "system" and INLINE not in (message.origin or {})
         return is_beside or super().is_foreign(raw, message)
 
+    def _is_inline(self, message: Message) -> bool:
+        """Whether a system text stays among the messages: only behind the user."""
+        return INLINE in (message.origin or {}) and bool(self._group) and self._role == "user"
+
+    def _add_system(self, message: Message) -> None:
+        self._system.append(message)
+        self._system_text = None
+
     def _add(self, message: Message, parts: list[Json]) -> None:
         role = "user" if message.role == "tool" else message.role
+        if role == "user" and self._role == "system" and self._group:
+            self._add_system(self._group.pop())  # only an answer may follow it
+            self._parts = []
         if not self._group and not self.out and role == "assistant":
             self.notes.append(STARTED)
         came_alone = message.role != "tool" and message.origin and MESSAGE in message.origin

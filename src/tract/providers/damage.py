@@ -9,16 +9,18 @@ from tract.errors import InputError
 from tract.hashing import check_json
 from tract.model import Json
 from tract.providers.base import Provider
-from tract.providers.common import dict_or_empty
+from tract.providers.common import dict_or_empty, dicts
 from tract.providers.detect import message_provider
 from tract.providers.functions import name_of
 from tract.providers.registry import PROVIDERS
 from tract.providers.registry import provider as provider_named
-from tract.providers.requests import SHARED, Loaded, load, provider_of
+from tract.providers.requests import SHARED, Loaded, load, load_answer, provider_of
 from tract.providers.tools import declarations
 
-BLOCK_LISTS = {"content": "block", "parts": "part", "tool_calls": "call"}
-"""Keys of a message under which a list may stand, and what each item of the list is."""
+BLOCK_LISTS = {"content": "block", "parts": "part", "tool_calls": "call", "output": "item"}
+"""Keys of a message or a response under which a list may stand, and what each item of it is."""
+ANSWERS = {"choices": "message", "candidates": "content"}
+"""Where the answer of a response stands that may have several."""
 ARGUMENTS = ("input", "arguments", "args")
 
 
@@ -80,6 +82,22 @@ def sift_message(message: Json, provider: str | None = None) -> tuple[Json, list
         list(owner.load_history([fields]))
 
     return _sift_fields(message, check)
+
+
+def sift_answer(response: Json) -> tuple[Json, list[Damage]]:
+    """What can be read of a response, None if nothing of its answer can, and what is wrong with the
+    rest. Places begin with the response: ", block 2"."""
+    fields = dict_or_empty(response)
+    key = next((key for key in ANSWERS if dicts(fields.get(key))), "")
+    first = dicts(fields.get(key))[0] if key else {}
+
+    def around(answer: Json) -> Json:
+        return fields | {key: [first | {ANSWERS[key]: answer}]} if key else answer
+
+    answer = first.get(ANSWERS[key]) if key else response
+    sound, damage = _sift_fields(answer, lambda fields: load_answer(around(fields)))
+    is_left = any(map(dict_or_empty(sound).get, BLOCK_LISTS))
+    return (around(sound) if is_left else None), damage
 
 
 def _sift_history(history: Json, owner: Provider) -> tuple[Json, list[Damage]]:

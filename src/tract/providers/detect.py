@@ -17,7 +17,7 @@ from functools import lru_cache
 from tract.model import Json
 from tract.providers.base import Evidence, Provider
 from tract.providers.common import dicts
-from tract.providers.frameworks.marks import marked
+from tract.providers.frameworks.marks import has_foreign_result, marked
 from tract.providers.registry import PROVIDERS
 from tract.providers.tools import form_of
 
@@ -26,13 +26,14 @@ def detect(value: Json, url: str = "") -> str | None:
     """The provider for which a request, or a list of messages, is written; None where it is for
     none. `url` is the address that a request was sent to."""
     if isinstance(value, list):
-        if not dicts(value) or marked(value):
+        messages = dicts(value)
+        if not messages or marked(messages) or any(map(has_foreign_result, messages)):
             return None
         return _strongest(_list_evidence(value), list(PROVIDERS))
     if not isinstance(value, dict) or "modelId" in value:  # Bedrock has a format of its own
         return None
     candidates = [name for name, known in PROVIDERS.items() if _has_history(value, known)]
-    if any(marked(value[PROVIDERS[name].history]) for name in candidates):
+    if any(marked(value[key]) for key in {PROVIDERS[name].history for name in candidates}):
         return None
     path = url.partition("?")[0]
     addressed = [name for name in candidates if path.endswith(PROVIDERS[name].marks.paths)]

@@ -10,7 +10,7 @@ from tract.hashing import from_json
 from tract.model import Gist
 from tract.storage import codec
 from tract.storage.driver import Driver
-from tract.storage.rows import BlobRow, tombstone, verify_blob
+from tract.storage.rows import BlobRow, measured, tombstone, verify_blob
 
 BLOB_COLUMNS = ", ".join(BlobRow._fields)
 
@@ -32,6 +32,21 @@ def erase_content(driver: Driver, blob_id: int) -> None:
     """Replace a content by a tombstone."""
     driver.run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
     driver.run(REWRITE_BLOB, (*tombstone(_blob(driver, blob_id))[1:], None, blob_id))
+
+
+def measure_contents(driver: Driver) -> None:
+    """Add the sizes of their texts to contents that have none. What is damaged stays as it is."""
+    sql = "SELECT blob_id FROM commits WHERE role {} 'tool'"
+    others, results = ({row[0] for row in driver.run(sql.format(sign))} for sign in ("<>", "="))
+    contents = Contents(driver)
+    for (blob_id,) in driver.run("SELECT id FROM blobs ORDER BY id"):
+        role = "user" if blob_id in others and blob_id not in results else "tool"
+        try:
+            row = measured(_blob(driver, blob_id), role, contents.read(blob_id))
+        except (CorruptError, ForgottenError, *codec.DAMAGE):
+            continue
+        values = row.text_size, row.checksum, blob_id
+        driver.run("UPDATE blobs SET text_size = ?, checksum = ? WHERE id = ?", values)
 
 
 def _blob(driver: Driver, blob_id: int) -> BlobRow:
@@ -61,8 +76,8 @@ def _chunks(driver: Driver, blob_id: int) -> Iterator[bytes]:
 class StoredText:
     """A large text that is read in parts."""
 
-    def __init__(self, driver: Driver, blob_id: int) -> None:
-        self._driver, self._blob_id = driver, blob_id
+    def __init__(self, driver: Driver, blob_id: int, byte_size: int) -> None:
+        self._driver, self._blob_id, self.byte_size = driver, blob_id, byte_size
         self._known: tuple[int, str, int] | None = None  # the chunk that was read last
         sql = "SELECT max(position) FROM chunks WHERE blob_id = ?"
         self._last = int(driver.run(sql, (blob_id,))[0][0])
@@ -132,7 +147,8 @@ class Contents:
     def text(self, blob_id: int) -> StoredText | None:
         """A text that is large enough to be read in parts; None for any other content."""
         blob = _readable_blob(self._driver, blob_id)
-        return StoredText(self._driver, blob_id) if blob.codec == codec.TEXT_CHUNKED else None
+        is_text = blob.codec == codec.TEXT_CHUNKED
+        return StoredText(self._driver, blob_id, blob.text_size) if is_text else None
 
     def add_gist(self, blob_id: int, gist: Gist) -> None:
         """Add the gist of a content that was written without one."""

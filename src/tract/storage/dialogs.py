@@ -85,7 +85,7 @@ ON CONFLICT DO NOTHING"""
 
 _DIALOGS = """
 SELECT d.name, d.branch, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),
-    count(c.id), coalesce(sum(b.token_count), 0), coalesce(sum(b.byte_size), 0),
+    count(c.id), coalesce(sum(b.token_count), 0), coalesce(sum(b.text_size), 0),
     coalesce(sum(c.is_error), 0), d.created_at, max(c.created_at), d.facts
 FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id LEFT JOIN blobs b ON b.id = c.blob_id
 GROUP BY d.id ORDER BY d.id"""

@@ -10,6 +10,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
+from tract.content.blocks import size_of
 from tract.errors import CorruptError
 from tract.hashing import (
     QUOTE,
@@ -86,6 +87,8 @@ class BlobRow(NamedTuple):
     token_source: str
     preview: str | None
     checksum: int
+    text_size: int
+    """The bytes of its text, in UTF-8."""
 
 
 # Writing
@@ -141,13 +144,21 @@ def blob_row(draft: Draft, digest: bytes) -> BlobRow:
     else:
         piece = Piece(digest, TEXT_CHUNKED if data[0] == QUOTE else CHUNKED, b"")
     facts = (len(data), draft.token_count, draft.token_source, preview)
-    return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts)))
+    return _summed(BlobRow._make((*piece, *facts, 0, size_of(message))))
 
 
 def tombstone(row: BlobRow) -> BlobRow:
     """The row of a content that was forgotten: its size stays, its text and tokens do not."""
-    facts = (row.byte_size, 0, row.token_source, None)
-    return BlobRow(row.hash, FORGOTTEN, None, *facts, blob_checksum(FORGOTTEN, *facts))
+    return _summed(row._replace(codec=FORGOTTEN, payload=None, token_count=0, preview=None))
+
+
+def measured(row: BlobRow, role: str, data: bytes) -> BlobRow:
+    """The row of a content that was written without the size of its text."""
+    return _summed(row._replace(text_size=size_of(message_of(role, data))))
+
+
+def _summed(row: BlobRow) -> BlobRow:
+    return row._replace(checksum=blob_checksum(row.codec, *row[3:7], row.text_size))
 
 
 def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> bytes:
@@ -225,7 +236,7 @@ def verify(read: ReadRow, parent: bytes | None, links: Links) -> None:
 def verify_blob(blob: BlobRow) -> None:
     if not isinstance(blob.hash, bytes):
         raise CorruptError(f"a content has no hash but {blob.hash!r:.80}")
-    if blob.checksum != blob_checksum(blob.codec, *blob[3:7]):
+    if blob.checksum != blob_checksum(blob.codec, *blob[3:7], blob.text_size):
         raise CorruptError(f"content {blob.hash.hex()}: its size, tokens or preview are wrong")
 
 
@@ -242,7 +253,7 @@ def info_of(
         name = unescape(name)
     is_parsed = row.calls is not None or (blob is not None and blob.preview is None)
     if message is None and blob and blob.codec != FORGOTTEN and is_parsed:
-        message = message_of(row, unpack(blob.hash, blob.codec, blob.payload, blob.byte_size))
+        message = message_of(row.role, unpack(blob.hash, blob.codec, blob.payload, blob.byte_size))
     metadata: dict[str, Json] = {}  # it repeats the message, which is its only source
     if call_id is not None:
         metadata = {"tool_call_id": call_id, "name": name}
@@ -275,7 +286,7 @@ def info_of(
         generation_config=config if config is None else stored_json(config),
         usage=row.usage if row.usage is None else stored_json(row.usage),
         token_count=blob.token_count if blob else 0,
-        byte_size=blob.byte_size if blob else 0,
+        byte_size=blob.text_size if blob else 0,
         preview=_preview(blob, message) if blob else "",
         created_at=as_datetime(row.created_at),
     )
@@ -287,9 +298,9 @@ def _preview(blob: BlobRow, message: Message | None) -> str:
     return glance(message) if message and blob.preview is None else unescape(blob.preview or "")
 
 
-def message_of(row: CommitRow, data: bytes) -> Message:
+def message_of(role: str | None, data: bytes) -> Message:
     """The role and the content of a commit."""
-    return Message(row.role or "", unpack_content(row.role or "", from_json(data)))
+    return Message(role or "", unpack_content(role or "", from_json(data)))
 
 
 def _described_calls(stored: str, message: Message | None) -> list[dict[str, Json]]:
@@ -310,7 +321,7 @@ STEP_COLUMNS = """
     c.id, c.hash, c.operation, c.role, c.blob_id, b.hash, b.codec, b.payload,
     b.byte_size, b.token_count, b.token_source, b.preview, b.checksum,
     c.calls, c.tool_call_id, c.name, c.is_error, c.origin, c.message, c.metadata,
-    c.generation_config, c.form, s.hash"""
+    c.generation_config, c.form, s.hash, b.text_size"""
 
 
 def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links]) -> list[Step]:
@@ -324,10 +335,12 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
                 commit_id, digest, operation, role, blob_id, content, codec, payload,
                 byte_size, token_count, token_source, preview, checksum,
                 calls, call_id, name, is_error, origin, note, metadata, config, form, toolset,
+                text_size,
             ) = row  # fmt: skip
             data = None
             if checksum is not None:
-                if checksum != blob_checksum(codec, byte_size, token_count, token_source, preview):
+                facts = byte_size, token_count, token_source, preview, text_size
+                if checksum != blob_checksum(codec, *facts):
                     raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
                 if payload is not None:
                     data = payload if codec == PLAIN else inflate(payload, byte_size)
@@ -342,7 +355,7 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
                     unescape(name) if name is not None and "\\" in name else name,
                     calls=_calls(calls) if calls else (),
                     shape=_shape(form) if form else None,
-                    byte_size=byte_size,
+                    byte_size=text_size,
                 )  # fmt: skip
             else:
                 own, start = links.get(commit_id, ()), (operation, parent, content, role)
@@ -360,12 +373,12 @@ def steps_of(rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Link
 def _unusual_step(row: Row, data: bytes | None, links: Links) -> Step:
     """A step with more to it than a role and a content."""
     commit_id, digest, operation, role, blob_id = row[:5]
-    calls, call_id, name, is_error, origin, _, _, config, form, toolset = row[13:]
+    calls, call_id, name, is_error, origin, _, _, config, form, toolset, text_size = row[13:]
     return Step(
         commit_id, digest, operation, role, blob_id, data, row[9] or 0, row[10] or "", toolset,
         _text(call_id), _text(name), bool(is_error), stored_json(origin),
         _calls(calls) if calls else (), stored_json(config), links,
-        _shape(form) if form else None, row[8] or 0,
+        _shape(form) if form else None, text_size or 0,
     )  # fmt: skip
 
 
@@ -433,13 +446,18 @@ def commit_checksum(usage: str | None, calls: str | None, created_at: int) -> in
 
 
 def blob_checksum(
-    codec: int, byte_size: int, token_count: int, token_source: str, preview: str | None
+    codec: int,
+    byte_size: int,
+    token_count: int,
+    token_source: str,
+    preview: str | None,
+    text_size: int,
 ) -> int:
     # Without a preview, the texts are nearly always the same: their sum is cached.
     is_usual = preview is None
     rest = _source_sum(codec, token_source) if is_usual else _text_sum(codec, token_source, preview)
     try:
-        return byte_size ^ token_count << 24 ^ rest
+        return byte_size ^ text_size << 12 ^ token_count << 24 ^ rest
     except TypeError:
         return -1
 

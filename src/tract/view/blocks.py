@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from tract.content.blocks import has_pictures, whole_text
+from tract.content.blocks import size_of, whole_text
 from tract.context import CompiledContext
 from tract.core.chain import Place
 from tract.core.toolsets import ToolDiff
@@ -321,17 +321,3 @@ class _Pieces:
 
 def _common(about: MessageFacts, role: str) -> dict[str, Json]:
     return {"message": about.number, "role": role, "commit": about.commit, "note": about.note}
-
-
-def size_of(message: Message) -> int:
-    """The bytes of a result: of its texts, and of everything else as JSON."""
-    content: Json = message.content
-    if isinstance(content, str):
-        return bytes_of(content)
-    if not has_pictures(message):
-        return bytes_of(whole_text(message))
-    return sum(bytes_of(readable(block.get("text", block))) for block in content)
-
-
-def bytes_of(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

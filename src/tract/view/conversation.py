@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from tract.content.blocks import size_of
 from tract.core.chain import Place
 from tract.core.wording import GET_TOOL_RESULT
 from tract.model import Form, Message, Priority, Toolset
@@ -16,7 +17,6 @@ from tract.view.blocks import (
     Scribe,
     ToolsBlock,
     ViewBlock,
-    size_of,
     tools_blocks,
 )
 from tract.view.history import History

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
+from tract.content.blocks import bytes_of
 from tract.model import ROLES, Form, Json, readable
 from tract.providers import parsed
 from tract.view.blocks import (
@@ -21,7 +22,6 @@ from tract.view.blocks import (
     ToolsBlock,
     ToolUseBlock,
     ViewBlock,
-    bytes_of,
 )
 from tract.view.palette import PALETTE, tag_of
 from tract.view.sanitize import cut, one_line, visible

@@ -22,7 +22,13 @@ from tract.providers.frameworks.ai_sdk import AISDK
 from tract.providers.frameworks.autogen import AutoGen
 from tract.providers.frameworks.base import Item, ListFormat
 from tract.providers.frameworks.langchain import LangChain
-from tract.providers.frameworks.marks import MARKS, framework_of, is_bare_result, marked
+from tract.providers.frameworks.marks import (
+    MARKS,
+    framework_of,
+    has_foreign_result,
+    is_bare_result,
+    marked,
+)
 from tract.providers.frameworks.pydantic_ai import PydanticAI
 from tract.providers.frameworks.sharegpt import ShareGPT
 from tract.providers.registry import PROVIDERS
@@ -38,6 +44,11 @@ FORMATS: dict[str, Callable[[], ListFormat]] = {
 HISTORIES = ("messages", "conversations", "conversation")
 MAX_NEAREST = 3
 ITEMS = ("message", "reasoning", "item_reference", "compaction", "tool_search_output")
+CONTENTS = frozenset(
+    {"content", "parts", "tool_calls", "function_call", "refusal", "audio", "content_type"}
+)
+"""Where providers have what a message says."""
+ABOUT = frozenset({"role", "type", "id", "name", "status", "tool_call_id", "tool_use_id"})
 ITEM_ENDINGS = ("_call", "_call_output", "_tools", "_request", "_response")
 """Types of items of the Responses API, and how others end."""
 
@@ -57,7 +68,10 @@ def load_any(history: Any) -> LoadedList:
     messages = [_plain(message) for message in fields.get(key, ())]
     entries = load_list(messages)
     if entries is None:
-        loaded = _load_native(history, messages if history is not fields else [])
+        is_list = history is not fields
+        if any(map(_native_fault, messages)) or (is_list and not _is_any_native(messages)):
+            raise unclaimed(messages)
+        loaded = load_history(history)
         return LoadedList(loaded, [NO_DETAILS] * len(loaded.messages))
     pairs = [pair for entry in _with_system(fields, entries) for pair in annotate(entry, None)]
     loaded = Loaded([message for message, _ in pairs], tools_of(fields.get("tools")), {}, "")
@@ -70,11 +84,8 @@ def _with_system(fields: dict[str, Json], entries: list[Entry]) -> list[Entry]:
     return [Entry(messages=(Message("system", system),)), *entries] if is_text else entries
 
 
-def _load_native(history: Any, messages: list[Json]) -> Loaded:
-    """A provider's history, or ours."""
-    if messages and not any(map(_is_native, messages)):
-        raise unclaimed(messages)
-    return load_history(history)
+def _is_any_native(messages: list[Json]) -> bool:
+    return not messages or any(map(_is_native, messages))
 
 
 def _plain(value: Any) -> Any:
@@ -163,9 +174,9 @@ def nearest(messages: Sequence[Json], least: int = 1) -> str:
     """The formats that place most of the messages, with the first that each cannot place. Each must
     place at least that many, or have a mark in them."""
     attempts = [_attempt(name, messages) for name in (*PROVIDERS, *FORMATS)]
-    attempts = [attempt for attempt in attempts if attempt.marks or attempt.placed >= least]
+    attempts = [a for a in attempts if a.fault and (a.marks or a.placed >= least)]
     best = sorted(attempts, key=lambda attempt: (-attempt.marks, -attempt.placed))[:MAX_NEAREST]
-    named = [f"{a.name} (message {a.number}: {a.fault})" for a in best if a.fault]
+    named = [f"{a.name} (message {a.number}: {a.fault})" for a in best]
     return f"; nearest: {', '.join(named)}" if named else ""
 
 
@@ -199,7 +210,24 @@ def _fault(name: str, message: Json) -> str | None:
         list(PROVIDERS[name].load_message(message))
     except (InputError, RecursionError) as error:
         return str(error) or "nested too deep"
-    return None if _is_native(message) else "not a message of a provider"
+    return _native_fault(message) if _is_native(message) else "not a message of a provider"
+
+
+def _native_fault(message: Json) -> str | None:
+    """What a provider's loader would pass over in silence, because it looks for it elsewhere."""
+    if not isinstance(message, dict) or "role" not in message:
+        return None
+    parts = dicts(message.get("parts"))
+    if parts and "content" not in message and all("type" in part for part in parts):
+        return "parts of an unknown format"
+    elsewhere = [key for key, value in message.items() if key not in ABOUT and _holds(value)]
+    if CONTENTS.isdisjoint(message) and elsewhere:
+        return f"no content, but {', '.join(elsewhere)[:80]}"
+    return "a result without its content" if has_foreign_result(message) else None
+
+
+def _holds(value: Json) -> bool:
+    return bool(value) and isinstance(value, str | list | dict)
 
 
 def _is_native(message: Json) -> bool:

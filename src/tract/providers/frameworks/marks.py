@@ -74,27 +74,22 @@ def is_pydantic_ai(message: dict[str, Json]) -> bool:
 def is_ai_sdk(message: dict[str, Json]) -> bool:
     if "role" not in message:
         return False
+    content = message.get("content")
+    if isinstance(content, list) and message["role"] in ("user", "assistant", "tool"):
+        for part in content:  # plain loops: this runs for every message of every request
+            kind = part.get("type") if isinstance(part, dict) else None
+            if isinstance(kind, str) and kind in MODEL_PARTS and MODEL_PARTS[kind] in part:
+                return True
     if isinstance(message.get("toolInvocations"), list):
         return True
-    parts = message.get("parts")
-    if isinstance(parts, list):
-        return any(map(_is_ui_part, parts))
-    if message.get("role") not in ("user", "assistant", "tool"):
-        return False
-    return any(map(_is_model_part, dicts(message.get("content"))))
+    return "parts" in message and any(map(_is_ui_part, dicts(message["parts"])))
 
 
-def _is_ui_part(part: Json) -> bool:
-    kind = part.get("type") if isinstance(part, dict) else None
+def _is_ui_part(part: dict[str, Json]) -> bool:
+    kind = part.get("type")
     if not isinstance(kind, str):
         return False
     return kind in UI_PARTS or kind.startswith(UI_PREFIXES) or (kind == "text" and "text" in part)
-
-
-def _is_model_part(part: dict[str, Json]) -> bool:
-    kind = part.get("type")
-    key = MODEL_PARTS.get(kind) if isinstance(kind, str) else None
-    return key is not None and key in part
 
 
 def is_autogen(message: dict[str, Json]) -> bool:
@@ -126,9 +121,17 @@ def framework_of(message: Json) -> str | None:
     """The framework that alone writes such a message; None if a provider may have written it."""
     if not isinstance(message, dict):
         return None
-    # Most messages have a role, and only two frameworks do.
-    names = ("ai-sdk", "autogen") if "role" in message else MARKS
-    return next((name for name in names if MARKS[name](message)), None)
+    if "role" not in message:
+        return next((name for name, is_own in MARKS.items() if is_own(message)), None)
+    if "tool_responses" in message and is_autogen(message):
+        return "autogen"
+    return "ai-sdk" if is_ai_sdk(message) else None
+
+
+def has_foreign_result(message: dict[str, Json]) -> bool:
+    """Whether it has a result like Anthropic's whose content stands elsewhere, as Amp writes it."""
+    results = [part for part in dicts(message.get("content")) if part.get("type") == "tool_result"]
+    return any({"tool_use_id", "content"}.isdisjoint(part) and len(part) > 1 for part in results)
 
 
 def marked(messages: Json) -> set[str]:

@@ -303,7 +303,7 @@ class _Conversation:
             if roles[index] != "user" or roles[index + 2] != "assistant":
                 fault = f"it stands between {shown(roles[index])} and {shown(roles[index + 2])}"
                 self._findings.add("system-message-misplaced", path, fault)
-            if not message.get("content"):
+            if not message.get("content") and "output_config" not in message:
                 self._findings.add("content-missing", f"{path}.content", "there is no content")
             place = f"{path}.content"
             for where, block in maps_in(

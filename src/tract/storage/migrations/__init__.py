@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from tract.errors import SchemaError
+from tract.storage.contents import measure_contents
 from tract.storage.driver import Driver
 from tract.storage.sqlite import Sqlite
 from tract.storage.store import transaction
+
+AFTERWARDS: dict[int, Callable[[Driver], None]] = {11: measure_contents}
+"""What SQL alone cannot do in a database that has contents."""
 
 
 class Migration(NamedTuple):
@@ -65,6 +69,8 @@ def _apply(driver: Driver, migrations: Sequence[Migration]) -> None:
         if migration.version > version:
             for statement in _statements(driver.translate(migration.sql)):
                 driver.run(statement)
+            if version and migration.version in AFTERWARDS:
+                AFTERWARDS[migration.version](driver)
     driver.run("UPDATE tract_schema SET version = ?", (migrations[-1].version,))
 
 
