@@ -608,7 +608,7 @@ def test_what_is_piped_in_is_kept_to_the_byte(
 
 def test_an_empty_text_must_be_meant(here: Path) -> None:
     assert invoke("commit", stdin="").exit_code == 2
-    assert ok_json("commit", "-", stdin="")["byte_size"] == 2
+    assert ok_json("commit", "-", stdin="")["byte_size"] == 0
     assert ok_json("commit", "")["operation"] == "append"
 
 

@@ -108,11 +108,27 @@ def test_another_database_is_left_alone(tmp_path: Path) -> None:
         [{"type": "human", "content": "Hi"}],
         {"model": "m", "input": ITEMS},
         [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
-        [{"name": "f"}, *ITEMS],
+        [{"name": "f"}, {"name": "g"}, *ITEMS[1:3]],
     ],
 )
 def test_other_formats_are_left_alone(tmp_path: Path, other: Any) -> None:
     assert not openai_agents.detect(file_of(tmp_path, other))
+
+
+@pytest.mark.parametrize("damage", [{}, None, {"name": "f"}, {"role": "user"}, {"type": "message"}])
+def test_a_damaged_item_costs_only_itself(tmp_path: Path, damage: Any) -> None:
+    source = file_of(tmp_path, [*ITEMS[:2], damage, *ITEMS[2:]])
+    assert openai_agents.detect(source)
+    items = items_of(openai_agents, source)
+    assert sum(isinstance(item, Problem) for item in items) == 1
+    assert counts(items)[1:] == (1, 1)
+
+
+def test_a_broken_block_costs_only_itself(tmp_path: Path) -> None:
+    *before, answer = ITEMS
+    broken = {**answer, "content": [{"type": "output_text"}, *answer["content"]]}
+    problem, *_, last = items_of(openai_agents, file_of(tmp_path, [*before, broken]))
+    assert (problem.place, last.messages[-1].text) == ("item 5, block 1", "One.")
 
 
 def test_a_message_without_a_role_is_told(tmp_path: Path) -> None:

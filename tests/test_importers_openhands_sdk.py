@@ -73,6 +73,9 @@ def test_a_folder_of_files_is_one_conversation(tmp_path: Path) -> None:
     items = items_of(openhands_sdk, first)
     assert [problem.place for problem in problems(items)] == ["event-00001-ab-1.json"]
     assert len(entries(items)) == 9
+    damaged = file_of(folder, b"\0", "event-00000-ab-0.json")
+    assert openhands_sdk.detect(damaged)
+    assert len(entries(items_of(openhands_sdk, damaged))) == 8
 
 
 def test_results_are_read(tmp_path: Path) -> None:

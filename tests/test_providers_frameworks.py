@@ -177,3 +177,15 @@ def test_a_damaged_message_costs_only_itself(
         extra = damaged.messages - whole.messages  # some damage is a legal, empty message
         assert lost == (whole.messages + extra, whole.calls, whole.results)
         assert len(damaged.problems) == 1 - extra
+
+
+@pytest.mark.parametrize("key", ["tool_calls", "invalid_tool_calls"])
+def test_calls_of_langchain_that_are_no_list_cost_only_themselves(key: str, tmp_path: Path) -> None:
+    path = tmp_path / "talk.json"
+    asked = {"type": "human", "data": {"content": "Hi"}}
+    answer = {"type": "ai", "data": {"content": "Hello", key: 7}}
+    path.write_text(json.dumps([asked, answer, asked, asked]))
+    with Tract.open() as tract:
+        report = import_file(tract, path)
+    assert (report.messages, report.calls) == (4, 0)
+    assert [problem.what for problem in report.problems] == ["a part is a dict, not int"]

@@ -125,7 +125,7 @@ def test_the_chain_of_commits(t: Tract) -> None:
     assert (first.parent_hash, second.parent_hash) == (None, first.commit_hash)
     assert t.head == second.commit_hash
     assert first.operation == CommitOperation.APPEND
-    assert (first.role, first.preview, first.byte_size) == ("user", "a", 3)
+    assert (first.role, first.preview, first.byte_size) == ("user", "a", 1)
     assert first.created_at is not None
     assert first.created_at.tzinfo is not None
 

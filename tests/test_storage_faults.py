@@ -794,6 +794,7 @@ DAMAGE = {
     "codec of a forgotten one": "UPDATE blobs SET codec = 3 WHERE id = 2",
     "codec of a large forgotten one": "UPDATE blobs SET codec = 3 WHERE id = 5",
     "size": "UPDATE blobs SET byte_size = byte_size + 1 WHERE id = 2",
+    "size of a text": "UPDATE blobs SET text_size = text_size + 1 WHERE id = 2",
     "size of a compressed one": "UPDATE blobs SET byte_size = 1 WHERE id = 4",
     "tokens": "UPDATE blobs SET token_count = 0 WHERE id = 2",
     "token source": "UPDATE blobs SET token_source = 'oracle' WHERE id = 2",

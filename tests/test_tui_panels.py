@@ -103,14 +103,8 @@ async def test_the_bar_tells_where_the_context_goes_and_changes_with_it() -> Non
             before = here.lines[-4:-1]
             tract.reshape({commit_of(tract, 6): "collapsed"})
             await here.until(lambda: here.lines[-4:-1] != before)
-            assert here.lines[-3].split()[0] == str(compiled(tract))
+            assert here.lines[-3].split()[0] == str(tract.compile().token_count)
             assert "Bash 5" in here.lines[-3]
-
-
-def compiled(tract: Tract) -> int:
-    """The tokens of a request but for the tool that fetches results, which no set has."""
-    reading = tract.read()
-    return sum(map(reading.weight, reading.places)) + 60
 
 
 def test_shares_are_what_is_sent_and_growth_is_what_there_was() -> None:

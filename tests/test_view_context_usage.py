@@ -9,7 +9,7 @@ from tests.changes import BIG, CHANGES, COMMITS, changed, grow, newest
 from tests.strategies import odd_histories, tidy_histories
 from tract import Tract
 from tract.model import Message
-from tract.view.context_usage import Share, growth, shares
+from tract.view.context_usage import TOOLS, Share, growth, shares
 
 
 def answered(kind: str) -> Tract:
@@ -48,7 +48,8 @@ def test_an_undo_brings_the_shares_back(kind: str) -> None:
     COMMITS[kind](tract, names)
     tract.restore(newest(tract))
     found = shares(tract.read())
-    assert found == before
+    # What the model was offered once, it is still offered.
+    assert [s for s in found if s.name != TOOLS] == [s for s in before if s.name != TOOLS]
     assert sum(share.tokens for share in found) == tract.compile().token_count
 
 

@@ -19,6 +19,7 @@ from tract.core.wording import (
     GET_TOOL_RESULT_SCHEMA,
     SKIPPED,
     collapse,
+    fetching_tokens,
     reference,
     reference_tokens,
     summary,
@@ -36,7 +37,6 @@ from tract.model import (
     Text,
     ToolCall,
     Toolset,
-    readable,
     spoken,
     unpack_content,
 )
@@ -109,15 +109,15 @@ class Compiler:
             sum(tokens for _, tokens in following),
             self._previous,
             chain,
-            self._fetching_tokens if fetches else 0,
+            self.fetching_tokens if fetches else 0,
         )
         self._previous = context.seen
         return context
 
     @cached_property
-    def _fetching_tokens(self) -> int:
+    def fetching_tokens(self) -> int:
         """What it costs in a request that the model can fetch results."""
-        return self._count(readable(GET_TOOL_RESULT_SCHEMA))
+        return fetching_tokens(self._count)
 
     def stored(self, head: Head) -> CompiledContext:
         """Return all messages at this commit in full, in their newest versions."""

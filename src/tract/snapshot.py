@@ -24,6 +24,7 @@ class Snapshot:
         self.chain = chain = compiler.chain(head)
         self.fetches = fetches or chain.is_lazy
         """Whether the model can fetch results, beside its own tools."""
+        self.fetching_tokens = compiler.fetching_tokens if self.fetches else 0
         self.places: list[Place] = chain.places
         """The places of all messages and summaries."""
         self._shown = {item.place.origin.id: item for item in shown_items(self.places)}

@@ -235,7 +235,8 @@ class Tract:
     ) -> list[CommitInfo]:
         """Append what is new in a full history, and return the new commits.
 
-        The history is a list of messages, or a provider's request with system text and tools.
+        The history is a list of messages, or a provider's request with system text and tools. The
+        messages may also be those of a framework, such as LangChain or pydantic-ai.
         `response` is the answer to it, as an SDK's object or a dict; `metadata` belongs to it.
         Where the history differs from the recorded one, a new branch starts.
         """

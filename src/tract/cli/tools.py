@@ -68,7 +68,9 @@ def _active_totals(context: CompiledContext) -> str:
     if not toolset.tools:
         return "the model has no tools here: an empty list was recorded"
     tokens = f"{counted(context.tool_tokens, 'token')} ({_token_source(toolset)})"
-    return f"{counted(len(toolset.tools), 'tool')}, {tokens} in every request"
+    unrecorded = context.tokens_by_tool.keys() - {tool.name for tool in toolset.tools}
+    others = "".join(f" and {name}" for name in unrecorded)
+    return f"{counted(len(toolset.tools), 'tool')}{others}, {tokens} in every request"
 
 
 def _as_json(tool: ToolDefinition) -> dict[str, Json]:

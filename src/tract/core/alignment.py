@@ -39,6 +39,9 @@ class Alignment(NamedTuple):
     """The place from which on something else is recorded; None when nothing is."""
     branch: str | None = None
     """Another branch, which has the rest."""
+    is_past: bool = False
+    """Whether more is recorded behind its end: what the history says beside its messages, such as
+    the tools, is no longer in force."""
 
 
 Branches = Iterable[tuple[str, Chain, Messages]]
@@ -127,9 +130,10 @@ def _walk(history: Sequence[Message], places: Sequence[Place], messages: Message
     stream = Stream(history)
     stream.skip_stand_ins()
     covered: set[int] = set()  # results of collapsed calls, sources of summaries
-    for place in places:
+    for number, place in enumerate(places):
         if stream.has_ended():
-            return Alignment((), None)
+            is_past = not all(later.is_hidden for later in places[number:])
+            return Alignment((), None, is_past=is_past)
         if place.origin.id in covered:
             continue
         if place.sources:

@@ -24,6 +24,7 @@ from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import Entry, FullHistory, Problem, Unknown, annotate, position
 from tract.core.forms import Sent, Shown
 from tract.core.pairing import Pairing
+from tract.core.wording import fetching_tokens
 from tract.errors import InputError
 from tract.model import (
     ROOT,
@@ -353,7 +354,7 @@ class MemoryThread(Thread[int]):
         for item in additions(history, aligned.new, self._current()):
             if item:
                 self._grow(self.draft(*item))
-            elif toolset and self._current().toolset != toolset.hash:
+            elif toolset and not aligned.is_past and self._current().toolset != toolset.hash:
                 self._grow(drafts.offer(toolset, NO_DETAILS))
 
     def _current(self) -> Chain:
@@ -392,6 +393,7 @@ class Branch:
         self.places = self.chain.places
         self.fetches = self.chain.is_lazy
         """Whether the model could ask for results that it is not sent."""
+        self.fetching_tokens = fetching_tokens(count) if count and self.fetches else 0
         self._outdated = self.chain.outdated_answers()
 
     def item(self, place: Place) -> Shown | None:

@@ -6,12 +6,12 @@ was sent, so that a request keeps the bytes that a provider has cached.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tract.content.text import counted, cut
 from tract.core.chain import FULL, Place
-from tract.model import Block, Gist, Json, Message, Shape, Text, ToolCall
+from tract.model import Block, Gist, Json, Message, Shape, Text, ToolCall, readable
 
 GET_TOOL_RESULT = "get_tool_result"
 GET_TOOL_RESULT_SCHEMA: dict[str, Json] = {
@@ -45,6 +45,11 @@ GET_TOOL_RESULT_SCHEMA: dict[str, Json] = {
     },
 }
 """One constant, so that the tools of a request stay the same from turn to turn."""
+
+
+def fetching_tokens(count: Callable[[str], int]) -> int:
+    return count(readable(GET_TOOL_RESULT_SCHEMA))
+
 
 # What stands for messages that are missing
 

@@ -41,6 +41,8 @@ class Dialog(Thread[Head]):
         self._session, self._counts = session, counts
         self._key: int | None = None
         self._shapes: Sequence[Shape | None] = ()
+        self._newest: Head | None = None
+        """The commit that was written last, if it is new: nothing can be behind it."""
         self._known: set[str] = set()  # the commits that full histories are recorded in
 
     def _open(self) -> int:
@@ -90,7 +92,9 @@ class Dialog(Thread[Head]):
         return self._session.complete(draft, self.tool_names.get)
 
     def write(self, parent: Head, draft: Draft) -> Head:
-        head, is_new = self._session.store.insert_once(self._open(), parent, draft, self._shapes)
+        store, key, is_leaf = self._session.store, self._open(), parent == self._newest
+        head, is_new = store.insert_once(key, parent, draft, self._shapes, is_leaf=is_leaf)
+        self._newest = head if is_new else None
         if draft.message:
             self._count_message(draft.message, is_new)
         return head
@@ -194,7 +198,7 @@ class Dialog(Thread[Head]):
             if self._is_unfinished(history):
                 key, head = session.lock_branch()
                 store.move_branch(key, session.branch, head, EMPTY)
-        self.is_recorded = True
+        self.is_recorded, self._newest = True, None
         new = record_history(session, history)
         appended = [commit for commit in new if commit.operation == CommitOperation.APPEND]
         for commit in appended:

@@ -20,9 +20,12 @@ NAME = "langgraph"
 
 def detect(source: Source) -> bool:
     value = source.peek
-    state = as_dict(value[0] if isinstance(value, list) and value else value)
-    messages = dicts(as_dict(state.get("values")).get("messages"))
-    return bool(messages) and ("role" in messages[0] or is_langchain(messages[0]))
+    return any(map(_is_state, value if isinstance(value, list) else [value]))
+
+
+def _is_state(state: Json) -> bool:
+    messages = dicts(as_dict(as_dict(state).get("values")).get("messages"))
+    return any("role" in message or is_langchain(message) for message in messages)
 
 
 def read(source: Source) -> Iterator[Item]:

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from tract.errors import InputError
-from tract.importers import cline
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_time, dicts, ensure_storable, json_or_none
 from tract.importers.items import Entry, Item, Problem
 from tract.importers.source import Source, read_values
 from tract.importers.sqlite_files import Database, Record, is_database, is_sqlite
 from tract.model import Json
+from tract.providers.damage import sift_message
+from tract.providers.frameworks.marks import marked
 from tract.providers.responses_items import load_items
 
 NAME = "openai-agents"
@@ -31,8 +32,10 @@ def detect(source: Source) -> bool:
         return is_database(source, lambda database: TABLE in database.tables)
     value = source.peek
     items = dicts(value if isinstance(value, list) else as_dict(value).get("items"))
-    may_be_items = all(isinstance(item.get("type"), str) or "role" in item for item in items)
-    return may_be_items and any(map(_is_item, items)) and not cline.detect(source)
+    sound = sum(isinstance(item.get("type"), str) or "role" in item for item in items)
+    if 2 * sound <= len(items) or marked(items):  # a damaged item does not decide
+        return False
+    return any(map(_is_item, items))
 
 
 def _is_item(item: dict[str, Json]) -> bool:
@@ -49,7 +52,7 @@ def read(source: Source) -> Iterator[Item]:
             for session, rows in groupby(database.rows(_ROWS), key=lambda row: row["session_id"]):
                 yield from _read_items(map(_place, rows), None if is_alone else str(session))
         return
-    yield from read_values(source, _items)
+    yield from read_values(source, _items, ("items",))
 
 
 def _items(place: str, value: Json) -> Iterator[Item]:
@@ -79,12 +82,12 @@ def _read_items(rows: Iterator[Placed], dialog: str | None) -> Iterator[Item]:
     items: list[Json] = []
     times: list[Json] = []
     is_going_on = False
-    for place, item, created in rows:
-        try:
-            (message,) = load_items([ensure_storable(item)])
-        except InputError as error:
-            yield Problem(place, str(error))
+    for place, value, created in rows:
+        item, problems = _sound(place, value)
+        yield from problems
+        if item is None:
             continue
+        (message,) = load_items([item])
         is_answer = message.role == "assistant"
         if not (is_answer and is_going_on):
             times.append(created)
@@ -93,3 +96,15 @@ def _read_items(rows: Iterator[Placed], dialog: str | None) -> Iterator[Item]:
     ids = CallIds()
     for message, time in zip(load_items(items), times, strict=True):
         yield Entry(messages=(ids.assign(message),), dialog=dialog, time=as_time(time))
+
+
+def _sound(place: str, item: Json) -> tuple[Json, list[Problem]]:
+    """An item without the blocks that cannot be read; None if nothing of it can."""
+    try:
+        list(load_items([ensure_storable(item)]))
+        return item, []
+    except InputError as error:
+        if not isinstance(item, dict):
+            return None, [Problem(place, str(error))]
+    sound, damage = sift_message(item, "responses")
+    return sound, [Problem(f"{place}{where}", what) for where, what in damage]

@@ -22,7 +22,7 @@ from tract.importers.coerce import (
     text_of,
 )
 from tract.importers.items import Entry, Item, Problem
-from tract.importers.openhands_files import conversation_of, read_events
+from tract.importers.openhands_files import conversation_of, first_events, read_events
 from tract.importers.source import Source, attempt
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
 from tract.providers import load_message
@@ -46,8 +46,7 @@ def detect(source: Source) -> bool:
 
 def _is_flat(source: Source) -> bool:
     """Whether the events are lines, or a file each."""
-    values: list[Json] = [*source.head_records()] or [source.peek]
-    return any(isinstance(value, dict) and _is_event(value) for value in values)
+    return any(isinstance(value, dict) and _is_event(value) for value in first_events(source))
 
 
 def session(source: Source) -> str | None:

@@ -12,6 +12,7 @@ from tract.importers.items import Problem
 from tract.importers.source import Source
 from tract.model import Json
 
+FIRST = 5
 _NAME = re.compile(r"(?:event-)?(\d{1,9})(?:-[0-9A-Za-z-]+)?\.json")
 
 
@@ -19,6 +20,15 @@ def conversation_of(path: Path) -> str | None:
     """The name of the conversation that a file has an event of; None if it is not such a file."""
     is_event = path.parent.name == "events" and _NAME.fullmatch(path.name)
     return path.parent.parent.name if is_event else None
+
+
+def first_events(source: Source) -> list[Json]:
+    """What the file begins with, or the folder, if it is one of the files of a conversation: the
+    first of them may be damaged."""
+    if conversation_of(source.path) is None:
+        return [*source.head_records()] or [source.peek]
+    names = [name for _, name in sorted(_files(source.path.parent))[:FIRST]]
+    return [source.peek, *(Source(source.path.with_name(name)).peek for name in names)]
 
 
 def read_events(source: Source) -> Iterator[tuple[str, Json] | Problem]:
@@ -52,5 +62,6 @@ def _of_file(source: Source, place: str) -> Iterator[tuple[str, Json] | Problem]
 
 def _files(folder: Path) -> Iterator[tuple[int, str]]:
     for path in folder.iterdir():
-        if match := _NAME.fullmatch(path.name):
+        match = _NAME.fullmatch(path.name)
+        if match and path.is_file():
             yield int(match[1]), path.name

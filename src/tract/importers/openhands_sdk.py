@@ -25,7 +25,7 @@ from tract.importers.coerce import (
 )
 from tract.importers.items import Entry, Item, Problem, Unknown
 from tract.importers.media import url_block
-from tract.importers.openhands_files import conversation_of, read_events
+from tract.importers.openhands_files import conversation_of, first_events, read_events
 from tract.importers.source import Source, attempt
 from tract.model import Block, Json, Message, Raw, Text, ToolCall
 from tract.providers.damage import sift
@@ -45,7 +45,7 @@ KINDS = frozenset(
 
 def detect(source: Source) -> bool:
     value = source.peek
-    events = dicts(value) if isinstance(value, list) else [*source.head_records()] or [value]
+    events = value if isinstance(value, list) else first_events(source)
     return any(_is_event(as_dict(event)) for event in events)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tract.importers import bedrock, cline
+from tract.importers import bedrock
 from tract.importers.coerce import as_dict, as_time
 from tract.importers.conversations import check_exchange
 from tract.importers.items import Exchange, Item, Problem
@@ -14,7 +14,7 @@ from tract.importers.provider import (
     is_gemini_history,
     request_provider,
 )
-from tract.importers.source import Source
+from tract.importers.source import Source, is_cut
 from tract.model import Json
 from tract.providers import PROVIDERS
 from tract.providers.detect import detect as detect_provider
@@ -37,7 +37,7 @@ def detect(source: Source) -> bool:
         stream = from_text(source.head.decode("utf-8", "ignore"))
         return response_provider(stream.response) is not None
     value = source.peek
-    return is_event(value) or (_provider(value) is not None and not cline.detect(source))
+    return is_event(value) or _provider(value) is not None
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -45,9 +45,13 @@ def read(source: Source) -> Iterator[Item]:
         yield from _streamed(from_text(source.data().decode("utf-8", "replace")), "document")
         return
     events: list[dict[str, Json]] = []
+    problems: list[Problem] = []
     for value in source.values(HISTORIES):
         if isinstance(value, Problem):
             yield value
+            problems.append(value)
+        elif is_cut(problems) and response_provider(value[1]):
+            yield Problem(value[0], "the response is cut")  # a part of an answer is none
         elif is_event(value[1]) or (events and isinstance(value[1], dict)):
             events.append(value[1])
         else:

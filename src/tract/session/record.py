@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tract.core.alignment import Branches, additions, align_any, is_known
+from tract.core.alignment import Alignment, Branches, additions, align_any, is_known
 from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import FullHistory
 from tract.errors import InputError
@@ -41,7 +41,10 @@ def record_history(
     with session.batch():
         new = history.messages
         if previous is None:
-            new = _align(session, new)
+            aligned = _align(session, new)
+            new = aligned.new
+            if aligned.is_past:
+                history = history._replace(tools=None)
         else:
             session.lock_branch()
             _go_after(session, previous)
@@ -71,8 +74,8 @@ def _branches(session: Session) -> Branches:
         yield name, compiler.chain(head), compiler
 
 
-def _align(session: Session, messages: Sequence[Message]) -> Sequence[Message]:
-    """Return what is new. Check out the branch that has the rest, or a new one where it differs."""
+def _align(session: Session, messages: Sequence[Message]) -> Alignment:
+    """Find what is new. Check out the branch that has the rest, or a new one where it differs."""
     _, head = session.lock_branch()
     chain = session.chain(head)
     aligned = align_any(messages, chain, session.compiler, _branches(session))
@@ -81,7 +84,7 @@ def _align(session: Session, messages: Sequence[Message]) -> Sequence[Message]:
     elif aligned.differs_at:
         before = chain.before(aligned.differs_at)
         create_numbered(session, Head(before.id, before.hash) if before else EMPTY)
-    return aligned.new
+    return aligned
 
 
 def _go_after(session: Session, response_id: Json) -> None:

@@ -41,6 +41,11 @@ def _choose_binding() -> Any:
 
 binding = _choose_binding()
 
+# For a type without an adapter, the binding searches for one whenever a value of it is bound, and
+# formats an error that nobody sees. For a row of commits, that takes longer than to insert it.
+binding.register_adapter(type(None), {}.get)
+binding.register_adapter(bytes, bytes)
+
 _ERRORS: dict[str, tuple[type[StorageError], str]] = {
     "SQLITE_READONLY": (ReadOnlyError, "the database is read-only"),
     "SQLITE_CANTOPEN": (StorageError, "the database file cannot be opened"),

@@ -197,12 +197,14 @@ class Store:
         head: Head,
         draft: Draft,
         shapes: Sequence[Shape | None] = (),
+        *,
+        is_leaf: bool = False,
     ) -> tuple[Head, bool]:
         """Write content, commit and links, unless the dialog has an equal commit, perhaps in
         another of these shapes. The commit, and whether it is new. The caller moves a branch to it
-        in the same transaction."""
-        content, digests = _hashes(draft, head, shapes)
-        known = self._find(dialog_id, digests)
+        in the same transaction. Behind a leaf there is none, so it is not searched for."""
+        content, digests = _hashes(draft, head, () if is_leaf else shapes)
+        known = None if is_leaf else self._find(dialog_id, digests)
         if known:
             if draft.usage is not None:
                 self._add_usage(known, draft.usage)

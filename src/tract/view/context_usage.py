@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from tract.core.chain import Place
+from tract.core.wording import GET_TOOL_RESULT
 from tract.model import Step
 from tract.view.history import History
 
@@ -46,8 +47,9 @@ def _part(place: Place) -> str:
 
 def tool_tokens(reading: History) -> int:
     """What the tools in force cost in every request."""
-    sets = reading.toolsets
-    return sum(tool.token_count for tool in sets[-1][1].tools) if sets else 0
+    tools = reading.toolsets[-1][1].tools if reading.toolsets else ()
+    is_own = any(tool.name == GET_TOOL_RESULT for tool in tools)
+    return sum(tool.token_count for tool in tools) + (0 if is_own else reading.fetching_tokens)
 
 
 def growth(reading: History) -> list[int]:

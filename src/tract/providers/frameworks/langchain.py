@@ -110,12 +110,17 @@ def _calls(body: dict[str, Json]) -> list[Json]:
     """All calls: those with valid arguments, those with invalid ones, and old ones in the
     provider's format."""
     beside = dict_or_empty(body.get("additional_kwargs"))
-    calls = [*(body.get("tool_calls") or ()), *(body.get("invalid_tool_calls") or ())]
+    calls = [*_listed(body.get("tool_calls")), *_listed(body.get("invalid_tool_calls"))]
     if not calls:
-        calls = list(beside.get("tool_calls") or ())
+        calls = _listed(beside.get("tool_calls"))
     if not calls and isinstance(beside.get("function_call"), dict):
         calls = [{"id": "", "function": beside["function_call"]}]
     return calls
+
+
+def _listed(value: Json) -> list[Json]:
+    """The calls; what is not a list is one, to be reported if it is broken."""
+    return value if isinstance(value, list) else [value] if value else []
 
 
 def _call(value: Json) -> Iterator[ToolCall]:
