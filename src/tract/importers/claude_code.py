@@ -254,7 +254,9 @@ class _Session:
     def _before(self, uuid: str) -> str | None:
         """The entry that a line follows; None if it is not in the file."""
         before: str | None = uuid
-        while before in self._parents:
+        seen: set[str | None] = set()
+        while before in self._parents and before not in seen:
+            seen.add(before)
             before = self._parents[before]
             if before is None:
                 return ROOT
@@ -408,7 +410,7 @@ class _Session:
     def _request(self, place: str, line: dict[str, Json]) -> Iterator[Item]:
         agent = as_text(line.get("agentId"))
         dialog = None if agent == self._agent else agent
-        requests = self._requests.setdefault(dialog, Requests(dialog))
+        requests = self._requests.setdefault(dialog, Requests(dialog, self._ids))
         match line["type"]:
             case "api-request-shape":
                 requests.take_shape(line)

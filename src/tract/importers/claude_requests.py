@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
     as_dict,
     as_list,
@@ -89,8 +90,8 @@ class _List(NamedTuple):
 class Requests:
     """The requests of one conversation."""
 
-    def __init__(self, dialog: str | None) -> None:
-        self._dialog = dialog
+    def __init__(self, dialog: str | None, ids: CallIds) -> None:
+        self._dialog, self._ids = dialog, ids
         self._shapes: dict[str, _Shape] = {}
         self._messages: dict[str, dict[str, Json]] = {}
         """By their hashes, as they were sent."""
@@ -271,7 +272,8 @@ class Requests:
         new = path.entries(self._messages[hashes[number]], before, number, size)
         for place, entry in enumerate(new):
             own = definitions(tools) if not place else None
-            yield replace(entry, dialog=self._dialog, tools=own)
+            messages = tuple(map(self._ids.assign, entry.messages))
+            yield replace(entry, messages=messages, dialog=self._dialog, tools=own)
 
 
 class Tail:
