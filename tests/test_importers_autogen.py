@@ -9,9 +9,23 @@ from typing import Any
 
 import pytest
 
-from tests.importing import counts, entries, file_of, items_of, messages, problems
-from tests.samples.autogen import CLASSIC, CONTEXT, TEAM, THREAD, USAGE, agent, event
+from tests.importing import as_database, counts, entries, file_of, items_of, messages, problems
+from tests.samples.autogen import (
+    CLASSIC,
+    CONTEXT,
+    FILES,
+    LOG,
+    QUESTION,
+    ROWS,
+    TEAM,
+    THREAD,
+    USAGE,
+    agent,
+    event,
+)
+from tract import Tract, import_file
 from tract.importers import autogen
+from tract.importers.items import Problem
 from tract.model import Message, Raw, Text, ToolCall
 
 CALLS = (ToolCall("c1", "add", '{"a": 1}'), ToolCall("c2", "fail", "{}"))
@@ -88,6 +102,25 @@ def test_what_is_odd_is_reported(tmp_path: Path) -> None:
         ("message 11", "no type and no role"),
         ("message 12", "a content is a list, not int"),
     ]
+
+
+def test_the_log_of_the_classic_version(tmp_path: Path) -> None:
+    path = file_of(tmp_path, FILES["log"], "log.db").path
+    with Tract.open(tmp_path / "t.db") as tract:
+        report = import_file(tract, path)
+        assert (report.dialogs, report.problems) == (["log", "log/bob"], [])
+        assert (report.messages, report.calls, report.results) == (7, 1, 1)
+    with Tract.open(tmp_path / "t.db", dialog="log") as tract:
+        *_, last = tract.compile().messages
+        assert last.text == "One."
+        assert next(tract.log()).usage == USAGE
+
+
+def test_a_failed_call_is_kept_aside(tmp_path: Path) -> None:
+    rows = [{**ROWS[0], "response": "timed out"}, {**ROWS[1], "request": "?"}]
+    exchange, other = read(tmp_path, as_database(LOG, {"chat_completions": rows}))[1:]
+    assert (exchange.request["messages"], exchange.response) == (QUESTION, None)
+    assert other == Problem("call 7", "not a request to a model")
 
 
 @pytest.mark.parametrize(

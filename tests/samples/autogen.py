@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from tests.importing import as_json
+from tests.importing import as_database, as_json
 
 CALLS = [
     {"id": "c1", "arguments": '{"a": 1}', "name": "add"},
@@ -91,7 +92,45 @@ CLASSIC: list[dict[str, Any]] = [
     {"content": "Done.", "role": "assistant", "name": "alice"},
 ]
 
+LOG = """
+CREATE TABLE chat_completions (id INTEGER PRIMARY KEY, invocation_id TEXT, client_id INTEGER,
+    wrapper_id INTEGER, session_id TEXT, source_name TEXT, request TEXT, response TEXT,
+    is_cached INTEGER, cost REAL, start_time TEXT, end_time TEXT);
+"""
+QUESTION = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Add."}]
+
+
+def logged(number: int, agent: str, messages: list[Any], answer: Any) -> dict[str, Any]:
+    choice = {"index": 0, "message": {"role": "assistant", **answer}, "finish_reason": "stop"}
+    response = {"id": f"r{number}", "model": "gpt-x", "choices": [choice], "usage": USAGE}
+    return {
+        "id": 9 - number,
+        "invocation_id": f"i{number}",
+        "session_id": "s",
+        "source_name": agent,
+        "request": json.dumps({"model": "gpt-x", "messages": messages}),
+        "response": json.dumps(response),
+        "start_time": f"2026-01-02 03:04:0{number}",
+    }
+
+
+ROWS = [
+    logged(1, "alice", QUESTION, {"content": None, "tool_calls": CLASSIC[1]["tool_calls"][:1]}),
+    logged(2, "bob", QUESTION[1:], {"content": "Hm."}),
+    logged(
+        3,
+        "alice",
+        [
+            *QUESTION,
+            {"role": "assistant", "content": None, "tool_calls": CLASSIC[1]["tool_calls"][:1]},
+            {"role": "tool", "tool_call_id": "c1", "content": "1"},
+        ],
+        {"content": "One."},
+    ),
+]
+
 FILES = {
+    "log": as_database(LOG, {"chat_completions": ROWS}),
     "team": as_json(TEAM),
     "agent": as_json(agent(CONTEXT)),
     "thread": as_json(THREAD),

@@ -7,6 +7,7 @@ are in force from where on. The instructions themselves stand at every request.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from tract.core.entries import Entry
 from tract.errors import InputError
@@ -51,7 +52,7 @@ class PydanticAI:
         }
         if kind == "request":
             yield from self._system(message.get("instructions"))
-            for one in parts.read(message.get("parts"), _request_part):
+            for one in parts.read(message.get("parts"), partial(_request_part, parts)):
                 yield Entry(messages=(one,), **about)
         elif kind == "response":
             blocks, results = _split(parts.read(message.get("parts"), _response_part))
@@ -73,14 +74,14 @@ class PydanticAI:
             yield Entry(messages=(Message("system", instructions),))
 
 
-def _request_part(value: Json) -> Iterator[Message]:
+def _request_part(parts: Parts, value: Json) -> Iterator[Message]:
     part = require_dict(value)
     kind = part.get("part_kind")
     match kind:
         case "system-prompt":
             yield Message("system", require_text(part, "content"))
         case "user-prompt":
-            yield _prompt(part.get("content"))
+            yield from _prompt(part.get("content"), parts)
         case "tool-return":
             yield _result(part, part.get("outcome") in ERRORS)
         case "retry-prompt" if part.get("tool_name"):
@@ -137,17 +138,18 @@ def _split(pieces: Iterable[Block | Message]) -> tuple[list[Block], list[Message
     return blocks, results
 
 
-def _prompt(content: Json) -> Message:
-    if isinstance(content, str):
-        return Message("user", content)
-    if not isinstance(content, list):
-        raise InputError(f"content is a text or a list, not {type(content).__name__}")
-    parts = [part for part in content if not _is_cache_point(part)]
-    return plain("user", map(_content, parts))
+def _prompt(content: Json, parts: Parts) -> Iterator[Message]:
+    inner = Parts(parts.place, "content")
+    content = [content] if isinstance(content, str) else content
+    blocks = list(inner.read(content, _prompt_part))
+    parts.faults += inner.faults
+    if blocks:
+        yield plain("user", blocks)
 
 
-def _is_cache_point(part: Json) -> bool:
-    return isinstance(part, dict) and part.get("kind") == "cache-point"
+def _prompt_part(part: Json) -> Iterator[Block]:
+    if not isinstance(part, dict) or part.get("kind") != "cache-point":
+        yield _content(part)
 
 
 def _content(part: Json) -> Block:
