@@ -77,9 +77,9 @@ def test_an_importer_has_a_sample(module: str) -> None:
 
 
 @each_file
-def test_only_its_own_importer_takes_a_file(module: str, content: bytes, tmp_path: Path) -> None:
-    source = file_of(tmp_path, content)
-    assert [name for name in importers.MODULES if importer(name).detect(source)] == [module]
+def test_its_own_importer_takes_a_file(module: str, content: bytes, tmp_path: Path) -> None:
+    """The first that claims it: plain lists of messages are asked last."""
+    assert importers.detect(file_of(tmp_path, content).path) is importer(module)
 
 
 @each_file
@@ -322,13 +322,9 @@ ELSEWHERE = {
     "requests": "a request of one message has no other",
 }
 """Formats in which a text does not stand where it is referred to, or nothing else does."""
-MADE = {"base64", "image", "image/png", "text", "thinking", "reasoning", "message", "{}"}
-MADE |= {
-    "Tool call execution denied.",
-    "What did we do so far?",
-    "The user cancelled this tool call.",
-    "No tool output",
-}
+MADE = {"base64", "image", "image/png", "image_url", "text", "thinking", "reasoning", "message"}
+MADE |= {"{}", "What did we do so far?", "The user cancelled this tool call.", "No tool output"}
+MADE |= {"Tool call execution denied."}
 """Words that importers write themselves."""
 
 

@@ -610,7 +610,7 @@ def test_a_large_file_takes_little_memory(tmp_path: Path, turns: int, size: int)
     assert megabytes < 110
 
 
-def exchange(tools: list[str], *messages: dict[str, Any]) -> dict[str, Any]:
+def with_tools(tools: list[str], *messages: dict[str, Any]) -> dict[str, Any]:
     *history, last = messages
     request = {"model": "m", "tools": [claude_tool(name) for name in tools], "messages": history}
     response = {"type": "message", **last, "content": [{"type": "text", "text": last["content"]}]}
@@ -621,7 +621,7 @@ def test_importing_again_does_not_bring_back_former_tools(quick: Tract, tmp_path
     words = ("Hi", "Hello", "Go on", "Done")
     roles = ("user", "assistant") * 2
     messages = [{"role": role, "content": said} for role, said in zip(roles, words, strict=True)]
-    lines = [exchange(["a"], *messages[:2]), exchange(["b"], *messages)]
+    lines = [with_tools(["a"], *messages[:2]), with_tools(["b"], *messages)]
     path = given(tmp_path, *lines)
     import_file(quick, path)
     before = everything(quick)

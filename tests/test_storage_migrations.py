@@ -130,6 +130,13 @@ def test_contents_of_version_6_have_the_size_of_their_text(old: str) -> None:
     assert len(sizes) > 5
 
 
+def sendable(value: Any) -> Any:
+    """Without the key that version 6 sent, although no provider knows it."""
+    if isinstance(value, dict):
+        return {key: sendable(inner) for key, inner in value.items() if key != "x"}
+    return [sendable(inner) for inner in value] if isinstance(value, list) else value
+
+
 def test_version_6_reads_as_it_was_written(old: str) -> None:
     assert_is_of_version_6(old)
     expected = json.loads((FIXTURES / "v6.json").read_text())
@@ -139,7 +146,7 @@ def test_version_6_reads_as_it_was_written(old: str) -> None:
             for metadata in found["metadata"]:
                 for call in metadata.get("tool_calls", ()):
                     del call["arguments"]  # version 6 did not say them
-            assert found == wanted
+            assert found == sendable(wanted)
             assert t.fsck().ok
             t.user("and it goes on")
             assert t.compile().messages[-1].content == "and it goes on"

@@ -16,6 +16,7 @@ MODULES = (
     "llm_logs",
     "opencode",
     "crush",
+    "zed",
     "openai_agents",
     "inspect_log",
     "qwen_code",

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from tract.errors import InputError
-from tract.importers import cline
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_time, dicts, ensure_storable, json_or_none
 from tract.importers.items import Entry, Item, Problem
@@ -36,7 +35,7 @@ def detect(source: Source) -> bool:
     sound = sum(isinstance(item.get("type"), str) or "role" in item for item in items)
     if 2 * sound <= len(items) or marked(items):  # a damaged item does not decide
         return False
-    return any(map(_is_item, items)) and not cline.detect(source)
+    return any(map(_is_item, items))
 
 
 def _is_item(item: dict[str, Json]) -> bool:

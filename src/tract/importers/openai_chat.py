@@ -8,7 +8,6 @@ from itertools import chain, count
 
 from msgspec.structs import replace
 
-from tract.importers import cline
 from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_list, as_text, as_time, dicts, require_dict
@@ -30,8 +29,6 @@ FOREIGN = (
 
 
 def detect(source: Source) -> bool:
-    if cline.detect(source):  # the same messages, and more beside them
-        return False
     value = source.peek
     first = value[0] if isinstance(value, list) and value else value
     return _is_line(value) or _is_list(value) or _is_conversation(first)

@@ -15,7 +15,7 @@ from tract.core.drafts import Details
 from tract.errors import InputError
 from tract.importers.coerce import as_dict, as_list, as_text, dicts, drop_empty, extra, text_of
 from tract.importers.histories import Histories, decoded, define, tools_of
-from tract.importers.items import Item, Problem
+from tract.importers.items import Item, Problem, Unknown
 from tract.importers.otlp import (
     LOGS,
     SPANS,
@@ -151,8 +151,26 @@ class _File:
     def _read(self, place: str, call: _Call) -> Iterator[Item]:
         about = call.about
         scope = as_text(about.get("gen_ai.conversation.id")) or as_text(about.get("session.id"))
+        for message in dicts([*call.request, *as_list(call.answers)]):
+            if _is_incomplete(message):
+                yield Unknown(place, "incomplete message", message)
         tools, details = dicts(call.tools) or None, _details(call)
-        return self._histories.read(place, scope or "", call.request, call.answers, tools, details)
+        yield from self._histories.read(
+            place, scope or "", call.request, call.answers, tools, details
+        )
+
+
+def _is_incomplete(message: dict[str, Json]) -> bool:
+    """Whether one of the attributes is missing that a message is made of, so that it cannot be
+    placed: the others are kept."""
+    calls = [*dicts(message.get("tool_calls")), *dicts(message.get("parts"))]
+    names = [as_dict(call.get("function", call)).get("name") for call in calls if _is_call(call)]
+    kinds = [part.get("type") for part in dicts(message.get("parts"))]
+    return not all(map(as_text, [message.get("role"), *names, *kinds]))
+
+
+def _is_call(part: dict[str, Json]) -> bool:
+    return part.get("type") in ("tool_call", "function")
 
 
 def _event_name(record: dict[str, Json]) -> str | None:
@@ -271,7 +289,9 @@ def _chat(message: Json) -> Json:
 
 def _block(block: dict[str, Json]) -> dict[str, Json]:
     url = as_text(as_dict(as_dict(block.get("image")).get("image")).get("url"))
-    return {"type": "image_url", "image_url": {"url": url}} if url else block
+    if url:
+        return {"type": "image_url", "image_url": {"url": url}}
+    return {"type": "text", **block} if isinstance(block.get("text"), str) else block
 
 
 def _tool_call(call: dict[str, Json]) -> dict[str, Json]:

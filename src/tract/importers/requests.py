@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tract.importers import bedrock, cline
+from tract.importers import bedrock
 from tract.importers.coerce import as_dict, as_time
 from tract.importers.conversations import check_exchange
 from tract.importers.items import Exchange, Item, Problem
@@ -37,7 +37,7 @@ def detect(source: Source) -> bool:
         stream = from_text(source.head.decode("utf-8", "ignore"))
         return response_provider(stream.response) is not None
     value = source.peek
-    return is_event(value) or (_provider(value) is not None and not cline.detect(source))
+    return is_event(value) or _provider(value) is not None
 
 
 def read(source: Source) -> Iterator[Item]:
