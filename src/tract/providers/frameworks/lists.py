@@ -64,8 +64,9 @@ def load_any(history: Any) -> LoadedList:
     """A history that a caller keeps: a provider's request, or a list of messages, in a provider's
     format, in ours or in that of a framework."""
     fields = history if isinstance(history, dict) else {"messages": history}
-    key = next((key for key in HISTORIES if isinstance(fields.get(key), list | tuple)), "")
-    messages = [_plain(message) for message in fields.get(key, ())]
+    lists = (fields.get(key) for key in HISTORIES)
+    listed = next((value for value in lists if isinstance(value, list | tuple)), ())
+    messages = list(map(_plain, listed))
     entries = load_list(messages)
     if entries is None:
         is_list = history is not fields
