@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tract.errors import InputError
 from tract.importers.coerce import as_dict, as_text, as_time, json_or_none
 from tract.importers.items import Exchange, Item, Problem, Unknown
 from tract.importers.message_files import (
@@ -17,7 +18,7 @@ from tract.importers.message_files import (
     read_file_of,
 )
 from tract.importers.provider import is_chat, request_provider
-from tract.importers.source import Source
+from tract.importers.source import Source, is_cut
 from tract.importers.sqlite_files import Database, is_database, is_sqlite
 from tract.model import Json
 from tract.providers.detect import response_provider
@@ -28,10 +29,6 @@ NAME = "autogen"
 LOG = "chat_completions"
 STATES = ("TeamState", "AssistantAgentState", "ChatAgentContainerState", "SocietyOfMindAgentState")
 INNER = ("agent_state", "inner_team_state")
-CONTEXT_DEPTH, THREAD_DEPTH = 6, 4
-"""How deep the messages of an agent and those of a thread lie in the state of a team."""
-SINGLE_DEPTH = 3
-"""And those of an agent alone."""
 
 
 def detect(source: Source) -> bool:
@@ -66,12 +63,11 @@ def read(source: Source) -> Iterator[Item]:
         yield from read_file_of(NAME, source)
         return
     is_team = "agent_states" in source.peek
-    state, problems = source.document(CONTEXT_DEPTH if is_team else SINGLE_DEPTH)
-    histories = list(_histories(state))
-    if problems and is_team and histories and "message_thread" in histories[-1][1].about:
-        histories = list(_histories(source.document(THREAD_DEPTH)[0]))
+    state, problems = source.document(lists=("llm_context", "messages"))
+    if is_team and is_cut(problems):  # its agents have the names that somebody gave them
+        raise InputError(f"{source.path.name}: {problems[-1].what}")
     yield from problems
-    for number, (agent, one) in enumerate(histories):
+    for number, (agent, one) in enumerate(_histories(state)):
         dialog = agent if number else None
         yield from read_conversation(NAME, one, dialog, f"{agent or 'agent'}, message {{}}")
 
