@@ -53,3 +53,10 @@ def test_problems_name_the_fact() -> None:
 def test_an_unknown_role_is_a_problem() -> None:
     loaded, problems = load_wire("gemini", "robot", [{"text": "a"}], "m")
     assert (loaded, [problem.place for problem in problems]) == ([], ["m"])
+
+
+def test_a_call_without_arguments_is_a_problem_and_stays() -> None:
+    call = {"type": "tool_use", "id": "c", "name": "f", "input": None}
+    (message,), problems = load_wire("anthropic", "assistant", [call], "m")
+    assert [one.id for one in message.tool_calls] == ["c"]
+    assert problems == [Problem("m, block 1", "a call without arguments")]

@@ -7,7 +7,7 @@ from tract.importers.coerce import load
 from tract.importers.items import Problem
 from tract.model import Json, Message
 from tract.providers import provider
-from tract.providers.damage import sift_message
+from tract.providers.damage import gaps, sift_message
 
 CONTENT_KEYS = {"anthropic": "content", "gemini": "parts"}
 
@@ -22,12 +22,14 @@ def load_wire(
             raise InputError(f"a content is a text or a list, not {type(content).__name__}")
         return [Message(role, content)], []
     message = {"role": role, CONTENT_KEYS[owner]: content}
-    try:
-        return _load(owner, message), []
-    except InputError:
-        sound, damage = sift_message(message, owner)
-        problems = [Problem(f"{place}{where}", what) for where, what in damage]
-        return [] if sound is None else _load(owner, sound), problems
+    if not gaps(message):
+        try:
+            return _load(owner, message), []
+        except InputError:
+            pass
+    sound, damage = sift_message(message, owner)
+    problems = [Problem(f"{place}{where}", what) for where, what in damage]
+    return [] if sound is None else _load(owner, sound), problems
 
 
 def _load(owner: str, message: dict[str, Json]) -> list[Message]:
