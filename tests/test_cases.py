@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli import invoke
 from tests.validity import violations
-from tract import Tract, import_file
+from tract import InputError, Tract, import_file
 from tract.importers.transcripts import read_transcript
 from tract.providers import PROVIDERS
 
@@ -166,3 +166,15 @@ def test_the_complete_file_continues_what_the_cut_one_had() -> None:
         after, alone = (t.session.sibling("case") for t in (grown, once))
         assert after.store.branches("case").keys() == alone.store.branches("case").keys()
         assert after.head().hash == alone.head().hash
+
+
+def test_a_list_of_no_messages_is_refused_by_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    values = [{"foo": 1}, {"bar": 2}]
+    Path("list.json").write_text(json.dumps(values))
+    assert invoke("--db", "t.db", "import", "list.json").exit_code == 1
+    assert invoke("show", "list.json").exit_code != 0
+    with Tract.open() as t, pytest.raises(InputError, match="nearest"):
+        t.record(values)

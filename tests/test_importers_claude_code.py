@@ -93,6 +93,12 @@ def test_a_line_whose_parent_is_not_here_follows_the_one_before(tmp_path: Path) 
     assert found[0].messages[0].tool_call_id == "nobody"
 
 
+def test_lines_that_follow_each_other_in_a_circle_are_read(tmp_path: Path) -> None:
+    circle = [line("system", "x", "y"), line("system", "y", "x"), user("u1", "u1", "a")]
+    found = only_entries(claude_code.read(of_lines(tmp_path, *circle, user("u2", "x", "b"))))
+    assert [(e.key, e.parent) for e in found] == [("u1", None), ("u2", None)]
+
+
 def test_a_late_result_goes_to_the_end_of_its_dialog(tmp_path: Path) -> None:
     late = [user("u2", "r1", "wait"), user("r2", "a4+", [result("t2")])]
     found = only_entries(claude_code.read(of_lines(tmp_path, *TURN[:7], *late)))

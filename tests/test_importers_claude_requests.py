@@ -181,6 +181,15 @@ def test_a_text_prompt_stays_a_text_with_notes_around_it(tmp_path: Path) -> None
     assert notes in found[-1]["messages"]
 
 
+def test_a_call_without_an_id_in_a_request_gets_one(tmp_path: Path) -> None:
+    asked, returned = said({**call("x"), "id": ""}, role="assistant"), said(result(""))
+    tail = [MORE, asked, returned]
+    lines = [user("u1", None, "more", **VERSION), shape("shape", "Read"), blob(asked)]
+    lines += [blob(returned), request("q1", tail, [2, 0])]
+    found = messages(claude_code.read(of_lines(tmp_path, *lines)))
+    assert [c.id for m in found for c in m.tool_calls] == ["call_1"] == [found[-1].tool_call_id]
+
+
 def test_tools_may_have_breakpoints(tmp_path: Path) -> None:
     asked = request("q1", [MORE], [0, 0])
     asked["cacheControl"] = [{"path": ["tools", 0], "value": MARK}, {"path": ["x"]}, {}]

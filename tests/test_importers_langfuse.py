@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.corpus import DATA
-from tests.importing import file_of, items_of, of_lines, problems
+from tests.importing import file_of, items_of, of_lines, only_entries, problems
 from tests.samples.langfuse import (
     DOWNLOAD,
     FIRST,
@@ -27,7 +28,7 @@ from tract.model import Json, ToolCall
 
 
 def read(folder: Path, value: Json) -> list[Item]:
-    return items_of(langfuse, file_of(folder, value))
+    return list(langfuse.read_histories(file_of(folder, value)))
 
 
 def histories(items: list[Item]) -> list[FullHistory]:
@@ -66,7 +67,20 @@ def test_calls_are_read_in_the_order_of_their_starts(tmp_path: Path) -> None:
 def test_every_form_gives_the_same(tmp_path: Path) -> None:
     first, second, _ = histories(read(tmp_path, DOWNLOAD))
     assert read(tmp_path, OF_API) == read(tmp_path, ROWS) == [first, second]
-    assert items_of(langfuse, of_lines(tmp_path, SECOND, FIRST)) == [first, second]
+    assert list(langfuse.read_histories(of_lines(tmp_path, SECOND, FIRST))) == [first, second]
+
+
+def test_each_step_is_there_once_with_what_is_known_of_it(tmp_path: Path) -> None:
+    steps = only_entries(items_of(langfuse, file_of(tmp_path, DOWNLOAD)))
+    assert [(step.dialog, step.messages[0].role) for step in steps] == [
+        *((None, role) for role in ("system", "user", "assistant", "tool", "tool", "assistant")),
+        *(("2", role) for role in ("user", "assistant")),
+    ]
+    first = histories(read(tmp_path, DOWNLOAD))[0]
+    assert steps[2].messages == (first.messages[2],)
+    assert (steps[0].tools, steps[2].usage) == ([TOOL], first.details.usage)
+    assert (steps[2].model, steps[2].generation_config) == ("gpt-9", {"temperature": 0.5})
+    assert steps[2].time == datetime(2025, 12, 4, 14, 51, 1, tzinfo=UTC)
 
 
 def test_a_repeated_history_is_one_dialog(tmp_path: Path) -> None:
@@ -114,7 +128,7 @@ def test_a_real_trace(tmp_path: Path) -> None:
     made = [o for o in document["observations"] if o["type"] == "GENERATION"]
     made.sort(key=lambda o: str(o["startTime"]))
     assert langfuse.detect(source)
-    items = items_of(langfuse, source)
+    items = list(langfuse.read_histories(source))
     assert not problems(items)
     for history, one in zip(histories(items), made, strict=True):
         parts = [p for m in [*one["input"], *one["output"]] for p in m["parts"]]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.importing import file_of, items_of, of_lines, problems
+from tests.importing import file_of, of_lines, problems
 from tests.samples.langsmith import (
     FIRST,
     FLAT,
@@ -24,7 +24,7 @@ from tract.model import Json, ToolCall
 
 
 def read(folder: Path, value: Json) -> list[Item]:
-    return items_of(langsmith, file_of(folder, value))
+    return list(langsmith.read_histories(file_of(folder, value)))
 
 
 def histories(items: list[Item]) -> list[FullHistory]:
@@ -61,7 +61,7 @@ def test_calls_are_read_in_the_order_of_their_starts(tmp_path: Path) -> None:
 def test_flat_runs_give_the_same(tmp_path: Path) -> None:
     nested = read(tmp_path, NESTED)
     assert read(tmp_path, FLAT) == nested
-    assert items_of(langsmith, of_lines(tmp_path, SECOND, FIRST)) == nested
+    assert list(langsmith.read_histories(of_lines(tmp_path, SECOND, FIRST))) == nested
     assert read(tmp_path, [NESTED, *FLAT]) == nested
 
 
@@ -114,6 +114,6 @@ def test_a_cut_run_is_no_run(tmp_path: Path) -> None:
     root = {**NESTED, "child_runs": [FIRST, SECOND]}
     text = json.dumps(root)
     cut = text[: text.rindex('"run_type": "llm"') + 60]
-    assert len(histories(items_of(langsmith, file_of(tmp_path, cut)))) == 1
+    assert len(histories(read(tmp_path, cut))) == 1
     after = text[: text.rindex("]}") + 1] + ', "tags": ["x'
-    assert len(histories(items_of(langsmith, file_of(tmp_path, after)))) == 2
+    assert len(histories(read(tmp_path, after))) == 2

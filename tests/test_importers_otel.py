@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.importing import file_of, items_of, of_lines, problems
+from tests.importing import file_of, of_lines, problems
 from tests.samples.otel import (
     ABOUT,
     AGENT,
@@ -31,9 +31,8 @@ from tract.model import Json, Message, Raw, Text, ToolCall
 
 
 def read(folder: Path, *values: Json) -> list[Item]:
-    return items_of(
-        otel, of_lines(folder, *values) if len(values) > 1 else file_of(folder, values[0])
-    )
+    source = of_lines(folder, *values) if len(values) > 1 else file_of(folder, values[0])
+    return list(otel.read_histories(source))
 
 
 def histories(items: list[Item]) -> list[FullHistory]:

@@ -54,7 +54,7 @@ async def test_what_costs_nothing_and_has_no_errors_has_empty_cells() -> None:
         async with seat(tract, None, WIDE) as here:
             await here.until(lambda: "…" not in here.text)
             words = row_of(here, "small")
-            assert words[1:5] == ["main", "1", "1", "4B"]
+            assert words[1:5] == ["main", "1", "1", "2B"]
             assert len(words) == 7  # then only the time
 
 
@@ -174,3 +174,19 @@ async def test_the_usual_screen_has_room_for_every_column() -> None:
             await here.until(lambda: "$" in here.text)
             assert all(column in here.lines[1] for column in dialogs.COLUMNS)
             assert row_of(here, "work")[-1].count(":") == 1
+
+
+@in_loop
+async def test_imported_dialogs_have_titles(quick: None) -> None:
+    with Tract.open(":memory:", dialog="one") as tract:
+        tract.user("hi")
+        async with seat(tract, None, (160, 20)) as here:
+            await here.until(lambda: names(here) == ["one"])
+            assert "title" not in here.lines[1]
+            tract.sibling("two").user("hi")
+            facts = {"title": "Find \x1b[31mthe bug " + "x" * 100}
+            tract.session.store.dialogs.set_settings("two", "facts", facts)
+            await here.until(lambda: "title" in here.lines[1])
+            line = next(line for line in here.lines if line.startswith(" two"))
+            assert r"Find \x1b[31mthe bug xxx" in line
+            assert len(names(here)) == 2

@@ -23,7 +23,7 @@ from tract.cli.transcripts import file_of, is_transcript
 from tract.core.transcript import MemoryThread
 from tract.errors import CommitNotFoundError, DialogNotFoundError, InputError, NotFoundError
 from tract.importers.transcripts import read_transcript
-from tract.model import ROLES
+from tract.model import ROLES, Json
 from tract.tokens import token_counter
 from tract.tract import Tract
 from tract.view import ansi
@@ -204,6 +204,9 @@ def _database_blocks(tract: Tract, commit: str | None, options: ShowOptions) -> 
     return _blocks(conversation, [row], bool(options.sent))
 
 
+_MESSAGE_KEYS = {"role", "from", "type", "content", "parts", "tool_calls"}
+
+
 def _file_scenes(path: Path, options: ShowOptions) -> list[Scene]:
     """The conversations in a file of a known format, or else a malformed request."""
     # Only JSON has the tokens of full messages, and counting them takes half of the time.
@@ -229,9 +232,15 @@ def _request_scenes(path: Path) -> list[Scene]:
     """A request that no provider would accept, if the file is one."""
     try:
         request = json.loads(path.read_bytes())
-        return [Scene(path.stem, "", format_request(request))]
+        has_messages = not isinstance(request, list) or any(map(_is_message, request))
+        return [Scene(path.stem, "", format_request(request))] if has_messages else []
     except (ValueError, RecursionError, InputError):
         return []
+
+
+def _is_message(value: Json) -> bool:
+    """Whether anything of it can be shown as a message."""
+    return isinstance(value, dict) and not _MESSAGE_KEYS.isdisjoint(value)
 
 
 def _thread_scenes(thread: MemoryThread, sent: bool) -> Iterator[Scene]:

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from msgspec.structs import replace
 
 from tract.errors import InputError
 from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
+from tract.importers.claude_queue import PromptQueue
 from tract.importers.claude_requests import Held, Requests
+from tract.importers.claude_spills import unspilled
 from tract.importers.coerce import (
     as_dict,
     as_list,
@@ -39,8 +40,6 @@ from tract.model import ROOT, Form, Json, Message, Shape, readable
 from tract.providers import load_answer, load_message
 
 NAME = "claude-code"
-MAX_SPILLED = 64 * 1024 * 1024
-MAX_WAITING = 100
 
 LAST_WITHOUT_REQUESTS = (2, 1, 197)
 """The newest version that is known to write none."""
@@ -55,11 +54,6 @@ NOISE = frozenset(
 TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle"}
 
 _MARKS = (b'"parentUuid"', b'"isSidechain"', b'"sessionId"')
-_SPILLED = re.compile(  # begins with a literal, which is found several times as fast
-    r" saved to(?:(?<=[Oo]utput saved to)|(?<=[Rr]esult saved to)"
-    r"|(?<=[Oo]utput has been saved to)|(?<=[Rr]esult has been saved to))"
-    r":? ([^\n]+?\.(?:txt|json))\b"
-)
 
 
 def detect(source: Source) -> bool:
@@ -185,9 +179,7 @@ class _Session:
         self._folders: set[str | None] = set()
         self._tip: str | None = None
         """The first entry of the last turn of the main dialog."""
-        self._queue: list[str] = []
-        self._taken: list[tuple[str, Json]] = []
-        """Prompts that left the queue without a line of their own, with their times."""
+        self._queue = PromptQueue()
         self._taken_count = 0
 
     def take(self, place: str, line: dict[str, Json]) -> Iterator[Item]:
@@ -212,7 +204,7 @@ class _Session:
             case "progress":
                 yield from self._progress(as_dict(line.get("data")))
             case "queue-operation":
-                self._change_queue(line)
+                self._queue.change(line)
             case "api-request" | "api-request-shape" | "api-request-blob":
                 yield from self._request(place, line)
             case "cost-state":
@@ -262,7 +254,9 @@ class _Session:
     def _before(self, uuid: str) -> str | None:
         """The entry that a line follows; None if it is not in the file."""
         before: str | None = uuid
-        while before in self._parents:
+        seen: set[str | None] = set()
+        while before in self._parents and before not in seen:
+            seen.add(before)
             before = self._parents[before]
             if before is None:
                 return ROOT
@@ -357,13 +351,13 @@ class _Session:
             yield Facts(dialog=agent, parent=entry.dialog or "", call_id=call_id)
         content = message.get("content")
         if entry.dialog is None:
-            self._drop_queued(content)
+            self._queue.drop(content)
         held = Held(content, entries, entry.key, self._place_of_line)
         self._held.setdefault(entry.dialog, []).append(held)
 
     def _kept(self, message: Message, line: dict[str, Json], entry: Entry) -> Entry:
         """A message of a line with what is known beside it."""
-        full = self._unspilled(message)
+        full = unspilled(self._source.path, message)
         shape = None if full is message else Shape(Form.TRUNCATED, text=message.text)
         return replace(
             entry,
@@ -416,7 +410,7 @@ class _Session:
     def _request(self, place: str, line: dict[str, Json]) -> Iterator[Item]:
         agent = as_text(line.get("agentId"))
         dialog = None if agent == self._agent else agent
-        requests = self._requests.setdefault(dialog, Requests(dialog))
+        requests = self._requests.setdefault(dialog, Requests(dialog, self._ids))
         match line["type"]:
             case "api-request-shape":
                 requests.take_shape(line)
@@ -452,7 +446,7 @@ class _Session:
         self._dialogs.add(dialog)
         if dialog is None:
             self._tip = end
-            self._taken = [prompt for prompt in self._taken if not tail.has_text(prompt[0])]
+            self._queue.drop_sent(tail.has_text)
 
     # Beside the conversation
 
@@ -483,43 +477,14 @@ class _Session:
         if content:
             yield from self._user(line, {"role": "user", "content": content})
 
-    def _change_queue(self, line: dict[str, Json]) -> None:
-        """Prompts typed while the model was working. One that is taken from the queue has a line of
-        its own, but older versions sent it to the model without writing one."""
-        text = as_text(line.get("content"))
-        match line.get("operation"):
-            case "enqueue" if text:
-                self._queue = [*self._queue[-MAX_WAITING:], text]
-            case "remove" if self._queue:
-                self._taken.append((self._queue.pop(0), line.get("timestamp")))
-            case "dequeue" if self._queue:
-                self._queue.pop(0)  # a line of its own follows
-            case "popAll":
-                self._queue.clear()  # back into the input field
-
-    def _drop_queued(self, content: Json) -> None:
-        texts = [content, *(as_dict(part).get("text") for part in as_list(content))]
-        self._taken = [prompt for prompt in self._taken if prompt[0] not in texts]
-        self._queue = [text for text in self._queue if text not in texts]
-
     def _yield_taken(self) -> Iterator[Item]:
-        for text, time in self._taken:
+        for text, time in self._queue.take():
             self._taken_count += 1
             key, tip = f"queued-{self._taken_count}", self._tip
             before = None if tip is None else self._last.get(tip, tip)
-            messages = (Message("user", text),)
-            yield Entry(messages=messages, key=key, parent=before, time=as_time(time))
+            yield Entry(messages=(Message("user", text),), key=key, parent=before, time=time)
             if tip is not None:
                 self._last[tip] = key
-        self._taken.clear()
-
-    def _unspilled(self, message: Message) -> Message:
-        """A result that was saved to a file, read from that file if it is there."""
-        if message.role != "tool" or not isinstance(message.content, str):
-            return message
-        match = _SPILLED.search(message.content)
-        text = match and _read_spilled(self._source.path, match[1])
-        return replace(message, content=text) if text else message
 
 
 KEPT = frozenset({"id", "stop_reason", "stop_sequence"})
@@ -536,20 +501,6 @@ def _message(line: dict[str, Json]) -> dict[str, Json]:
     if not isinstance(line.get("message"), dict):
         raise InputError("a line of a person or a model needs a message")
     return as_dict(line["message"])
-
-
-def _read_spilled(transcript: Path, name: str) -> str | None:
-    """The text of a file next to the transcript. A transcript must not name any other file."""
-    folder, path = transcript.parent, Path(name)
-    if path.is_absolute():
-        path = folder / transcript.stem / "tool-results" / path.name
-    try:
-        path = (folder / path).resolve()
-        if not path.is_relative_to(folder.resolve()) or path.stat().st_size > MAX_SPILLED:
-            return None
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return None
 
 
 def _unsent(result: Json, text: str) -> dict[str, Json] | None:

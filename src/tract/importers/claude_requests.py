@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
     as_dict,
     as_list,
@@ -36,6 +37,8 @@ from tract.providers.damage import sift_message
 
 LONGEST_RUN = 8
 """So many lines of a user are tried as one message."""
+MAX_LISTS = 100
+"""A request may refer to one of so many before it."""
 
 
 class Held(NamedTuple):
@@ -53,17 +56,47 @@ class Held(NamedTuple):
         return {entry.messages[0].tool_call_id or "": entry for entry in self.entries}
 
 
+class _Shape(NamedTuple):
+    """The system text and the tools of requests."""
+
+    system: list[Json]
+    tools: Sequence[dict[str, Json]]
+    root: str
+    """The hash of the system text."""
+
+
+NO_SHAPE = _Shape([], [], "")
+
+
+class _List(NamedTuple):
+    """The messages of a request: their hashes, and the keys of their entries."""
+
+    hashes: list[str]
+    keys: list[str]
+    """Empty for a message that is not known."""
+    root: str
+    size: int
+
+    def beginning(self, keep: int, root: str) -> tuple[list[str], list[str]]:
+        """The first of them, for a request to continue. Usually it continues the last one, and then
+        it does so in the same lists: what is before `size` stays as it is."""
+        if root != self.root:
+            return self.hashes[:keep], []
+        if keep == self.size == len(self.hashes) == len(self.keys):
+            return self.hashes, self.keys
+        return self.hashes[:keep], self.keys[:keep]
+
+
 class Requests:
     """The requests of one conversation."""
 
-    def __init__(self, dialog: str | None) -> None:
-        self._dialog = dialog
-        self._shapes: dict[str, dict[str, Json]] = {}
+    def __init__(self, dialog: str | None, ids: CallIds) -> None:
+        self._dialog, self._ids = dialog, ids
+        self._shapes: dict[str, _Shape] = {}
         self._messages: dict[str, dict[str, Json]] = {}
         """By their hashes, as they were sent."""
-        self._lists: dict[str, list[str]] = {}
-        """The hashes of the messages of each request."""
-        self._last: list[str] = []
+        self._lists: dict[str, _List] = {}
+        self._last = _List([], [], "", 0)
         self._children: dict[tuple[str, str], str] = {}
         """The key of an entry by that of the entry before it, and its hash."""
         self._tools: dict[str, Json] = {}
@@ -72,7 +105,10 @@ class Requests:
         self._params: dict[str, dict[str, Json]] = {}
 
     def take_shape(self, line: dict[str, Json]) -> None:
-        self._shapes[text_of(line.get("shapeHash"))] = as_dict(line.get("shape"))
+        shape = as_dict(line.get("shape"))
+        system = [block for block in as_list(shape.get("system")) if _is_text(block)]
+        named = _Shape(system, dicts(shape.get("tools")), _hash(system))
+        self._shapes[text_of(line.get("shapeHash"))] = named
 
     def take_blob(self, place: str, line: dict[str, Json]) -> list[Problem]:
         message, damage = sift_message(line.get("message"))
@@ -109,46 +145,47 @@ class Requests:
 
     def entries(self, line: dict[str, Json], held: Sequence[Held]) -> Iterator[Entry]:
         """What is new in a request. What it lacks is taken from the lines that are held."""
-        request_id = text_of(line.get("id"))
-        before = self._lists.get(text_of(line.get("base")), self._last)
-        keep = line.get("keep")
-        kept = before[:keep] if isinstance(keep, int) and line.get("base") else []
-        hashes = kept + [text_of(digest) for digest in as_list(line.get("tail"))]
-        self._unwrap(line, held)
-        path = _Path(request_id, line, self._shape(line), held)
-        yield from self._walk(path, self._completed(hashes, line, held))
-        self._last = self._lists[request_id] = hashes
+        request_id, shape = text_of(line.get("id")), self._shape(line)
+        tail = [text_of(digest) for digest in as_list(line.get("tail"))]
+        base = self._lists.get(text_of(line.get("base")), self._last)
+        keep = line.get("keep") if line.get("base") else 0
+        keep = keep if isinstance(keep, int) else 0
+        hashes, keys = base.beginning(keep, shape.root)
+        hashes += tail
+        self._unwrap(tail, held)
+        self._fill(tail, line, held)
+        path = _Path(request_id, line, shape, held)
+        yield from self._root(path)
+        yield from self._walk(path, hashes, keys)
+        self._last = self._lists[request_id] = _List(hashes, keys, shape.root, len(hashes))
+        if len(self._lists) > MAX_LISTS:
+            del self._lists[next(iter(self._lists))]
         self._ends[request_id] = path.key
         self._params[request_id] = drop_empty(**as_dict(line.get("params"))) or {}
 
-    def _completed(
-        self, hashes: list[str], line: dict[str, Json], held: Sequence[Held]
-    ) -> list[str]:
-        """The hashes of known messages. The first unknown one stands for the lines that are in none
-        of the others."""
-        tail = self.tail(line)
-        rest = [one.content for one in held if not tail.has(one)]
-        for digest in hashes:
-            if digest not in self._messages and rest:
-                content = [block for one in rest for block in _blocks(one)]
-                self._messages[digest] = {"role": "user", "content": content}
-                rest = []
-        return [digest for digest in hashes if digest in self._messages]
+    def _fill(self, tail: list[str], line: dict[str, Json], held: Sequence[Held]) -> None:
+        """The first unknown message of a request stands for the lines that are in no other."""
+        unknown = [digest for digest in tail if digest not in self._messages]
+        if unknown:
+            sent = self.tail(line)
+            rest = [one.content for one in held if not sent.has(one)]
+            content = [block for one in rest for block in _blocks(one)]
+            if content:
+                self._messages[unknown[0]] = {"role": "user", "content": content}
 
     def tail(self, line: dict[str, Json]) -> Tail:
         """What a request sent for the first time."""
         digests = map(text_of, as_list(line.get("tail")))
         return Tail([self._messages.get(digest, {}) for digest in digests])
 
-    def _shape(self, line: dict[str, Json]) -> dict[str, Json]:
-        shape = self._shapes.get(text_of(line.get("shapeHash")), {})
-        system = [block for block in as_list(shape.get("system")) if _is_text(block)]
-        tools = [dict(tool) for tool in dicts(shape.get("tools"))]
+    def _shape(self, line: dict[str, Json]) -> _Shape:
+        shape = self._shapes.get(text_of(line.get("shapeHash")), NO_SHAPE)
+        tools = list(shape.tools)
         for point in dicts(line.get("cacheControl")):
             match point.get("path"):
                 case ["tools", int(at)] if at < len(tools):
-                    tools[at]["cache_control"] = point.get("value")
-        return {"system": system, "tools": tools}
+                    tools[at] = {**tools[at], "cache_control": point.get("value")}
+        return shape._replace(tools=tools)
 
     def add_file(self, lines: Iterable[dict[str, Json]]) -> None:
         """All messages of a file: a fork begins with lines whose requests are in another one."""
@@ -167,10 +204,10 @@ class Requests:
         for content in answers.values():
             self._add({"role": "assistant", "content": content})
 
-    def _unwrap(self, line: dict[str, Json], held: Sequence[Held]) -> None:
+    def _unwrap(self, tail: list[str], held: Sequence[Held]) -> None:
         """A prompt that was a text is sent as one, also with notes of the program around it."""
         prompts = [one.content for one in held if isinstance(one.content, str)]
-        for digest in map(text_of, as_list(line.get("tail"))):
+        for digest in tail:
             match self._messages.get(digest):
                 case {"role": "user", "content": [{"type": "text", "text": str(text), **more}]}:
                     if not more and any(prompt in text for prompt in prompts):
@@ -195,38 +232,48 @@ class Requests:
         self._messages.setdefault(digest, sent or message)
         return digest
 
-    def _walk(self, path: _Path, hashes: list[str]) -> Iterator[Entry]:
-        before: dict[str, Json] | None = None
-        yield from self._root(path)
-        for number, digest in enumerate(hashes):
-            message = self._messages[digest]
-            known = self._children.get((path.key, digest))
-            if known is None:
-                known = f"{path.request_id}.{number}"
-                is_last = number == len(hashes) - 1
-                tools = path.tools if path.tools != self._tools.get(path.key) else None
-                new = path.entries(message, before, known, is_last=is_last, size=len(hashes))
-                for place, entry in enumerate(new):
-                    yield replace(
-                        entry, dialog=self._dialog, tools=definitions(tools) if not place else None
-                    )
-                self._children[path.key, digest] = known
-                self._tools[known] = path.tools
-            path.key, before = known, message
-
     def _root(self, path: _Path) -> Iterator[Entry]:
         """The system text, with which a history begins."""
-        system = load(load_system, path.system)
-        if system is None:
+        if not path.shape.system:
             return
-        digest = _hash(path.system)
-        key = self._children.get((ROOT, digest))
+        key = self._children.get((ROOT, path.shape.root))
         if key is None:
             key = f"{path.request_id}.system"
-            self._children[ROOT, digest], self._tools[key] = key, path.tools
-            tools = definitions(path.tools)
-            yield Entry(messages=(system,), key=key, parent=ROOT, tools=tools, dialog=self._dialog)
+            self._children[ROOT, path.shape.root], self._tools[key] = key, path.shape.tools
+            system = load(load_system, path.shape.system)
+            messages, tools = (system,) if system else (), definitions(path.shape.tools)
+            yield Entry(messages=messages, key=key, parent=ROOT, tools=tools, dialog=self._dialog)
         path.key = key
+
+    def _walk(self, path: _Path, hashes: list[str], keys: list[str]) -> Iterator[Entry]:
+        """The messages from the first on that has no key, after those that have one."""
+        last = next((n for n in range(len(keys) - 1, -1, -1) if keys[n]), None)
+        before = None if last is None else self._messages[hashes[last]]
+        path.key = path.key if last is None else keys[last]
+        for number in range(len(keys), len(hashes)):
+            digest = hashes[number]
+            message = self._messages.get(digest)
+            keys.append(self._children.get((path.key, digest), "") if message else "")
+            if message is None:
+                continue
+            if not keys[-1]:
+                keys[-1] = f"{path.request_id}.{number}"
+                yield from self._new(path, number, hashes, before)
+                self._children[path.key, digest] = keys[-1]
+                self._tools[keys[-1]] = path.shape.tools
+            path.key, before = keys[-1], message
+
+    def _new(
+        self, path: _Path, number: int, hashes: list[str], before: dict[str, Json] | None
+    ) -> Iterator[Entry]:
+        """The entries of a message, the first with the tools if they are others than before."""
+        tools = path.shape.tools if path.shape.tools != self._tools.get(path.key) else None
+        size = len(hashes) if number == len(hashes) - 1 else 0
+        new = path.entries(self._messages[hashes[number]], before, number, size)
+        for place, entry in enumerate(new):
+            own = definitions(tools) if not place else None
+            messages = tuple(map(self._ids.assign, entry.messages))
+            yield replace(entry, messages=messages, dialog=self._dialog, tools=own)
 
 
 class Tail:
@@ -257,37 +304,33 @@ class _Path:
         self,
         request_id: str,
         line: dict[str, Json],
-        shape: dict[str, Json],
+        shape: _Shape,
         held: Sequence[Held],
     ) -> None:
         self.request_id = request_id
         self.key = ROOT
-        self.system, self.tools = shape.get("system"), shape.get("tools")
+        self.shape = shape
         self._time = as_time(line.get("timestamp"))
         self._points = line.get("cacheControl")
         self._results = {key: entry for one in held for key, entry in one.results.items()}
         self._times = {text: one.entries[-1].time for one in held for text in texts(one.content)}
 
     def entries(
-        self,
-        message: dict[str, Json],
-        before: dict[str, Json] | None,
-        key: str,
-        *,
-        is_last: bool,
-        size: int,
+        self, message: dict[str, Json], before: dict[str, Json] | None, number: int, size: int
     ) -> list[Entry]:
-        """One message: its results each as an entry, and the rest as one more."""
+        """One message: its results each as an entry, and the rest as one more. `size` is that of
+        the request, if the message is its last one."""
         first = [] if before is None else [{"role": before.get("role"), "content": "before"}]
         loaded = load(lambda wire: list(load_messages(wire)), [*first, message])[len(first) :]
-        entries = [self._entry(one) for one in loaded]
-        entries[0] = replace(entries[0], parent=self.key)
-        if is_last:
+        new = [self._entry(one) for one in loaded]
+        new[0] = replace(new[0], parent=self.key)
+        new[-1] = replace(new[-1], key=f"{self.request_id}.{number}")
+        if size:
             request = {"messages": size, "cache_control": self._points}
-            last = entries[-1].messages[0]
+            (last,) = new[-1].messages
             origin = {**(last.origin or {}), REQUEST: request}
-            entries[-1] = replace(entries[-1], messages=(replace(last, origin=origin),))
-        return [*entries[:-1], replace(entries[-1], key=key)]
+            new[-1] = replace(new[-1], messages=(replace(last, origin=origin),))
+        return new
 
     def _entry(self, message: Message) -> Entry:
         kept = self._results.get(message.tool_call_id or "")

@@ -3,9 +3,10 @@ OpenTelemetry (`parts`), of LangChain or of a provider, or just a text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tract.core.drafts import NO_DETAILS, Details
+from tract.core.transcript import MemoryThread
 from tract.errors import InputError
 from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
@@ -13,6 +14,7 @@ from tract.importers.coerce import (
     as_dict,
     as_name,
     as_text,
+    as_time,
     dicts,
     drop_empty,
     ensure_storable,
@@ -21,7 +23,8 @@ from tract.importers.coerce import (
     require_dict,
 )
 from tract.importers.items import Entry, FullHistory, Item, Problem, Unknown
-from tract.model import Block, Json, Message, Raw, Text, ToolCall
+from tract.importers.transcripts import RULES
+from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall, Toolset
 from tract.providers import load_answer, load_message, requests, toolsets
 from tract.providers.detect import response_provider
 from tract.providers.frameworks.lists import Reader
@@ -95,6 +98,45 @@ class Histories:
         number = len(self._dialogs) + 1
         name = str(number) if number > 1 else None
         return self._dialogs.setdefault((scope, f"{first.role}\n{first.text}"), name)
+
+
+def as_steps(items: Iterable[Item]) -> Iterator[Item]:
+    """The steps of which histories consist, once each. A file that has its histories in any order
+    may grow at its beginning: steps are compared without what is known about them, histories are
+    not."""
+    threads: dict[str | None, MemoryThread] = {}
+    for item in items:
+        if isinstance(item, FullHistory):
+            threads.setdefault(item.dialog, MemoryThread("", RULES)).record(item)
+        else:
+            yield item
+    for dialog, thread in threads.items():
+        yield from _steps(dialog, thread)
+
+
+def _steps(dialog: str | None, thread: MemoryThread) -> Iterator[Entry]:
+    keys, tools = {0: ROOT}, dict[int, Toolset]()
+    for number, node in enumerate(thread.nodes, 1):
+        draft = node.draft
+        if draft.message is None:  # only tools, for what follows
+            keys[number] = keys[node.parent]
+            if draft.toolset:
+                tools[number] = draft.toolset
+            continue
+        keys[number] = str(number)
+        config, metadata = dict(draft.generation_config or {}), dict(draft.metadata or {})
+        yield Entry(
+            messages=(draft.message,),
+            dialog=dialog,
+            key=keys[number],
+            parent=keys[node.parent],
+            tools=tools[node.parent].schemas if node.parent in tools else None,
+            usage=draft.usage,
+            model=as_text(config.pop("model", None)),
+            generation_config=config or None,
+            time=as_time(metadata.pop("time", None)),
+            metadata=metadata or None,
+        )
 
 
 def read_messages(place: str, value: Json, role: str) -> Read:

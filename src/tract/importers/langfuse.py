@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tract.core.drafts import Details
 from tract.errors import InputError
 from tract.importers.coerce import as_dict, as_number, as_text, as_time, dicts, drop_empty, extra
-from tract.importers.histories import Histories, decoded, tools_of
+from tract.importers.histories import Histories, as_steps, decoded, tools_of
 from tract.importers.items import Item, Problem, Unknown
 from tract.importers.source import Source, attempt
 from tract.model import Json
@@ -58,6 +58,11 @@ def session(source: Source) -> str | None:
 
 
 def read(source: Source) -> Iterator[Item]:
+    return as_steps(read_histories(source))
+
+
+def read_histories(source: Source) -> Iterator[Item]:
+    """What was sent and answered in each call."""
     generations: list[_Generation] = []
     for part in _values(source):
         if isinstance(part, Problem):

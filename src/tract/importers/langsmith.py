@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tract.core.drafts import Details
 from tract.importers.coerce import as_dict, as_list, as_number, as_text, as_time, drop_empty, extra
-from tract.importers.histories import Histories
+from tract.importers.histories import Histories, as_steps
 from tract.importers.items import Item, Problem, Unknown
 from tract.importers.source import Source, attempt, is_cut
 from tract.model import Json
@@ -46,6 +46,11 @@ def _is_run(run: dict[str, Json]) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
+    return as_steps(read_histories(source))
+
+
+def read_histories(source: Source) -> Iterator[Item]:
+    """What was sent and answered in each call."""
     runs: list[_Run] = []
     ids: set[str] = set()
     for part in _values(source):

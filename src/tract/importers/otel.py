@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tract.core.drafts import Details
 from tract.errors import InputError
 from tract.importers.coerce import as_dict, as_list, as_text, dicts, drop_empty, extra, text_of
-from tract.importers.histories import Histories, decoded, define, tools_of
+from tract.importers.histories import Histories, as_steps, decoded, define, tools_of
 from tract.importers.items import Item, Problem, Unknown
 from tract.importers.otlp import (
     LOGS,
@@ -88,6 +88,11 @@ def _has_messages(record: tuple[str, Json] | Problem) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
+    return as_steps(read_histories(source))
+
+
+def read_histories(source: Source) -> Iterator[Item]:
+    """What was sent and answered in each call."""
     file = _File()
     if source.is_of_lines():
         for record in source.records():

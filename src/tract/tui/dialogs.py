@@ -21,6 +21,7 @@ from tract.view.cost import Prices, bill, bill_text, short
 from tract.view.sanitize import cut, one_line
 
 COLUMNS = ("dialog", "branch", "commits", "tokens", "size", "cost", "errors", "updated")
+TITLE = "title"
 NUMBERS = ("commits", "tokens", "size", "cost", "errors")
 LOOK_EVERY = 2.0  # seconds
 LONGEST_NAME = 44
@@ -32,6 +33,7 @@ WIDTHS = {
     "cost": len("999M → 999k"),
     "errors": 6,
     "updated": len("11-16 08:40"),
+    TITLE: 60,
 }
 """Columns are updated in place, and Textual would draw a wider column too late."""
 
@@ -97,6 +99,7 @@ class Dialogs(Screen[None]):
         new = [info for info in dialogs.values() if info.dialog not in self._known]
         for info in new:
             table.add_row(*_cells(info), key=info.dialog)
+        self._show_titles(dialogs)
         if new:
             times = {_name(info): _time(info) for info in dialogs.values()}
             table.sort("dialog", key=lambda cell: times[cell.plain], reverse=True)
@@ -109,6 +112,15 @@ class Dialogs(Screen[None]):
         self._known = dialogs
         if self._waiting:
             self._costs.resume()
+
+    def _show_titles(self, dialogs: dict[str, DialogInfo]) -> None:
+        """In a column of their own, if any dialog has one: those that were imported do."""
+        table = self.query_one(DataTable)
+        titles = {name: info.facts.title for name, info in dialogs.items() if info.facts.title}
+        if titles and TITLE not in table.columns:
+            table.add_column(TITLE, key=TITLE, width=WIDTHS[TITLE])
+        for name, title in titles.items():
+            table.update_cell(name, TITLE, Text(cut(one_line(title), WIDTHS[TITLE])))
 
     def _show_cost(self) -> None:
         """One dialog at a time: its cost takes reading all of its answers."""

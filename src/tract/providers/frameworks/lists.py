@@ -24,8 +24,8 @@ from tract.providers.frameworks.base import Item, ListFormat
 from tract.providers.frameworks.langchain import LangChain
 from tract.providers.frameworks.marks import (
     MARKS,
+    foreign_content,
     framework_of,
-    has_foreign_result,
     is_bare_result,
     marked,
 )
@@ -64,8 +64,9 @@ def load_any(history: Any) -> LoadedList:
     """A history that a caller keeps: a provider's request, or a list of messages, in a provider's
     format, in ours or in that of a framework."""
     fields = history if isinstance(history, dict) else {"messages": history}
-    key = next((key for key in HISTORIES if isinstance(fields.get(key), list | tuple)), "")
-    messages = [_plain(message) for message in fields.get(key, ())]
+    lists = (fields.get(key) for key in HISTORIES)
+    listed = next((value for value in lists if isinstance(value, list | tuple)), ())
+    messages = list(map(_plain, listed))
     entries = load_list(messages)
     if entries is None:
         is_list = history is not fields
@@ -217,13 +218,10 @@ def _native_fault(message: Json) -> str | None:
     """What a provider's loader would pass over in silence, because it looks for it elsewhere."""
     if not isinstance(message, dict) or "role" not in message:
         return None
-    parts = dicts(message.get("parts"))
-    if parts and "content" not in message and all("type" in part for part in parts):
-        return "parts of an unknown format"
     elsewhere = [key for key, value in message.items() if key not in ABOUT and _holds(value)]
     if CONTENTS.isdisjoint(message) and elsewhere:
         return f"no content, but {', '.join(elsewhere)[:80]}"
-    return "a result without its content" if has_foreign_result(message) else None
+    return foreign_content(message)
 
 
 def _holds(value: Json) -> bool:
