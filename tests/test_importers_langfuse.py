@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -78,8 +79,8 @@ def test_each_step_is_there_once_with_what_is_known_of_it(tmp_path: Path) -> Non
     first = histories(read(tmp_path, DOWNLOAD))[0]
     assert steps[2].messages == (first.messages[2],)
     assert (steps[0].tools, steps[2].usage) == ([TOOL], first.details.usage)
-    assert steps[2].generation_config == first.details.generation_config
-    assert steps[2].metadata == first.details.metadata
+    assert (steps[2].model, steps[2].generation_config) == ("gpt-9", {"temperature": 0.5})
+    assert steps[2].time == datetime(2025, 12, 4, 14, 51, 1, tzinfo=UTC)
 
 
 def test_a_repeated_history_is_one_dialog(tmp_path: Path) -> None:

@@ -16,7 +16,13 @@ from tests.strategies import json_values
 from tract.errors import InputError
 from tract.importers import source as source_module
 from tract.importers.items import Problem
-from tract.importers.partial_json import MAX_OBJECTS, MAX_WEIGHT, elements, repair
+from tract.importers.partial_json import (
+    MAX_OBJECTS,
+    MAX_WEIGHT,
+    elements,
+    parse_around,
+    repair,
+)
 from tract.importers.source import MAX_BROKEN, PEEK, STEP, Source
 
 DOCUMENT = {"a": ["x, y", {"b": 'q"}', "c": [1, 2.5, None, True]}], "d": "ü"}
@@ -119,13 +125,53 @@ def records(source: Source) -> tuple[list[Any], list[Problem]]:
 
 
 @given(st.lists(json_values, max_size=4), st.data())
-def test_what_is_too_deep_is_kept_only_whole(value: list[Any], data: st.DataObject) -> None:
-    text = json.dumps({"list": value}).encode()
-    cut = data.draw(st.integers(len('{"list": ['), len(text)))
-    left = json.loads(repair(text[:cut], 2))["list"]
+def test_of_a_cut_list_only_complete_elements_are_kept(
+    value: list[Any], data: st.DataObject
+) -> None:
+    text = json.dumps({"list": value, "after": [1]}).encode()
+    cut = data.draw(st.integers(len('{"list": ['), len(text) - 1))
+    damaged = parse_around(text[:cut], ("list",))
+    left = damaged.value.get("list", [])
     assert json.dumps(left) == json.dumps(value[: len(left)])
-    ends = [len(json.dumps({"list": value[:count]})) - 2 for count in range(len(value) + 1)]
-    assert len(left) >= sum(end < cut for end in ends) - 2
+    ends = [len(json.dumps({"list": value[: count + 1]})) - 2 for count in range(len(value))]
+    assert len(left) >= sum(end < cut for end in ends) - 1
+    assert damaged.value.get("after") in (None, [1])
+    assert damaged.is_cut
+
+
+@given(st.lists(json_values, min_size=1, max_size=4), st.data())
+def test_a_broken_element_becomes_null(value: list[Any], data: st.DataObject) -> None:
+    number = data.draw(st.integers(0, len(value) - 1))
+    texts = [json.dumps(one) for one in value]
+    texts[number] = '{"a": nope, "b": [1}'
+    damaged = parse_around(f'{{"list": [{", ".join(texts)}]}}'.encode(), ("list",))
+    kept = damaged.value["list"]
+    assert kept[:number] == value[:number]
+    assert damaged.faults
+
+
+@pytest.mark.parametrize("broken", ['{"a": nope}', '{"a" 1}', "nope", '{"a": [1, ]}'])
+def test_what_follows_a_broken_element_is_kept(broken: str) -> None:
+    damaged = parse_around(f'{{"list": [1, {broken}, 2], "more": 3}}'.encode(), ("list",))
+    assert damaged.value == {"list": [1, None, 2], "more": 3}
+    assert not damaged.is_cut
+
+
+def test_of_a_cut_document_other_values_are_left_out() -> None:
+    text = b'{"id": "a", "tools": [{"name": "ls"}, {"na'
+    assert parse_around(text, ("messages",)).value == {"id": "a"}
+    assert parse_around(text, ("tools",)).value == {"id": "a", "tools": [{"name": "ls"}]}
+    nested = b'[{"messages": [1, 2], "n": 1}, {"messages": [3, '
+    assert parse_around(nested, ("messages",)).value == [
+        {"messages": [1, 2], "n": 1},
+        {"messages": [3]},
+    ]
+    assert parse_around(nested, ()).value == [{"messages": [1, 2], "n": 1}]
+    named = b'{"agents": {"a": {"messages": [1]}, "b": {"messages": [2, {"x'
+    assert parse_around(named, ("agents", "agents/*", "messages")).value == {
+        "agents": {"a": {"messages": [1]}, "b": {"messages": [2]}}
+    }
+    assert parse_around(named, ("agents", "agents/*")).value == {"agents": {"a": {"messages": [1]}}}
 
 
 def test_values_that_share_a_line_are_all_read(tmp_path: Path) -> None:
@@ -165,7 +211,7 @@ def test_a_mark_of_the_encoding_is_skipped(tmp_path: Path) -> None:
     assert source.peek == {"a": 1}
     assert list(source.head_records()) == [{"a": 1}, {"b": 2}]
     assert records(source) == ([(1, {"a": 1}), (2, {"b": 2})], [])
-    assert file_of(tmp_path, b'\xef\xbb\xbf{"a":\n1}').document() == ({"a": 1}, [])
+    assert file_of(tmp_path, b'\xef\xbb\xbf{"a":\n1}').document(()) == ({"a": 1}, [])
 
 
 def test_a_file_of_broken_lines_is_refused(tmp_path: Path) -> None:
@@ -177,7 +223,7 @@ def test_a_file_of_broken_lines_is_refused(tmp_path: Path) -> None:
 def test_what_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
     dense = b"[" + b"{}," * (MAX_WEIGHT // 4 + 1)
     with pytest.raises(InputError, match="too many values"):
-        file_of(tmp_path, dense).document()
+        file_of(tmp_path, dense).document(())
     assert file_of(tmp_path, dense).peek is None
     found, problems = records(file_of(tmp_path, dense + b"{}]\n{}"))
     assert found == [(2, {})]

@@ -150,6 +150,14 @@ def test_a_file_that_nobody_claims_is_rejected_by_its_nearest_formats(tmp_path: 
         import_file(tract, path)
 
 
+@pytest.mark.parametrize("part", [{"type": "text", "content": "Hi."}, {"type": "tool_call"}])
+def test_typed_parts_are_not_those_of_gemini(part: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "spans.json"
+    path.write_text(json.dumps([{"role": "user", "parts": [part]}]))
+    with Tract.open() as tract, pytest.raises(InputError, match="no format that can be imported"):
+        import_file(tract, path)
+
+
 def test_lists_of_providers_are_not_theirs() -> None:
     items = [{"type": "function_call", "call_id": "c", "name": "ls", "arguments": "{}"}]
     for messages in (items, [{"role": "user", "content": "Hi."}], [{"role": "user", "parts": []}]):

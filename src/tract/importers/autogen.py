@@ -27,11 +27,16 @@ NAME = "autogen"
 
 LOG = "chat_completions"
 STATES = ("TeamState", "AssistantAgentState", "ChatAgentContainerState", "SocietyOfMindAgentState")
+LISTS = (
+    "agent_states",
+    "agent_states/*",
+    "agent_state",
+    "llm_context",
+    "messages",
+    "message_thread",
+)
+"""Where messages are in a state. Agents have the names that somebody gave them."""
 INNER = ("agent_state", "inner_team_state")
-CONTEXT_DEPTH, THREAD_DEPTH = 6, 4
-"""How deep the messages of an agent and those of a thread lie in the state of a team."""
-SINGLE_DEPTH = 3
-"""And those of an agent alone."""
 
 
 def detect(source: Source) -> bool:
@@ -65,13 +70,9 @@ def read(source: Source) -> Iterator[Item]:
     if not _is_state(source.peek):
         yield from read_file_of(NAME, source)
         return
-    is_team = "agent_states" in source.peek
-    state, problems = source.document(CONTEXT_DEPTH if is_team else SINGLE_DEPTH)
-    histories = list(_histories(state))
-    if problems and is_team and histories and "message_thread" in histories[-1][1].about:
-        histories = list(_histories(source.document(THREAD_DEPTH)[0]))
+    state, problems = source.document(LISTS)
     yield from problems
-    for number, (agent, one) in enumerate(histories):
+    for number, (agent, one) in enumerate(_histories(state)):
         dialog = agent if number else None
         yield from read_conversation(NAME, one, dialog, f"{agent or 'agent'}, message {{}}")
 

@@ -14,6 +14,7 @@ from tract.importers.coerce import (
     as_dict,
     as_name,
     as_text,
+    as_time,
     dicts,
     drop_empty,
     ensure_storable,
@@ -123,6 +124,7 @@ def _steps(dialog: str | None, thread: MemoryThread) -> Iterator[Entry]:
                 tools[number] = draft.toolset
             continue
         keys[number] = str(number)
+        config, metadata = dict(draft.generation_config or {}), dict(draft.metadata or {})
         yield Entry(
             messages=(draft.message,),
             dialog=dialog,
@@ -130,8 +132,10 @@ def _steps(dialog: str | None, thread: MemoryThread) -> Iterator[Entry]:
             parent=keys[node.parent],
             tools=tools[node.parent].schemas if node.parent in tools else None,
             usage=draft.usage,
-            generation_config=draft.generation_config,
-            metadata=draft.metadata,
+            model=as_text(config.pop("model", None)),
+            generation_config=config or None,
+            time=as_time(metadata.pop("time", None)),
+            metadata=metadata or None,
         )
 
 

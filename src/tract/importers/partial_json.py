@@ -74,37 +74,31 @@ def _objects(text: str) -> Iterator[Json]:
         yield value
 
 
-def parse_beginning(cut: bytes, depth: int | None = None) -> Json:
+def parse_beginning(cut: bytes) -> Json:
     """The value of the beginning of a document; None if it has none."""
     try:
-        return parse(repair(cut, depth))
+        return parse(repair(cut))
     except InputError:
         return None
 
 
-def repair(cut: bytes, depth: int | None = None) -> bytes:
+def repair(cut: bytes) -> bytes:
     """The beginning of a document as a document: without the value that was cut, and with every
-    bracket closed. A value deeper than `depth` is kept only if it is complete."""
+    bracket closed. For detecting a format: what is cut off from a container is not visible."""
     check_weight(cut)
     text = cut.decode("utf-8-sig", "ignore")
-    stack: list[str] = []
     closers: list[str] = []
-    begin = end = 0  # of the last stretch that is not too deep
-    is_shallow = True
+    begin = end = 0  # of the last stretch without brackets
     for token in _BRACKET.finditer(text):
         opener, closer = token.groups()
-        if is_shallow:
-            end = token.end() - bool(opener or closer)
+        end = token.end() - bool(opener or closer)
         if opener in ('"', None) and closer is None:
             break
         if opener:
-            stack.append(_CLOSERS[opener])
-        elif not stack or stack.pop() != closer:
+            closers.append(_CLOSERS[opener])
+        elif not closers or closers.pop() != closer:
             return b""
-        is_shallow = depth is None or len(stack) <= depth
-        if is_shallow:
-            begin = end = token.end()
-            closers = stack if depth is None else stack.copy()
+        begin = end = token.end()
     safe = text[: _last_comma(text, begin, end)]
     return (safe + "".join(reversed(closers))).encode("utf-8", "surrogatepass")
 
@@ -121,7 +115,7 @@ class Damaged(NamedTuple):
 def parse_around(data: bytes, lists: Collection[str]) -> Damaged:
     """What is complete in a document. A broken value becomes null, and one that is cut off is left
     out: in a list that is the document itself or has one of these names, only that element;
-    anywhere else, the whole value."""
+    anywhere else, the whole value. `a/*` names whatever is in `a`."""
     check_weight(data)
     faults: list[str] = []
     is_cut = False
@@ -192,14 +186,18 @@ def _open_brackets(text: str, at: int) -> list[int]:
 
 
 def _kept_level(text: str, openers: list[int], lists: Collection[str]) -> int:
-    """The innermost list whose complete elements are kept; else the document itself."""
-    level = 0
+    """The innermost container whose complete elements are kept; else the document itself."""
+    level, before = 0, ""
     for n, opener in enumerate(openers[1:], 1):
-        key = _KEY.search(text, max(0, opener - MAX_KEY), opener)
-        if text[openers[n - 1]] == "{" and (key is None or key[1] not in lists):
+        match = _KEY.search(text, max(0, opener - MAX_KEY), opener)
+        key = match[1] if match and text[openers[n - 1]] == "{" else None
+        if key is None and text[openers[n - 1]] == "{":
             break
-        if text[opener] == "[" and key is not None:
+        if key is not None and key not in lists and f"{before}/*" not in lists:
+            break
+        if key is not None and (text[opener] == "[" or f"{key}/*" in lists):
             level = n
+        before = key or before
     return level
 
 

@@ -125,9 +125,7 @@ class Source:
             if isinstance(raw, _GzipReader) and raw.problem:
                 yield Problem(END, raw.problem)
 
-    def document(
-        self, depth: int | None = None, *, lists: Collection[str] | None = None
-    ) -> tuple[Json, list[Problem]]:
+    def document(self, lists: Collection[str]) -> tuple[Json, list[Problem]]:
         """The value of the file. Of a file that is damaged or was cut off: what is complete, and
         the problems. Lists with one of these names, and a list that is the document, keep their
         complete elements; any other value is kept only if it is complete itself."""
@@ -135,17 +133,13 @@ class Source:
         check_weight(data)
         try:
             return parse(data), []
-        except InputError as error:
-            if lists is not None:
-                value, faults, is_cut = parse_around(data, lists)
-                problems = [Problem("document", f"damaged: {fault}") for fault in faults]
-                if is_cut:
-                    problems[-1] = Problem(END, f"cut: {faults[-1]}")
-            else:
-                value = parse_beginning(data, depth)
-                problems = [Problem(END, f"cut: {error}")]
+        except InputError:
+            value, faults, is_cut = parse_around(data, lists)
             if not value:
                 raise
+            problems = [Problem("document", f"damaged: {fault}") for fault in faults]
+            if is_cut:
+                problems[-1] = Problem(END, f"cut: {faults[-1]}")
             return value, problems
 
     def elements(self) -> Iterator[tuple[int, Json] | Problem]:

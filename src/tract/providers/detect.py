@@ -17,7 +17,7 @@ from functools import lru_cache
 from tract.model import Json
 from tract.providers.base import Evidence, Provider
 from tract.providers.common import dicts
-from tract.providers.frameworks.marks import has_foreign_result, marked
+from tract.providers.frameworks.marks import foreign_content, marked
 from tract.providers.registry import PROVIDERS
 from tract.providers.tools import form_of
 
@@ -27,7 +27,7 @@ def detect(value: Json, url: str = "") -> str | None:
     none. `url` is the address that a request was sent to."""
     if isinstance(value, list):
         messages = dicts(value)
-        if not messages or marked(messages) or any(map(has_foreign_result, messages)):
+        if not messages or marked(messages) or any(map(foreign_content, messages)):
             return None
         return _strongest(_list_evidence(value), list(PROVIDERS))
     if not isinstance(value, dict) or "modelId" in value:  # Bedrock has a format of its own

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Raw, Text
 from tract.providers.common import ANY
+from tract.providers.frameworks.lists import load_any
+from tract.providers.frameworks.marks import foreign_content
 from tract.providers.registry import PROVIDERS
-from tract.providers.requests import Loaded, load, load_history, load_message, provider_of
+from tract.providers.requests import Loaded, load, load_message, provider_of
 from tract.providers.server_tools import hosted, is_odd, word
 
 Piece = Block | Message
@@ -28,7 +30,7 @@ CONTENT_KEYS = ("content", "parts", "value")
 def salvage(request: Json) -> Loaded:
     """A request, or just its messages. What is odd in it stays as it is, in blocks of its own."""
     try:
-        loaded = load_history(request)
+        loaded = load_any(request).loaded
     except InputError:
         loaded = _in_pieces(request)
     messages = [one for message in loaded.messages for one in _with_odd_calls(message)]
@@ -50,7 +52,8 @@ def _in_pieces(request: Json) -> Loaded:
 
 def _messages(item: Json, provider: str) -> list[Message]:
     try:
-        return load([item], provider).messages
+        is_foreign = isinstance(item, dict) and foreign_content(item)
+        return _in_parts(item) if is_foreign else load([item], provider).messages
     except InputError:
         return _in_parts(item)
 

@@ -24,8 +24,8 @@ from tract.providers.frameworks.base import Item, ListFormat
 from tract.providers.frameworks.langchain import LangChain
 from tract.providers.frameworks.marks import (
     MARKS,
+    foreign_content,
     framework_of,
-    has_foreign_result,
     is_bare_result,
     marked,
 )
@@ -218,13 +218,10 @@ def _native_fault(message: Json) -> str | None:
     """What a provider's loader would pass over in silence, because it looks for it elsewhere."""
     if not isinstance(message, dict) or "role" not in message:
         return None
-    parts = dicts(message.get("parts"))
-    if parts and "content" not in message and all("type" in part for part in parts):
-        return "parts of an unknown format"
     elsewhere = [key for key, value in message.items() if key not in ABOUT and _holds(value)]
     if CONTENTS.isdisjoint(message) and elsewhere:
         return f"no content, but {', '.join(elsewhere)[:80]}"
-    return "a result without its content" if has_foreign_result(message) else None
+    return foreign_content(message)
 
 
 def _holds(value: Json) -> bool:

@@ -128,10 +128,16 @@ def framework_of(message: Json) -> str | None:
     return "ai-sdk" if is_ai_sdk(message) else None
 
 
-def has_foreign_result(message: dict[str, Json]) -> bool:
-    """Whether it has a result like Anthropic's whose content stands elsewhere, as Amp writes it."""
+def foreign_content(message: dict[str, Json]) -> str | None:
+    """What a provider's loader would not find in a message: parts that have types, which Gemini's
+    have not, or a result like Anthropic's whose content stands elsewhere, as Amp writes it."""
+    parts = dicts(message.get("parts"))
+    if parts and "content" not in message and all("type" in part for part in parts):
+        return "parts of an unknown format"
     results = [part for part in dicts(message.get("content")) if part.get("type") == "tool_result"]
-    return any({"tool_use_id", "content"}.isdisjoint(part) and len(part) > 1 for part in results)
+    if any({"tool_use_id", "content"}.isdisjoint(part) and len(part) > 1 for part in results):
+        return "a result without its content"
+    return None
 
 
 def marked(messages: Json) -> set[str]:
