@@ -50,6 +50,8 @@ class Held(NamedTuple):
     """As it is kept: one for each result, and for the rest."""
     uuid: str | None = None
     place: str = ""
+    is_note: bool = False
+    """Whether a request has it in other words."""
 
     @property
     def results(self) -> dict[str, Entry]:
@@ -168,7 +170,7 @@ class Requests:
         unknown = [digest for digest in tail if digest not in self._messages]
         if unknown:
             sent = self.tail(line)
-            rest = [one.content for one in held if not sent.has(one)]
+            rest = [one.content for one in held if not (one.is_note or sent.has(one))]
             content = [block for one in rest for block in _blocks(one)]
             if content:
                 self._messages[unknown[0]] = {"role": "user", "content": content}
