@@ -32,6 +32,15 @@ KEPT = {
     "api_conversation_history.json": "Roo Code",
     ".config/io.datasette.llm/logs.db": "llm",
     "project/.aider.chat.history.md": "aider",
+    "project/.crush/crush.db": "Crush",
+    ".local/share/kilo/kilo.db": "Kilo Code",
+    ".local/share/zed/threads/threads.db": "Zed",
+    ".local/share/amp/threads/T-1.json": "Amp",
+    f".continue/sessions/{SESSION}.json": "Continue",
+    ".factory/sessions/-home-me/s.jsonl": "Factory Droid",
+    ".cursor/projects/home-me/agent-transcripts/s/s.jsonl": "Cursor",
+    ".config/Code/User/workspaceStorage/1/chatSessions/s.jsonl": "VS Code",
+    ".config/Code/User/globalStorage/emptyWindowChatSessions/s.json": "VS Code",
 }
 OTHERS = (
     ".claude/settings.json",
@@ -39,6 +48,8 @@ OTHERS = (
     f".claude/projects/-home-me/{SESSION}/tool-results/1.txt",
     ".claude/projects/folder.jsonl/notes.md",
     ".codex/history.jsonl",
+    ".continue/sessions/sessions.json",
+    ".factory/sessions/-home-me/s.settings.json",
     ".gemini/tmp/slug/logs.json",
     ".local/share/opencode/opencode.db-wal",
     ".qwen/projects/-home-me/chats/s.runtime.json",
@@ -82,6 +93,7 @@ def test_each_agent_has_its_place(tmp_path: Path) -> None:
         ("CLINE_DIR", "x", "x/data/sessions/1/1.messages.json"),
         ("CLINE_DATA_DIR", "x", "x/sessions/1/1.messages.json"),
         ("LLM_USER_PATH", "x", "x/logs.db"),
+        ("CONTINUE_GLOBAL_DIR", "x", "x/sessions/a-b.json"),
         ("XDG_CONFIG_HOME", "x", "x/io.datasette.llm/logs.db"),
     ],
 )
@@ -121,3 +133,18 @@ def test_what_a_folder_holds_is_summed_up(tmp_path: Path) -> None:
 def test_a_link_to_nowhere_is_no_transcript(tmp_path: Path) -> None:
     (tmp_path / ".aider.chat.history.md").symlink_to(tmp_path / "gone")
     assert transcripts_in(agent_folders(tmp_path, {}, tmp_path, "linux")) == []
+
+
+@pytest.mark.parametrize(
+    ("platform", "name"),
+    [
+        ("linux", ".local/share/zed/threads/threads.db"),
+        ("darwin", "Library/Application Support/Zed/threads/threads.db"),
+        ("win32", "AppData/Local/Zed/threads/threads.db"),
+    ],
+)
+def test_zed_has_a_folder_of_its_own_on_each_system(
+    tmp_path: Path, platform: str, name: str
+) -> None:
+    write(tmp_path, name)
+    assert files(tmp_path, platform) == {name: "Zed"}

@@ -225,3 +225,28 @@ def test_a_growing_export_extends_its_dialog(tmp_path: Path) -> None:
                 import_file(t, file_of(tmp_path, grown).path)
         (dialog,) = t.dialogs()
     assert (dialog.dialog, dialog.branches) == ("opencode/ses_1", 1)
+
+
+def test_a_session_that_is_imported_while_it_is_written(tmp_path: Path) -> None:
+    unfinished: Any = {"tokens": {"input": 0}, "finish": None, "time": {"created": START + 2}}
+    pending = tool("c1", "bash", "pending", raw="{")
+    first, second = tool("c1", "bash", "running"), tool("c2", "read", "running")
+    one = tool("c1", "bash", "completed", 9, output="one")
+    two = tool("c2", "read", "completed", 8, output="two")
+    growth: list[list[Any]] = [[text("")], [text("I look.")], [text("I look."), pending]]
+    growth += [[text("I look."), first], [text("I look."), first, second]]
+    growth += [[text("I look."), first, two], [text("I look."), one, two]]
+    prompt = message(user(1), text("Hi"))
+    answers = [message(assistant(2, 1, **unfinished), *parts) for parts in growth]
+    done = message(assistant(2, 1), *growth[-1])
+    logs = []
+    for states in ([*answers, done], [done]):
+        db = tmp_path / f"{len(states)}.db"
+        with Tract.open(db) as t:
+            for answer in states:
+                export = {**EXPORT, "messages": [prompt, answer]}
+                import_file(t, file_of(tmp_path, as_database(SCHEMA, rows(export))).path)
+            assert [info.branches for info in t.dialogs()] == [1]
+        with Tract.open(db, dialog="opencode/ses_1") as t:
+            logs.append([(commit.commit_hash, commit.usage) for commit in t.log()])
+    assert logs[0] == logs[1]

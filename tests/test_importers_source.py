@@ -167,6 +167,11 @@ def test_of_a_cut_document_other_values_are_left_out() -> None:
         {"messages": [3]},
     ]
     assert parse_around(nested, ()).value == [{"messages": [1, 2], "n": 1}]
+    named = b'{"agents": {"a": {"messages": [1]}, "b": {"messages": [2, {"x'
+    assert parse_around(named, ("agents", "agents/*", "messages")).value == {
+        "agents": {"a": {"messages": [1]}, "b": {"messages": [2]}}
+    }
+    assert parse_around(named, ("agents", "agents/*")).value == {"agents": {"a": {"messages": [1]}}}
 
 
 def test_values_that_share_a_line_are_all_read(tmp_path: Path) -> None:
@@ -206,7 +211,7 @@ def test_a_mark_of_the_encoding_is_skipped(tmp_path: Path) -> None:
     assert source.peek == {"a": 1}
     assert list(source.head_records()) == [{"a": 1}, {"b": 2}]
     assert records(source) == ([(1, {"a": 1}), (2, {"b": 2})], [])
-    assert file_of(tmp_path, b'\xef\xbb\xbf{"a":\n1}').document() == ({"a": 1}, [])
+    assert file_of(tmp_path, b'\xef\xbb\xbf{"a":\n1}').document(()) == ({"a": 1}, [])
 
 
 def test_a_file_of_broken_lines_is_refused(tmp_path: Path) -> None:
@@ -218,7 +223,7 @@ def test_a_file_of_broken_lines_is_refused(tmp_path: Path) -> None:
 def test_what_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
     dense = b"[" + b"{}," * (MAX_WEIGHT // 4 + 1)
     with pytest.raises(InputError, match="too many values"):
-        file_of(tmp_path, dense).document()
+        file_of(tmp_path, dense).document(())
     assert file_of(tmp_path, dense).peek is None
     found, problems = records(file_of(tmp_path, dense + b"{}]\n{}"))
     assert found == [(2, {})]

@@ -6,7 +6,10 @@ from typing import Any, get_args, get_origin
 
 import pytest
 import typing_extensions
+from hypothesis import given, settings
 
+from tests.strategies import anthropic_messages, openai_messages
+from tests.validity import unnoted, violations
 from tract import Tract
 from tract.providers import PROVIDERS, known_keys
 from tract.providers.validate import keys, validate
@@ -142,6 +145,15 @@ def test_the_validator_finds_each_of_them(provider: str) -> None:
     assert {violation.rule for violation in unknown} == {"unknown-key"}
     count = str(odd).count("'modelInfo'") + str(odd).count("'title'")
     assert len([v for v in unknown if v.path.endswith(("modelInfo", "title"))]) == count
+
+
+@settings(max_examples=25)
+@given(anthropic_messages() | openai_messages())
+def test_a_history_with_any_unknown_keys_is_valid_everywhere(history: list[Any]) -> None:
+    with Tract.open(tokens="chars/4") as t:
+        t.record(history)
+        assert violations(t.compile()) == []
+        assert unnoted(t.compile()) == []
 
 
 def test_a_block_of_an_unknown_type_goes_back_with_all_keys_and_to_nobody_else() -> None:

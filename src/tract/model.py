@@ -372,7 +372,10 @@ def _unpack(packed: dict[str, Json]) -> Block:
 
 def readable(value: Json) -> str:
     """JSON as a person reads it; a string is itself."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else _encode(value)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def spoken(message: Message) -> str:

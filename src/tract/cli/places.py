@@ -17,6 +17,9 @@ EXTENSIONS = {
     "Kilo Code": "kilocode.kilo-code",
 }
 
+CONTINUE = "sessions/*-*.json"
+"""Sessions are named by UUIDs; `sessions.json` lists them."""
+
 
 class AgentFolder(NamedTuple):
     """A folder in which an agent keeps transcripts, and the patterns of their names."""
@@ -46,20 +49,28 @@ def agent_folders(
     copilot = root("COPILOT_HOME", home / ".copilot")
     pi = root("PI_CODING_AGENT_DIR", home / ".pi" / "agent")
     cline = root("CLINE_DATA_DIR", root("CLINE_DIR", home / ".cline") / "data")
-    opencode = root("XDG_DATA_HOME", home / ".local" / "share") / "opencode"
-    database = opencode / (environ.get("OPENCODE_DB") or "opencode*.db")
+    data = root("XDG_DATA_HOME", home / ".local" / "share")
+    opencode = data / "opencode" / (environ.get("OPENCODE_DB") or "opencode*.db")
     programs = _programs(home, environ, platform)
     return [
         AgentFolder("Claude Code", claude / "projects", ("**/*.jsonl",)),
         AgentFolder("Codex", codex / "sessions", ("**/rollout-*.jsonl",)),
         AgentFolder("Codex", codex / "archived_sessions", ("**/rollout-*.jsonl",)),
         AgentFolder("Gemini CLI", gemini / "tmp", ("*/chats/**/*.json", "*/chats/**/*.jsonl")),
-        AgentFolder("opencode", database.parent, (database.name,)),
+        AgentFolder("opencode", opencode.parent, (opencode.name,)),
+        AgentFolder("Kilo Code", data / "kilo", ("kilo*.db",)),
         AgentFolder("Qwen Code", qwen / "projects", ("*/chats/*.jsonl", "*/subagents/**/*.jsonl")),
         AgentFolder("Copilot CLI", copilot / "session-state", ("*/events.jsonl", "*.jsonl")),
         AgentFolder("pi", pi / "sessions", ("**/*.jsonl",)),
         AgentFolder("Cline", cline / "sessions", ("*/*.messages.json",)),
         *_of_extensions(programs),
+        AgentFolder("VS Code", programs, tuple(_chats())),
+        AgentFolder("Cursor", home / ".cursor" / "projects", ("*/agent-transcripts/**/*.jsonl",)),
+        AgentFolder("Factory Droid", home / ".factory" / "sessions", ("**/*.jsonl",)),
+        AgentFolder("Amp", data / "amp" / "threads", ("T-*.json",)),
+        AgentFolder("Continue", root("CONTINUE_GLOBAL_DIR", home / ".continue"), (CONTINUE,)),
+        AgentFolder("Crush", here / ".crush", ("crush.db",)),
+        AgentFolder("Zed", _zed(data, programs, environ, platform), ("threads/threads.db",)),
         AgentFolder("llm", root("LLM_USER_PATH", programs / "io.datasette.llm"), ("logs.db",)),
         AgentFolder("aider", here, (".aider.chat.history.md",)),
     ]
@@ -72,6 +83,19 @@ def _programs(home: Path, environ: Mapping[str, str], platform: str) -> Path:
     if platform == "darwin":
         return home / "Library" / "Application Support"
     return Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+
+
+def _zed(data: Path, programs: Path, environ: Mapping[str, str], platform: str) -> Path:
+    if platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or programs.parent / "Local") / "Zed"
+    return programs / "Zed" if platform == "darwin" else data / "zed"
+
+
+def _chats() -> Iterator[str]:
+    """The patterns of VS Code's own chats."""
+    for editor in EDITORS:
+        yield f"{editor}/User/workspaceStorage/*/chatSessions/*.json*"
+        yield f"{editor}/User/globalStorage/emptyWindowChatSessions/*.json*"
 
 
 def _of_extensions(programs: Path) -> Iterator[AgentFolder]:

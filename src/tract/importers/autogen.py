@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tract.errors import InputError
 from tract.importers.coerce import as_dict, as_text, as_time, json_or_none
 from tract.importers.items import Exchange, Item, Problem, Unknown
 from tract.importers.message_files import (
@@ -18,7 +17,7 @@ from tract.importers.message_files import (
     read_file_of,
 )
 from tract.importers.provider import is_chat, request_provider
-from tract.importers.source import Source, is_cut
+from tract.importers.source import Source
 from tract.importers.sqlite_files import Database, is_database, is_sqlite
 from tract.model import Json
 from tract.providers.detect import response_provider
@@ -28,6 +27,15 @@ NAME = "autogen"
 
 LOG = "chat_completions"
 STATES = ("TeamState", "AssistantAgentState", "ChatAgentContainerState", "SocietyOfMindAgentState")
+LISTS = (
+    "agent_states",
+    "agent_states/*",
+    "agent_state",
+    "llm_context",
+    "messages",
+    "message_thread",
+)
+"""Where messages are in a state. Agents have the names that somebody gave them."""
 INNER = ("agent_state", "inner_team_state")
 
 
@@ -62,10 +70,7 @@ def read(source: Source) -> Iterator[Item]:
     if not _is_state(source.peek):
         yield from read_file_of(NAME, source)
         return
-    is_team = "agent_states" in source.peek
-    state, problems = source.document(lists=("llm_context", "messages"))
-    if is_team and is_cut(problems):  # its agents have the names that somebody gave them
-        raise InputError(f"{source.path.name}: {problems[-1].what}")
+    state, problems = source.document(LISTS)
     yield from problems
     for number, (agent, one) in enumerate(_histories(state)):
         dialog = agent if number else None

@@ -52,8 +52,10 @@ def read(source: Source) -> Iterator[Item]:
         for part in source.elements():
             yield from [part] if isinstance(part, Problem) else _listed(*part)
         return
-    lists = ("conversations",) if "conversations" in as_dict(source.peek) else None
-    document, problems = source.document(2, lists=lists)
+    is_list = "conversations" in as_dict(source.peek)
+    document, problems = source.document(
+        ("conversations",) if is_list else ("mapping", "mapping/*")
+    )
     conversations = as_dict(document).get("conversations")
     if isinstance(conversations, list):
         for number, value in enumerate(conversations, 1):

@@ -357,7 +357,9 @@ def _attachment(file: Json) -> Json:
 
 
 def _usage(info: dict[str, Json]) -> dict[str, Json] | None:
-    """The tokens of an answer; those of the cache are counted beside the others."""
+    """The tokens of a finished answer; those of the cache are counted beside the others."""
+    if not info.get("finish") and not as_dict(info.get("time")).get("completed"):
+        return None
     tokens = as_dict(info.get("tokens"))
     cache = as_dict(tokens.get("cache"))
     return extra(

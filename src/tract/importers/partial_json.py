@@ -115,7 +115,7 @@ class Damaged(NamedTuple):
 def parse_around(data: bytes, lists: Collection[str]) -> Damaged:
     """What is complete in a document. A broken value becomes null, and one that is cut off is left
     out: in a list that is the document itself or has one of these names, only that element;
-    anywhere else, the whole value."""
+    anywhere else, the whole value. `a/*` names whatever is in `a`."""
     check_weight(data)
     faults: list[str] = []
     is_cut = False
@@ -186,14 +186,18 @@ def _open_brackets(text: str, at: int) -> list[int]:
 
 
 def _kept_level(text: str, openers: list[int], lists: Collection[str]) -> int:
-    """The innermost list whose complete elements are kept; else the document itself."""
-    level = 0
+    """The innermost container whose complete elements are kept; else the document itself."""
+    level, before = 0, ""
     for n, opener in enumerate(openers[1:], 1):
-        key = _KEY.search(text, max(0, opener - MAX_KEY), opener)
-        if text[openers[n - 1]] == "{" and (key is None or key[1] not in lists):
+        match = _KEY.search(text, max(0, opener - MAX_KEY), opener)
+        key = match[1] if match and text[openers[n - 1]] == "{" else None
+        if key is None and text[openers[n - 1]] == "{":
             break
-        if text[opener] == "[" and key is not None:
+        if key is not None and key not in lists and f"{before}/*" not in lists:
+            break
+        if key is not None and (text[opener] == "[" or f"{key}/*" in lists):
             level = n
+        before = key or before
     return level
 
 

@@ -145,7 +145,7 @@ class Dump:
         if not any(foreign):
             return message
         pairs = zip(blocks, foreign, strict=True)
-        texts = (foreign_text(block) if is_foreign else block for block, is_foreign in pairs)
+        texts = (foreign_text(block) if is_text else block for block, is_text in pairs)
         content = (Text(text) if isinstance(text, str) else text for text in texts if text)
         return replace(message, content=tuple(content))
 
@@ -167,7 +167,7 @@ class Dump:
         if message.role == "tool" and isinstance(content, list) and is_blocks(content):
             kinds = [block["type"] for block in content if block["type"] not in result_types]
         elif any(foreign):
-            raws = [raw for raw, is_foreign in zip(content, foreign, strict=True) if is_foreign]
+            raws = [raw for raw, is_text in zip(content, foreign, strict=True) if is_text]
             kinds = [kind_of_raw(raw) for raw in raws if own_text(raw) is None]
         for layer, around in (message.origin or {}).items():
             owner, _, what = layer.partition(".")

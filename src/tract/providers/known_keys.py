@@ -76,10 +76,10 @@ CHAT_PARTS = _keys(
     """,
     *("type", "prompt_cache_breakpoint", "cache_control"),
 )
-CHAT_CALL = frozenset({"id", "type", "function", "custom", "extra_content"})
-"""With `extra_content`, Gemini's servers of this API keep the signature of a thought."""
-CHAT_FUNCTION = frozenset({"name", "arguments", "input"})
-CHAT_TOOL = frozenset({"type", "function", "custom", "cache_control"})
+CHAT_AROUND = frozenset({"id", "type", "extra_content"})
+"""The keys of a call, beside its type. With `extra_content`, Gemini's servers of this API keep the
+signature of a thought."""
+CHAT_TOOL_AROUND = frozenset({"type", "cache_control"})
 CHAT_TOOL_INSIDE = _keys(
     """
     function: name description parameters strict

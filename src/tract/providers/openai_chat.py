@@ -31,12 +31,11 @@ from tract.providers.common import (
 )
 from tract.providers.functions import Function, Schema, dump_function, load_function
 from tract.providers.known_keys import (
-    CHAT_CALL,
-    CHAT_FUNCTION,
+    CHAT_AROUND,
     CHAT_MESSAGES,
     CHAT_PARTS,
     CHAT_THOUGHTS,
-    CHAT_TOOL,
+    CHAT_TOOL_AROUND,
     CHAT_TOOL_INSIDE,
 )
 
@@ -169,12 +168,12 @@ class Dump(common.Dump):
         arguments = call.arguments
         text = arguments if isinstance(arguments, str) else json_text(arguments)
         function = fill(call.origin, FUNCTION, {"name": call.name, key: text}, key)
-        function = self.trim(function, CHAT_FUNCTION)
+        function = self.trim(function, frozenset({"name", key}))
         call_id = self.ids.call(call.id)
         if "id" not in (call.origin or {}).get(BLOCK, ("id",)):
             self.notes.append(f"a call of {call.name:.80} has no id; it is sent as {call_id!r:.80}")
         values = {"id": call_id, "type": kind, kind: function}
-        return self.trim(fill(call.origin, BLOCK, values, "id", "type"), CHAT_CALL)
+        return self.trim(fill(call.origin, BLOCK, values, "id", "type"), CHAT_AROUND | {kind})
 
 
 def _known(role: str) -> frozenset[str]:
@@ -322,7 +321,7 @@ class OpenAIChat(Provider):
         inside, known = schema.get(kind), CHAT_TOOL_INSIDE.get(kind)
         if known is None or not isinstance(inside, dict):
             return schema
-        fields = {key: value for key, value in schema.items() if key in CHAT_TOOL}
+        fields = {key: schema[key] for key in schema if key in CHAT_TOOL_AROUND | {kind}}
         return fields | {kind: {key: inside[key] for key in inside if key in known}}
 
     def load_tool(self, declaration: Schema) -> Function | None:

@@ -2,7 +2,7 @@
 
 Every provider knows functions, under different keys. A tool that a provider runs by itself (its web
 search, a grammar) is known to that one only. A definition goes out as it came wherever the target
-knows its format.
+knows its format, without keys that the target does not know.
 """
 
 from __future__ import annotations
