@@ -537,8 +537,8 @@ class Tract:
         valid, and states later changes among the messages, if the provider supports that.
 
         `load_tool_results` shows each result in its form (None), all in full (True), all as
-        references (False), or only these ids in full. The newest `keep_recent` results, and those
-        of at most `inline_under` tokens, are always shown in full.
+        references (False), or only these ids in full; an unknown id is an error. The newest
+        `keep_recent` results, and those of at most `inline_under` tokens, are always shown in full.
         """
         if tools not in TOOL_VIEWS:
             raise InputError(f"unknown tools={tools!r}; expected one of {', '.join(TOOL_VIEWS)}")

@@ -13,7 +13,6 @@ from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, dump_list, say, tab
 from tract.cli.target import Target, resolve_optional
 from tract.context import CompiledContext
 from tract.providers import PROVIDERS
-from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 
 NUMBER = click.IntRange(min=0)
@@ -115,7 +114,7 @@ def compile_command(
         context = tract.compile(
             resolve_optional(tract, at),
             tools=tools,
-            load_tool_results=_load(tract, loaded, at),
+            load_tool_results=_load(loaded),
             keep_recent=keep_recent,
             inline_under=inline_under,
         )
@@ -131,17 +130,15 @@ def compile_command(
     say(_totals(context, betas))
 
 
-def _load(tract: Tract, loaded: tuple[str, ...], at: str | None) -> bool | list[str] | None:
-    """The argument for `compile`. An unknown id is an error here, not ignored."""
+def _load(loaded: tuple[str, ...]) -> bool | list[str] | None:
+    """The argument for `compile`."""
     if not loaded:
         return None
     if "all" in loaded or "none" in loaded:
         if len(loaded) > 1:
             raise click.UsageError("--load-results accepts all, none, or ids")
         return loaded == ("all",)
-    if at is not None:  # the results there may be different
-        return list(loaded)
-    return [info.id for info in tract.list_tool_results(*loaded)]
+    return list(loaded)
 
 
 def _messages(provider: str, context: CompiledContext) -> Any:
