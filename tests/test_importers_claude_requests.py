@@ -131,6 +131,13 @@ def test_a_prompt_that_was_never_sent_is_a_branch(tmp_path: Path) -> None:
     assert found[-1].key == "q4.7"
 
 
+def test_a_picture_that_was_never_sent_is_kept_too(tmp_path: Path) -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "x", "data": "AA=="}}
+    lines = [*RECORDED[:17], user("u9", "a4", [picture]), *RECORDED[17:]]
+    found = entries(claude_code.read(of_lines(tmp_path, *lines)))
+    assert [e.parent for e in found if e.key == "u9"] == ["a4"]
+
+
 @pytest.mark.parametrize("lost", [3, 4, 5, 6, 14, 18])
 def test_what_a_request_lacks_is_reported_and_the_rest_is_there(tmp_path: Path, lost: int) -> None:
     lines = [*RECORDED[:lost], b"{broken", *RECORDED[lost + 1 :]]

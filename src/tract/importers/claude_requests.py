@@ -283,6 +283,7 @@ class Tail:
 
     def __init__(self, messages: Sequence[dict[str, Json]]) -> None:
         blocks = [block for one in messages for block in dicts(_blocks(one.get("content")))]
+        self._blocks = blocks
         self._answered = {text_of(block.get("tool_use_id")) for block in blocks}
         self._texts = "\0".join(text_of(block.get("text")) for block in blocks)
 
@@ -296,7 +297,13 @@ class Tail:
             for entry in held.entries
             if entry.messages[0].role == "tool"
         }
-        return answered <= self._answered and all(map(self.has_text, texts(held.content)))
+        blocks = dicts(_blocks(held.content))
+        others = [block for block in blocks if block.get("type") not in ("text", "tool_result")]
+        return (
+            answered <= self._answered
+            and all(map(self.has_text, texts(held.content)))
+            and all(block in self._blocks for block in others)
+        )
 
 
 class _Path:
