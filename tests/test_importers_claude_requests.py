@@ -102,6 +102,23 @@ def test_a_prompt_before_the_first_request_is_reported(tmp_path: Path) -> None:
     assert [problem.place for problem in problems(found)] == ["line 2"]
 
 
+def test_an_attached_file_is_what_the_request_has_of_it(tmp_path: Path) -> None:
+    file = {"type": "file", "filename": "a.py", "content": {"file": {"content": "print()"}}}
+    attached = line("attachment", "f1", "u3", attachment=file, rendered=[{"content": "1 print()"}])
+    sent = said(text("Read a.py: 1 print()"), text("look at a.py"))
+    lines = [*RECORDED[:-1], answer("a5", "u2", "m3", text("fine"), requestRef="q3")]
+    lines += [user("u3", "a5", "look at a.py"), attached]
+    found = list(claude_code.read(of_lines(tmp_path, *lines)))
+    assert [problem.place for problem in problems(found)] == ["line 22"]
+    assert entries(found)[-1].messages[0].text == "look at a.py"
+    tail = [said(text("fine"), role="assistant"), sent]
+    lines += [blob(sent), request("q4", tail, [7, 1], base="q3", keep=6, shapeHash="more")]
+    found = list(claude_code.read(of_lines(tmp_path, *lines)))
+    assert problems(found) == []
+    assert [m.text for m in messages(found)][-1] == "Read a.py: 1 print()\nlook at a.py"
+    assert [e.key for e in entries(found) if e.key in ("u3", "f1")] == []
+
+
 def test_a_prompt_that_was_never_sent_is_a_branch(tmp_path: Path) -> None:
     unsent = user("u9", "a4", "never mind")
     lines = [*RECORDED[:17], unsent, *RECORDED[17:]]
@@ -112,6 +129,13 @@ def test_a_prompt_that_was_never_sent_is_a_branch(tmp_path: Path) -> None:
     aside = [(e.parent, e.messages[0].text) for e in found if e.key == "u9"]
     assert aside == [("a4", "never mind")]
     assert found[-1].key == "q4.7"
+
+
+def test_a_picture_that_was_never_sent_is_kept_too(tmp_path: Path) -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "x", "data": "AA=="}}
+    lines = [*RECORDED[:17], user("u9", "a4", [picture]), *RECORDED[17:]]
+    found = entries(claude_code.read(of_lines(tmp_path, *lines)))
+    assert [e.parent for e in found if e.key == "u9"] == ["a4"]
 
 
 @pytest.mark.parametrize("lost", [3, 4, 5, 6, 14, 18])

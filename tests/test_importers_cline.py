@@ -10,6 +10,7 @@ import pytest
 from tests.importing import entries, file_of, items_of, messages, problems
 from tests.samples.cline import (
     CALLS,
+    COMPACTION,
     FOUND,
     HISTORY,
     ROO,
@@ -121,6 +122,11 @@ def test_a_session_of_the_sdk(tmp_path: Path) -> None:
         "cost": 0.1,
     }
     assert cline.session(file_of(tmp_path, SDK)) == "1768_abc"
+
+
+def test_a_compaction_of_the_sdk_is_a_history_of_its_own(tmp_path: Path) -> None:
+    found = [m.text for m in messages(read(tmp_path, COMPACTION, "s.compaction.json"))]
+    assert found == [SYSTEM, "They looked.", "Done."]
 
 
 def test_the_file_beside_a_history_has_its_facts(tmp_path: Path) -> None:

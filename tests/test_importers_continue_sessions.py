@@ -128,3 +128,15 @@ def test_a_growing_session_gives_the_same(tmp_path: Path) -> None:
     for count in range(1, len(HISTORY) + 1):
         grown = entries(read(tmp_path, *HISTORY[:count]))
         assert grown == full[: len(grown)]
+
+
+def test_results_wait_for_the_calls_before_them(tmp_path: Path) -> None:
+    calls = [call("c1"), call("c2")]
+    states = [state("c1", "calling"), state("c2", "done", output("b"))]
+    answer = item("assistant", "", _toolCalls=calls, toolCallStates=states)
+    items = read(tmp_path, answer)
+    assert len(messages(items)) == 1
+    assert [(p.place, p.what) for p in problems(items)] == [
+        ("item 1, call 2", "its result waits for that of a call before it")
+    ]
+    assert len(messages(read(tmp_path, answer, item("user", "Go on.")))) == 3

@@ -28,6 +28,11 @@ def test_messages_show_title_model_times_and_cost() -> None:
     assert facts_of(PROMPT, ANSWER, ANSWER) == expected
 
 
+def test_what_a_program_writes_has_no_model() -> None:
+    error = Entry(messages=(Message("assistant", "API Error: 401"),), model="<synthetic>")
+    assert facts_of(ANSWER, error).model == "m-1"
+
+
 def test_a_prompt_of_tags_alone_is_no_title() -> None:
     context = Entry(messages=(Message("user", "<environment_context>x</environment_context>"),))
     assert facts_of(context, PROMPT).title == "Fix it"

@@ -103,6 +103,7 @@ PICTURE = {"type": "base64", "media_type": "image/png", "data": "QQ=="}
 RAWS = [
     Raw("anthropic", {"type": "image", "source": PICTURE}),
     Raw("anthropic", {"type": "document", "source": PICTURE}),
+    Raw("anthropic", {"type": "image", "data": "QQ==", "mimeType": "image/png"}),
     Raw("openai", {"type": "image_url", "image_url": {"url": "data:,"}}),
     Raw("openai_responses", {"type": "input_file", "file_id": "f"}),
     Raw("gemini", {"inlineData": {"mimeType": "image/png", "data": "QQ=="}}),
@@ -110,7 +111,7 @@ RAWS = [
 ]
 RESULTS: list[Any] = [
     [{"type": "text", "text": "t"}, RAWS[0].data],
-    [{"type": "text", "text": "t"}, RAWS[2].data],
+    [{"type": "text", "text": "t"}, RAWS[3].data],
     [{"type": "text", "text": "t"}, {"type": "input_image", "image_url": "data:,"}],
     [{"type": "tool_reference", "tool_name": "ls"}],
     [{"type": "search_result", "content": [], "source": "s", "title": "t"}],
@@ -119,7 +120,7 @@ ITEM_PARTS = [{"type": "input_text", "text": "t"}, {"type": "input_image", "imag
 
 
 @pytest.mark.parametrize("role", ["system", "user", "assistant"])
-@pytest.mark.parametrize("raw", RAWS, ids=lambda raw: str(raw.data)[:30])
+@pytest.mark.parametrize("raw", RAWS, ids=lambda raw: str(raw.data)[:40])
 def test_a_stand_in_for_a_block_is_noted(role: str, raw: Raw) -> None:
     with Tract.open() as t:
         t.user("hi")

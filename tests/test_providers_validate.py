@@ -94,6 +94,7 @@ def changed(*blocks: Any) -> dict[str, Any]:
 
 ANTHROPIC_BAD = [
     Bad("unknown-key", "messages[0].ts", [ASK | {"ts": 1}]),
+    Bad("source-missing", "messages[0].content[0].source", [user({"type": "image"})]),
     Bad("messages-not-a-list", "messages", {"messages": "hi"}),
     Bad("messages-empty", "messages", {"messages": []}, is_request=True),
     Bad("not-a-message", "messages[1]", [ASK, "hi"]),

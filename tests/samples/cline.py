@@ -68,7 +68,7 @@ FOUND = [
     {"query": "ls", "result": "a.py", "success": True},
     {"type": "image", "data": "aGk=", "mediaType": "image/png"},
 ]
-SDK = {
+SDK: dict[str, Any] = {
     "version": 1,
     "updated_at": "2026-01-15T20:51:48.582Z",
     "agent": "lead",
@@ -98,6 +98,16 @@ SDK = {
 }
 
 
+COMPACTION = {
+    "version": 1,
+    "updated_at": "2026-01-15T20:51:48.582Z",
+    "conversation_id": "c",
+    "source_message_count": 3,
+    "messages": [said("user", text("They looked.")), *SDK["messages"][3:]],
+    "system_prompt": SYSTEM,
+}
+
+
 def shown(kind: str, what: str, words: str | None = None, **more: Any) -> dict[str, Any]:
     return {"ts": TS, "type": kind, kind: what, **({"text": words} if words else {}), **more}
 
@@ -115,5 +125,11 @@ UI = [
     shown("ask", "completion_result", ""),
 ]
 
-FILES = {"cline": as_json(HISTORY), "roo": as_json(ROO), "sdk": as_json(SDK), "screen": as_json(UI)}
-DOCUMENTS = [HISTORY, ROO, SDK, UI]
+FILES = {
+    "cline": as_json(HISTORY),
+    "roo": as_json(ROO),
+    "sdk": as_json(SDK),
+    "compaction": as_json(COMPACTION),
+    "screen": as_json(UI),
+}
+DOCUMENTS: list[Any] = [HISTORY, ROO, SDK, COMPACTION, UI]

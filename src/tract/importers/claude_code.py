@@ -220,7 +220,8 @@ class _Session:
         yield from self._leave_out_unsent()
         for dialog in (*self._missed, *self._turns, *self._held, None):
             yield from self._put_all(self._missed.pop(dialog, []))
-            yield from self._settle(dialog)
+            turn = self._turns.get(dialog)
+            yield from self._settle(dialog, turn.request if turn else None)
             yield from self._close(dialog)
             yield from self._put_all(self._held.pop(dialog, []))
             yield from self._close(dialog)
@@ -233,8 +234,8 @@ class _Session:
         if is_new and self._records_requests:
             start = 0
         elif None in self._recorded:
-            summaries = (n for n, one in enumerate(held) if one.entries[0].compacts)
-            start = next(summaries, start)
+            unplaced = (n for n, one in enumerate(held) if one.is_note or one.entries[0].compacts)
+            start = next(unplaced, start)
         for one in held[start:]:
             yield Problem(one.place, "left out: its request is not in the file yet")
         del held[start:]
@@ -289,7 +290,7 @@ class _Session:
             metadata=drop_empty(**{k: v for k, v in (loaded.rest or {}).items() if k in KEPT}),
         )
         dialog, answer_id = entry.dialog, as_text(message.get("id"))
-        yield from self._settle(dialog)
+        yield from self._settle(dialog, line.get("requestRef"))
         turn = self._turns.get(dialog)
         if turn and answer_id and turn.answer_id == answer_id:
             turn.grow(entry, line)
@@ -308,16 +309,11 @@ class _Session:
         config = requests.params(line.get("requestRef"))
         return replace(entry, parent=end, generation_config=config or None)
 
-    def _settle(self, dialog: str | None) -> Iterator[Item]:
-        """Lines of a user that no request has sent stand where they are."""
-        turn = self._turns.get(dialog)
-        if not self._is_recorded(turn, dialog):
-            yield from self._put_all(self._held.pop(dialog, []))
-
-    def _is_recorded(self, turn: _Turn | None, dialog: str | None) -> bool:
-        """Whether the request of a turn is known."""
+    def _settle(self, dialog: str | None, request: Json) -> Iterator[Item]:
+        """Before an answer whose request is not known, the lines of a user stand where they are."""
         requests = self._requests.get(dialog)
-        return bool(turn and requests and requests.end(turn.request) is not None)
+        if requests is None or requests.end(request) is None:
+            yield from self._put_all(self._held.pop(dialog, []))
 
     def _belongs(self, uuid: str | None, key: str | None) -> None:
         if uuid is not None and key is not None:
@@ -337,7 +333,12 @@ class _Session:
     # Users and tools
 
     def _user(
-        self, line: dict[str, Json], message: dict[str, Json], agent: str | None = None
+        self,
+        line: dict[str, Json],
+        message: dict[str, Json],
+        agent: str | None = None,
+        *,
+        is_note: bool = False,
     ) -> Iterator[Item]:
         messages, damage = load_sound(self._place_of_line, load_message, message)
         yield from damage
@@ -352,7 +353,7 @@ class _Session:
         content = message.get("content")
         if entry.dialog is None:
             self._queue.drop(content)
-        held = Held(content, entries, entry.key, self._place_of_line)
+        held = Held(content, entries, entry.key, self._place_of_line, is_note)
         self._held.setdefault(entry.dialog, []).append(held)
 
     def _kept(self, message: Message, line: dict[str, Json], entry: Entry) -> Entry:
@@ -441,7 +442,7 @@ class _Session:
         for one in (*missed, *held):
             if tail.has(one):
                 self._belongs(one.uuid, end)
-        self._missed[dialog] = [one for one in held if not tail.has(one)]
+        self._missed[dialog] = [one for one in held if not (one.is_note or tail.has(one))]
         self._held.pop(dialog, None)
         self._dialogs.add(dialog)
         if dialog is None:
@@ -475,7 +476,8 @@ class _Session:
             name, text = as_text(attachment.get("filename")), as_text(file.get("content"))
             content = text and f"{name or 'file'}:\n{text}"
         if content:
-            yield from self._user(line, {"role": "user", "content": content})
+            is_note = attachment["type"] == "file" and "rendered" in line
+            yield from self._user(line, {"role": "user", "content": content}, is_note=is_note)
 
     def _yield_taken(self) -> Iterator[Item]:
         for text, time in self._queue.take():

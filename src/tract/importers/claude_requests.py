@@ -50,6 +50,8 @@ class Held(NamedTuple):
     """As it is kept: one for each result, and for the rest."""
     uuid: str | None = None
     place: str = ""
+    is_note: bool = False
+    """Whether a request has it in other words."""
 
     @property
     def results(self) -> dict[str, Entry]:
@@ -168,7 +170,7 @@ class Requests:
         unknown = [digest for digest in tail if digest not in self._messages]
         if unknown:
             sent = self.tail(line)
-            rest = [one.content for one in held if not sent.has(one)]
+            rest = [one.content for one in held if not (one.is_note or sent.has(one))]
             content = [block for one in rest for block in _blocks(one)]
             if content:
                 self._messages[unknown[0]] = {"role": "user", "content": content}
@@ -281,6 +283,7 @@ class Tail:
 
     def __init__(self, messages: Sequence[dict[str, Json]]) -> None:
         blocks = [block for one in messages for block in dicts(_blocks(one.get("content")))]
+        self._blocks = blocks
         self._answered = {text_of(block.get("tool_use_id")) for block in blocks}
         self._texts = "\0".join(text_of(block.get("text")) for block in blocks)
 
@@ -294,7 +297,13 @@ class Tail:
             for entry in held.entries
             if entry.messages[0].role == "tool"
         }
-        return answered <= self._answered and all(map(self.has_text, texts(held.content)))
+        blocks = dicts(_blocks(held.content))
+        others = [block for block in blocks if block.get("type") not in ("text", "tool_result")]
+        return (
+            answered <= self._answered
+            and all(map(self.has_text, texts(held.content)))
+            and all(block in self._blocks for block in others)
+        )
 
 
 class _Path:

@@ -41,6 +41,8 @@ NAME = "cline"
 HISTORY = ("api_conversation_history.json", "claude_messages.json")
 SCREEN = "ui_messages.json"
 _SDK = {"version", "sessionId", "agent", "messages"}
+_COMPACTION = {"version", "source_message_count", "messages"}
+"""What the model sees instead of the first messages of a session."""
 _FOLDER = re.compile(r"Current (?:Workspace|Working) Directory \(([^)\n]+)\)")
 _WRAPPER = re.compile(r"</?user_(?:input|command)\b[^<>]*>")
 _USUAL = {"type", "text", "id", "input", "tool_use_id", "content", "is_error"}
@@ -52,7 +54,8 @@ def detect(source: Source) -> bool:
     if isinstance(value, list):
         return _is_history(value) or _is_screen(value)
     document = as_dict(value)
-    return document.keys() >= _SDK and isinstance(document["messages"], list)
+    is_own = document.keys() >= _SDK or document.keys() >= _COMPACTION
+    return is_own and isinstance(document["messages"], list)
 
 
 def _is_history(messages: list[Json]) -> bool:

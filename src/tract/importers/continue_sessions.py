@@ -34,7 +34,7 @@ TERMINAL = "run_terminal_command"
 NO_OUTPUT, CANCELED = "No tool output", "The user cancelled this tool call."
 FAILED = "There was an error calling the tool."
 """What the model is sent for a call without an output."""
-FINISHED = ("done", "errored", "canceled")
+FINISHED, RUNNING = ("done", "errored", "canceled"), ("generated", "calling")
 
 
 def detect(source: Source) -> bool:
@@ -60,9 +60,10 @@ def read(source: Source) -> Iterator[Item]:
         started=_started(source, session),
         cost=as_number(as_dict(session.get("usage")).get("totalCost")),
     )
-    history = _History()
-    for number, item in enumerate(session["history"], 1):
-        yield from attempt(f"item {number}", history.take, f"item {number}", item)
+    items, history = session["history"], _History()
+    for number, item in enumerate(items, 1):
+        place, is_last = f"item {number}", number == len(items)
+        yield from attempt(place, history.take, place, item, is_last)
     yield from problems
 
 
@@ -81,12 +82,16 @@ def _started(source: Source, session: dict[str, Json]) -> Json:
 class _History:
     def __init__(self) -> None:
         self._answered: set[str] = set()
+        self._is_last = self._is_waiting = False
+        """Whether the item is the last, and whether one of its calls is still running. The results
+        after that call wait too: they are told in the order of the calls."""
 
-    def take(self, place: str, item: Json) -> Iterator[Item]:
+    def take(self, place: str, item: Json, is_last: bool) -> Iterator[Item]:
         fields = require_dict(item, "an item is an object")
         message = require_dict(fields.get("message"), "a message is an object")
         summary = as_text(fields.get("conversationSummary"))
         if summary is None or message.get("content") != summary:
+            self._is_last, self._is_waiting = is_last, False
             yield from self._items(place, ensure_storable(fields), message)
         if summary is not None:  # of all items up to this one
             yield Entry(messages=(Message("user", summary),), compacts=True)
@@ -155,7 +160,10 @@ class _History:
         if status == "generating":
             raise InputError(f"the arguments of the call {call_id!r} of {name} are not complete")
         blocks.append(ToolCall(call_id, name, function.get("arguments", "{}")))
-        if status in FINISHED:
+        self._is_waiting = self._is_waiting or (self._is_last and status in RUNNING)
+        if status in FINISHED and self._is_waiting:
+            yield Problem(place, "its result waits for that of a call before it")
+        elif status in FINISHED:
             self._answered.add(call_id)
             is_error = status == "errored"
             results.append(Message("tool", _output(name, state), call_id, name, is_error))

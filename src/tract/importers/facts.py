@@ -59,7 +59,9 @@ class ConversationFacts:
         cost = cost_of(usage) if isinstance(usage, dict) else None
         if cost is not None:
             facts = replace(facts, cost=(facts.cost or 0) + cost)
-        self._shown[dialog] = replace(facts, model=model) if model else facts
+        if model and not model.startswith("<"):  # `<synthetic>`: a program wrote it
+            facts = replace(facts, model=model)
+        self._shown[dialog] = facts
 
 
 def merge(before: DialogFacts, more: DialogFacts) -> DialogFacts:

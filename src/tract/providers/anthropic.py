@@ -174,9 +174,12 @@ class Dump(common.Dump):
             self._add(message, parts)
 
     def is_foreign(self, raw: Raw, message: Message) -> bool:
-        """Beside the messages, the system has texts alone."""
+        """Beside the messages, the system has texts alone. A picture of the Model Context Protocol
+        has the same type, but no source."""
         is_beside = message.role == "system" and INLINE not in (message.origin or {})
-        return is_beside or super().is_foreign(raw, message)
+        is_picture = isinstance(raw.data, dict) and raw.data.get("type") in ("image", "document")
+        is_other = is_picture and not isinstance(raw.data.get("source"), dict)
+        return is_beside or is_other or super().is_foreign(raw, message)
 
     def _is_inline(self, message: Message) -> bool:
         """Whether a system text stays among the messages: only behind the user."""

@@ -43,12 +43,13 @@ FORMATS: dict[str, Callable[[], ListFormat]] = {
 }
 HISTORIES = ("messages", "conversations", "conversation")
 MAX_NEAREST = 3
-ITEMS = ("message", "reasoning", "item_reference", "compaction", "tool_search_output")
 CONTENTS = frozenset(
     {"content", "parts", "tool_calls", "function_call", "refusal", "audio", "content_type"}
 )
 """Where providers have what a message says."""
 ABOUT = frozenset({"role", "type", "id", "name", "status", "tool_call_id", "tool_use_id"})
+"""What stands beside it."""
+ITEMS = ("message", "reasoning", "item_reference", "compaction", "tool_search_output")
 ITEM_ENDINGS = ("_call", "_call_output", "_tools", "_request", "_response")
 """Types of items of the Responses API, and how others end."""
 

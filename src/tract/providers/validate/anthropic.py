@@ -228,6 +228,9 @@ class _Conversation:
             if role != "user":
                 self._findings.add("tool-result-by-assistant", path, "results are the user's")
             _result_content(f"{path}.content", block.get("content", ""), self._findings)
+        elif kind in ("image", "document") and not isinstance(block.get("source"), dict):
+            fault = f"the source is {shown(block.get('source'))}"
+            self._findings.add("source-missing", f"{path}.source", fault)
         elif kind in THOUGHTS:
             self._thought(path, block, role, THOUGHTS[kind])
         elif kind in OTHER_APIS_BLOCKS:
