@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -29,6 +30,7 @@ _STRETCH = re.compile(
     rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+(?:([\[{])|([\]}]))', re.DOTALL
 )
 """The same of bytes; no match where the next bracket is not there yet."""
+_loads = json.JSONDecoder().decode
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -43,7 +45,7 @@ def parse(data: bytes) -> Json:
     """The value of a JSON text."""
     check_weight(data)
     try:
-        return json.loads(data.decode("utf-8-sig", "surrogatepass"))
+        return _loads(data.removeprefix(BOM_UTF8).decode("utf-8", "surrogatepass"))
     except RecursionError:
         raise InputError("nested too deep to be read") from None
     except ValueError as error:

@@ -52,6 +52,11 @@ class Driver(ABC):
         """All rows of one statement, also those that it is `RETURNING`; no cursor stays open. Each
         database has its own, because every call inside it is paid by every statement."""
 
+    def insert(self, sql: str, values: Sequence[object]) -> int | None:
+        """The key of the row that a statement inserts; None if there is an equal one."""
+        rows = self.run(f"{sql} RETURNING id", values)
+        return rows[0][0] if rows else None
+
     def run_in(self, sql: str, keys: Sequence[object]) -> Iterator[Row]:
         """The rows of a statement that ends with `IN`, for all of these keys."""
         for page in pages(keys):

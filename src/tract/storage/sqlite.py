@@ -102,6 +102,17 @@ class Sqlite(Driver):
             except self.failure as error:
                 raise self._storage_error(error) from error
 
+    def insert(self, sql: str, values: Sequence[object]) -> int | None:
+        """Not with `RETURNING`, which takes as long as the insert."""
+        if self._is_inherited or self._is_closed:
+            self._reopen()
+        with self.lock:
+            try:
+                cursor = self.connection.execute(sql, values)
+                return cursor.lastrowid if cursor.rowcount == 1 else None
+            except self.failure as error:
+                raise self._storage_error(error) from error
+
     def begin(self) -> None:
         self.run("BEGIN IMMEDIATE")
 

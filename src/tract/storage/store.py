@@ -231,22 +231,21 @@ class Store:
             toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
         active = toolset_id if draft.operation in DECIDING else None
-        for (commit_id,) in self._run(_INSERT_COMMIT, (*row, active, head.id)):
-            if draft.links:
-                links = enumerate(draft.links)
-                rows = [(commit_id, n, link.kind, link.target_id, link.value) for n, link in links]
-                self.driver.insert_rows("commit_links", rows)
-            return Head(commit_id, digest), ReadRow(row, toolset, blob)
-        return self._find(dialog_id, [digest]) or EMPTY, None
+        commit_id = self.driver.insert(_INSERT_COMMIT, (*row, active, head.id))
+        if commit_id is None:
+            return self._find(dialog_id, [digest]) or EMPTY, None
+        if draft.links:
+            links = enumerate(draft.links)
+            rows = [(commit_id, n, link.kind, link.target_id, link.value) for n, link in links]
+            self.driver.insert_rows("commit_links", rows)
+        return Head(commit_id, digest), ReadRow(row, toolset, blob)
 
     def _put_content(self, blob: BlobRow, draft: Draft) -> tuple[int, BlobRow]:
         """Return the key of the content, and its row as it is stored. A known content is not
         written again, unless it was forgotten: the counts of the first writer stay."""
         gist = stored_gist(draft.gist) if draft.gist else None
-        rows = self._run(_INSERT_BLOB, (*blob, gist))
-        if rows:
-            blob_id = rows[0][0]
-        else:
+        blob_id = self.driver.insert(_INSERT_BLOB, (*blob, gist))
+        if blob_id is None:
             [(blob_id, *columns)] = self._run(_KNOWN_BLOB, blob[:1])
             known = BlobRow._make(columns)
             if known.codec != FORGOTTEN:
@@ -438,7 +437,7 @@ RETURNING 1"""
 
 _INSERT_BLOB = f"""
 INSERT INTO blobs ({BLOB_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)
-ON CONFLICT (hash) DO NOTHING RETURNING id"""
+ON CONFLICT (hash) DO NOTHING"""
 
 _KNOWN_BLOB = f"SELECT id, {BLOB_COLUMNS.replace('payload', 'NULL')} FROM blobs WHERE hash = ?"
 
@@ -446,7 +445,7 @@ _INSERT_COMMIT = f"""
 INSERT INTO commits ({", ".join(CommitRow._fields)}, active_toolset_id)
 VALUES ({", ".join("?" * len(CommitRow._fields))},
     coalesce(?, (SELECT active_toolset_id FROM commits WHERE id = ?)))
-ON CONFLICT (dialog_id, hash) DO NOTHING RETURNING id"""
+ON CONFLICT (dialog_id, hash) DO NOTHING"""
 
 _PARTS = """
 LEFT JOIN blobs b ON b.id = c.blob_id LEFT JOIN toolsets s ON s.id = c.toolset_id"""
