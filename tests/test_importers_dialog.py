@@ -72,6 +72,9 @@ def test_what_somebody_added_stays_where_it_is(t: Tract, tmp_path: Path) -> None
     import_file(t, write(tmp_path, PROMPT, TEXT, CALL))
     assert t.branches()["main"] == mine
     assert texts(t, "main-2")[-1].startswith("Hello")
+    import_file(t, write(tmp_path, PROMPT, TEXT, CALL, ANSWERED))
+    assert list(t.branches()) == ["main", "main-2"]
+    assert texts(t, "main-2")[-1] == "a.py"
 
 
 @pytest.mark.parametrize("change", ["edit", "pin"])

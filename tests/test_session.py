@@ -537,6 +537,9 @@ def test_calls_in_the_metadata_of_an_answer_are_calls(t: Tract) -> None:
     result = t.tool_result("call_1", "grep", "3: x")
     [turn] = t.find_tool_turns("grep")
     assert turn.all_hashes == [info.commit_hash, result.commit_hash]
+    parent = t.head
+    once = t.assistant("", tool_calls=calls)
+    assert t.assistant("", metadata={"tool_calls": calls}, parent=parent) == once
     spelled = t.commit({"role": "assistant", "content": "So:"}, metadata={"tool_calls": calls})
     assert t.get_message(spelled).text == "So:"
     assert [call.name for call in t.get_message(spelled).tool_calls] == ["grep"]

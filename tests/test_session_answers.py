@@ -506,7 +506,8 @@ FAILURES = [
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_sdk_that_fails(server: LLMServer, kind: str) -> None:
     with client(kind, server) as llm, Tract.open(llm=llm) as t:
-        t.user("before")
+        question = "before " * 400  # long enough for a summary to be wanted
+        t.user(question)
         head = t.head
         for reply in FAILURES:
             server.replies += [reply] * 3
@@ -516,7 +517,7 @@ def test_an_sdk_that_fails(server: LLMServer, kind: str) -> None:
                 assert t.head == head
         server.replies.append(Reply("fine"))
         assert t.generate().text == "fine"
-        assert said(t) == [("user", "before"), ("assistant", "fine")]
+        assert said(t) == [("user", question), ("assistant", "fine")]
         assert t.fsck().ok
 
 

@@ -190,11 +190,11 @@ def adopt(
         own = message.tool_calls or calls
         _agreed("tool_calls", *([_comparable(call) for call in side] for side in (own, calls)))
         if calls and not message.tool_calls:
-            text = isinstance(message.content, str)
-            before = answer(message.text, ()).content if text else message.content
+            is_text = isinstance(message.content, str)
+            before = answer(message.text, ()).content if is_text else message.content
             message = replace(message, content=(*before, *calls), origin=None)
     rest = {key: value for key, value in metadata.items() if key not in repeated}
-    return message, details._replace(metadata=rest)
+    return message, details._replace(metadata=rest or None)
 
 
 def answer_details(

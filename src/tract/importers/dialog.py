@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import msgspec
 
@@ -28,7 +29,7 @@ from tract.model import (
 )
 from tract.providers import toolsets
 from tract.session import Session
-from tract.session.branches import free_name
+from tract.session.branches import free_name, is_numbered
 from tract.session.record import knows, record_history
 
 
@@ -115,16 +116,18 @@ class Dialog(Thread[Head]):
         """The branch of the dialog that has a branch of the file."""
         store = self._session.store
         branches = store.branches(self.name)
-        head = branches.get(name)
-        if head is not None and (head == end or self._is_continued(head, end)):
-            return name
-        if head is not None and self._may_move(head, end):
-            store.move_branch(self._open(), name, head, end)
-            return name
-        same = [other for other, at in branches.items() if at == end]
-        if same:
-            return same[0]
-        new = name if head is None else free_name(name, branches)
+        # That of its name, or one that was made when somebody had continued that.
+        others = [other for other in branches if other not in self.branches]
+        for candidate in (name, *others):
+            head = branches.get(candidate)
+            if head is not None and (head == end or self._is_continued(head, end)):
+                return candidate
+        for candidate in (name, *filter(partial(is_numbered, name), others)):
+            head = branches.get(candidate)
+            if head is not None and self._may_move(head, end):
+                store.move_branch(self._open(), candidate, head, end)
+                return candidate
+        new = name if name not in branches else free_name(name, branches)
         store.create_branch(self.name, new, end)
         return new
 

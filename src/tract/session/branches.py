@@ -35,9 +35,18 @@ def create_numbered(session: Session, head: Head) -> None:
     session.go_to(name)
 
 
+def is_numbered(name: str, other: str) -> bool:
+    """Whether the other name is the same with a number, as `free_name` makes it."""
+    return re.fullmatch(re.escape(_base(name)) + r"-\d+", other) is not None
+
+
+def _base(name: str) -> str:
+    return re.sub(r"-\d+$", "", name)
+
+
 def free_name(name: str, taken: Container[str]) -> str:
     """The name with the next number."""
-    base = re.sub(r"-\d+$", "", name)
+    base = _base(name)
     return next(name for n in count(2) if (name := f"{base}-{n}") not in taken)
 
 
