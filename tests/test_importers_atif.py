@@ -132,7 +132,7 @@ def test_subagents_have_dialogs_of_their_own(tmp_path: Path) -> None:
 def test_a_step_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     document = steps(7, {"source": "moon"}, agent(tool_calls=[{}]), agent(message="x"))
     items = read(tmp_path, document)
-    assert [problem.place for problem in problems(items)] == ["step 1", "step 2", "step 3"]
+    assert [problem.place for problem in problems(items)] == ["step 1", "step 2", "step 3, block 1"]
     assert [message.content for message in messages(items)] == ["x"]
 
 

@@ -65,9 +65,9 @@ def check_cut(path: Path, name: str, at: int, folder: Path) -> None:
     try:
         found = list(importer(name).read(source))
     except InputError:
-        if name in ONE_RECORD:
-            return
         found = []
+    if name in ONE_RECORD and not any(isinstance(item, Exchange) for item in found):
+        return
     kept = {text for item in found for text in said(item)}
     texts = {text for item in whole(path, name) for text in said(item)}
     if path.suffix == ".jsonl":

@@ -118,7 +118,7 @@ def test_steps_alone_are_a_conversation(tmp_path: Path) -> None:
 
 def test_a_message_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     items = read(tmp_path, history(3, {"role": "nobody"}, {"role": "user", "content": "x"}))
-    assert [problem.place for problem in problems(items)] == ["history 0", "history 1"]
+    assert [problem.place for problem in problems(items)] == ["message 1", "message 2"]
     assert [message.content for message in messages(items)] == ["x"]
 
 

@@ -219,7 +219,7 @@ def sent_bytes(tract: Tract) -> str:
     """What the model is sent, in the words of both providers. The tool that fetches results stays
     on offer once there was something to fetch, so it does not count."""
     context = tract.compile()
-    return json.dumps([context.to_anthropic(), context.to_openai(), context.token_count])
+    return json.dumps([context.to_anthropic(), context.to_openai(), context.message_tokens])
 
 
 def masked(text: str) -> str:

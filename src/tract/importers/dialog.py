@@ -202,7 +202,7 @@ class Dialog(Thread[Head]):
                 key, head = session.lock_branch()
                 store.move_branch(key, session.branch, head, EMPTY)
         self.is_recorded, self._newest = True, None
-        new = record_history(session, history)
+        new = record_history(session, history, is_replay=True)
         appended = [commit for commit in new if commit.operation == CommitOperation.APPEND]
         for commit in appended:
             # A new branch may begin as another one does: with the very same commits.

@@ -35,15 +35,18 @@ def record_history(
     history: FullHistory,
     previous: Json = None,
     details: Sequence[Details] = (),
+    *,
+    is_replay: bool = False,
 ) -> list[CommitInfo]:
     """Append what is new, on the branch that it continues. After the id of a previous response,
-    everything is new: the provider keeps the rest. `details` are those of each message."""
+    everything is new: the provider keeps the rest. `details` are those of each message. In a
+    replay, a history that was continued since does not bring its tools back."""
     with session.batch():
         new = history.messages
         if previous is None:
             aligned = _align(session, new)
             new = aligned.new
-            if aligned.is_past:
+            if aligned.is_past and is_replay:
                 history = history._replace(tools=None)
         else:
             session.lock_branch()
