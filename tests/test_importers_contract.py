@@ -195,7 +195,7 @@ def test_other_bytes_give_only_typed_errors(module: str, content: bytes, tmp_pat
 
 
 @each_importer
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_other_values_give_only_typed_errors(
     module: str, data: st.DataObject, tmp_path: Path

@@ -44,7 +44,7 @@ def test_the_pictures_are_those_that_the_script_draws() -> None:
 
 def test_the_list_tells_sizes_costs_and_errors() -> None:
     row = lines_of(kept("dialogs"))[2]
-    assert re.fullmatch(r" nightly-export +main +23 +6.7k +19KB +\$0\.61 +2  [\d-]+ [\d:]+", row)
+    assert re.fullmatch(r" nightly-export +main +23 +6.7k +18KB +\$0\.61 +2  [\d-]+ [\d:]+", row)
 
 
 def test_a_conversation_is_folded() -> None:
