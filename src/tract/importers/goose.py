@@ -11,6 +11,7 @@ from functools import partial
 
 from tract.errors import InputError
 from tract.importers.blocks import load_sound
+from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
     as_dict,
     as_list,
@@ -130,6 +131,7 @@ class _History:
 
     def __init__(self, dialog: str | None = None) -> None:
         self._dialog = dialog
+        self._ids = CallIds()
         self._was_hidden = False
 
     def entries(self, place: str, body: dict[str, Json]) -> Iterator[Item]:
@@ -144,7 +146,7 @@ class _History:
         self._was_hidden = is_hidden or (self._was_hidden and not is_summary)
         if messages and not (len(messages) == 1 and messages[0].content == ()):
             yield Entry(
-                messages=tuple(messages),
+                messages=tuple(map(self._ids.assign, messages)),
                 dialog=self._dialog,
                 time=as_time(body.get("created")),
                 compacts=is_summary,

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
+from tract.importers.call_ids import CallIds
 from tract.importers.coerce import as_dict, as_list, as_text, as_time, require_dict
 from tract.importers.items import Entry, Facts, Item, Problem, Unknown
 from tract.importers.source import Source, read_records
@@ -43,6 +46,7 @@ def read(source: Source) -> Iterator[Item]:
 
 class _Session:
     def __init__(self) -> None:
+        self._ids = CallIds()
         self._answer: Entry | None = None
         self._parent: Json = None
         """The line that the answer follows, which all of its lines name."""
@@ -66,12 +70,14 @@ class _Session:
         compacts = line.get("isCompactSummary") is True
         if messages:
             time = as_time(line.get("timestamp"))
-            yield Entry(messages=tuple(messages), time=time, compacts=compacts)
+            assigned = tuple(map(self._ids.assign, messages))
+            yield Entry(messages=assigned, time=time, compacts=compacts)
         yield from problems
 
     def flush(self) -> Iterator[Item]:
         if self._answer:
-            yield self._answer
+            assigned = tuple(map(self._ids.assign, self._answer.messages))
+            yield replace(self._answer, messages=assigned)
         self._answer = None
 
     def _take_answer(self, place: str, line: dict[str, Json]) -> Iterator[Item]:

@@ -55,7 +55,7 @@ def _is_own(line: dict[str, Json]) -> bool:
     """Claude Code has lines with the same keys, but its messages have a content."""
     if line.get("type") == "system":
         return "systemPayload" in line
-    return line.get("type") in ROLES and "parts" in as_dict(line.get("message"))
+    return line.get("type") in tuple(ROLES) and "parts" in as_dict(line.get("message"))
 
 
 def session(source: Source) -> str | None:

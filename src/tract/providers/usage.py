@@ -58,9 +58,13 @@ def input_tokens(usage: Mapping[str, Json] | None) -> int | None:
     return counts.read + counts.cached + counts.written or None
 
 
-@cache
 def _keys(what: str) -> tuple[str, ...]:
-    every = (*(known.usage_keys for known in PROVIDERS.values()), OTHERS)
+    return _keys_of(what, tuple(PROVIDERS))
+
+
+@cache
+def _keys_of(what: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    every = (*(PROVIDERS[name].usage_keys for name in names), OTHERS)
     return tuple(key for keys in every for key in getattr(keys, what))
 
 
