@@ -60,3 +60,10 @@ def test_a_call_without_arguments_is_a_problem_and_stays() -> None:
     (message,), problems = load_wire("anthropic", "assistant", [call], "m")
     assert [one.id for one in message.tool_calls] == ["c"]
     assert problems == [Problem("m, block 1", "a call without arguments")]
+
+
+def test_a_text_has_the_role_that_its_provider_means() -> None:
+    (message,), problems = load_wire("gemini", "model", "Hi", "line 1")
+    assert (message.role, message.text, problems) == ("assistant", "Hi", [])
+    with pytest.raises(InputError, match="unknown role 'novel'"):
+        load_wire("anthropic", "novel", "Hi", "line 1")

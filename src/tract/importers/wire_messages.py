@@ -20,7 +20,10 @@ def load_wire(
     if not isinstance(content, list):
         if not isinstance(content, str):
             raise InputError(f"a content is a text or a list, not {type(content).__name__}")
-        return [Message(role, content)], []
+        name = "assistant" if role == "model" else role
+        if name not in ("system", "user", "assistant"):
+            raise InputError(f"unknown role {role[:80]!r}")
+        return [Message(name, content)], []
     message = {"role": role, CONTENT_KEYS[owner]: content}
     if not gaps(message):
         try:
