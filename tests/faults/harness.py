@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -75,10 +75,10 @@ def go(worker: subprocess.Popen[str]) -> None:
     worker.stdin.flush()
 
 
-def finish(worker: subprocess.Popen[str]) -> list[str]:
+def finish(worker: subprocess.Popen[str], seconds: int = SECONDS) -> list[str]:
     """The lines that a worker printed until it ended by itself, well."""
     try:
-        out, err = worker.communicate(timeout=SECONDS)
+        out, err = worker.communicate(timeout=seconds)
     finally:
         worker.kill()
     assert worker.returncode == 0, err
@@ -93,6 +93,14 @@ def together(workers: Sequence[subprocess.Popen[str]]) -> list[str]:
     for worker, (_, err) in zip(workers, ends, strict=True):
         assert worker.returncode == 0, err
     return [line for out, _ in ends for line in out.splitlines()]
+
+
+def crew(script: str, members: Iterable[Sequence[object]], seconds: int = SECONDS) -> list[str]:
+    """The same for many that do the same, each with its arguments."""
+    arguments = [argument for member in members for argument in ("--", *member)]
+    worker = start("crew.py", script, *arguments)
+    go(worker)
+    return [line for line in finish(worker, seconds) if line != "ready"]
 
 
 def killed(worker: subprocess.Popen[str], lines: int = 0, seconds: float = 0) -> list[str]:
