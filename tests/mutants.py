@@ -163,7 +163,7 @@ class Positions:
 
 
 def mutants_of(area: Area, module: str, source: bytes) -> Iterator[Mutant]:
-    """Every mutant of a module that is a Python module too."""
+    """Every mutant of a module."""
     positions, lines = Positions(source), source.decode().splitlines()
     for function in functions(ast.parse(source)):
         for node in runtime_nodes(function):
@@ -171,7 +171,7 @@ def mutants_of(area: Area, module: str, source: bytes) -> Iterator[Mutant]:
                 old, line = positions.text(span), source.count(b"\n", 0, span[0])
                 context = lines[line].strip()
                 mutant = Mutant(area, module, line + 1, *span, old, new, context)
-                if old != new and is_valid(mutated(source, mutant)):
+                if old != new:
                     yield mutant
 
 
@@ -239,14 +239,6 @@ def swapped(
 
 def mutated(source: bytes, mutant: Mutant) -> bytes:
     return source[: mutant.start] + mutant.new.encode() + source[mutant.end :]
-
-
-def is_valid(source: bytes) -> bool:
-    try:
-        compile(source, "mutant", "exec")
-    except SyntaxError:
-        return False
-    return True
 
 
 def chosen_mutants(number: int, seed: int, only: str) -> list[Mutant]:

@@ -58,6 +58,9 @@ def test_every_area_is_there() -> None:
     chosen = chosen_mutants(50, 1, "")
     assert [sum(m.area == area for m in chosen) for area in AREAS] == [10] * len(AREAS)
     assert chosen == chosen_mutants(50, 1, "")
+    for mutant in chosen:  # one that is not Python would be killed by any test
+        source = (ROOT / "src/tract" / mutant.module).read_bytes()
+        compile(mutants.mutated(source, mutant), mutant.module, "exec")
 
 
 def test_a_fault_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
