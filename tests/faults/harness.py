@@ -38,6 +38,20 @@ def execute(db: str, sql: str, values: Sequence[object] = ()) -> list[tuple[Any,
         connection.close()
 
 
+def texts(t: Tract) -> list[object]:
+    return [message.content for message in t.compile().messages]
+
+
+def assert_sound(t: Tract) -> None:
+    """Nothing is damaged, and every commit is on the one line of the branch."""
+    report = t.fsck()
+    assert report.problems == []
+    log = list(t.log())
+    assert report.commits == len(log)
+    parents = [commit.parent_hash for commit in log]
+    assert parents == [*(commit.commit_hash for commit in log), None][1 : len(log) + 1]
+
+
 def start(script: str, *args: object) -> subprocess.Popen[str]:
     """A worker that has imported everything and waits for a line on its standard input."""
     worker = subprocess.Popen(
