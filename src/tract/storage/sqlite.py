@@ -76,8 +76,9 @@ class Sqlite(Driver):
             check_same_thread=False,
             cached_statements=256,
         )
-        relaxed = self.durability == "relaxed"
-        self.connection.execute(f"PRAGMA synchronous = {'NORMAL' if relaxed else 'FULL'}")
+        # FULL does not sync the removal of a rollback journal: it may come back and undo a commit.
+        level = "NORMAL" if self.durability == "relaxed" else "EXTRA"
+        self.connection.execute(f"PRAGMA synchronous = {level}")
 
     def prepare(self) -> None:
         mode = "wal" if is_safe_for_wal(binding.sqlite_version_info) else "delete"
