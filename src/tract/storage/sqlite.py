@@ -124,8 +124,8 @@ class Sqlite(Driver):
 
     def _open(self, place: str, **options: Any) -> None:
         self.connection = connect(place, check_same_thread=False, cached_statements=256, **options)
-        relaxed = self.durability == "relaxed"
-        sql = f"PRAGMA synchronous = {'NORMAL' if relaxed else 'FULL'}"
+        # FULL does not sync the removal of a rollback journal: it may come back and undo a commit.
+        sql = f"PRAGMA synchronous = {'NORMAL' if self.durability == 'relaxed' else 'EXTRA'}"
         try:
             self.connection.execute(sql)
         except binding.OperationalError as error:
