@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -55,6 +56,34 @@ def assert_sound(t: Tract) -> None:
     assert parents == [*(commit.commit_hash for commit in log), None][1 : len(log) + 1]
 
 
+def in_order(texts: list[object]) -> dict[str, list[int]]:
+    """The numbers that each writer wrote, in the order of the history."""
+    numbers: dict[str, list[int]] = {}
+    for text in texts:
+        name, _, number = str(text).rpartition("-")
+        numbers.setdefault(name, []).append(int(number))
+    return numbers
+
+
+def in_threads(number: int, work: Callable[[int], None]) -> None:
+    errors: list[BaseException] = []
+    barrier = threading.Barrier(number)
+
+    def run(index: int) -> None:
+        try:
+            barrier.wait()
+            work(index)
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
 def start(script: str, *args: object) -> subprocess.Popen[str]:
     """A worker that has imported everything and waits for a line on its standard input."""
     worker = subprocess.Popen(
@@ -95,10 +124,15 @@ def together(workers: Sequence[subprocess.Popen[str]]) -> list[str]:
     return [line for out, _ in ends for line in out.splitlines()]
 
 
-def crew(script: str, members: Iterable[Sequence[object]], seconds: int = SECONDS) -> list[str]:
-    """The same for many that do the same, each with its arguments."""
+def start_crew(script: str, members: Iterable[Sequence[object]]) -> subprocess.Popen[str]:
+    """The same worker several times, each with its arguments."""
     arguments = [argument for member in members for argument in ("--", *member)]
-    worker = start("crew.py", script, *arguments)
+    return start("crew.py", script, *arguments)
+
+
+def crew(script: str, members: Iterable[Sequence[object]], seconds: int = SECONDS) -> list[str]:
+    """What they print when they all end well."""
+    worker = start_crew(script, members)
     go(worker)
     return [line for line in finish(worker, seconds) if line != "ready"]
 

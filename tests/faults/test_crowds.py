@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +16,8 @@ from tests.faults.harness import (
     execute,
     finish,
     go,
+    in_order,
+    in_threads,
     in_time,
     is_postgres,
     killed,
@@ -70,15 +71,6 @@ def test_a_crowd_of_processes(db: str, durability: str, branches: int, count: in
             assert in_order(texts(t)[1:]) == {name: list(range(count)) for name in names}
         report = t.fsck()
     assert (report.problems, report.commits) == ([], PROCESSES * count + 1)
-
-
-def in_order(texts: list[object]) -> dict[str, list[int]]:
-    """The numbers that each writer wrote, in the order of the history."""
-    numbers: dict[str, list[int]] = {}
-    for text in texts:
-        name, _, number = str(text).rpartition("-")
-        numbers.setdefault(name, []).append(int(number))
-    return numbers
 
 
 def tools_by_commit(lines: list[str]) -> dict[str, list[str]]:
@@ -197,25 +189,6 @@ def test_processes_create_databases_at_the_same_moment(tmp_path: Path, count: in
     for i in range(0, count, 10):
         with Tract.open(tmp_path / f"{i}.db", create=False) as t:
             assert texts(t) == ["first"]
-
-
-def in_threads(number: int, work: Callable[[int], None]) -> None:
-    errors: list[BaseException] = []
-    barrier = threading.Barrier(number)
-
-    def run(index: int) -> None:
-        try:
-            barrier.wait()
-            work(index)
-        except BaseException as error:  # noqa: BLE001
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(index,)) for index in range(number)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
 
 
 THREADS = 16
