@@ -308,14 +308,14 @@ def test_parent_and_child_of_a_fork_go_on(db: str, busy: bool) -> None:
 
 
 @pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.long)])
-def test_a_fork_during_a_write_goes_on_or_is_refused_at_once(pg_url: str, count: int) -> None:
+def test_a_fork_during_a_write_goes_on_or_is_refused_at_once(db: str, count: int) -> None:
     """A child that the fork met in a transaction of another thread cannot write to SQLite: its
     error says so, and does not come after the half minute for which one waits for a lock."""
-    worker = start("fork_writer.py", pg_url, count)
+    worker = start("fork_writer.py", db, count)
     go(worker)
     lines = finish(worker)
     done = set(lines) - {"refused"}
-    with Tract.open(pg_url) as t:
+    with Tract.open(db) as t:
         assert done < {commit.commit_hash for commit in t.log()}
         assert len(texts(t)) == len(done) + 1
         assert len({f"child-{i}" for i in range(count)} & set(texts(t))) == (
