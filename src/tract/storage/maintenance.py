@@ -14,6 +14,7 @@ from tract.errors import (
     ConflictError,
     CorruptError,
     DialogNotFoundError,
+    DiskError,
     ForgottenError,
     InputError,
     StorageError,
@@ -23,6 +24,7 @@ from tract.model import Head, Json
 from tract.storage.codec import DAMAGE
 from tract.storage.contents import erase_content
 from tract.storage.driver import PAGE, Driver, marks, pages
+from tract.storage.files import absolute
 from tract.storage.migrations import known_migrations, migrate
 from tract.storage.rows import now, unescape
 from tract.storage.sqlite import Sqlite
@@ -79,6 +81,8 @@ def fsck(store: Store) -> Fsck:
     for check in checks:
         try:
             problems += check()
+        except DiskError:  # it says nothing about what is stored
+            raise
         except StorageError as error:  # the file is too damaged for this check
             problems.append(str(error))
         except DAMAGE as error:
@@ -192,6 +196,7 @@ def forget(store: Store, commit: Head) -> None:
 
 def backup(store: Store, path: str) -> None:
     """A consistent copy as a SQLite file, whatever the database is."""
+    path = absolute(path)
     if Path(path).exists():
         raise ConflictError(f"{path} exists already")
     try:
