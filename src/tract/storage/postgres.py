@@ -21,6 +21,12 @@ try:
 except ImportError as missing:
     raise MissingExtraError('PostgreSQL needs: pip install "tract-context[postgres]"') from missing
 
+_TEXTS = (
+    *("blobs", "chunks", "commits", "commit_links"),
+    *("tool_definitions", "dialogs", "branches"),
+)
+"""The tables from which something can be erased."""
+
 _ERRORS: dict[str, tuple[type[StorageError], str]] = {
     "25": (ReadOnlyError, "the database is read-only"),
     "40": (BusyError, "the transaction collided with another one"),
@@ -102,7 +108,7 @@ class Postgres(Driver):
         return {row[0] for row in self.run(sql)}
 
     def scrub(self) -> None:
-        for table in ("blobs", "chunks", "commits"):
+        for table in _TEXTS:
             self.run(f"VACUUM FULL {table}")
 
     def _abandon(self) -> None:
