@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.harness import busy_worker, execute
+from tests.faults.harness import busy_worker, execute, go, start
 from tests.toolkit import tool
 from tract import (
     CommitNotFoundError,
@@ -21,6 +21,7 @@ from tract import (
     ToolCall,
     Tract,
 )
+from tract.storage import files
 
 LONG = "a line of some result\n" * 200
 CHUNKED = "0123456789abcdef" * 200_000
@@ -372,6 +373,41 @@ def test_backup_while_another_process_writes(db: str, tmp_path: Path) -> None:
                 log = list(copied.log())
                 assert len(log) >= before
                 assert log == list(t.log())[-len(log) :]
+
+
+def test_a_backup_that_is_killed_leaves_no_file_with_its_name(db: str, tmp_path: Path) -> None:
+    """The copy gets its name when it is complete. The next attempt removes what was left."""
+    copy = tmp_path / "copy.db"
+    with Tract.open(db) as t:
+        t.user("x")
+        worker = start("backer.py", db, copy)
+        with worker:
+            go(worker)
+            assert worker.wait(60) == -9
+        assert [path.suffix for path in tmp_path.glob("copy*")] == [files.PART]
+        t.backup(copy)
+    assert list(tmp_path.glob("copy*")) == [copy]
+    with Tract.open(copy) as t:
+        assert texts(t) == ["x"]
+
+
+def test_a_backup_does_not_replace_a_file_that_appears_meanwhile(
+    db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "copy.db"
+    publish = files.publish
+
+    def appear(part: str, path: str) -> None:
+        copy.write_text("mine")
+        publish(part, path)
+
+    monkeypatch.setattr(files, "publish", appear)
+    with Tract.open(db) as t:
+        t.user("x")
+        with pytest.raises(ConflictError, match=re.escape(str(copy))):
+            t.backup(copy)
+    assert copy.read_text() == "mine"
+    assert not list(tmp_path.glob("*.part*"))
 
 
 def test_backup_refuses_what_exists(db: str, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +21,7 @@ from tract.errors import (
 )
 from tract.hashing import escape, from_json
 from tract.model import Head, Json
+from tract.storage import files
 from tract.storage.codec import DAMAGE
 from tract.storage.driver import PAGE, Driver, marks, pages
 from tract.storage.migrations import known_migrations, migrate
@@ -180,18 +183,23 @@ def delete_dialog(store: Store, name: str) -> None:
 
 
 def backup(store: Store, path: str) -> None:
-    """A consistent copy as a SQLite file, whatever the database is."""
-    if Path(path).exists():
+    """A consistent copy as a SQLite file, whatever the database is. It has its name once it is
+    complete; what an attempt that was killed has left is removed."""
+    target = files.absolute(path)
+    if Path(target).exists():
         raise ConflictError(f"{path} exists already")
+    files.remove_parts(target)
+    part = f"{target}.{os.getpid()}-{secrets.token_hex(4)}{files.PART}"
     try:
         if isinstance(store.driver, Sqlite):
-            store.driver.backup(path)
+            store.driver.backup(part)
         else:
-            _copy(store.driver, path)
-    except BaseException:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            Path(path + suffix).unlink(missing_ok=True)
-        raise
+            _copy(store.driver, part)
+        files.publish(part, target)
+    except FileExistsError:
+        raise ConflictError(f"{path} exists already") from None
+    finally:
+        files.remove(part)
 
 
 def _copy(source: Driver, path: str) -> None:
