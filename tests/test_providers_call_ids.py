@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from hashlib import sha256
+from itertools import chain, count
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,11 +17,13 @@ from tests.strategies import ChainBuilder
 from tract import GET_TOOL_RESULT_TOOL, Message, ResultNotFoundError, ToolCall, Tract
 from tract.content.blocks import whole_text
 from tract.content.query import KNOWN
+from tract.context import context_of
 from tract.core.chain import Chain, Place
 from tract.core.wording import GET_TOOL_RESULT_SCHEMA as SCHEMA
 from tract.providers import PROVIDERS
-from tract.providers.call_ids import find_result, near
+from tract.providers.call_ids import find_result, near, original_id
 from tract.providers.common import WireIds
+from tract.providers.validate import validate
 
 
 def answered(*ids: str) -> list[Place]:
@@ -191,3 +196,183 @@ def test_a_result_finds_its_call_by_the_id_that_a_provider_got(call_id: str, dum
             result = t.tool_result(found[-1], None, f"result {number}")
             assert (result.tool_call_id, result.name) == (call_id, "run")
         assert not any("result" in note for note in t.compile().notes)
+
+
+# Ids that equal the replacements of others
+
+
+def replacement(call_id: str, times: int = 1) -> str:
+    seed = f"{call_id}\0{times}".encode("utf-8", "surrogatepass")
+    return "call_" + sha256(seed).hexdigest()[:24]
+
+
+LONG = "x" * 80
+BASES = [LONG, "é x", "", "a", "A", "\ud800", "functions.Bash:0", "\N{KELVIN SIGN}", "k"]
+FIRST = [replacement(base, times) for base in BASES for times in (1, 2)]
+SECOND = [replacement(base, times) for base in FIRST for times in (1, 2)]
+hostile_ids = st.sampled_from(BASES) | st.sampled_from([*FIRST, *SECOND])
+
+
+def turns_of(ids: st.SearchStrategy[str]) -> st.SearchStrategy[list[list[str]]]:
+    return st.lists(st.lists(ids, min_size=1, max_size=4), min_size=1, max_size=5)
+
+
+hostile_turns = turns_of(hostile_ids)
+
+
+def called(turns: list[list[str]], backwards: bool) -> list[Message]:
+    """A message for each turn, whose calls and results are numbered by what they say."""
+    numbers = count()
+    messages = [Message("user", "go")]
+    for turn in turns:
+        calls = [ToolCall(call_id, "run", {"n": next(numbers)}) for call_id in turn]
+        results = [Message("tool", str(call.arguments["n"]), call.id, "run") for call in calls]
+        # The results of equal ids are told apart by their order alone.
+        order = -1 if backwards and len(set(turn)) == len(turn) else 1
+        messages += [Message("assistant", tuple(calls)), *results[::order]]
+    return messages
+
+
+def wires(messages: list[Message], provider: str) -> list[list[str]]:
+    """The ids of the calls of each turn as a provider gets them; each result has its call's."""
+    ids: list[list[str]] = []
+    by_number: dict[str, str] = {}
+    sent = context_of(messages).to_messages(provider)
+    for kind, call_id, number in parts(sent, provider):
+        if kind == "turn":
+            ids.append([])
+        elif kind == "call":
+            ids[-1].append(call_id)
+            by_number[number] = call_id
+        else:
+            assert by_number[number] == call_id, "the result of another call"
+    return ids
+
+
+def parts(sent: Any, provider: str) -> Iterator[tuple[str, str, str]]:
+    """Turns, calls and results in their order: the kind, the id, and what they say."""
+    if provider == "responses":
+        was_call = False
+        for item in sent:
+            is_call = item.get("type") == "function_call"
+            if is_call and not was_call:
+                yield "turn", "", ""
+            was_call = is_call
+            if is_call:
+                yield "call", item["call_id"], str(json.loads(item["arguments"])["n"])
+            elif item.get("type") == "function_call_output":
+                yield "result", item["call_id"], item["output"]
+    elif provider == "openai":
+        for message in sent:
+            if message["role"] == "assistant":
+                yield "turn", "", ""
+            for call in message.get("tool_calls", ()):
+                yield "call", call["id"], str(json.loads(call["function"]["arguments"])["n"])
+            if message["role"] == "tool":
+                yield "result", message["tool_call_id"], message["content"]
+    else:
+        yield from blocks(sent, provider)
+
+
+def blocks(sent: Any, provider: str) -> Iterator[tuple[str, str, str]]:
+    key, content = ("messages", "content") if provider == "anthropic" else ("contents", "parts")
+    for message in sent[key]:
+        if message["role"] != "user":
+            yield "turn", "", ""
+        for block in message[content] if isinstance(message[content], list) else ():
+            if block.get("type") == "tool_use":
+                yield "call", block["id"], str(block["input"]["n"])
+            elif block.get("type") == "tool_result":
+                yield "result", block["tool_use_id"], block["content"]
+            elif "functionCall" in block:
+                yield "call", block["functionCall"]["id"], str(block["functionCall"]["args"]["n"])
+            elif "functionResponse" in block:
+                answer = block["functionResponse"]
+                yield "result", answer["id"], answer["response"]["output"]
+
+
+@given(hostile_turns, st.booleans(), st.sampled_from(list(PROVIDERS)))
+def test_any_ids_are_unique_and_earlier_ones_stay(
+    turns: list[list[str]], backwards: bool, provider: str
+) -> None:
+    messages = called(turns, backwards)
+    ids = wires(messages, provider)
+    assert list(map(len, ids)) == list(map(len, turns))
+    assert all(len(set(turn)) == len(turn) for turn in ids)
+    everything = [call_id for turn in ids for call_id in turn]
+    if PROVIDERS[provider].has_unique_ids:
+        assert len(set(everything)) == len(everything)
+    own = [call_id for turn in turns for call_id in turn]
+    replaced = [wire for wire, call_id in zip(everything, own, strict=True) if wire != call_id]
+    assert all(everything.count(wire) == 1 for wire in replaced)
+    for size in range(len(turns)):
+        assert wires(called(turns[:size], backwards), provider) == ids[:size]
+    assert validate(context_of(messages).to_params(provider), provider) == []
+
+
+def sent_as(turns: list[list[str]]) -> tuple[list[Place], dict[str, set[int]]]:
+    """Places with calls and results of these ids, and by each id that a provider got in place of
+    another, the numbers of the results that one of them was sent under it."""
+    build = ChainBuilder()
+    for turn in turns:
+        build.append(calls=tuple(turn))
+        for call_id in turn:
+            build.append(answers=call_id)
+    own = list(chain.from_iterable(turns))
+    numbers: dict[str, set[int]] = {}
+    for provider in PROVIDERS:
+        for number, wire in enumerate(chain.from_iterable(wires(called(turns, False), provider))):
+            if wire not in own:
+                numbers.setdefault(wire, set()).add(number)
+    return Chain(build.steps).places, numbers
+
+
+@given(hostile_turns)
+def test_a_result_is_found_by_the_id_that_replaced_its_own(turns: list[list[str]]) -> None:
+    places, numbers = sent_as(turns)
+    results = [place for place in places if place.origin.role == "tool"]
+    for wire, meant in numbers.items():
+        result = find_result(places, wire)
+        assert {results.index(result)} == meant
+        assert original_id(places, wire) == result.origin.tool_call_id
+
+
+@given(hostile_turns, st.sampled_from(list(PROVIDERS)), st.data())
+def test_a_result_reaches_the_call_that_waits(
+    turns: list[list[str]], provider: str, data: st.DataObject
+) -> None:
+    """By the recorded id always; by the one that a provider got unless another call that waits has
+    it as its own."""
+    ids = wires(called(turns, False), provider)
+    build = ChainBuilder()
+    for turn in turns[:-1]:
+        build.append(calls=tuple(turn))
+        for call_id in turn:
+            build.append(answers=call_id)
+    build.append(calls=tuple(turns[-1]))
+    places = Chain(build.steps).places
+    number = data.draw(st.integers(0, len(turns[-1]) - 1))
+    own, wire = turns[-1][number], ids[-1][number]
+    assert original_id(places, own) == own
+    if wire not in turns[-1]:
+        assert original_id(places, wire) == own
+
+
+def test_the_later_of_two_equal_ids_yields_also_where_turns_may_share_ids() -> None:
+    for turns in ([[LONG, replacement(LONG)]], [[LONG], [replacement(LONG)]]):
+        ids = wires(called(turns, False), "openai")
+        first, second = chain.from_iterable(ids)
+        assert first == replacement(LONG)
+        assert second not in (first, LONG)
+
+
+def test_a_collapsed_turn_counts_for_no_id() -> None:
+    with Tract.open() as t:
+        t.user("go")
+        for number in range(2):
+            t.assistant("", tool_calls=[ToolCall("é x", "run", {"n": number})])
+            t.tool_result("é x", "run", f"result {number} " * 200)
+        t.user("and?")
+        t.reshape({t.find_tool_results()[0].commit_hash: "collapsed"})
+        (call,) = [m["tool_calls"][0] for m in t.compile().to_openai() if "tool_calls" in m]
+        assert "result 1" in t.get_tool_result(call["id"])

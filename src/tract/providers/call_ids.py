@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from tract.core.chain import Place
+from tract.core.forms import shown_items
 from tract.errors import ResultNotFoundError
+from tract.model import Form
 from tract.providers.common import REPLACED, WireIds
 from tract.providers.registry import PROVIDERS
 
@@ -16,8 +19,8 @@ def find_result(places: Sequence[Place], name: str) -> Place:
     sent it, or the hash of its commit."""
     results = [place for place in places if place.origin.role == "tool"]
     result = _result_named(results, name)
-    for ids in _wire_ids():
-        result = result or _results_by_wire_id(places, ids).get(name)
+    if result is None:
+        result = next(filter(None, (call.result for call in _sent_as(places, name))), None)
     if result is None:
         similar = near(name, [place.label for place in results])
         hint = f"; similar ids: {', '.join(similar)}" if similar else ""
@@ -48,30 +51,43 @@ def near(name: str, known: Sequence[str]) -> list[str]:
 
 
 def original_id(places: Sequence[Place], call_id: str) -> str:
-    """The recorded id of a call that a provider was sent under another id, or the id itself."""
+    """The recorded id of a call that a provider was sent under another id, or the id itself. A call
+    that waits outweighs one that has its result, and its own id one that it was sent as."""
     if not REPLACED.fullmatch(call_id):
         return call_id
-    for ids in _wire_ids():
-        for call in places:
-            if not call.is_hidden:
+    if any(_Call(call_id, None) in _calls(place) for place in places):
+        return call_id
+    calls = list(_sent_as(places, call_id))
+    calls.sort(key=lambda call: call.result is not None)
+    return calls[0].id if calls else call_id
+
+
+class _Call(NamedTuple):
+    id: str
+    """As it is recorded."""
+    result: Place | None
+
+
+def _sent_as(places: Sequence[Place], wire: str) -> Iterator[_Call]:
+    """The calls that a provider is sent under an id that replaces theirs: in the view, and where
+    everything is shown."""
+    if not REPLACED.fullmatch(wire):
+        return
+    shown = shown_items(places)
+    in_view = [item.place for item in shown if item.shape.form != Form.COLLAPSED]
+    for calling in (in_view, places):
+        for provider in PROVIDERS.values():
+            ids = WireIds(provider.legal_id, unique=provider.has_unique_ids)
+            for place in calling:
                 ids.start_turn()
-                for recorded, _ in call.shown.calls:
-                    if ids.call(recorded) == call_id:
-                        return recorded
-    return call_id
+                for call in _calls(place):
+                    if ids.call(call.id) == wire != call.id:
+                        yield call
 
 
-def _wire_ids() -> Iterator[WireIds]:
-    known = PROVIDERS.values()
-    return (WireIds(provider.legal_id, unique=provider.has_unique_ids) for provider in known)
-
-
-def _results_by_wire_id(places: Sequence[Place], ids: WireIds) -> dict[str, Place]:
-    results = {}
-    for call in places:
-        ids.start_turn()
-        for (call_id, _), result in zip(call.shown.calls, call.answers, strict=True):
-            wire = ids.call(call_id)
-            if result:
-                results[wire] = result
-    return results
+def _calls(place: Place) -> list[_Call]:
+    calls = place.shown.calls
+    if not calls:  # most messages
+        return []
+    pairs = zip(calls, place.answers, strict=True)
+    return [_Call(call_id, result) for (call_id, _), result in pairs]

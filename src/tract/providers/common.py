@@ -27,17 +27,20 @@ ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]+")
 
 class WireIds:
     """Call ids as a provider accepts them. A legal and new id stays; any other is replaced by one
-    that depends only on the id and on how often it was seen."""
+    that depends only on the ids up to it. An id that came later never changes an earlier one: those
+    bytes were sent."""
 
     def __init__(self, legal: str, *, unique: bool) -> None:
         self._legal = re.compile(legal)
         self._unique = unique
         self._seen: dict[str, int] = {}
         self._used: set[str] = set()
+        self._replacements: set[str] = set()
         self._turn: dict[str, list[str]] = {}
+        self._used_in_turn: set[str] = set()
 
     def start_turn(self) -> None:
-        self._turn = {}
+        self._turn, self._used_in_turn = {}, set()
 
     def aside(self) -> WireIds:
         """The same ids, for answering open calls without consuming them."""
@@ -46,21 +49,31 @@ class WireIds:
         return other
 
     def call(self, call_id: str) -> str:
+        self._seen[call_id] = times = self._seen.get(call_id, 0) + 1
         wire = call_id
-        is_taken = call_id in self._turn or (self._unique and call_id in self._used)
-        if is_taken or not self._legal.fullmatch(call_id):
-            wire = self._replacement(call_id)
+        if self._is_taken(call_id) or not self._legal.fullmatch(call_id):
+            wire = self._replacement(call_id, times)
+            self._replacements.add(wire)
         self._used.add(wire)
+        self._used_in_turn.add(wire)
         self._turn.setdefault(call_id, []).append(wire)
         return wire
 
-    def _replacement(self, call_id: str) -> str:
+    def _is_taken(self, call_id: str) -> bool:
+        """Whether another call has it. Agents reuse ids, so some providers accept that in another
+        turn; but a replacement names one call alone."""
+        used = self._used if self._unique else self._used_in_turn
+        return call_id in used or call_id in self._replacements
+
+    def _replacement(self, call_id: str, times: int) -> str:
+        """One that is made of the id and of how often it came, so that it means the same call
+        whichever provider was sent it."""
+        seed = f"{call_id}\0{times}"
         while True:
-            times = self._seen[call_id] = self._seen.get(call_id, 0) + 1
-            seed = f"{call_id}\0{times}".encode("utf-8", "surrogatepass")
-            wire = "call_" + sha256(seed).hexdigest()[:24]
+            wire = "call_" + sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:24]
             if wire not in self._used:
                 return wire
+            seed += "\0"
 
     def result(self, call_id: str) -> str:
         """The name of the call that this result answers: the first of this turn that is left. No
