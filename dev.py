@@ -41,6 +41,9 @@ def main() -> int:
     commands.add_parser("docs", help="build the docs site into site/")
     bench = commands.add_parser("bench", help="run benchmarks/NAME.py", add_help=False)
     bench.add_argument("name", metavar="NAME")
+    commands.add_parser(
+        "mutate", help="plant faults in the source and see whether the tests notice", add_help=False
+    )
     commands.add_parser("lock", help="write constraints.txt anew, with current versions")
 
     args, rest = parser.parse_known_args()
@@ -56,6 +59,8 @@ def main() -> int:
         return python("examples/demo.py", *rest)
     if args.command == "bench":
         return python("-m", f"benchmarks.{args.name}", *rest)
+    if args.command == "mutate":
+        return python("-m", "tests.mutants", *rest)
     if args.command == "docs":
         return docs()
     failed = lint()

@@ -24,6 +24,7 @@
     │   ├── CorruptError         stored bytes do not match their hash
     │   ├── SchemaError          a database of a newer tract, or of something else
     │   ├── ReadOnlyError
+    │   ├── DiskError            the disk failed to read or to write
     │   ├── DiskFullError
     │   └── BusyError            another process holds the lock for too long
     └── MissingExtraError        an optional dependency is not installed
@@ -126,6 +127,10 @@ class SchemaError(StorageError):
 
 class ReadOnlyError(StorageError):
     """The database cannot be written to."""
+
+
+class DiskError(StorageError):
+    """The disk failed to read or to write. This says nothing about what is stored."""
 
 
 class DiskFullError(StorageError):

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import warnings
 
 from tract import StorageError, Tract
@@ -31,19 +30,20 @@ def hold_batch(t: Tract, inside: threading.Event) -> None:
     with t.batch():
         info = t.user("thread")
         inside.set()
-        time.sleep(0.3)
+        forked.wait(10)
     say(info.commit_hash)
 
 
 t = Tract.open(db)
 t.user("before the fork")
 t.compile()
-inside = threading.Event()
+inside, forked = threading.Event(), threading.Event()
 thread = threading.Thread(target=hold_batch, args=(t, inside))
 if busy:
     thread.start()
     inside.wait()
 child = os.fork()
+forked.set()
 if not child:
     signal.alarm(5)  # one that hangs ends, and its parent reports that
 if not child and busy and not db.startswith("postgresql"):

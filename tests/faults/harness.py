@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 
 from tract import ForgottenError, Tract, TractError
+from tract.aio import list_results
+from tract.context import CompiledContext
 from tract.storage.sqlite import binding  # a second binding in this process would break its locks
 
 HERE = Path(__file__).parent
@@ -36,6 +39,20 @@ def execute(db: str, sql: str, values: Sequence[object] = ()) -> list[tuple[Any,
         return rows
     finally:
         connection.close()
+
+
+def texts(t: Tract) -> list[object]:
+    return [message.content for message in t.compile().messages]
+
+
+def assert_sound(t: Tract) -> None:
+    """Nothing is damaged, and every commit is on the one line of the branch."""
+    report = t.fsck()
+    assert report.problems == []
+    log = list(t.log())
+    assert report.commits == len(log)
+    parents = [commit.parent_hash for commit in log]
+    assert parents == [*(commit.commit_hash for commit in log), None][1 : len(log) + 1]
 
 
 def start(script: str, *args: object) -> subprocess.Popen[str]:
@@ -114,38 +131,90 @@ def busy_worker(script: str, *args: object) -> Iterator[subprocess.Popen[str]]:
         worker.communicate()
 
 
-def look(t: Tract, branches: Iterable[str], commits: Iterable[str]) -> dict[str, object]:
-    """Everything that can be read of a dialog, each by a name and with its typed error if it has
-    one; any other error is a failure."""
+class Known(NamedTuple):
+    """What can be asked for in a dialog, written down while the dialog was sound."""
+
+    branches: list[str]
+    commits: list[str]
+    results: list[str]
+
+    @classmethod
+    def of(cls, t: Tract) -> Known:
+        commits = [commit.commit_hash for commit in t.log()]
+        return cls(list(t.branches()), commits, [result.id for result in t.list_tool_results()])
+
+
+def look(t: Tract, known: Known) -> dict[str, object]:
+    """Everything that can be read of a dialog, each by a name, with its error if it has one."""
+    some = known.commits[::8]  # each of these costs a chain
     views: dict[str, Callable[[], object]] = {
-        "compile": lambda: t.compile().to_openai(),
-        "hashes": lambda: t.compile().commit_hashes,
-        "tokens": lambda: (t.compile().token_count, t.compile().token_source),
+        "compile": lambda: sent(t.compile()),
+        "compile inline": lambda: sent(t.compile(tools="inline")),
+        "compile in full": lambda: sent(t.compile(load_tool_results=True)),
+        "compile references": lambda: sent(t.compile(load_tool_results=False)),
+        "stored": lambda: sent(t.stored()),
+        "read": lambda: read(t),
         "log": lambda: list(t.log()),
-        "head": lambda: t.head,
+        "head": lambda: (t.head, t.current_branch),
         "branches": t.branches,
         "dialogs": t.dialogs,
+        "usages": lambda: list(t.usages()),
+        "token factor": t.token_factor,
+        "search": lambda: list(t.search("line")),
+        "search all dialogs": lambda: list(t.search("e", all_dialogs=True)),
         "tools": t.get_tools,
-        "requests": lambda: requests(t),
         "tool history": lambda: t.tool_history("grep"),
+        "diff of tools": lambda: t.diff_tools(known.commits[-1], known.commits[0]),
+        "results": t.list_tool_results,
+        "results for asynchronous code": lambda: list_results(t),
+        "find results": t.find_tool_results,
+        "find calls": t.find_tool_calls,
+        "find turns": t.find_tool_turns,
+        "superseded": t.find_superseded,
     }
-    views |= {f"compile {name}": partial(dump, t, name) for name in branches}
-    views |= {f"commit {digest}": partial(t.get_commit, digest) for digest in commits}
-    views |= {f"content {digest}": partial(t.get_content, digest) for digest in commits}
-    some = list(commits)[::10]  # each is looked for in the whole chain
-    views |= {f"tools of {digest}": partial(t.get_commit_tools, digest) for digest in some}
-    return {name: outcome(view) for name, view in views.items()}
+    for name in known.branches:
+        views[f"compile {name}"] = partial(at, t, name)
+    for name in known.results:
+        views[f"result {name}"] = partial(t.get_tool_result, name)
+        views[f"lines of {name}"] = partial(t.get_tool_result, name, lines="40-60")
+        views[f"later lines of {name}"] = partial(t.get_tool_result, name, lines="4000-4005")
+        views[f"grep in {name}"] = partial(t.get_tool_result, name, grep="line", limit=500)
+        views[f"path in {name}"] = partial(t.get_tool_result, name, json_path="$..*")
+    for digest in known.commits:
+        views[f"commit {digest}"] = partial(t.get_commit, digest)
+        views[f"message {digest}"] = partial(t.get_message, digest)
+        views[f"content {digest}"] = partial(t.get_content, digest)
+    for digest in some:
+        views[f"tools of {digest}"] = partial(t.get_commit_tools, digest)
+        views[f"versions of {digest}"] = partial(t.edit_history, digest)
+    return {name: attempt(view) for name, view in views.items()}
 
 
-def requests(t: Tract) -> object:
-    return [
-        (context.to_anthropic_params(), context.tokens_by_tool, context.tools)
-        for context in (t.compile(), t.compile(tools="inline"))
-    ]
+def sent(context: CompiledContext) -> object:
+    """What a context says, in the formats of all four providers."""
+    requests = [context.to_openai_params(), context.to_anthropic_params()]
+    requests += [context.to_responses_params(), context.to_gemini_params()]
+    counts = context.token_count, context.token_source, context.tokens_by_tool
+    messages = context.commit_hashes, context.message_forms, context.message_tokens
+    return requests, context.notes, counts, messages, context.generation_configs, context.tools
 
 
-def dump(t: Tract, at: str) -> object:
-    return t.compile(at=at).to_openai()
+def at(t: Tract, name: str) -> object:
+    return sent(t.compile(at=name))
+
+
+def read(t: Tract) -> object:
+    snapshot = t.read()
+    rows = [(snapshot.whole(p), snapshot.sent(p), snapshot.weight(p)) for p in snapshot.places]
+    return rows, snapshot.failures, [toolset for _, toolset in snapshot.toolsets]
+
+
+def attempt(view: Callable[[], object]) -> object:
+    """What a view shows, or the error that it raises: `wrong` names those that are not typed."""
+    try:
+        return view()
+    except Exception as error:  # noqa: BLE001
+        return error
 
 
 def outcome(view: Callable[[], object]) -> object:
@@ -156,10 +225,26 @@ def outcome(view: Callable[[], object]) -> object:
         return error
 
 
+@contextmanager
+def in_time(seconds: int = SECONDS) -> Iterator[None]:
+    """What hangs is a failure, and the test says so."""
+
+    def give_up(*_: object) -> None:
+        raise AssertionError(f"not done after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def wrong(before: dict[str, object], now: dict[str, object]) -> dict[str, str]:
     """What is shown differently now without an error that says so."""
     return {
-        name: str(shown)[:300]
+        name: repr(shown)[:300]
         for name, shown in now.items()
         if not same(shown, before[name])
         and (not isinstance(shown, TractError) or isinstance(shown, ForgottenError))
@@ -167,6 +252,6 @@ def wrong(before: dict[str, object], now: dict[str, object]) -> dict[str, str]:
 
 
 def same(one: object, other: object) -> bool:
-    if isinstance(one, TractError):
+    if isinstance(one, Exception):
         return type(one) is type(other)
     return one == other

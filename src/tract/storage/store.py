@@ -74,12 +74,10 @@ def transaction(driver: Driver, *, alone: bool = False) -> Iterator[None]:
         if depth:
             _check_open(driver)
             driver.run(f"SAVEPOINT part_{depth}")
-        elif alone:
-            driver.begin_alone()
-        else:
-            driver.begin()
-        driver.depth = depth + 1
         try:
+            if not depth:
+                (driver.begin_alone if alone else driver.begin)()
+            driver.depth = depth + 1
             try:
                 yield
             finally:

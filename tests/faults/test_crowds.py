@@ -1,0 +1,242 @@
+"""Crowds: many processes, threads and tasks write at once; nothing is lost, nothing is twice."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.harness import (
+    assert_sound,
+    execute,
+    finish,
+    go,
+    is_postgres,
+    killed,
+    start,
+    texts,
+    together,
+)
+from tests.toolkit import tool
+from tract import ROOT, ToolCall, Tract
+from tract.storage.dialogs import Dialogs
+
+
+@pytest.mark.parametrize("count", [30, pytest.param(200, marks=pytest.mark.long)])
+def test_processes_share_a_branch_of_a_database_that_they_all_create(db: str, count: int) -> None:
+    workers = [start("appender.py", db, f"w{i}", count) for i in range(8)]
+    done = [line.split()[1] for line in together(workers) if line.startswith("done")]
+    assert len(set(done)) == 8 * count
+    with Tract.open(db) as t:
+        assert {commit.commit_hash for commit in t.log()} == set(done)
+        assert {f"w{i}-{j}" for i in range(8) for j in range(count)} == set(texts(t))
+        assert_sound(t)
+
+
+def tools_by_commit(lines: list[str]) -> dict[str, list[str]]:
+    """What workers said that they wrote: for each commit the names of its tools."""
+    said = [line.split() for line in lines if line.startswith("done")]
+    return {commit: tools for _, commit, *tools in said}
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["one dialog", "a dialog each"])
+def test_processes_write_with_different_tools(db: str, apart: bool) -> None:
+    """In PostgreSQL, writers to different dialogs store the same tools at the same moment."""
+    workers = [
+        start("offerer.py", db, f"d{number}" if apart else "default", f"w{number}", 40)
+        for number in range(4)
+    ]
+    given = tools_by_commit(together(workers))
+    assert len(given) == 160
+    found: dict[str, list[str]] = {}
+    for dialog in [f"d{number}" for number in range(4)] if apart else ["default"]:
+        with Tract.open(db, dialog=dialog) as t:
+            for info in t.log():
+                tools = t.get_commit_tools(info)
+                found[info.commit_hash] = [str(each["name"]) for each in tools]
+            assert t.fsck().problems == []
+    assert found == given
+    assert execute(db, "SELECT count(*) FROM tool_definitions") == [(30,)]
+    sets = {tuple(tools) for tools in given.values()}
+    assert execute(db, "SELECT count(*) FROM toolsets") == [(len(sets),)]
+    members = sum(map(len, sets))
+    assert execute(db, "SELECT count(*) FROM toolset_members") == [(members,)]
+
+
+def test_the_same_new_tools_in_two_orders_are_stored_at_once(pg_url: str) -> None:
+    """Each writer would wait for a tool that the other has written and not committed yet."""
+
+    def work(index: int) -> None:
+        with Tract.open(pg_url, dialog=f"d{index}") as t:
+            for number in range(5):
+                kit = [tool(f"f{number}_{each}") for each in range(100)]
+                barrier.wait(10)
+                t.set_tools(kit[::-1] if index else kit)
+
+    barrier = threading.Barrier(2)
+    in_threads(2, work)
+    assert execute(pg_url, "SELECT count(*) FROM tool_definitions") == [(500,)]
+    assert execute(pg_url, "SELECT count(*) FROM toolsets") == [(10,)]
+
+
+def test_kill_while_tools_are_stored(db: str) -> None:
+    dice = random.Random(5)
+    given: dict[str, list[str]] = {}
+    for number in range(3 if is_postgres(db) else 6):
+        worker = start("offerer.py", db, "default", f"w{number}", 0)
+        go(worker)
+        given |= tools_by_commit(killed(worker, dice.randrange(1, 12), dice.uniform(0, 0.01)))
+        with Tract.open(db) as t:
+            assert_sound(t)
+            for commit, tools in given.items():
+                assert [each["name"] for each in t.get_commit_tools(commit)] == tools
+    assert len(given) > 3
+
+
+def test_gc_beside_a_writer_of_tools(db: str) -> None:
+    """What one process just found to be stored, another must not find to be unused."""
+    kit = [{"name": f"tool_{i:02}", "input_schema": {"type": "object"}} for i in range(30)]
+    worker = start("offerer.py", db, "default", "w", 60)
+    with Tract.open(db, dialog="side") as t:
+        t.user("root")
+        go(worker)
+        for number in range(20):
+            t.branch("aside")
+            t.checkout("aside")
+            t.user(f"{number}", tools=(kit + kit)[number % 30 :][: 1 + number % 10])
+            t.checkout("main")
+            t.delete_branch("aside")
+            assert t.gc(dry_run=False, grace_seconds=-3600).commits == 1
+    given = tools_by_commit(finish(worker))
+    with Tract.open(db) as t:
+        assert t.fsck().problems == []
+        for commit, tools in given.items():
+            assert [each["name"] for each in t.get_commit_tools(commit)] == tools
+
+
+def made_by_another_meanwhile(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look for a branch and the look for its dialog, another makes both."""
+    has_dialog = Dialogs.has
+
+    def slow(dialogs: Dialogs, name: str) -> bool:
+        monkeypatch.undo()
+        with Tract.open(db) as other:
+            other.user("faster")
+        return has_dialog(dialogs, name)
+
+    monkeypatch.setattr(Dialogs, "has", slow)
+
+
+def test_a_first_write_meets_a_dialog_that_another_just_made(
+    pg_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Tract.open(pg_url) as t:
+        made_by_another_meanwhile(pg_url, monkeypatch)
+        t.user("slower")
+        assert texts(t) == ["faster", "slower"]
+
+
+def test_a_first_read_meets_a_dialog_that_another_just_made(
+    db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Tract.open(db) as t:
+        made_by_another_meanwhile(db, monkeypatch)
+        assert t.head is not None
+
+
+@pytest.mark.parametrize("count", [30, pytest.param(150, marks=pytest.mark.long)])
+def test_processes_create_databases_at_the_same_moment(tmp_path: Path, count: int) -> None:
+    """SQLite answers "busy" at once, whatever the timeout, when two switch a journal together."""
+    workers = [start("creator.py", tmp_path, count) for _ in range(8)]
+    together(workers)
+    for i in range(0, count, 10):
+        with Tract.open(tmp_path / f"{i}.db", create=False) as t:
+            assert texts(t) == ["first"]
+
+
+def in_threads(number: int, work: Callable[[int], None]) -> None:
+    errors: list[BaseException] = []
+    barrier = threading.Barrier(number)
+
+    def run(index: int) -> None:
+        try:
+            barrier.wait()
+            work(index)
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def test_threads_share_one_tract(db: str) -> None:
+    done: list[str] = []
+    with Tract.open(db) as t:
+
+        def work(index: int) -> None:
+            for i in range(20):
+                with t.batch():
+                    asked = t.assistant(tool_calls=[ToolCall(f"{index}-{i}", "f")])
+                    answered = t.tool_result(f"{index}-{i}", "f", str(i))
+                assert answered.parent_hash == asked.commit_hash
+                done.extend([asked.commit_hash, answered.commit_hash])
+                assert len(t.compile().messages) >= len(done) // 2
+                assert t.get_content(answered) == str(i)
+
+        in_threads(16, work)
+        assert {commit.commit_hash for commit in t.log()} == set(done)
+        assert len(done) == 16 * 20 * 2
+        assert_sound(t)
+        live = t.compile().commit_hashes
+    with Tract.open(db) as t:
+        assert t.compile().commit_hashes == live
+
+
+def test_threads_have_a_tract_each(db: str) -> None:
+    done: list[str] = []
+
+    def work(index: int) -> None:
+        with Tract.open(db) as t:
+            done.extend([t.user(f"{index}-{i}").commit_hash for i in range(20)])
+            assert len(texts(t)) >= 20
+
+    in_threads(16, work)
+    with Tract.open(db) as t:
+        assert {commit.commit_hash for commit in t.log()} == set(done)
+        assert len(set(done)) == 16 * 20
+        assert_sound(t)
+
+
+def test_one_message_is_written_by_only_one_of_many_retries(db: str) -> None:
+    given: list[str] = []
+
+    def work(index: int) -> None:
+        with Tract.open(db) as t:
+            given.append(t.user("once", parent=ROOT).commit_hash)
+
+    in_threads(8, work)
+    assert len(given) == 8
+    with Tract.open(db) as t:
+        assert {commit.commit_hash for commit in t.log()} == set(given)
+        assert texts(t) == ["once"]
+
+
+@pytest.mark.parametrize("busy", [False, True], ids=["quiet", "in a batch of a thread"])
+def test_parent_and_child_of_a_fork_go_on(db: str, busy: bool) -> None:
+    worker = start("forker.py", db, 50, *(["busy"] if busy else []))
+    go(worker)
+    done = finish(worker)
+    alone = busy and not is_postgres(db)  # then the child is told that it cannot go on
+    number = (50 if alone else 100) + busy
+    assert len(set(done)) == number
+    with Tract.open(db) as t:
+        assert set(done) < {commit.commit_hash for commit in t.log()}
+        assert len(texts(t)) == number + 1
+        assert_sound(t)

@@ -1,0 +1,235 @@
+"""Failing writes: full disks, failing disks, long locks. What failed left nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.faults.harness import (
+    assert_sound,
+    finish,
+    go,
+    is_postgres,
+    outcome,
+    start,
+    texts,
+)
+from tract import (
+    BusyError,
+    DiskFullError,
+    NotJsonError,
+    StorageError,
+    Tract,
+)
+
+BIG = os.urandom(1 << 20).hex()  # half as large when it is compressed
+
+
+def test_error_in_a_batch_takes_all_of_it_back(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("before")
+        head = t.head
+
+        def fail() -> None:
+            with t.batch():
+                t.user("one")
+                t.branch("side")
+                t.checkout("side")
+                assert texts(t) == ["before", "one"]
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert (t.head, t.current_branch, t.branches()) == (head, "main", {"main": head})
+        assert texts(t) == ["before"]
+        t.user("after")
+        t.user("later")  # the keys of what was rolled back are given out again
+        assert texts(t) == ["before", "after", "later"]
+        assert_sound(t)
+
+
+def test_error_in_the_first_batch_leaves_no_dialog(db: str) -> None:
+    with Tract.open(db) as t:
+
+        def fail() -> None:
+            with t.batch():
+                t.user("one")
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert t.dialogs() == []
+        assert t.head is None
+        t.user("after")
+        assert texts(t) == ["after"]
+
+
+def test_failed_commit_that_is_caught_leaves_the_rest_of_the_batch(db: str) -> None:
+    with Tract.open(db) as t:
+        with t.batch():
+            first = t.user("one")
+            with pytest.raises(NotJsonError):
+                t.tool_result("c", "f", {"bad": float("nan")})
+            with pytest.raises(LookupError):
+                t.user("x", edit="0" * 64)
+            t.user("two")
+
+            def fail() -> None:
+                with t.batch():
+                    t.user("inner")
+                    t.user("edited", edit=first)
+                    raise ZeroDivisionError
+
+            with pytest.raises(ZeroDivisionError):
+                fail()
+            assert texts(t) == ["one", "two"]
+            t.user("three")
+        assert texts(t) == ["one", "two", "three"]
+        assert_sound(t)
+    with Tract.open(db) as t:
+        assert texts(t) == ["one", "two", "three"]
+
+
+def limit_pages(t: Tract, extra: int | None) -> None:
+    """Let the file grow by so many pages only, as if the disk were full then."""
+    run = t.session.store.driver.run
+    pages = (1 << 30) if extra is None else run("PRAGMA page_count")[0][0] + extra
+    run(f"PRAGMA max_page_count = {pages}")
+
+
+def test_full_database(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        t.user("before")
+        limit_pages(t, 3)
+        for _ in range(2):
+            with pytest.raises(DiskFullError):
+                t.user(BIG)
+        t.user("small")
+        assert texts(t) == ["before", "small"]
+        assert_sound(t)
+        limit_pages(t, None)
+        t.user(BIG)
+        assert texts(t) == ["before", "small", BIG]
+        assert_sound(t)
+
+
+def test_full_database_in_a_batch(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        t.user("before")
+        limit_pages(t, 3)
+
+        def fail() -> None:
+            with t.batch():
+                t.user("one")
+                t.user(BIG)
+
+        with pytest.raises(DiskFullError):
+            fail()
+        assert texts(t) == ["before"]
+
+        def carry_on() -> None:
+            with t.batch():
+                t.user("one")
+                with pytest.raises(StorageError):
+                    t.user(BIG)
+                t.user("two")
+
+        outcome(carry_on)  # all of it, or an error and nothing of it
+        assert texts(t) in (["before"], ["before", "one", "two"])
+        limit_pages(t, None)
+        t.user("after")
+        assert texts(t)[-1] == "after"
+        assert_sound(t)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 2 MB."""
+    if os.geteuid() != 0 or not shutil.which("mount"):
+        pytest.skip("only root may mount a small disk")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(tmp_path)]
+    done = subprocess.run(mount, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no small disk can be mounted here: {done.stderr}")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_full_disk(small_disk: Path) -> None:
+    filler = small_disk / "filler"
+    with Tract.open(small_disk / "t.db") as t:
+        t.user("before")
+        with filler.open("wb") as file:
+            file.write(bytes(3 << 19))
+        with pytest.raises(DiskFullError):
+            t.user(BIG)
+        assert texts(t) == ["before"]
+        filler.unlink()
+        t.user("after")
+        assert texts(t) == ["before", "after"]
+        assert_sound(t)
+    with Tract.open(small_disk / "t.db") as t:
+        assert texts(t) == ["before", "after"]
+
+
+def test_backup_on_a_full_disk_leaves_nothing(small_disk: Path, pg_url: str) -> None:
+    elsewhere = tempfile.mkdtemp()
+    try:
+        for place in (f"{elsewhere}/t.db", pg_url):
+            with Tract.open(place) as t:
+                for i in range(3):
+                    t.user(f"{i}{BIG}")
+                with pytest.raises(DiskFullError):
+                    t.backup(small_disk / "copy.db")
+                assert list(small_disk.iterdir()) == []
+                t.user("after")
+                assert_sound(t)
+    finally:
+        shutil.rmtree(elsewhere)
+
+
+def test_lock_that_is_held_too_long(db: str, tmp_path: Path) -> None:
+    with Tract.open(db) as t:
+        t.user("before")
+        shorten = "SET lock_timeout = 100" if is_postgres(db) else "PRAGMA busy_timeout = 100"
+        t.session.store.driver.run(shorten)
+        if is_postgres(db):
+            with psycopg.connect(db) as other:
+                other.execute("SELECT * FROM branches FOR UPDATE")
+                with pytest.raises(BusyError):
+                    t.user("not written")
+        else:
+            locker = start("locker.py", db)
+            go(locker)
+            assert locker.stdout is not None
+            assert locker.stdout.readline() == "held\n"
+            with pytest.raises(BusyError):
+                t.user("not written")
+            go(locker)
+            finish(locker)
+        assert texts(t) == ["before"]
+        t.user("after")
+        assert texts(t) == ["before", "after"]
+        assert_sound(t)
+
+
+def test_closed_tract_says_so(db: str) -> None:
+    t = Tract.open(db)
+    t.user("before")
+    t.close()
+    t.close()
+    try:
+        for use in (lambda: t.user("x"), t.compile, lambda: t.head):
+            with pytest.raises(StorageError):
+                use()
+    finally:
+        t.close()
+    with Tract.open(db) as t:
+        assert texts(t) == ["before"]
