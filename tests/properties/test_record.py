@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.forms import dialogs
-from tests.properties.test_compression import CHANGES, legal_selection
+from tests.rework import CHANGES, compress
 from tests.strategies import anthropic_messages, histories, odd_histories, openai_messages
-from tract import CompressError, Tract
+from tract import Tract
 from tract.llm import ScriptedLLM
 
 SUMMARIES = [f"what happened, {number}" for number in range(200)]
@@ -23,7 +23,7 @@ DUMPS = {
     "to_gemini": "contents",
 }
 SENT = [*DUMPS, *(f"{dump}_params" for dump in DUMPS)]
-NEXT = {
+NEXT: dict[str, list[Any]] = {
     "messages": [{"role": "assistant", "content": "so"}, {"role": "user", "content": "go on"}],
     "input": [
         {"role": "assistant", "content": [{"type": "output_text", "text": "so"}]},
@@ -37,23 +37,14 @@ NEXT = {
 """An answer and what the user says to it, as the providers have it."""
 
 
-def compress(t: Tract, data: st.DataObject) -> None:
-    chosen = legal_selection(t, data)
-    try:
-        t.compress(chosen)
-    except CompressError:  # nothing is left that could be compressed
-        return
-
-
-@st.composite
-def histories_in_any_format(draw: st.DrawFn) -> list[Any]:
-    kinds = dialogs | odd_histories | histories | anthropic_messages() | openai_messages()
-    return draw(kinds)
+any_history: st.SearchStrategy[list[Any]] = st.one_of(
+    dialogs, odd_histories, histories, anthropic_messages(), openai_messages()
+)
 
 
 def build(t: Tract, data: st.DataObject) -> None:
     with t.batch():
-        for message in data.draw(histories_in_any_format()):
+        for message in data.draw(any_history):
             t.commit(message)
     for change in data.draw(st.lists(st.sampled_from([*CHANGES, compress]), max_size=4)):
         change(t, data)
