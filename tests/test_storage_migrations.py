@@ -276,7 +276,7 @@ def test_only_an_old_database_is_backed_up(v6: Path) -> None:
 def test_migration_runs_in_order_and_once(filled: str) -> None:
     bring(filled, ADD)
     assert version(filled) == NEXT
-    assert columns(filled, "dialogs") == 10
+    assert columns(filled, "dialogs") == 18
     bring(filled, ADD)  # would fail if it ran again
     assert execute(filled, "SELECT count(*) FROM extras") == [(2,)]
     with pytest.raises(SchemaError, match=f"{NEXT}"):
@@ -298,7 +298,7 @@ def test_migration_that_fails_leaves_everything(filled: str) -> None:
         bring(filled, bad)
     assert version(filled) == NEXT - 1
     assert columns(filled, "extras") == 0
-    assert columns(filled, "dialogs") == 9
+    assert columns(filled, "dialogs") == 17
     assert texts(filled) == ["one", "two"]
     bring(filled, ADD)  # and the way is free for a better one
     assert version(filled) == NEXT

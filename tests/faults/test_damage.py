@@ -102,9 +102,9 @@ DAMAGE = {
         WHERE name = 'main' AND dialog_id = 1""",
     "branch's key that is not there": """UPDATE branches SET head_id = 999
         WHERE name = 'main' AND dialog_id = 1""",
-    "branch's hash": """UPDATE branches SET head_hash = (SELECT hash FROM commits WHERE id = 2)
+    "branch's hash": """UPDATE branches SET commit_hash = (SELECT hash FROM commits WHERE id = 2)
         WHERE name = 'main' AND dialog_id = 1""",
-    "branch's hash is gone": "UPDATE branches SET head_hash = NULL WHERE name = 'main'",
+    "branch's hash is gone": "UPDATE branches SET commit_hash = NULL WHERE name = 'main'",
     "commit of another dialog": "UPDATE commits SET dialog_id = 2 WHERE id = 4",
     "commit of a dialog that is not there": "UPDATE commits SET dialog_id = 9 WHERE dialog_id = 2",
     "commit is gone": "DELETE FROM commits WHERE id = 2",

@@ -234,7 +234,9 @@ class Session:
         place = self.chain(head).place(self.resolve(target))
         old = self.compiler.message(place.shown)
         if old.role == "tool" and details.metadata is None:
-            details = details._replace(metadata=self.store.metadata(place.shown.id))
+            details = details._replace(
+                metadata=self.store.metadata(Head(place.shown.id, place.shown.hash))
+            )
         return drafts.edit(place, old, message, details, self.tokens)
 
     def write(self, make: MakeDraft, parent: Commit | None = None) -> CommitInfo:
@@ -289,7 +291,8 @@ class Session:
 
     def go_to(self, branch: str, detached: Head | None = None) -> None:
         """Check out a branch, or an old commit."""
-        self.store.dialogs.check_out(self.dialog, branch, detached)
+        with self.store.writing():
+            self.store.dialogs.check_out(self.dialog, branch, detached)
         self.branch, self.detached = branch, detached
 
     def complete(self, draft: Draft, name_of: Callable[[str], str | None]) -> Draft:

@@ -23,6 +23,7 @@ from tract.hashing import escape, from_json
 from tract.model import Head, Json
 from tract.storage.codec import DAMAGE
 from tract.storage.contents import erase_content
+from tract.storage.dialogs import Totals, bad_dialogs
 from tract.storage.driver import PAGE, Driver, marks, pages
 from tract.storage.files import absolute
 from tract.storage.migrations import known_migrations, migrate
@@ -77,6 +78,8 @@ def fsck(store: Store) -> Fsck:
         lambda: _bad_contents(store, counts),
         lambda: _dangling_references(store),
         lambda: bad_tools(store.driver),
+        lambda: bad_dialogs(store.driver),
+        lambda: _bad_branches(store),
     )
     for check in checks:
         try:
@@ -124,12 +127,24 @@ def _dangling_references(store: Store) -> list[str]:
     return problems + [f"commit {digest.hex()} has lost its content" for (digest,) in lost]
 
 
+def _bad_branches(store: Store) -> list[str]:
+    problems = []
+    for (name,) in store.driver.run("SELECT name FROM dialogs ORDER BY id"):
+        try:
+            store.branches(unescape(name))
+        except CorruptError as error:
+            problems.append(str(error))
+    return problems
+
+
 def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
     """Mark and sweep in one transaction. A dry run sweeps too, and rolls back."""
     run = store.driver.run
     with store.writing(alone=True):
         run("SAVEPOINT sweep")
         doomed = _unreachable(store, now() - int(grace_seconds * 1e6))
+        if not dry_run:
+            _discount(store, doomed)
         _delete_commits(store, doomed)
         contents, size = _delete_contents(store)
         delete_unused_tools(store.driver)
@@ -151,6 +166,13 @@ def _unreachable(store: Store, newest: int) -> list[int]:
         while root in parents:
             root = parents.pop(root)
     return list(parents)
+
+
+def _discount(store: Store, doomed: Sequence[int]) -> None:
+    """Take commits out of the totals of their dialogs."""
+    for page in pages(doomed):
+        for dialog_id, *counts in store.driver.run(_TOTALS.format(marks(page)), page):
+            store.dialogs.add(dialog_id, Totals(0, *(-int(number) for number in counts)))
 
 
 def _delete_commits(store: Store, doomed: Sequence[int]) -> None:
@@ -180,6 +202,7 @@ def delete_dialog(store: Store, name: str) -> None:
         _delete_commits(store, ids)
         run("DELETE FROM branches WHERE dialog_id = ?", (dialog_id,))
         run("DELETE FROM dialogs WHERE id = ?", (dialog_id,))
+        store.dialogs.created -= 1
         _delete_contents(store)
         delete_unused_tools(store.driver)
 
@@ -220,6 +243,8 @@ def _copy(source: Driver, path: str) -> None:
             try:
                 for table, keys in _KEYS.items():
                     _copy_table(source, target, table, keys)
+                number = source.run("SELECT dialogs FROM tract_schema")[0]
+                target.run("UPDATE tract_schema SET dialogs = ?", number)
             finally:
                 source.rollback()
         target.commit()
@@ -283,8 +308,8 @@ def _texts(value: Json) -> list[str]:
 
 _DANGLING_BRANCHES = """
 SELECT r.name FROM branches r LEFT JOIN commits c
-    ON c.id = r.head_id AND c.hash = r.head_hash AND c.dialog_id = r.dialog_id
-WHERE (r.head_id IS NOT NULL OR r.head_hash IS NOT NULL) AND c.id IS NULL"""
+    ON c.id = r.head_id AND c.hash = r.commit_hash AND c.dialog_id = r.dialog_id
+WHERE (r.head_id IS NOT NULL OR r.commit_hash IS NOT NULL) AND c.id IS NULL"""
 
 _DANGLING_CHECKOUTS = """
 SELECT d.name FROM dialogs d LEFT JOIN commits c
@@ -298,6 +323,11 @@ LEFT JOIN branches r ON r.dialog_id = d.id AND r.name = d.branch WHERE r.name IS
 _DANGLING_COMMITS = """
 SELECT c.hash FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id
 WHERE c.blob_id IS NOT NULL AND b.id IS NULL"""
+
+_TOTALS = """
+SELECT c.dialog_id, count(*), coalesce(sum(b.token_count), 0), coalesce(sum(b.text_size), 0),
+    sum(c.is_error)
+FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id WHERE c.id IN {} GROUP BY c.dialog_id"""
 
 _SEARCH = """
 SELECT c.id, c.hash, c.blob_id, d.name
