@@ -467,13 +467,13 @@ def test_a_newer_library_is_chosen_when_the_own_one_is_not_safe() -> None:
         assert binding.sqlite_version_info >= sqlite3.sqlite_version_info
 
 
-@pytest.mark.parametrize(("durability", "level"), [("full", 2), ("relaxed", 1)])
+@pytest.mark.parametrize(("durability", "level"), [("full", 3), ("relaxed", 1)])
 def test_synchronous(tmp_path: Path, durability: Any, level: int) -> None:
     with Tract.open(tmp_path / "t.db", durability=durability) as t:
         assert pragma(t, "synchronous") == level
         t.user("x")
     with Tract.open(tmp_path / "t.db") as t:
-        assert pragma(t, "synchronous") == 2
+        assert pragma(t, "synchronous") == 3
 
 
 @pytest.mark.parametrize(("durability", "level"), [("full", "on"), ("relaxed", "off")])

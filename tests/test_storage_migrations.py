@@ -7,13 +7,16 @@ import random
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.faults.harness import execute, go, is_postgres, killed, start, together
+from tests.faults.operations import fill_version_6
 from tests.fixtures.make_v6 import LARGE, abridged, state
 from tests.toolkit import names, tool
 from tract import ForgottenError, SchemaError, StorageError, Tract
@@ -21,7 +24,8 @@ from tract.content.blocks import size_of
 from tract.model import Head
 from tract.storage import _driver
 from tract.storage.migrations import Migration, known_migrations, migrate
-from tract.storage.sqlite import Sqlite
+from tract.storage.sqlite import Sqlite, binding
+from tract.storage.store import transaction
 
 FIXTURES = Path(__file__).parent / "fixtures"
 NEXT = known_migrations()[-1].version + 1
@@ -80,22 +84,12 @@ def bring(db: str, sql: str, to: int = NEXT) -> None:
 
 
 @pytest.fixture
-def old(db: str, v6: Path) -> str:
+def old(db: str, tmp_path: Path) -> str:
     """The same history in a database of version 6, of either kind."""
-    if not is_postgres(db):
-        return shutil.copy(v6, db)
-    driver = _driver(db, "full", create=True)
-    migrate(driver, known_migrations()[:1])
-    for table in TABLES_OF_6:
-        rows = execute(str(v6), f"SELECT * FROM {table}")
-        driver.insert_rows(table, rows)
-    for table in ("dialogs", "blobs", "commits"):
-        driver.run(f"ALTER TABLE {table} ALTER COLUMN id RESTART WITH 1000")
-    driver.close()
+    fill_version_6(db, tmp_path)
     return db
 
 
-TABLES_OF_6 = ("dialogs", "blobs", "chunks", "commits", "commit_links", "branches")
 TABLES_OF_7 = ("tool_definitions", "toolsets", "toolset_members", "commit_tools")
 
 
@@ -397,3 +391,75 @@ def test_backup_is_made_while_nobody_else_can_migrate(tmp_path: Path) -> None:
     assert version(path) == NEXT
     backups = [str(found) for found in tmp_path.glob("*.bak")]
     assert [version(backup) for backup in backups] == [NEXT - 1]
+
+
+# Writers that are open meanwhile
+
+
+def batch_of_two(t: Tract) -> None:
+    with t.batch():
+        t.user("three")
+        t.user("four")
+
+
+WRITES: dict[str, Callable[[Tract], object]] = {
+    "append": lambda t: t.user("three"),
+    "batch": batch_of_two,
+    "branch": lambda t: t.branch("side"),
+    "checkout": lambda t: t.checkout(t.head or ""),
+    "configure": lambda t: t.configure_results(inline_tokens=10),
+    "gc": lambda t: t.gc(dry_run=False),
+    "delete": lambda t: t.delete_dialog("default"),
+    "forget": lambda t: t.forget(t.head or ""),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_an_open_writer_is_stopped_by_a_migration(filled: str, write: str) -> None:
+    with Tract.open(filled) as t:
+        t.compile()
+        bring(filled, ADD)
+        before = rows_of(filled)
+        with pytest.raises(SchemaError, match=f"schema {NEXT} now.*writes schema {NEXT - 1}"):
+            WRITES[write](t)
+        assert rows_of(filled) == before
+
+
+def rows_of(db: str) -> list[list[tuple[Any, ...]]]:
+    tables = ("dialogs", "branches", "commits", "blobs")
+    return [execute(db, f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
+
+
+def test_a_writer_that_waits_for_a_migration_is_stopped(filled: str) -> None:
+    """The version is read after the lock that the migration holds, not before."""
+    failures: list[BaseException] = []
+
+    def write() -> None:
+        with Tract.open(filled) as t:
+            is_open.set()
+            begun.wait(20)
+            try:
+                t.user("three")
+            except SchemaError as error:
+                failures.append(error)
+
+    is_open, begun = threading.Event(), threading.Event()
+    writer = threading.Thread(target=write)
+    writer.start()
+    is_open.wait(20)
+    driver = _driver(filled, "full", create=False)
+    with transaction(driver, alone=True):
+        begun.set()
+        writer.join(0.3)
+        assert writer.is_alive()
+        driver.run("UPDATE tract_schema SET version = ?", (NEXT,))
+    writer.join(20)
+    driver.close()
+    assert [str(NEXT) in str(failure) for failure in failures] == [True]
+    assert execute(filled, "SELECT count(*) FROM commits") == [(2,)]
+
+
+def test_a_program_of_the_schema_before_is_stopped(filled: str) -> None:
+    """It would leave the checksum of the branch as it is."""
+    with pytest.raises((binding.Error, psycopg.Error), match="head_hash"):
+        execute(filled, "UPDATE branches SET head_id = 1, head_hash = NULL")

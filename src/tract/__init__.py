@@ -33,9 +33,11 @@ from tract.errors import (
     ResultNotFoundError,
     RoleError,
     SchemaError,
+    ScrubError,
     StorageError,
     ToolSchemaError,
     TractError,
+    UnreadableError,
 )
 from tract.hashing import hash_tool_schema
 from tract.llm import LLMClient, ScriptedLLM
@@ -51,6 +53,7 @@ from tract.model import (
     CommitOperation,
     DialogFacts,
     DialogInfo,
+    ForgetResult,
     Form,
     Mark,
     Message,
@@ -59,6 +62,7 @@ from tract.model import (
     Shape,
     Text,
     ToolCall,
+    Trace,
 )
 from tract.providers.message_lists import (
     CompressorConfig,
@@ -109,6 +113,7 @@ __all__ = [
     "DiskFullError",
     "DroppedTurns",
     "EditError",
+    "ForgetResult",
     "ForgottenError",
     "Form",
     "HandlerError",
@@ -134,6 +139,7 @@ __all__ = [
     "RoleError",
     "SchemaError",
     "ScriptedLLM",
+    "ScrubError",
     "Shape",
     "StorageError",
     "SummarizedResult",
@@ -148,8 +154,10 @@ __all__ = [
     "ToolSchemaError",
     "ToolTurn",
     "ToolVersion",
+    "Trace",
     "Tract",
     "TractError",
+    "UnreadableError",
     "Violation",
     "collapse_tool_chains",
     "compress_messages",

@@ -32,6 +32,7 @@ from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
+from tract.storage.codec import unseal
 from tract.tokens import TokenCounter, token_counter
 
 Commit = str | CommitInfo
@@ -66,7 +67,9 @@ class Session:
         self.branch, self.detached = store.dialogs.checked_out(dialog) or (MAIN, None)
         """The branch that commits go to, and the old commit that is checked out instead, if any."""
         self.settings = forms.settings(**(store.dialogs.settings(dialog, "result_settings") or {}))
-        """These decide the forms of new results."""
+        """These decide the forms of new results. They are read again with the head: another process
+        may change them."""
+        self._stored_settings: str | None = None
         self.listener: Callable[[Sequence[CommitInfo]], None] | None = None
         """Called with new results, once they are committed."""
         self._queue: list[tuple[Session, CommitInfo]] = [] if queue is None else queue
@@ -118,11 +121,20 @@ class Session:
         if self.detached:
             return self.store.check_head(self.dialog, self.detached)
         head = self.store.branch(self.dialog, self.branch)
+        self._notice_settings()
         if head is None and self.store.dialogs.has(self.dialog):
             head = self.store.branch(self.dialog, self.branch)  # perhaps created just now
             if head is None:
                 raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
         return head or EMPTY
+
+    def _notice_settings(self) -> None:
+        stored = self.store.result_settings(self.dialog)
+        if stored == self._stored_settings:
+            return
+        self._stored_settings = stored
+        if stored is not None:
+            self.settings = forms.settings(**unseal(stored))
 
     def chain(self, head: Head | None = None) -> Chain:
         """Return the history up to a commit, by default the head. The caller holds the lock."""
@@ -175,7 +187,7 @@ class Session:
         with self.lock:
             head = self.head(at)
             if since is not None:
-                return since if head == since.head else since.at(head)
+                return since if since.is_current(head) else since.at(head)
             compiler = Compiler(self.store, self.tokens.count, keeps=False)
             return Snapshot(self.store, compiler, head, fetches=self.settings.is_lazy)
 
@@ -277,6 +289,7 @@ class Session:
             locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
             raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
+        self._notice_settings()
         return locked
 
     def withhold(self, commit: CommitInfo) -> None:

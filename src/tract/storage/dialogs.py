@@ -170,18 +170,25 @@ def _info(row: Row) -> DialogInfo:
 
 def seal_dialogs(driver: Driver) -> None:
     """Add the checksums and the totals of dialogs that were written without them."""
-    rows = driver.run(
-        "SELECT id, name, branch, detached_id, detached_hash, created_at FROM dialogs"
-    )
+    rows = driver.run("SELECT id, created_at FROM dialogs")
     counts = {row[0]: row[2:] for row in driver.run(_COUNTS)}
-    for dialog_id, *facts in rows:
+    for dialog_id, created_at in rows:
         *parts, _, updated_at = map(int, counts[dialog_id])
-        *others, created_at = facts
         totals = Totals._make(parts)
         total = _Row(*totals, updated_at, created_at).total
-        driver.run(_SEAL, (text_sum(*others), *totals, updated_at, total, dialog_id))
+        driver.run(_SEAL, (*totals, updated_at, total, dialog_id))
+        seal_names(driver, dialog_id)
     driver.run("UPDATE tract_schema SET dialogs = ?", (len(rows),))
-    for dialog_id, dialog, name, *head in driver.run(_HEADS):
+
+
+def seal_names(driver: Driver, dialog_id: int) -> None:
+    """Write the checksums of a dialog and of its branches, which have new names."""
+    sql = "SELECT name, branch, detached_id, detached_hash FROM dialogs WHERE id = ?"
+    [(dialog, *others)] = driver.run(sql, (dialog_id,))
+    checksum = text_sum(dialog, *others)
+    driver.run("UPDATE dialogs SET checksum = ? WHERE id = ?", (checksum, dialog_id))
+    sql = "SELECT name, head_id, commit_hash FROM branches WHERE dialog_id = ?"
+    for name, *head in driver.run(sql, (dialog_id,)):
         sql = "UPDATE branches SET checksum = ? WHERE dialog_id = ? AND name = ?"
         driver.run(sql, (branch_checksum(dialog, name, Head(*head)), dialog_id, name))
 
@@ -230,7 +237,7 @@ SELECT d.name, d.branch, d.detached_id, d.detached_hash, d.checksum, d.branches,
 FROM dialogs d ORDER BY d.id"""
 
 _SEAL = """
-UPDATE dialogs SET checksum = ?, branches = ?, commits = ?, tokens = ?, bytes = ?, errors = ?,
+UPDATE dialogs SET branches = ?, commits = ?, tokens = ?, bytes = ?, errors = ?,
     updated_at = ?, total = ? WHERE id = ?"""
 
 _COUNTS = """
@@ -240,7 +247,3 @@ SELECT d.id, d.name, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),
     coalesce(max(c.created_at), 0)
 FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id LEFT JOIN blobs b ON b.id = c.blob_id
 GROUP BY d.id, d.name"""
-
-_HEADS = """
-SELECT r.dialog_id, d.name, r.name, r.head_id, r.commit_hash
-FROM branches r JOIN dialogs d ON d.id = r.dialog_id"""

@@ -1,8 +1,10 @@
-"""Maintenance of a database: verify, collect garbage, copy, search, forget."""
+"""Maintenance of a database: verify, collect garbage, copy, search."""
 
 from __future__ import annotations
 
+import os
 import re
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -16,16 +18,14 @@ from tract.errors import (
     DialogNotFoundError,
     DiskError,
     ForgottenError,
-    InputError,
     StorageError,
 )
 from tract.hashing import escape, from_json
 from tract.model import Head, Json
+from tract.storage import files
 from tract.storage.codec import DAMAGE
-from tract.storage.contents import erase_content
 from tract.storage.dialogs import Totals, bad_dialogs
 from tract.storage.driver import PAGE, Driver, marks, pages
-from tract.storage.files import absolute
 from tract.storage.migrations import known_migrations, migrate
 from tract.storage.rows import now, unescape
 from tract.storage.sqlite import Sqlite
@@ -84,9 +84,9 @@ def fsck(store: Store) -> Fsck:
     for check in checks:
         try:
             problems += check()
-        except DiskError:  # it says nothing about what is stored
-            raise
         except StorageError as error:  # the file is too damaged for this check
+            if isinstance(error, DiskError) and not isinstance(error, CorruptError):
+                raise  # it says nothing about what is stored
             problems.append(str(error))
         except DAMAGE as error:
             problems.append(f"a row is damaged: {error}")
@@ -146,8 +146,8 @@ def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
         if not dry_run:
             _discount(store, doomed)
         _delete_commits(store, doomed)
-        contents, size = _delete_contents(store)
         delete_unused_tools(store.driver)
+        contents, size = _delete_contents(store)
         run("ROLLBACK TO sweep" if dry_run else "RELEASE sweep")
     return Gc(len(doomed), contents, size, dry_run)
 
@@ -188,6 +188,7 @@ def _delete_contents(store: Store) -> tuple[int, int]:
     sizes = run(f"SELECT byte_size FROM blobs WHERE id {unused}")
     run(f"DELETE FROM chunks WHERE blob_id {unused}")
     run(f"DELETE FROM blobs WHERE id {unused}")
+    run(_DELETE_ERASED)
     return len(sizes), sum(size for (size,) in sizes)
 
 
@@ -203,34 +204,28 @@ def delete_dialog(store: Store, name: str) -> None:
         run("DELETE FROM branches WHERE dialog_id = ?", (dialog_id,))
         run("DELETE FROM dialogs WHERE id = ?", (dialog_id,))
         store.dialogs.created -= 1
-        _delete_contents(store)
         delete_unused_tools(store.driver)
-
-
-def forget(store: Store, commit: Head) -> None:
-    """Erase the content of a commit, also from free pages and journals."""
-    blob_id = store.step(commit).blob_id
-    if blob_id is None:
-        raise InputError("a mark has no content to forget")
-    with store.writing(alone=True):
-        erase_content(store.driver, blob_id)
-    store.driver.scrub()
+        _delete_contents(store)
 
 
 def backup(store: Store, path: str) -> None:
-    """A consistent copy as a SQLite file, whatever the database is."""
-    path = absolute(path)
-    if Path(path).exists():
+    """A consistent copy as a SQLite file, whatever the database is. It has its name once it is
+    complete; what an attempt that was killed has left is removed."""
+    target = files.absolute(path)
+    if Path(target).exists():
         raise ConflictError(f"{path} exists already")
+    files.remove_parts(target)
+    part = f"{target}.{os.getpid()}-{secrets.token_hex(4)}{files.PART}"
     try:
         if isinstance(store.driver, Sqlite):
-            store.driver.backup(path)
+            store.driver.backup(part)
         else:
-            _copy(store.driver, path)
-    except BaseException:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            Path(path + suffix).unlink(missing_ok=True)
-        raise
+            _copy(store.driver, part)
+        files.publish(part, target)
+    except FileExistsError:
+        raise ConflictError(f"{path} exists already") from None
+    finally:
+        files.remove(part)
 
 
 def _copy(source: Driver, path: str) -> None:
@@ -256,26 +251,37 @@ def _copy_table(source: Driver, target: Driver, table: str, keys: tuple[str, ...
     columns = ", ".join(keys)
     marks = ", ".join("?" * len(keys))
     sql = f"SELECT * FROM {table} WHERE ({columns}) > ({marks}) ORDER BY {columns} LIMIT {PAGE}"
-    last: Sequence[object] = [-1, "" if keys[-1] == "name" else -1][: len(keys)]
+    last: Sequence[object] = [_LEAST.get(key, -1) for key in keys]
     while rows := source.run(sql, last):
         target.insert_rows(table, rows)
         last = rows[-1][: len(keys)]
 
 
 def search(store: Store, text: str, dialog: str | None) -> Iterator[Hit]:
-    """Commits whose content contains the text, newest first, one page of commits at a time."""
+    """Commits whose content contains the text, newest first, one page of commits at a time. Every
+    commit is verified: one that was altered could be a hit."""
     needle, last = text.casefold(), 1 << 62
+    seen, known = 0, _count_commits(store, dialog)
     where = "" if dialog is None else "AND d.name = ?"
     names = () if dialog is None else (escape(dialog),)
     while rows := store.driver.run(_SEARCH.format(where=where), (last, *names, PAGE)):
-        for commit_id, digest, blob_id, in_dialog in rows:
-            snippet = _snippet(store, blob_id, needle)
+        infos = store.infos([Head(commit_id, digest) for commit_id, digest, *_ in rows])
+        for (_, _, blob_id, in_dialog), info in zip(rows, infos, strict=True):
+            snippet = None if blob_id is None else _snippet(store, blob_id, needle)
             if snippet is not None:
-                info = store.info(Head(commit_id, digest))
                 assert info.created_at is not None
                 name, role, at = unescape(in_dialog), info.role or "", info.created_at
                 yield Hit(name, info.commit_hash, role, info.name, snippet, at)
-        last = rows[-1][0]
+        seen, last = seen + len(rows), rows[-1][0]
+    if seen < min(known, _count_commits(store, dialog)):  # others may delete commits meanwhile
+        raise CorruptError(f"{known} commits were written; only {seen} are left to search in")
+
+
+def _count_commits(store: Store, dialog: str | None) -> int:
+    if dialog is not None:
+        store.dialogs.checked_out(dialog)  # verifies that its name leads to it
+    infos = store.dialogs.infos()
+    return sum(info.commits for info in infos if dialog in (None, info.dialog))
 
 
 def _snippet(store: Store, blob_id: int, needle: str) -> str | None:
@@ -332,8 +338,12 @@ FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id WHERE c.id IN {} GROUP BY c
 _SEARCH = """
 SELECT c.id, c.hash, c.blob_id, d.name
 FROM commits c JOIN dialogs d ON d.id = c.dialog_id
-WHERE c.blob_id IS NOT NULL AND c.id < ? {where}
+WHERE c.id < ? {where}
 ORDER BY c.id DESC LIMIT ?"""
+
+_DELETE_ERASED = """
+DELETE FROM erased WHERE hash NOT IN (
+    SELECT hash FROM commits UNION SELECT hash FROM tool_definitions)"""
 
 _KEYS: dict[str, tuple[str, ...]] = {
     "dialogs": ("id",),
@@ -345,4 +355,8 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "toolsets": ("id",),
     "toolset_members": ("toolset_id", "position"),
     "branches": ("dialog_id", "name"),
+    "erased": ("hash", "left_hash"),
 }
+
+_LEAST: dict[str, object] = {"name": "", "hash": b"", "left_hash": b""}
+"""What is before every key of this name; before a number, -1."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import zip_longest
 from threading import RLock
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -35,6 +37,7 @@ from tract.storage.contents import (
     REWRITE_BLOB,
     WITHOUT_PAYLOAD,
     Contents,
+    is_left,
     put_chunks,
 )
 from tract.storage.dialogs import Dialogs, Totals
@@ -63,7 +66,8 @@ from tract.storage.rows import (
 from tract.storage.tools import put_toolset, read_toolset
 
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
-_HEAD = """r.head_id, r.commit_hash, r.checksum, c.hash
+_HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
+    r.head_id, r.commit_hash, r.checksum, c.hash
     FROM dialogs d JOIN branches r ON r.dialog_id = d.id
     LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id WHERE d.name = ?"""
 INLINE_BELOW = 4096
@@ -122,8 +126,12 @@ class Store:
         self.contents = Contents(driver)
         self._run = driver.run
         self._lock_branch = driver.translate(_LOCK_BRANCH)
+        self._is_left = partial(is_left, driver)
         self._toolsets: dict[bytes, Toolset] = {}
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
+        self._settings: dict[str, str | None] = {}
+        self.erasures = 0
+        """How often something was erased or came back, when a head was read last."""
 
     @property
     def lock(self) -> RLock:
@@ -153,15 +161,25 @@ class Store:
     def close(self) -> None:
         self.driver.close()
 
+    def count_erasure(self) -> None:
+        """Have all who read a history before read it again. Runs inside `writing`."""
+        self._run("UPDATE tract_schema SET erasures = erasures + 1")
+
+    def _notice(self, erasures: int) -> None:
+        if erasures != self.erasures:
+            self.erasures = erasures
+            self._toolsets.clear()
+
     # Branches
 
     def check_head(self, dialog: str, head: Head) -> Head:
         """The head; CommitNotFoundError if it is no commit of this dialog."""
-        sql = f"SELECT hash FROM commits WHERE id = ? AND dialog_id = {_DIALOG}"
-        rows = self._run(sql, (head.id, stored_name(dialog)))
-        if not rows:
-            raise CommitNotFoundError(f"the commit that is checked out is gone: key {head.id}")
-        return _head(*head, rows[0][0])
+        sql = f"""SELECT (SELECT erasures FROM tract_schema), hash FROM commits
+            WHERE id = ? AND dialog_id = {_DIALOG}"""
+        for erasures, digest in self._run(sql, (head.id, stored_name(dialog))):
+            self._notice(erasures)
+            return _head(*head, digest)
+        raise CommitNotFoundError(f"the commit that is checked out is gone: key {head.id}")
 
     def branches(self, dialog: str) -> dict[str, Head]:
         stored = stored_name(dialog)
@@ -169,21 +187,31 @@ class Store:
         rows = self._run(f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name", (stored,))
         if rows and len(rows) != rows[0][0]:
             raise CorruptError(f"dialog {dialog!r} has {rows[0][0]} branches; {len(rows)} are left")
-        return {unescape(name): _branch_head(stored, name, *head) for _, name, *head in rows}
+        return {
+            unescape(name): _branch_head((stored, name), *head) for _, name, _, _, *head in rows
+        }
 
     def branch(self, dialog: str, name: str) -> Head | None:
         names = stored_name(dialog), stored_name(name)
-        for head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):
-            return _branch_head(*names, *head)
+        for erasures, settings, *head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):
+            self._notice(erasures)
+            self._settings[dialog] = settings
+            return _branch_head(names, *head)
         return None
 
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Head] | None:
         """The key of the dialog, and the head of the branch, locked until the transaction ends."""
         names = stored_name(dialog), stored_name(name)
-        for dialog_id, commit_id, digest, checksum in self._run(self._lock_branch, names):
+        for erasures, settings, dialog_id, *head in self._run(self._lock_branch, names):
+            self._notice(erasures)
+            self._settings[dialog] = settings
             self._names[dialog_id] = names[0]
-            return dialog_id, _sealed_head(*names, commit_id, digest, checksum)
+            return dialog_id, _sealed_head(names, *head)
         return None
+
+    def result_settings(self, dialog: str) -> str | None:
+        """The settings for results of a dialog, as stored, when its head was read last."""
+        return self._settings.get(dialog)
 
     def create_branch(self, dialog: str, name: str, head: Head) -> None:
         names = stored_name(dialog), stored_name(name)
@@ -280,6 +308,7 @@ class Store:
                 verify_blob(known)
                 return blob_id, known
             self._run(REWRITE_BLOB, (*blob[1:], gist, blob_id))
+            self.count_erasure()
         if blob.codec in (CHUNKED, TEXT_CHUNKED):
             put_chunks(self.driver, blob_id, blob, draft.payload or b"")
         return blob_id, blob
@@ -338,20 +367,25 @@ class Store:
     def infos(self, commits: Sequence[Head]) -> list[CommitInfo]:
         """The commits, in the same order."""
         wanted = {commit.id or 0: commit.hash for commit in commits}
-        rows = list(self.driver.run_in(f"{_WITH_PARENT} WHERE c.id IN", list(wanted)))
-        changes = [row[0] for row in rows if row[3] != "append"]
-        links: dict[int, tuple[Link, ...]] = {}
-        for page in pages(changes):
-            links |= _by_commit(self._run(f"{_LINKS} IN {marks(page)} {_IN_ORDER}", page))
         infos: dict[int, CommitInfo] = {}
-        for *row, parent in rows:
+        for row, parent, links in self.rows(list(wanted)):
             if row[1] != wanted[row[0]]:
                 raise CorruptError(f"the index of commits is damaged at key {row[0]}")
-            infos[row[0]] = self._info(tuple(row), parent, links.get(row[0], ()))
+            infos[row[0]] = self._info(row, parent, links)
         missing = wanted.keys() - infos.keys()
         if missing:
             raise CorruptError(f"a commit is missing: key {min(missing)}")
         return [infos[commit.id or 0] for commit in commits]
+
+    def rows(self, ids: Sequence[int]) -> Iterator[tuple[Row, bytes | None, tuple[Link, ...]]]:
+        """The rows of commits as they are, each with the hash of its parent and its links."""
+        rows = list(self.driver.run_in(f"{_WITH_PARENT} WHERE c.id IN", ids))
+        changes = [row[0] for row in rows if row[3] != "append"]
+        links: dict[int, tuple[Link, ...]] = {}
+        for page in pages(changes):
+            links |= _by_commit(self._run(f"{_LINKS} IN {marks(page)} {_IN_ORDER}", page))
+        for *row, parent in rows:
+            yield tuple(row), parent, links.get(row[0], ())
 
     def log(self, head_id: int | None, page: int = PAGE) -> Iterator[CommitInfo]:
         """Newest first, a page at a time; commits that are appended meanwhile do not matter."""
@@ -367,7 +401,7 @@ class Store:
 
     def _info(self, row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo:
         read, message = split(row), None
-        verify(read, parent, links)
+        verify(read, parent, links, self._is_left)
         commit, _, blob = read
         if commit.calls and blob and blob.payload is None and blob.codec != FORGOTTEN:
             message = message_of(commit.role, self.contents.read(commit.blob_id or 0))
@@ -380,7 +414,8 @@ class Store:
         if known.id and (not rows or rows.pop(0)[:2] != known):
             return None
         changes = [row[0] for row in rows if row[2] != "append"]
-        steps = steps_of(rows, known.hash, self._links(changes) if changes else {})
+        links = self._links(changes) if changes else {}
+        steps = steps_of(rows, known.hash, links, self._is_left)
         if not steps or steps[-1].hash != head.hash:
             raise CorruptError(f"a commit is missing: key {head.id}")
         return steps
@@ -390,14 +425,14 @@ class Store:
         for row in self._run(_STEP, (commit.id,)):
             if row[1] != commit.hash:
                 raise CorruptError(f"the index of commits is damaged at key {commit.id}")
-            return steps_of([row[:-1]], row[-1], self._links([row[0]]))[0]
+            return steps_of([row[:-1]], row[-1], self._links([row[0]]), self._is_left)[0]
         raise CorruptError(f"a commit is missing: key {commit.id}")
 
     def metadata(self, commit: Head) -> Json:
         """The metadata of a commit as the caller passed it."""
-        for *row, parent in self._run(f"{_WITH_PARENT} WHERE c.id = ?", (commit.id,)):
-            read = split(tuple(row))
-            verify(read, parent, self._links([row[0]]).get(row[0], ()))
+        for row, parent, links in self.rows([commit.id or 0]):
+            read = split(row)
+            verify(read, parent, links, self._is_left)
             if read.commit.hash == commit.hash:
                 return stored_json(read.commit.metadata)
         raise CorruptError(f"a commit is missing: key {commit.id}")
@@ -431,7 +466,7 @@ class Store:
             links = self._links([row[0] for row in rows if row[3] != "append"])
             for row in rows:
                 try:
-                    verify(split(row[:-1]), row[-1], links.get(row[0], ()))
+                    verify(split(row[:-1]), row[-1], links.get(row[0], ()), self._is_left)
                 except CorruptError as error:
                     problems.append(str(error))
             count, last = count + len(rows), rows[-1][0]
@@ -466,24 +501,16 @@ def _by_commit(rows: Iterable[Row]) -> dict[int, tuple[Link, ...]]:
     return {commit_id: tuple(some) for commit_id, some in links.items()}
 
 
-def _branch_head(
-    dialog: str,
-    name: str,
-    commit_id: int | None,
-    digest: bytes | None,
-    checksum: int,
-    actual: bytes | None,
-) -> Head:
+def _branch_head(names: tuple[str, str], commit_id: Any, digest: Any, *sums: Any) -> Head:
     """The head of a branch, with the stored names, checked in every way."""
-    return _head(*_sealed_head(dialog, name, commit_id, digest, checksum), actual)
+    checksum, actual = sums
+    return _head(*_sealed_head(names, commit_id, digest, checksum), actual)
 
 
-def _sealed_head(
-    dialog: str, name: str, commit_id: int | None, digest: bytes | None, checksum: int
-) -> Head:
+def _sealed_head(names: tuple[str, str], commit_id: Any, digest: Any, checksum: Any) -> Head:
     head = Head(commit_id, digest)
-    if branch_checksum(dialog, name, head) != checksum:
-        raise CorruptError(f"branch {name!r:.80} of {dialog!r:.80}: its name or head was altered")
+    if branch_checksum(*names, head) != checksum:
+        raise CorruptError(f"branch {names[1]!r:.80}: its name or its head was altered")
     return head
 
 
@@ -495,7 +522,8 @@ def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> 
 
 
 _LOCK_BRANCH = """
-SELECT r.dialog_id, r.head_id, r.commit_hash, r.checksum
+SELECT (SELECT erasures FROM tract_schema), d.result_settings,
+    r.dialog_id, r.head_id, r.commit_hash, r.checksum
 FROM branches r JOIN dialogs d ON d.id = r.dialog_id
 WHERE d.name = ? AND r.name = ? {lock}"""
 

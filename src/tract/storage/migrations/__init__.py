@@ -15,9 +15,9 @@ from tract.storage.sqlite import MEMORY, Sqlite
 from tract.storage.store import transaction
 
 AFTERWARDS: tuple[tuple[int, Callable[[Driver], None]], ...] = (
-    (12, seal_chunks),
+    (13, seal_chunks),
     (11, measure_contents),
-    (12, seal_dialogs),
+    (13, seal_dialogs),
 )
 """What SQL alone cannot do in a database that has contents, in the order in which it is done when
 all tables are as they are read."""
