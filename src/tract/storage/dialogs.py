@@ -90,9 +90,11 @@ class Dialogs:
     def add(self, dialog_id: int, more: Totals, at: int | None = None) -> None:
         """Add to the totals of a dialog when the transaction ends: until then, other writers of the
         dialog need not wait."""
-        known, last = self.added.get(dialog_id, (Totals(), None))
-        total = Totals._make(map(sum, zip(known, more, strict=True)))
-        self.added[dialog_id] = total, last if at is None else at
+        if dialog_id in self.added:
+            known, last = self.added[dialog_id]
+            more = Totals._make(map(int.__add__, known, more))
+            at = last if at is None else at
+        self.added[dialog_id] = more, at
 
     def flush(self) -> None:
         """Write the totals, always in the same order, so that two writers never wait for each

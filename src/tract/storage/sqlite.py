@@ -159,14 +159,13 @@ class Sqlite(Driver):
             raise StorageError(f"{self.place} {what} while it was open: open it again")
 
     def _check_log(self) -> None:
-        if self._file:
-            log = files.identity(self._log_path)
-            if self._log not in (None, log):
-                raise StorageError(
-                    f"{self._log_path} was deleted or replaced while it was open; nothing was "
-                    "written: open the database again"
-                )
-            self._log = log
+        log = files.identity(self._log_path)
+        if self._log not in (None, log):
+            raise StorageError(
+                f"{self._log_path} was deleted or replaced while it was open; nothing was written: "
+                "open the database again"
+            )
+        self._log = log
 
     def _check_state(self) -> None:
         if self._state != files.state(self.place):
@@ -184,8 +183,8 @@ class Sqlite(Driver):
         with self.lock:
             if self._is_away or self._is_closed:
                 self._reopen()
-            if self._file and not self.depth:
-                self._check_file()
+            if self._file and not self.connection.in_transaction:
+                self._check_file()  # before COMMIT, too
             try:
                 rows: list[Row] = self.connection.execute(sql, values).fetchall()
             except self.failure as error:
@@ -223,7 +222,13 @@ class Sqlite(Driver):
         raise self._storage_error(error) from error
 
     def begin(self) -> None:
-        self.run("BEGIN IMMEDIATE")
+        with self.lock:
+            if self._is_away or self._is_closed:
+                self._reopen()
+            try:
+                self.connection.execute("BEGIN IMMEDIATE")
+            except self.failure as error:
+                self._repeat(error, lambda: self.connection.execute("BEGIN IMMEDIATE").fetchall())
         if self.schema is not None:
             self.check_schema(*self.run("SELECT version FROM tract_schema")[0])
 
@@ -231,7 +236,9 @@ class Sqlite(Driver):
         self.run("BEGIN")
 
     def commit(self) -> None:
-        self._check_log()
+        if self._file:
+            self._check_file()
+            self._check_log()
         try:
             self.run("COMMIT")
         except DiskError as error:
