@@ -33,7 +33,7 @@ VIEWS = {
     "no results": ResultView(load=False),
     "a recent result": ResultView(load=False, keep_recent=1),
 }
-NAMES = ["run", "read", "grep", "a tool!", "x" * 90]
+NAMES = ["run", "read", "grep", "a tool!", "a_tool_a96d5fdd", "x" * 90]
 TOOLSETS = [
     toolsets.make(tools, TOKENS)
     for tools in (
@@ -62,6 +62,8 @@ def _gist(data: bytes) -> Gist:
 
 class MemoryStore:
     """What a compiler reads of a store: steps, gists and toolsets."""
+
+    erasures = 0
 
     def __init__(self) -> None:
         self.contents = self
