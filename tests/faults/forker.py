@@ -30,7 +30,7 @@ def hold_batch(t: Tract, inside: threading.Event) -> None:
     with t.batch():
         info = t.user("thread")
         inside.set()
-        forked.wait(10)
+        forked.wait()
     say(info.commit_hash)
 
 
@@ -43,15 +43,20 @@ if busy:
     thread.start()
     inside.wait()
 child = os.fork()
-forked.set()
 if not child:
     signal.alarm(5)  # one that hangs ends, and its parent reports that
 if not child and busy and not db.startswith("postgresql"):
-    try:  # SQLite takes the lock of the thread for one of this process, and nobody releases it
-        t.user("child")
-    except StorageError:
-        os._exit(0)
-    os._exit(1)
+    # SQLite takes the lock of the thread for one of this process, and nobody releases it.
+    for use in (lambda: t.user("child"), t.compile, lambda: Tract.open(db)):
+        try:
+            use()
+        except StorageError as error:
+            if "forked" not in str(error):
+                os._exit(2)
+        else:
+            os._exit(1)
+    os._exit(0)
+forked.set()
 append(t, "parent" if child else "child")
 if not child:
     assert len(t.compile().messages) > number

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.properties.world import TOKENS, Picks, World, side_branch
+from tests.properties.operations import VERBATIM
+from tests.properties.world import TOKENS, World, side_branch
 from tests.validity import violations
-from tract import CommitInfo, CompiledContext, Message, Shape, Tract
+from tract import CommitInfo, CompiledContext, Form, Message, Shape, Text, Tract
+from tract.content.blocks import whole_text
 from tract.core import drafts
 from tract.core.drafts import Details
 from tract.errors import CompressError, EditError
@@ -86,8 +88,8 @@ def incremental(world: World, t: Tract) -> None:
 def others(world: World, t: Tract) -> None:
     """Every other instance too, whenever it read last."""
     for other in world.instances():
-        world.find_branch(other)
-        if (other.dialog, other.head) == (t.dialog, t.head):
+        if other.dialog == t.dialog:
+            world.align(other, t)
             same(sent(t.compile()), sent(other.compile()), "another instance")
 
 
@@ -187,6 +189,88 @@ def unlabelled(text: str) -> str:
 
 
 @check(2)
+def read_place_by_place(world: World, t: Tract) -> None:
+    """A snapshot sends what is compiled, also one that was extended."""
+    snapshot, context = world.snapshot(t), t.compile()
+    items = [item for item in map(snapshot.sent, snapshot.places) if item]
+    messages = [item.message for item in items]
+    assert messages == context.messages, f"messages:\n{messages}\n{context.messages}"
+    assert [item.form for item in items] == context.message_forms, "forms"
+    assert [item.tokens for item in items] == context.message_tokens, "tokens"
+    whole = [snapshot.whole(place) for place in snapshot.places if not place.sources]
+    assert whole == t.stored().messages, "stored"
+
+
+@check(2)
+def said(world: World, t: Tract) -> None:
+    """What user and assistant say in the view is in the requests, whatever the forms of results;
+    and none of those lets the assistant speak last."""
+    context = t.compile()
+    blocks = [
+        block
+        for info in map(t.get_commit, context.commit_hashes)
+        if info.role in ("user", "assistant") and info.content_hash not in world.forgotten
+        for block in t.get_message(info).blocks
+    ]
+    texts = [b.text for b in blocks if isinstance(b, Text) and b.text.strip()]
+    for provider in ("openai", "anthropic"):
+        strings = "\n".join(_strings(context.to_messages(provider)))
+        lost = [text for text in texts if text not in strings]
+        assert not lost, f"lost for {provider}: {lost}"
+    last = [c.to_openai()[-1:] for c in (context, t.compile(load_tool_results=True))]
+    ends = [[message["role"] == "assistant" for message in messages] for messages in last]
+    assert ends[0] == ends[1], f"the assistant speaks last: {last}"
+
+
+def _strings(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for inner in value.values():
+                yield from _strings(inner)
+        case list():
+            for inner in value:
+                yield from _strings(inner)
+
+
+SIGN = re.compile(r'get_tool_result\(id=("(?:[^"\\]|\\.)*")\) for the full result\]')
+PAGE = 7000
+
+
+@check(2)
+def fetched(world: World, t: Tract) -> None:
+    """What is not shown in full can be fetched in full, by what is shown of it."""
+    for context in (t.compile(), t.compile(load_tool_results=False)):
+        each = zip(context.commit_hashes, context.messages, context.message_forms, strict=True)
+        for commit, message, form in each:
+            if message.role != "tool" or t.get_commit(commit).content_hash in world.forgotten:
+                continue
+            whole, shown = whole_text(t.get_message(commit)), whole_text(message)
+            if form == Form.TRUNCATED and shown != VERBATIM:
+                assert len(shown) <= len(whole), f"longer: {shown}"
+            labels = SIGN.findall(shown) if form not in (Form.FULL, Form.TRUNCATED) else []
+            if labels:
+                text = pages(t, json.loads(labels[-1]))
+                assert text == whole, f"fetched {labels[-1]}:\n{text}\n{whole}"
+
+
+def pages(t: Tract, label: str) -> str:
+    """A full result, page by page, as a model would get it."""
+    parts: list[str] = []
+    offset = 0
+    while True:
+        answer = t.get_tool_result(label, offset=offset, limit=PAGE)
+        head, _, rest = answer.partition("\n")
+        assert "preview only" not in head, head
+        sign = f"\n[more: call again with offset={offset + PAGE}, limit={PAGE}]"
+        if not rest.endswith(sign):
+            return "".join([*parts, rest])
+        parts.append(rest.removesuffix(sign))
+        offset += PAGE
+
+
+@check(2)
 def turns_can_be_compressed(world: World, t: Tract) -> None:
     """Whatever `find_tool_turns` returns, and each other result alone, unless it is pinned."""
     if t.current_branch is None:
@@ -218,7 +302,3 @@ def kept(world: World, t: Tract) -> None:
 def sound(world: World, t: Tract) -> None:
     problems = t.fsck().problems
     assert not problems, f"{problems}"
-
-
-def as_operation(function: Check) -> Callable[[World, Tract, Picks], None]:
-    return lambda world, t, picks: function(world, t)

@@ -11,7 +11,17 @@ from tests.properties.world import DIALOGS, LONG_LIVED, READER, SECOND_WRITER, P
 from tests.strategies import ANTHROPIC_BLOCKS, PICTURES, THOUGHTS
 from tests.summarizing import any_length
 from tests.toolkit import claude_tool, tool
-from tract import Form, Message, Priority, Shape, Text, ToolCall, Tract
+from tract import (
+    CompiledContext,
+    CompressResult,
+    Form,
+    Message,
+    Priority,
+    Shape,
+    Text,
+    ToolCall,
+    Tract,
+)
 from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError, LLMCallError
 from tract.importers.writer import import_file
@@ -24,6 +34,9 @@ WEIGHTS: dict[str, int] = {}
 OPEN = ("forget", "configure", "import_history")
 """Left out: an open instance does not notice that another one forgets or configures, a content that
 was forgotten comes back when it is said again, and a Gemini file is imported twice."""
+
+
+READS = ("compile_view", "read_parts", "read_more")
 
 
 def operation(weight: int) -> Callable[[Operation], Operation]:
@@ -63,12 +76,13 @@ CONTENTS: list[Any] = [
     [ANTHROPIC_BLOCKS[0]],
     "\x00\ud800é",
 ]
+VERBATIM = "what was sent of it"
 SHAPES = [
     *map(Shape, Form),
     Shape(Form.TRUNCATED, 10),
     Shape(Form.REFERENCE, 5),
     Shape(Form.SUMMARY, text="in short"),
-    Shape(Form.TRUNCATED, text="what was sent of it"),
+    Shape(Form.TRUNCATED, text=VERBATIM),
 ]
 TOOLSETS: list[Any] = [
     [],
@@ -327,6 +341,15 @@ def shorten_superseded(world: World, t: Tract, picks: Picks) -> None:
 # Summaries
 
 
+def compressed(t: Tract, before: CompiledContext, result: CompressResult) -> None:
+    """Summaries stand where the first of their sources stood; all else stands as it did."""
+    sources = {source: s.commit_hash for s in result.summaries for source in s.replaces}
+    expected = list(dict.fromkeys(sources.get(name, name) for name in before.commit_hashes))
+    after = list(dict.fromkeys(t.compile(load_tool_results=True).commit_hashes))
+    assert after == expected, f"places: {before.commit_hashes} {after} {sources}"
+    assert [h for info in result.summaries for h in info.replaces] == result.sources, "sources"
+
+
 @operation(7)
 def compress(world: World, t: Tract, picks: Picks) -> None:
     """Any messages of the view, with or without the rest of their turns."""
@@ -337,9 +360,10 @@ def compress(world: World, t: Tract, picks: Picks) -> None:
     if picks.number(8) < 7:
         chosen = whole_turns(t, chosen)
     preserve = picks.some(names, 1) if picks.number(6) == 5 else []
+    before = t.compile(load_tool_results=True)
     content = "a summary" if picks.number(3) < 2 else None
     with length(picks):
-        t.compress(chosen, content=content, preserve=preserve)
+        compressed(t, before, t.compress(chosen, content=content, preserve=preserve))
 
 
 @operation(3)
@@ -348,8 +372,11 @@ def compress_range(world: World, t: Tract, picks: Picks) -> None:
     if names:
         ends = [picks.one([None, picks.one(names)]) for _ in range(2)]
         content = picks.one([None, "a summary"])
+        before = t.compile(load_tool_results=True)
         with length(picks):
-            t.compress(from_commit=ends[0], to_commit=ends[1], content=content)
+            result = t.compress(from_commit=ends[0], to_commit=ends[1], content=content)
+        compressed(t, before, result)
+        assert all(t.get_commit(name).role != "system" for name in result.sources), "instructions"
 
 
 @operation(3)
@@ -361,9 +388,10 @@ def compress_tool_calls(world: World, t: Tract, picks: Picks) -> None:
     else:
         options["keep_recent"] = picks.number(3)
     t.llm = picks.one([world.llm, None])
+    before = t.compile(load_tool_results=True)
     try:
         with length(picks):
-            t.compress_tool_calls(**options)
+            compressed(t, before, t.compress_tool_calls(**options))
     finally:
         t.llm = world.llm
 
@@ -637,8 +665,7 @@ def read_more(world: World, t: Tract, picks: Picks) -> None:
     t.find_superseded()
     t.find_tool_calls("run")
     t.stored().to_openai()
-    snapshot = t.read()
-    [snapshot.sent(place) for place in snapshot.places]
+    world.snapshot(t)
     if name:
         t.get_commit_tools(name)
         t.diff_tools(name, t.head or "")

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from tract import CommitInfo, Message, Tract
 from tract.errors import BranchNotFoundError, NotFoundError
 from tract.llm import ScriptedLLM
+from tract.snapshot import Snapshot
 
 T = TypeVar("T")
 
@@ -63,6 +64,7 @@ class World:
         self.refused: Counter[str] = Counter()
         """How often which operation was refused, and with which error."""
         self._open: dict[tuple[int, str], Tract] = {}
+        self._snapshots: dict[int, tuple[Tract, Snapshot]] = {}
 
     def tract(self, who: int, dialog: str = DIALOGS[0]) -> Tract:
         """The instance that this one has open."""
@@ -79,7 +81,9 @@ class World:
 
     def reopen(self, who: int) -> None:
         for key in [key for key in self._open if key[0] == who]:
-            self._open.pop(key).close()
+            t = self._open.pop(key)
+            self._snapshots.pop(id(t), None)
+            t.close()
 
     def empty(self) -> None:
         """Delete all dialogs, with which everything else goes."""
@@ -97,11 +101,22 @@ class World:
     def fresh(self, t: Tract) -> Tract:
         """Another instance on another connection, which has read nothing yet, at the same head."""
         other = self.tract(READER).sibling(t.dialog)
-        other.session.branch, other.session.detached = t.session.branch, t.session.detached
+        self.align(other, t)
         return other
 
+    def align(self, other: Tract, t: Tract) -> None:
+        """Have an instance look at what another one has checked out, without checking it out."""
+        other.session.branch, other.session.detached = t.session.branch, t.session.detached
+
     def instances(self) -> list[Tract]:
-        return [t for (who, _), t in self._open.items() if who != READER]
+        return list(self._open.values())
+
+    def snapshot(self, t: Tract) -> Snapshot:
+        """The history, read on from where it was read last."""
+        _, old = self._snapshots.get(id(t), (t, None))
+        new = t.read() if old is None else t.read_on(old)
+        self._snapshots[id(t)] = t, new
+        return new
 
     def find_branch(self, t: Tract) -> None:
         """Check out another branch if another writer has deleted this one."""

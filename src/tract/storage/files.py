@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from errno import EIO, ENOSPC
+from glob import escape
 from pathlib import Path
 from threading import Lock
 
@@ -14,6 +15,9 @@ from tract.errors import DiskError, DiskFullError, InputError, StorageError
 
 MODE = 0o600
 """A history may hold secrets. SQLite copies the mode to the files that it puts beside this one."""
+
+PART = ".part"
+"""How the name of a copy ends that is not complete."""
 
 Identity = tuple[int, int]
 _creating = Lock()
@@ -54,6 +58,45 @@ def create(path: str) -> None:
         return
     except OSError as error:
         raise failure(path, error) from error
+
+
+def publish(part: str, path: str) -> None:
+    """Give a complete file its name; FileExistsError if another one has it."""
+    try:
+        try:
+            os.link(part, path)
+        except PermissionError:  # a file system without links
+            if Path(path).exists():
+                raise FileExistsError(path) from None
+            Path(part).rename(path)
+        _sync_folder(path)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise failure(path, error) from error
+
+
+def _sync_folder(path: str) -> None:
+    """The name survives a power cut as well."""
+    if os.name == "posix":
+        folder = os.open(Path(path).parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def remove(path: str) -> None:
+    """Remove a database that is not open, with what SQLite put beside it."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        Path(path + suffix).unlink(missing_ok=True)
+
+
+def remove_parts(path: str) -> None:
+    """Remove copies that are not complete, because their processes were killed."""
+    target = Path(path)
+    for part in target.parent.glob(f"{escape(target.name)}.*{PART}"):
+        remove(str(part))
 
 
 def identity(path: str) -> Identity | None:

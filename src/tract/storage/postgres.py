@@ -22,6 +22,12 @@ try:
 except ImportError as missing:
     raise MissingExtraError('PostgreSQL needs: pip install "tract-context[postgres]"') from missing
 
+_TEXTS = (
+    *("blobs", "chunks", "commits", "commit_links"),
+    *("tool_definitions", "dialogs", "branches"),
+)
+"""The tables from which something can be erased."""
+
 LOCK_SECONDS = 30
 """How long a statement waits for a lock, unless the URL has a `lock_timeout`."""
 COLLISION = "the transaction collided with another one; nothing was written: repeat it"
@@ -133,7 +139,7 @@ class Postgres(Driver):
         return {row[0] for row in self.run(sql)}
 
     def scrub(self) -> None:
-        for table in ("blobs", "chunks", "commits"):
+        for table in _TEXTS:
             self.run(f"VACUUM FULL {table}")
 
     def before_fork(self) -> None:
