@@ -20,7 +20,7 @@ MANY = [
     for kind in KILLS
     for name in OPERATIONS
 ]
-FEW = [*(("sqlite", name, 1) for name in OPERATIONS if name != "backup"), ("postgres", "import", 2)]
+FEW = [*(("sqlite", name, 1) for name in OPERATIONS), ("postgres", "import", 2)]
 
 # Appends, again and again
 
