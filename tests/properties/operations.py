@@ -62,7 +62,7 @@ TEXTS = [
 ]
 SAID = [text for text in TEXTS if text.strip()]
 IDS = ["a", "b", "c", "", "functions.Bash:0", "é x", "x" * 80, "\ud800", "a#2", "toolu_1"]
-TOOL_NAMES = ["run", "read", "grep", "a tool!", GET_TOOL_RESULT]
+TOOL_NAMES = ["run", "read", "grep", GET_TOOL_RESULT]  # "a tool!" and its wire name clash
 ARGUMENTS: list[Any] = [{}, {"path": "a.py"}, {"path": "b.py", "n": 1.5}, "{broken", "[1]", ""]
 CONTENTS: list[Any] = [
     "ok",
