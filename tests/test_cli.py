@@ -311,8 +311,33 @@ def test_the_json_of_backup(session: Session) -> None:
     assert copy == {"path": "copy.db", "bytes": (session.folder / "copy.db").stat().st_size}
 
 
+def test_a_text_is_forgotten_in_all_dialogs(session: Session) -> None:
+    ok("--dialog", "other", "commit", "the key is sk-123", "-m", "not sk-123")
+    ok("commit", "again sk-123")
+    plan = invoke("forget", "--text", "sk-123", "--dry-run")
+    lines = [line.split() for line in plan.stdout.splitlines()]
+    assert [(words[2], words[-1]) for words in lines] == [
+        ("other", "content"),
+        ("default", "content"),
+        ("other", "note"),
+    ]
+    assert "dry run: nothing was erased" in plan.stderr
+    assert ok("search", "sk-123").count("sk-123") == 2
+    refused = invoke("forget", "--text", "sk-123")
+    assert (refused.exit_code, "3 places" in refused.stderr) == (2, True)
+    result = ok_json("forget", "--text", "-", "--yes", stdin="sk-123\n")
+    erased = [(trace["dialog"], trace["place"], trace["count"]) for trace in result["erased"]]
+    assert erased == [("other", "content", 1), ("default", "content", 1), ("other", "note", 1)]
+    assert ok("search", "sk-123") == ""
+    assert ok("forget", "--text", "sk-123", "--yes") == "nothing to erase\n"
+    assert invoke("forget", "--text", "x", "HEAD").exit_code == 2
+
+
 def test_the_json_of_forget(session: Session) -> None:
-    assert ok_json("forget", session.hash("second"), "--yes")["preview"] == "[forgotten]"
+    result = ok_json("forget", session.hash("second"), "--yes")
+    assert result["commit"]["preview"] == "[forgotten]"
+    assert [trace["place"] for trace in result["erased"]] == ["content"]
+    assert (result["remains"], result["dry_run"]) == ([], False)
     assert ok_json("show", session.hash("second"))["forgotten"] is True
 
 

@@ -895,7 +895,8 @@ def test_infos_are_plain_values(t: Tract) -> None:
 def test_looking_at_commits_loads_no_content(t: Tract) -> None:
     """A forgotten content cannot be loaded, and nothing here asks for it."""
     info = t.tool_result("a", "f", "x" * 10_000)
-    forgotten = t.forget(info)
+    forgotten = t.forget(info).commit
+    assert forgotten is not None
     assert next(t.log()) == t.get_commit(info) == forgotten
     assert (forgotten.byte_size, forgotten.commit_hash) == (info.byte_size, info.commit_hash)
 

@@ -1,8 +1,7 @@
-"""Looking after a database: fsck, gc, backup, search, forget, delete_dialog."""
+"""Looking after a database: fsck, gc, backup, search, delete_dialog."""
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from contextlib import suppress
@@ -10,20 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.harness import ask, busy_worker, execute, finish, go, is_postgres, start
+from tests.faults.harness import busy_worker, execute, go, start
 from tests.toolkit import tool
 from tract import (
     CommitNotFoundError,
     ConflictError,
     DialogNotFoundError,
-    ForgottenError,
     InputError,
     Priority,
     StorageError,
     ToolCall,
     Tract,
 )
-from tract.core.wording import FORGOTTEN
+from tract.storage import files
 
 LONG = "a line of some result\n" * 200
 CHUNKED = "0123456789abcdef" * 200_000
@@ -288,186 +286,6 @@ def test_gc_and_its_kin_are_refused_inside_a_batch(db: str) -> None:
         assert texts(t) == ["one", "two", "three"]
 
 
-# forget
-
-SECRET = os.urandom(12).hex()
-
-
-def secrets() -> dict[str, object]:
-    """A secret alone, in a compressed content, in a chunked one, in JSON, and in chunks that do
-    not compress."""
-    return {
-        "short": SECRET,
-        "long": f"{LONG}{SECRET}{LONG}",
-        "glance": f"{SECRET} {LONG}",
-        "chunked": f"{CHUNKED}{SECRET}{CHUNKED}",
-        "json": {"key": [SECRET, {SECRET: LONG}]},
-        "noise": os.urandom(900_000).hex() + SECRET,
-    }
-
-
-@pytest.mark.parametrize("kind", secrets())
-def test_forgotten_bytes_are_nowhere(db: str, kind: str, tmp_path: Path) -> None:
-    content = secrets()[kind]
-    with Tract.open(db) as t:
-        t.user("before")
-        t.assistant(tool_calls=[ToolCall("c", "read")])
-        result = t.tool_result("c", "read", content)
-        stored = payloads(db, result.content_hash or "")
-        t.user("after")
-        assert list(t.search(SECRET))
-        info = t.forget(result)
-        assert info.commit_hash == result.commit_hash
-        assert_forgotten(t, result.commit_hash)
-        assert not any(payloads(db, result.content_hash or ""))
-        assert t.fsck().ok
-    with Tract.open(db) as t:
-        assert_forgotten(t, result.commit_hash)
-    if not is_postgres(db):
-        assert (tmp_path / "t.db").exists()
-        needles = [SECRET.encode(), *(piece[-200:] for piece in stored)]
-        assert ask("finder.py", tmp_path, *(needle.hex() for needle in needles)) == []
-
-
-def payloads(db: str, content_hash: str) -> list[bytes]:
-    """The bytes that are stored for a content, whole or in chunks."""
-    digest = (bytes.fromhex(content_hash),)
-    whole = execute(db, "SELECT payload FROM blobs WHERE hash = ?", digest)
-    chunks = "SELECT payload FROM chunks WHERE blob_id IN (SELECT id FROM blobs WHERE hash = ?)"
-    return [bytes(payload) for (payload,) in whole + execute(db, chunks, digest) if payload]
-
-
-def assert_forgotten(t: Tract, digest: str) -> None:
-    shown = t.compile()
-    assert [message.content for message in shown.messages][2:] == [FORGOTTEN, "after"]
-    assert [message["role"] for message in shown.to_openai()] == [
-        "user",
-        "assistant",
-        "tool",
-        "user",
-    ]
-    assert SECRET not in repr(shown.to_anthropic())
-    assert SECRET not in repr(list(t.log()))
-    assert list(t.search(SECRET)) == []
-    assert t.get_commit(digest).tool_call_id == "c"
-
-
-def test_forgotten_bytes_were_there(tmp_path: Path) -> None:
-    """The search of the files finds what is there, so that its silence says something."""
-    with Tract.open(tmp_path / "t.db") as t:
-        t.user(SECRET)
-        noise = os.urandom(400)
-        t.user(noise.hex())
-    assert ask("finder.py", tmp_path, SECRET.encode().hex()) == ["t.db"]
-
-
-def test_forgetting_is_not_said_to_be_done_while_a_reader_holds_the_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    with Tract.open(path) as t:
-        t.user("before")
-        t.session.store.driver.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        leak = t.user(SECRET)
-        t.session.store.driver.run("PRAGMA busy_timeout = 200")
-        reader = start("reader.py", path)
-        go(reader)
-        assert reader.stdout is not None
-        assert reader.stdout.readline() == "held\n"
-        try:
-            t.forget(leak)
-        except StorageError:
-            go(reader)
-            finish(reader)
-            t.forget(leak)  # again, now that nobody is in the way
-        else:
-            left = ask("finder.py", tmp_path, SECRET.encode().hex())
-            go(reader)
-            finish(reader)
-            assert left == []
-    assert ask("finder.py", tmp_path, SECRET.encode().hex()) == []
-
-
-def test_forgotten_content_can_be_committed_again(db: str) -> None:
-    for content in ("short", LONG, CHUNKED):
-        with Tract.open(db, dialog=f"of {len(content)}") as t:
-            first = t.user(content)
-            t.forget(first)
-            assert texts(t) == [FORGOTTEN]
-            again = t.user(content)
-            assert again.content_hash == first.content_hash
-            assert t.get_content(again) == content
-            assert texts(t)[1] == content
-            assert again.preview == t.get_commit(again.commit_hash).preview != "[forgotten]"
-            assert t.fsck().ok
-            t.forget(again)
-            assert texts(t) == [FORGOTTEN, FORGOTTEN]
-
-
-def test_forgotten_content_is_not_made_up(db: str) -> None:
-    """A stand-in is for the model; whoever asks for what was given learns that it is gone."""
-    with Tract.open(db) as t:
-        leak = t.user(SECRET)
-        t.forget(leak)
-        with pytest.raises(ForgottenError, match=leak.content_hash):
-            t.get_content(leak)
-
-
-def test_forgotten_call_keeps_its_results(db: str) -> None:
-    with Tract.open(db) as t:
-        call = t.assistant(
-            SECRET, tool_calls=[ToolCall("c", "read", {"token": SECRET})], tools=[tool("read")]
-        )
-        t.tool_result("c", "read", "ok")
-        t.forget(call)
-        sent = t.compile().to_openai()
-        assert [message["role"] for message in sent] == ["assistant", "tool"]
-        assert sent[0]["tool_calls"][0]["id"] == sent[1]["tool_call_id"] == "c"
-        assert SECRET not in repr(sent)
-        assert t.compile().notes_for("openai") == []
-
-
-def test_forgotten_edit_and_edit_of_a_forgotten_one(db: str) -> None:
-    with Tract.open(db) as t:
-        first = t.user(SECRET)
-        t.forget(first)
-        edit = t.user("clean", edit=first)
-        assert texts(t) == ["clean"]
-        t.forget(edit)
-        assert texts(t) == [FORGOTTEN]
-        t.restore(edit)
-        assert texts(t) == [FORGOTTEN]
-        assert t.fsck().ok
-
-
-def test_forget_reaches_other_dialogs_and_open_tracts(db: str) -> None:
-    with Tract.open(db) as t, Tract.open(db, dialog="other") as other:
-        leak = t.user(SECRET)
-        other.user(SECRET)
-        assert texts(other) == [SECRET]
-        t.forget(leak)
-        other.user("more")
-        assert texts(other)[-1] == "more"
-        assert list(other.search(SECRET)) == []
-    with Tract.open(db, dialog="other") as other:
-        assert texts(other) == [FORGOTTEN, "more"]
-
-
-def test_forget_of_what_has_no_content(db: str) -> None:
-    with Tract.open(db) as t:
-        mark = t.annotate(t.user("x"), Priority.PINNED)
-        with pytest.raises(InputError):
-            t.forget(mark)
-        with pytest.raises(CommitNotFoundError):
-            t.forget("0" * 64)
-        assert texts(t) == ["x"]
-
-
-def test_forget_twice(db: str) -> None:
-    with Tract.open(db) as t:
-        first = t.user("x")
-        assert t.forget(first) == t.forget(first)
-        assert t.fsck().ok
-
-
 # backup
 
 
@@ -555,6 +373,41 @@ def test_backup_while_another_process_writes(db: str, tmp_path: Path) -> None:
                 log = list(copied.log())
                 assert len(log) >= before
                 assert log == list(t.log())[-len(log) :]
+
+
+def test_a_backup_that_is_killed_leaves_no_file_with_its_name(db: str, tmp_path: Path) -> None:
+    """The copy gets its name when it is complete. The next attempt removes what was left."""
+    copy = tmp_path / "copy.db"
+    with Tract.open(db) as t:
+        t.user("x")
+        worker = start("backer.py", db, copy)
+        with worker:
+            go(worker)
+            assert worker.wait(60) == -9
+        assert [path.suffix for path in tmp_path.glob("copy*")] == [files.PART]
+        t.backup(copy)
+    assert list(tmp_path.glob("copy*")) == [copy]
+    with Tract.open(copy) as t:
+        assert texts(t) == ["x"]
+
+
+def test_a_backup_does_not_replace_a_file_that_appears_meanwhile(
+    db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "copy.db"
+    publish = files.publish
+
+    def appear(part: str, path: str) -> None:
+        copy.write_text("mine")
+        publish(part, path)
+
+    monkeypatch.setattr(files, "publish", appear)
+    with Tract.open(db) as t:
+        t.user("x")
+        with pytest.raises(ConflictError, match=re.escape(str(copy))):
+            t.backup(copy)
+    assert copy.read_text() == "mine"
+    assert not list(tmp_path.glob("*.part*"))
 
 
 def test_backup_refuses_what_exists(db: str, tmp_path: Path) -> None:

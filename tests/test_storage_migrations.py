@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.faults.harness import execute, go, is_postgres, killed, start, together
+from tests.faults.operations import fill_version_6
 from tests.fixtures.make_v6 import LARGE, abridged, state
 from tests.toolkit import names, tool
 from tract import ForgottenError, SchemaError, StorageError, Tract
@@ -80,22 +81,12 @@ def bring(db: str, sql: str, to: int = NEXT) -> None:
 
 
 @pytest.fixture
-def old(db: str, v6: Path) -> str:
+def old(db: str, tmp_path: Path) -> str:
     """The same history in a database of version 6, of either kind."""
-    if not is_postgres(db):
-        return shutil.copy(v6, db)
-    driver = _driver(db, "full", create=True)
-    migrate(driver, known_migrations()[:1])
-    for table in TABLES_OF_6:
-        rows = execute(str(v6), f"SELECT * FROM {table}")
-        driver.insert_rows(table, rows)
-    for table in ("dialogs", "blobs", "commits"):
-        driver.run(f"ALTER TABLE {table} ALTER COLUMN id RESTART WITH 1000")
-    driver.close()
+    fill_version_6(db, tmp_path)
     return db
 
 
-TABLES_OF_6 = ("dialogs", "blobs", "chunks", "commits", "commit_links", "branches")
 TABLES_OF_7 = ("tool_definitions", "toolsets", "toolset_members", "commit_tools")
 
 

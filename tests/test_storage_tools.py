@@ -315,6 +315,8 @@ DAMAGE: dict[str, Callable[[ToolRow], ToolRow]] = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_definition_is_refused(damage: str) -> None:
     row = row_of(tool("grep", pattern="string"))
-    assert names([definition(row).schema]) == ["grep"]
-    with pytest.raises(CorruptError):
-        definition(DAMAGE[damage](row))
+    with Tract.open() as t:
+        driver = t.session.store.driver
+        assert names([definition(driver, row).schema]) == ["grep"]
+        with pytest.raises(CorruptError):
+            definition(driver, DAMAGE[damage](row))

@@ -62,10 +62,17 @@ class Compiler:
         self._large: dict[bytes, Message] = {}
         self._transcript = Transcript()
         self._transcribed = 0
+        self._erasures = store.erasures
         self._previous: Seen | None = None
+
+    def is_current(self, head: Head) -> bool:
+        """Whether it has the chain at this commit, and nothing was erased since it was read."""
+        return head == self._head and self._erasures == self._store.erasures
 
     def chain(self, head: Head) -> Chain:
         """Return the history up to this commit."""
+        if self._erasures != self._store.erasures:
+            self._start_anew()
         if head != self._head:
             known = self._head if (self._head.id or 0) < (head.id or 0) else EMPTY
             steps = None if known == EMPTY else self._store.steps(head, known)
@@ -88,10 +95,12 @@ class Compiler:
         fetches: bool = False,
         toolset: Toolset | None = None,
         following: Sequence[tuple[Message, int]] = (),
+        is_seen: bool = True,
     ) -> CompiledContext:
         """Return the view at this commit. With `fetches`, the model can always fetch results, and
         else if the view shortens any, or did so once. `toolset` replaces the recorded one;
-        `following` are messages after the history, each with its tokens."""
+        `following` are messages after the history, each with its tokens. One that is not `is_seen`
+        is not what the next one is compared with."""
         chain = self.chain(head)
         transcript = self._transcript
         if view == AS_THEY_ARE:
@@ -111,7 +120,8 @@ class Compiler:
             chain,
             self.fetching_tokens if fetches else 0,
         )
-        self._previous = context.seen
+        if is_seen:
+            self._previous = context.seen
         return context
 
     @cached_property
@@ -278,6 +288,7 @@ class Compiler:
         )
 
     def _start_anew(self) -> None:
+        self._erasures = self._store.erasures
         self._chain, self._head, self._large = Chain(), EMPTY, {}
         self._transcript, self._transcribed = Transcript(), 0
 

@@ -302,6 +302,11 @@ class CompiledContext:
         return {name_of(schema): self._extra_tokens for schema in beside}
 
     @property
+    def has_changed_tools(self) -> bool:
+        """Whether tools changed among the messages, which `tools="inline"` shows."""
+        return bool(self._offered.later)
+
+    @property
     def betas(self) -> list[str]:
         """What `to_anthropic_params` needs, for `client.beta.messages.create(betas=…)`."""
         needed = [known for known in PROVIDERS.values() if known.betas and self._changes(known)]

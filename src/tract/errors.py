@@ -24,12 +24,21 @@
     │   ├── CorruptError         stored bytes do not match their hash
     │   ├── SchemaError          a database of a newer tract, or of something else
     │   ├── ReadOnlyError
+    │   ├── DiskError            the disk failed to read or to write
     │   ├── DiskFullError
-    │   └── BusyError            another process holds the lock for too long
+    │   ├── BusyError            another process holds the lock for too long
+    │   └── ScrubError           erased from the history; old bytes are still in the file
     └── MissingExtraError        an optional dependency is not installed
 
 Every message carries the fact: the hash, the name, the number.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tract.model import ForgetResult
 
 
 class TractError(Exception):
@@ -128,12 +137,26 @@ class ReadOnlyError(StorageError):
     """The database cannot be written to."""
 
 
+class DiskError(StorageError):
+    """The disk failed to read or to write. This says nothing about what is stored."""
+
+
 class DiskFullError(StorageError):
     """There is no room left; the transaction was rolled back."""
 
 
 class BusyError(StorageError):
     """Another process holds the lock for too long."""
+
+
+class ScrubError(StorageError):
+    """Everything is erased from the history, but old bytes stay in the database file, which could
+    not be rewritten. Forget again: it is safe to repeat."""
+
+    def __init__(self, fact: str, result: ForgetResult) -> None:
+        super().__init__(fact)
+        self.result = result
+        """What was erased, and where copies remain."""
 
 
 class MissingExtraError(TractError, ImportError):

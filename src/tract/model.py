@@ -90,6 +90,10 @@ class Summary(NamedTuple):
     """What the reader of a report should know about it."""
 
 
+STRUCTURE = "structure"
+"""Who made a summary that is lines of its originals, copied without a model."""
+
+
 class Text(msgspec.Struct, frozen=True, gc=False):
     """A piece of text."""
 
@@ -272,6 +276,27 @@ class CommitInfo(msgspec.Struct, frozen=True, gc=False):
     byte_size: int = 0
     preview: str = ""
     created_at: datetime | None = None
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """A place in the database, or beside it, that has or had a copy of something."""
+
+    dialog: str | None = None
+    commit: str | None = None
+    place: str = ""
+    """What it is: the content, the metadata, a tool definition, …"""
+    count: int = 1
+    """How often the text stands there; for a copy that remains, how many lines it has of it."""
+
+
+class ForgetResult(msgspec.Struct, frozen=True):
+    """What was erased, or would be, and where copies remain."""
+
+    erased: list[Trace]
+    remains: list[Trace]
+    commit: CommitInfo | None = None
+    """The commit that was named, as it is now."""
+    dry_run: bool = False
 
 
 class DialogFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

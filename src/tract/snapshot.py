@@ -34,6 +34,10 @@ class Snapshot:
         """Return the history at a later commit. Do not use this snapshot afterwards."""
         return Snapshot(self._store, self._compiler, head, fetches=self._fetches)
 
+    def is_current(self, head: Head) -> bool:
+        """Whether this is the history at a commit, and nothing was erased since it was read."""
+        return head == self.head and self._compiler.is_current(head)
+
     def item(self, place: Place) -> Shown | None:
         """Return how the model sees it; None if it is hidden, or collapsed into its call."""
         return self._shown.get(place.origin.id)

@@ -24,6 +24,7 @@ from tract.model import (
     CommitInfo,
     CommitOperation,
     DialogInfo,
+    ForgetResult,
     Form,
     Head,
     Json,
@@ -32,7 +33,17 @@ from tract.model import (
     Shape,
 )
 from tract.providers import original_content, toolsets
-from tract.session import answers, branches, commits, compress, handlers, record, results, summaries
+from tract.session import (
+    answers,
+    branches,
+    commits,
+    compress,
+    erasing,
+    handlers,
+    record,
+    results,
+    summaries,
+)
 from tract.session.commits import CommitOptions, message_of
 from tract.session.compress import CompressOptions, CompressToolsOptions
 from tract.session.handlers import Handler, PendingToolResult
@@ -698,9 +709,15 @@ class Tract:
         """Copy the database to a new SQLite file while others keep writing."""
         maintenance.backup(self.session.store, os.fspath(path))
 
-    def forget(self, commit: Commit) -> CommitInfo:
-        """Erase a content for good, wherever it is used. The commit stays as a tombstone."""
-        target = self.session.resolve(commit)
-        maintenance.forget(self.session.store, target)
-        self.session.compiler = self.session.new_compiler()
-        return self.session.store.info(target)
+    def forget(
+        self, commit: Commit | None = None, *, text: str | None = None, dry_run: bool = False
+    ) -> ForgetResult:
+        """Erase a content for good, wherever it is used, with what tract copied of it: previews,
+        summaries without a model, forms, notes of marks, the metadata and keys of the message. Or
+        erase a `text` in every dialog of the database: each content that has it in full, anywhere
+        else only the text. The commits stay as tombstones.
+
+        Returns what was erased and where copies remain; with `dry_run`, nothing is erased.
+        ScrubError: erased from the history, but old bytes are still in the file. Then repeat it.
+        """
+        return erasing.forget(self.session, commit, text, dry_run)

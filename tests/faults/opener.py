@@ -10,6 +10,8 @@ opened: list[object] = []
 
 
 def watch(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_EXCL:
+        return  # a file that nobody has open yet
     if event in ("open", "os.chmod", "shutil.copyfile") and str(arguments[0]).startswith(db):
         opened.append((event, arguments[0]))
 

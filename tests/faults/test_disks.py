@@ -28,6 +28,7 @@ from tract import (
     StorageError,
     Tract,
 )
+from tract.storage.sqlite import Sqlite
 
 BIG = os.urandom(1 << 20).hex()  # half as large when it is compressed
 
@@ -198,8 +199,11 @@ def test_backup_on_a_full_disk_leaves_nothing(small_disk: Path, pg_url: str) -> 
 def test_lock_that_is_held_too_long(db: str, tmp_path: Path) -> None:
     with Tract.open(db) as t:
         t.user("before")
-        shorten = "SET lock_timeout = 100" if is_postgres(db) else "PRAGMA busy_timeout = 100"
-        t.session.store.driver.run(shorten)
+        driver = t.session.store.driver
+        if isinstance(driver, Sqlite):
+            driver.busy_seconds = 0.1
+        else:
+            driver.run("SET lock_timeout = 100")
         if is_postgres(db):
             with psycopg.connect(db) as other:
                 other.execute("SELECT * FROM branches FOR UPDATE")

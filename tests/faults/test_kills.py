@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
-from tests.faults.harness import (
-    assert_sound,
-    go,
-    is_postgres,
-    killed,
-    start,
-    texts,
-)
-from tract import (
-    ROOT,
-    Tract,
-)
+from tests.faults.cases import Case, Nursery, case_of
+from tests.faults.harness import assert_sound, go, is_postgres, killed, start, texts
+from tests.faults.operations import OPERATIONS
+from tests.faults.tracing import WRITES, Point, injection, points, tracing
+from tract import ROOT, Tract
+
+KILLS = {"sqlite": 60, "postgres": 31}  # of each of the eleven operations: 1,001
+MANY = [
+    pytest.param(kind, name, KILLS[kind], marks=pytest.mark.long)
+    for kind in KILLS
+    for name in OPERATIONS
+]
+FEW = [*(("sqlite", name, 1) for name in OPERATIONS if name != "backup"), ("postgres", "import", 2)]
+
+# Appends, again and again
 
 
 def rounds(db: str, number: int) -> range:
-    return range(number // 5 if is_postgres(db) else number)
+    return range(1 + number // 5 if is_postgres(db) else number)
 
 
 def assert_nothing_lost(db: str, lines: list[str], acknowledged: set[str]) -> None:
@@ -43,7 +48,7 @@ def retry(t: Tract, parent: str, text: str) -> None:
     assert (first.parent_hash or ROOT) == parent
 
 
-@pytest.mark.parametrize("number_of_kills", [15, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("number_of_kills", [3, pytest.param(100, marks=pytest.mark.long)])
 def test_kill_during_appends(db: str, number_of_kills: int) -> None:
     dice = random.Random(6)
     acknowledged: set[str] = set()
@@ -52,7 +57,7 @@ def test_kill_during_appends(db: str, number_of_kills: int) -> None:
     for number in rounds(db, number_of_kills):
         following = start("appender.py", db, f"w{number}", 0)
         go(worker)
-        lines = killed(worker, dice.choice([0, 1, 2, 3, 8, 15]), dice.uniform(0, 0.01))
+        lines = killed(worker, dice.choice([2, 3, 4, 5, 8, 15]), dice.uniform(0, 0.01))
         unknown += bool(lines) and lines[-1].startswith("try")
         assert_nothing_lost(db, lines, acknowledged)
         worker = following
@@ -77,14 +82,14 @@ def test_kill_during_appends_of_several(db: str) -> None:
         assert_sound(t)
 
 
-@pytest.mark.parametrize("number_of_kills", [10, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.parametrize("number_of_kills", [3, pytest.param(50, marks=pytest.mark.long)])
 def test_kill_during_batches(db: str, number_of_kills: int) -> None:
     dice = random.Random(8)
     expected = 0
     for number in rounds(db, number_of_kills):
         worker = start("batcher.py", db, f"w{number}")
         go(worker)
-        done = killed(worker, dice.randrange(4), dice.uniform(0, 0.02))
+        done = killed(worker, dice.randrange(1, 4), dice.uniform(0, 0.02))
         expected += 20 * len(done)
         with Tract.open(db) as t:
             count = len(texts(t))
@@ -93,3 +98,76 @@ def test_kill_during_batches(db: str, number_of_kills: int) -> None:
             expected = count
             assert_sound(t)
     assert expected > 0
+
+
+# Each operation
+
+
+def seconds_of(case: Case) -> float:
+    """How long the operation takes, to open and close included."""
+    case.child()
+    start = time.monotonic()
+    case.nursery.tell("go")
+    assert case.nursery.lines_until("end") == ["opened", "done", "closed", "end 0"]
+    return time.monotonic() - start
+
+
+@pytest.mark.parametrize(("kind", "name", "kills"), [*FEW, *MANY])
+def test_kill_at_any_time(
+    nursery: Nursery,
+    kind: str,
+    name: str,
+    kills: int,
+    scratch: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    dice = random.Random(name)
+    server = request.getfixturevalue("postgres_url") if kind == "postgres" else None
+    with case_of(nursery, name, scratch, server) as case:
+        seconds = seconds_of(case)
+        for _ in range(kills):
+            case.child()
+            nursery.tell("go")
+            time.sleep(dice.uniform(0, seconds))
+            nursery.tell("kill")
+            case.check(nursery.lines_until("end"))
+
+
+def kill_at(case: Case, place: Point) -> bool:
+    """Whether the operation had come to its end for all others when it was killed."""
+    with tracing(case.child(), WRITES, injection(place, "signal=KILL")):
+        case.nursery.tell("go")
+        lines = case.nursery.lines_until("end")
+    assert lines[-1] == "end -9"
+    return case.check(lines)
+
+
+def calls_of(case: Case, folder: Path) -> list[Point]:
+    """Every call by which the operation changes files, in their order."""
+    with tracing(case.child(), WRITES, log=folder / "log"):
+        case.nursery.tell("go")
+        case.nursery.lines_until("end")
+    return points(folder / "log")
+
+
+def some(calls: list[Point]) -> Iterable[Point]:
+    """The first of each kind, and the last ones."""
+    return dict.fromkeys([*(call for call in calls if call.number == 1), *calls[-4:]])
+
+
+@pytest.mark.usefixtures("strace")
+@pytest.mark.parametrize("name", ["compress"])
+def test_kill_at_some_calls(nursery: Nursery, name: str, scratch: Path) -> None:
+    with case_of(nursery, name, scratch) as case:
+        came = [kill_at(case, place) for place in some(calls_of(case, scratch))]
+        assert set(came) == {False, True}
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("strace")
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_kill_at_every_call(nursery: Nursery, name: str, scratch: Path) -> None:
+    with case_of(nursery, name, scratch) as case:
+        came = [kill_at(case, place) for place in calls_of(case, scratch)]
+        assert len(came) > 20
+        assert came == sorted(came)  # once it has come to its end, it stays

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
-from tract.cli.commits import plain, print_commit
-from tract.cli.inputs import json_option, yes_option
+from tract.cli.commits import plain, print_commits
+from tract.cli.inputs import json_option, read_stdin, yes_option
 from tract.cli.screen import (
+    CYAN,
+    DIM,
+    NUMBER,
     RED,
     SHORT,
+    Column,
     Painted,
     ask,
     dump,
     dump_or_put,
     put,
     say,
+    table,
 )
 from tract.cli.target import FILE, FOLDER, Target, resolve, without_password
 from tract.errors import DialogNotFoundError, NotFoundError
+from tract.model import CommitInfo, ForgetResult, Trace
 from tract.tract import Tract
 from tract.view.sanitize import counted
 
@@ -126,21 +133,68 @@ def backup_command(target: Target, path: str, as_json: bool) -> None:
 
 
 @click.command("forget")
-@click.argument("commit")
+@click.argument("commit", required=False)
+@click.option(
+    "--text", help="Erase this text in all dialogs; - reads it from stdin, or asks for it."
+)
+@click.option("--dry-run", is_flag=True, help="Only list what would be erased.")
 @yes_option
 @json_option
 @click.pass_obj
-def forget_command(target: Target, commit: str, yes: bool, as_json: bool) -> None:
-    """Permanently erase the content of a commit.
+def forget_command(
+    target: Target, commit: str | None, text: str | None, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    """Permanently erase the content of a commit, or a text.
 
-    The commit stays as a tombstone, and the context stays valid.
+    The commits stay as tombstones, and the context stays valid. With --text, every content in the
+    database that has the text is erased in full; anywhere else, only the text is. Lists what was
+    erased, and where copies remain.
     """
-    with target.open() as tract:
-        info = tract.get_commit(resolve(tract, commit))
+    if (commit is None) == (text is None):
+        raise click.UsageError("pass COMMIT or --text, not both")
+    if text == "-":
+        text = _secret()
+    with target.open() if text is None else target.open_any() as tract:
+        info = None if commit is None else tract.get_commit(resolve(tract, commit))
+        if not dry_run:
+            _confirm(tract, info, text, yes)
+        result = tract.forget(info, text=text, dry_run=dry_run)
+        if as_json:
+            dump(plain(result))
+        else:
+            _print_forgotten(tract, result)
+    if dry_run:
+        say("dry run: nothing was erased")
+
+
+def _secret() -> str:
+    """A text that is not in the history of the shell."""
+    if sys.stdin.isatty():
+        return str(click.prompt("Text to forget", hide_input=True, err=True))
+    return read_stdin().removesuffix("\n")
+
+
+def _confirm(tract: Tract, info: CommitInfo | None, text: str | None, yes: bool) -> None:
+    if info is not None:
         short = info.commit_hash[:SHORT]
-        ask(
-            f"Permanently erase the content of {short} ({info.preview})?",
-            f"this would permanently erase {short}",
-            yes=yes,
-        )
-        print_commit(tract, tract.forget(info), as_json)
+        question = f"Permanently erase the content of {short} ({info.preview})?"
+        ask(question, f"this would permanently erase {short}", yes=yes)
+    elif not yes:
+        places = counted(len(tract.forget(text=text, dry_run=True).erased), "place")
+        ask(f"Permanently erase {places}?", f"this would permanently erase {places}", yes=False)
+
+
+def _print_forgotten(tract: Tract, result: ForgetResult) -> None:
+    if result.commit and not result.dry_run:
+        print_commits(tract, [result.commit])
+    verb = "would erase" if result.dry_run else "erased"
+    rows = [(verb, *_cells(trace)) for trace in result.erased]
+    rows += [("remains", *_cells(trace)) for trace in result.remains]
+    table((Column(), Column(CYAN), Column(DIM), NUMBER, Column()), rows)
+    if not result.erased:
+        put("nothing to erase")
+
+
+def _cells(trace: Trace) -> tuple[str, ...]:
+    commit = (trace.commit or "")[:SHORT]
+    return trace.dialog or "", commit, f"{trace.count}×", trace.place

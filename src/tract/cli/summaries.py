@@ -16,7 +16,7 @@ from tract.core.compression import GIVEN, CompressResult, PendingCompress, Summa
 from tract.core.forms import ToolResultInfo
 from tract.errors import NoLLMError
 from tract.llm import LLMClient, connect
-from tract.llm.summarizer import STRUCTURE
+from tract.model import STRUCTURE
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 

@@ -45,9 +45,6 @@ verbatim where they may be needed again; code only where a later step must match
 Say what was looked for and not found. Leave out boilerplate, progress output and repetition. \
 Invent nothing. Answer with the summary alone."""
 
-STRUCTURE = "structure"
-"""The author of a summary that needed no model: it describes what the material looks like."""
-
 MIN_ROOM = 200
 LEAST_FACTOR, MOST_FACTOR = 0.5, 4.0
 """Limits for the token factor. A server may report only uncached tokens, and a short request is

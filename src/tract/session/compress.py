@@ -14,7 +14,6 @@ from tract.core.drafts import Details
 from tract.core.wording import summary_heading
 from tract.errors import InputError
 from tract.llm.summarizer import (
-    STRUCTURE,
     TOOL_SUMMARIZE_SYSTEM,
     Progress,
     ProgressMeter,
@@ -23,7 +22,7 @@ from tract.llm.summarizer import (
     outline,
     section,
 )
-from tract.model import Message, Summary
+from tract.model import STRUCTURE, Message, Summary
 from tract.session.answers import client_of
 from tract.session.session import Commit, Session
 from tract.session.summaries import check_remembered, provenance, summarizer

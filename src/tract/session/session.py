@@ -175,7 +175,7 @@ class Session:
         with self.lock:
             head = self.head(at)
             if since is not None:
-                return since if head == since.head else since.at(head)
+                return since if since.is_current(head) else since.at(head)
             compiler = Compiler(self.store, self.tokens.count, keeps=False)
             return Snapshot(self.store, compiler, head, fetches=self.settings.is_lazy)
 

@@ -14,7 +14,6 @@ from tract.core.drafts import Details
 from tract.core.wording import summary as summary_text
 from tract.errors import ConflictError
 from tract.llm.summarizer import (
-    STRUCTURE,
     TOOL_SUMMARIZE_SYSTEM,
     OnRead,
     Summarizer,
@@ -22,7 +21,18 @@ from tract.llm.summarizer import (
     glimpse,
     section,
 )
-from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Summary
+from tract.model import (
+    STRUCTURE,
+    CommitInfo,
+    Draft,
+    Form,
+    Head,
+    Json,
+    Message,
+    Priority,
+    Shape,
+    Summary,
+)
 from tract.providers.call_ids import find_result
 from tract.session.answers import client_of, token_factor
 from tract.session.session import Session

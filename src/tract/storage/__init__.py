@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from tract.errors import InputError, NotFoundError
 from tract.storage.driver import Driver, Durability
@@ -36,6 +35,4 @@ def _driver(place: str, durability: Durability, create: bool) -> Driver:
         from tract.storage.postgres import Postgres  # psycopg is an extra
 
         return Postgres(place, durability)
-    if not create and place != ":memory:" and not Path(place).exists():
-        raise NotFoundError(f"no database at {place}")
-    return Sqlite(place, durability)
+    return Sqlite(place, durability, create=create)

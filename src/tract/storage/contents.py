@@ -34,6 +34,18 @@ def erase_content(driver: Driver, blob_id: int) -> None:
     driver.run(REWRITE_BLOB, (*tombstone(_blob(driver, blob_id))[1:], None, blob_id))
 
 
+def is_left(driver: Driver, digest: bytes, left: bytes) -> bool:
+    """Whether something was erased of what has this hash, and the rest has the other one."""
+    sql = "SELECT 1 FROM erased WHERE hash = ? AND left_hash = ?"
+    return bool(driver.run(sql, (digest, left)))
+
+
+def keep_left(driver: Driver, digest: bytes, left: bytes) -> None:
+    """Have the rest of what has this hash verified by a hash of its own."""
+    if left != digest:
+        driver.run("INSERT INTO erased VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, left))
+
+
 def measure_contents(driver: Driver) -> None:
     """Add the sizes of their texts to contents that have none. What is damaged stays as it is."""
     sql = "SELECT blob_id FROM commits WHERE role {} 'tool'"

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
-from tract.errors import StorageError
+from tract.errors import SchemaError, StorageError
 
 Row = tuple[Any, ...]
 Item = TypeVar("Item")
 PAGE = 500
 """Rows that one statement reads or writes."""
+OUTCOME_UNKNOWN = "it is not known whether this was written: with parent=, repeating it is safe"
 Durability = str
 """`"full"`: a commit survives a power cut. `"relaxed"`: it survives the process."""
 
@@ -42,8 +43,9 @@ class Driver(ABC):
         self.durability = durability
         self.lock = threading.RLock()
         self.depth = 0  # of the transactions inside each other
-        self.was_writing = False  # when the process forked
-        self._is_inherited = self._is_closed = False
+        self.schema: int | None = None
+        """The version that every write expects; None until it is known."""
+        self._is_away = self._is_closed = False
         self._guard(self._connect)
         _drivers.add(self)
 
@@ -75,24 +77,38 @@ class Driver(ABC):
 
     def close(self) -> None:
         with self.lock:
-            if not (self._is_inherited or self._is_closed):
+            if not (self._is_away or self._is_closed):
                 self.connection.close()
             self._is_closed = True
 
-    def after_fork(self) -> None:
-        """A child must neither use nor close the connection, which its parent still uses. The lock
+    @abstractmethod
+    def before_fork(self) -> None:
+        """Called in the process that forks."""
+
+    @abstractmethod
+    def after_fork_in_parent(self) -> None:
+        """Called in the same process, after it forked."""
+
+    def after_fork_in_child(self) -> None:
+        """A child must neither use nor close a connection, which its parent still uses. The lock
         may have been held by a thread that is not in the child."""
         self.lock = threading.RLock()
-        self.was_writing = self.depth > 0
         self.depth = 0
-        self._is_inherited = True
+        self._is_away = True
 
     def _reopen(self) -> None:
         if self._is_closed:
             raise StorageError("this database was closed")
-        self._abandon()
         self._guard(self._connect)
-        self._is_inherited = False
+        self._is_away = False
+
+    def check_schema(self, version: int) -> None:
+        """Refuse to write to a database that another process has migrated meanwhile."""
+        if self.schema not in (None, version):
+            raise SchemaError(
+                f"the database has schema {version} now, this process writes schema {self.schema}: "
+                "nothing was written; upgrade tract-context and open it again"
+            )
 
     def _guard(self, action: Callable[[], object]) -> None:
         try:
@@ -105,7 +121,8 @@ class Driver(ABC):
         """Settings that change the database itself; called once it is known to be tract's."""
 
     @abstractmethod
-    def begin(self) -> None: ...
+    def begin(self) -> None:
+        """A transaction that writes; SchemaError if the database was migrated meanwhile."""
 
     def begin_alone(self) -> None:
         """A transaction during which no one else writes."""
@@ -141,19 +158,30 @@ class Driver(ABC):
     def _connect(self) -> None: ...
 
     @abstractmethod
-    def _abandon(self) -> None: ...
-
-    @abstractmethod
     def _storage_error(self, error: Exception) -> StorageError: ...
 
 
 _drivers: WeakSet[Driver] = WeakSet()
 
 
-def _after_fork() -> None:
-    for driver in _drivers:
-        driver.after_fork()
+def _before_fork() -> None:
+    for driver in list(_drivers):
+        driver.before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    for driver in list(_drivers):
+        driver.after_fork_in_parent()
+
+
+def _after_fork_in_child() -> None:
+    for driver in list(_drivers):
+        driver.after_fork_in_child()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )

@@ -1,8 +1,10 @@
-"""Maintenance of a database: verify, collect garbage, copy, search, forget."""
+"""Maintenance of a database: verify, collect garbage, copy, search."""
 
 from __future__ import annotations
 
+import os
 import re
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -14,14 +16,14 @@ from tract.errors import (
     ConflictError,
     CorruptError,
     DialogNotFoundError,
+    DiskError,
     ForgottenError,
-    InputError,
     StorageError,
 )
 from tract.hashing import escape, from_json
 from tract.model import Head, Json
+from tract.storage import files
 from tract.storage.codec import DAMAGE
-from tract.storage.contents import erase_content
 from tract.storage.driver import PAGE, Driver, marks, pages
 from tract.storage.migrations import known_migrations, migrate
 from tract.storage.rows import now, unescape
@@ -79,6 +81,8 @@ def fsck(store: Store) -> Fsck:
     for check in checks:
         try:
             problems += check()
+        except DiskError:  # it says nothing about what is stored
+            raise
         except StorageError as error:  # the file is too damaged for this check
             problems.append(str(error))
         except DAMAGE as error:
@@ -127,8 +131,8 @@ def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
         run("SAVEPOINT sweep")
         doomed = _unreachable(store, now() - int(grace_seconds * 1e6))
         _delete_commits(store, doomed)
-        contents, size = _delete_contents(store)
         delete_unused_tools(store.driver)
+        contents, size = _delete_contents(store)
         run("ROLLBACK TO sweep" if dry_run else "RELEASE sweep")
     return Gc(len(doomed), contents, size, dry_run)
 
@@ -162,6 +166,7 @@ def _delete_contents(store: Store) -> tuple[int, int]:
     sizes = run(f"SELECT byte_size FROM blobs WHERE id {unused}")
     run(f"DELETE FROM chunks WHERE blob_id {unused}")
     run(f"DELETE FROM blobs WHERE id {unused}")
+    run(_DELETE_ERASED)
     return len(sizes), sum(size for (size,) in sizes)
 
 
@@ -176,33 +181,28 @@ def delete_dialog(store: Store, name: str) -> None:
         _delete_commits(store, ids)
         run("DELETE FROM branches WHERE dialog_id = ?", (dialog_id,))
         run("DELETE FROM dialogs WHERE id = ?", (dialog_id,))
-        _delete_contents(store)
         delete_unused_tools(store.driver)
-
-
-def forget(store: Store, commit: Head) -> None:
-    """Erase the content of a commit, also from free pages and journals."""
-    blob_id = store.step(commit).blob_id
-    if blob_id is None:
-        raise InputError("a mark has no content to forget")
-    with store.writing(alone=True):
-        erase_content(store.driver, blob_id)
-    store.driver.scrub()
+        _delete_contents(store)
 
 
 def backup(store: Store, path: str) -> None:
-    """A consistent copy as a SQLite file, whatever the database is."""
-    if Path(path).exists():
+    """A consistent copy as a SQLite file, whatever the database is. It has its name once it is
+    complete; what an attempt that was killed has left is removed."""
+    target = files.absolute(path)
+    if Path(target).exists():
         raise ConflictError(f"{path} exists already")
+    files.remove_parts(target)
+    part = f"{target}.{os.getpid()}-{secrets.token_hex(4)}{files.PART}"
     try:
         if isinstance(store.driver, Sqlite):
-            store.driver.backup(path)
+            store.driver.backup(part)
         else:
-            _copy(store.driver, path)
-    except BaseException:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            Path(path + suffix).unlink(missing_ok=True)
-        raise
+            _copy(store.driver, part)
+        files.publish(part, target)
+    except FileExistsError:
+        raise ConflictError(f"{path} exists already") from None
+    finally:
+        files.remove(part)
 
 
 def _copy(source: Driver, path: str) -> None:
@@ -226,7 +226,7 @@ def _copy_table(source: Driver, target: Driver, table: str, keys: tuple[str, ...
     columns = ", ".join(keys)
     marks = ", ".join("?" * len(keys))
     sql = f"SELECT * FROM {table} WHERE ({columns}) > ({marks}) ORDER BY {columns} LIMIT {PAGE}"
-    last: Sequence[object] = [-1, "" if keys[-1] == "name" else -1][: len(keys)]
+    last: Sequence[object] = [_LEAST.get(key, -1) for key in keys]
     while rows := source.run(sql, last):
         target.insert_rows(table, rows)
         last = rows[-1][: len(keys)]
@@ -300,6 +300,10 @@ FROM commits c JOIN dialogs d ON d.id = c.dialog_id
 WHERE c.blob_id IS NOT NULL AND c.id < ? {where}
 ORDER BY c.id DESC LIMIT ?"""
 
+_DELETE_ERASED = """
+DELETE FROM erased WHERE hash NOT IN (
+    SELECT hash FROM commits UNION SELECT hash FROM tool_definitions)"""
+
 _KEYS: dict[str, tuple[str, ...]] = {
     "dialogs": ("id",),
     "blobs": ("id",),
@@ -310,4 +314,8 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "toolsets": ("id",),
     "toolset_members": ("toolset_id", "position"),
     "branches": ("dialog_id", "name"),
+    "erased": ("hash", "left_hash"),
 }
+
+_LEAST: dict[str, object] = {"name": "", "hash": b"", "left_hash": b""}
+"""What is before every key of this name; before a number, -1."""

@@ -9,24 +9,38 @@ from typing import Any, ClassVar
 from tract.errors import (
     BusyError,
     CorruptError,
+    DiskError,
     DiskFullError,
     MissingExtraError,
     ReadOnlyError,
     StorageError,
 )
-from tract.storage.driver import Driver, Row
+from tract.storage.driver import OUTCOME_UNKNOWN, Driver, Row
 
 try:
     import psycopg
 except ImportError as missing:
     raise MissingExtraError('PostgreSQL needs: pip install "tract-context[postgres]"') from missing
 
+_TEXTS = (
+    *("blobs", "chunks", "commits", "commit_links"),
+    *("tool_definitions", "dialogs", "branches"),
+)
+"""The tables from which something can be erased."""
+
+LOCK_SECONDS = 30
+"""How long a statement waits for a lock, unless the URL has a `lock_timeout`."""
+COLLISION = "the transaction collided with another one; nothing was written: repeat it"
 _ERRORS: dict[str, tuple[type[StorageError], str]] = {
-    "25": (ReadOnlyError, "the database is read-only"),
-    "40": (BusyError, "the transaction collided with another one"),
-    "53": (DiskFullError, "the server has no room left; nothing was written"),
+    "25006": (ReadOnlyError, "the database is read-only"),
+    "40001": (BusyError, COLLISION),
+    "40P01": (BusyError, COLLISION),
+    "53300": (BusyError, "the server accepts no more connections"),
+    "53100": (DiskFullError, "the server has no room left; nothing was written"),
     "55": (BusyError, "the database is locked"),
-    "XX": (CorruptError, "the database is damaged"),
+    "58030": (DiskError, "the server's disk failed to read or to write"),
+    "XX001": (CorruptError, "the database is damaged"),
+    "XX002": (CorruptError, "the database is damaged"),
 }
 
 
@@ -47,15 +61,14 @@ class Postgres(Driver):
     _began = False
 
     def _connect(self) -> None:
+        self.connection: psycopg.Connection[Row] = psycopg.connect(self.place, autocommit=True)
         wait = "off" if self.durability == "relaxed" else "on"
-        self.connection: psycopg.Connection[Row] = psycopg.connect(
-            self.place, autocommit=True, options=f"-c synchronous_commit={wait}"
-        )
+        self.connection.execute(_SETTINGS, (wait, f"{LOCK_SECONDS}s"))
 
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        if self._is_inherited or self._is_closed:
-            self._reopen()
         with self.lock:
+            if self._is_away or self._is_closed:
+                self._reopen()
             try:
                 if self.connection.closed and not self._began:  # the server went away in between
                     self._connect()
@@ -68,15 +81,32 @@ class Postgres(Driver):
         """PostgreSQL has none."""
 
     def begin(self) -> None:
-        self.run("BEGIN")
+        if self.schema is None:
+            self.run("BEGIN")
+            self._began = True
+            return
+        with self.lock:
+            if self._is_away or self._is_closed or self.connection.closed:
+                self._reopen()
+            self._guard(self._begin_checked)
+
+    def _begin_checked(self) -> None:
+        """In one round trip. The lock is held by every writer and waits for a migration, and the
+        statement after it sees what that has done."""
+        cursor = self.connection.execute(_BEGIN, prepare=False)
         self._began = True
+        while cursor.nextset():
+            pass
+        self.check_schema(*cursor.fetchall()[0])
 
     def begin_alone(self) -> None:
-        self.begin()
+        self.run("BEGIN")
+        self._began = True
         self.run("SELECT pg_advisory_xact_lock(500135191412)")  # before there are tables to lock
         if "commits" in self.tables():
             # In the order in which a writer locks them, so that none waits for the other.
-            self.run("LOCK TABLE branches, dialogs, blobs, commits IN EXCLUSIVE MODE")
+            self.run("LOCK TABLE tract_schema, branches, dialogs, blobs, commits IN EXCLUSIVE MODE")
+            self.check_schema(*self.run("SELECT version FROM tract_schema")[0])
 
     def begin_snapshot(self) -> None:
         self.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
@@ -84,7 +114,14 @@ class Postgres(Driver):
 
     def commit(self) -> None:
         self._began = False
-        self._guard(lambda: self.connection.execute("COMMIT"))
+        try:
+            cursor = self.connection.execute("COMMIT")
+        except self.failure as error:
+            if self.connection.closed:
+                raise StorageError(f"{OUTCOME_UNKNOWN} ({error})") from error
+            raise self._storage_error(error) from error
+        if cursor.statusmessage != "COMMIT":
+            raise StorageError("an earlier failure has rolled the transaction back")
 
     def rollback(self) -> None:
         self._began = False
@@ -102,13 +139,28 @@ class Postgres(Driver):
         return {row[0] for row in self.run(sql)}
 
     def scrub(self) -> None:
-        for table in ("blobs", "chunks", "commits"):
+        for table in _TEXTS:
             self.run(f"VACUUM FULL {table}")
 
-    def _abandon(self) -> None:
+    def before_fork(self) -> None:
         """psycopg closes a connection only in the process that made it."""
+
+    def after_fork_in_parent(self) -> None:
+        """The connection is still there."""
 
     def _storage_error(self, error: Exception) -> StorageError:
         code: Any = getattr(error, "sqlstate", None) or ""
-        kind, fact = _ERRORS.get(code[:2], (StorageError, "PostgreSQL failed"))
+        kind, fact = (
+            _ERRORS.get(code) or _ERRORS.get(code[:2]) or (StorageError, "PostgreSQL failed")
+        )
+        if kind is StorageError and hasattr(self, "connection") and self.connection.closed:
+            fact = "the connection to PostgreSQL was lost; nothing was written"
         return kind(f"{fact} ({error})")
+
+
+_SETTINGS = """
+SELECT set_config('synchronous_commit', %s, false), CASE
+    WHEN current_setting('lock_timeout') = '0' THEN set_config('lock_timeout', %s, false) END"""
+
+_BEGIN = """
+BEGIN; LOCK TABLE tract_schema IN ROW SHARE MODE; SELECT version FROM tract_schema"""

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import ctypes
+import random
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, ClassVar
 
 from tract.errors import (
     BusyError,
     CorruptError,
+    DiskError,
     DiskFullError,
+    NotFoundError,
     ReadOnlyError,
     SchemaError,
     StorageError,
 )
-from tract.storage.driver import Driver, Row
+from tract.storage import files
+from tract.storage.driver import OUTCOME_UNKNOWN, Driver, Durability, Row
 
+MEMORY = ":memory:"
 BUSY_SECONDS = 30
+PAUSE = 0.0005, 0.002
+"""Seconds between two tries to get the lock. Who waits tries as often as the lock is released."""
+FORK_SECONDS = 1.0
+"""How long a fork waits for other threads to finish."""
 
 
 def is_safe_for_wal(version: tuple[int, ...]) -> bool:
@@ -50,10 +61,19 @@ _ERRORS: dict[str, tuple[type[StorageError], str]] = {
     "SQLITE_READONLY": (ReadOnlyError, "the database is read-only"),
     "SQLITE_CANTOPEN": (StorageError, "the database file cannot be opened"),
     "SQLITE_FULL": (DiskFullError, "the disk is full; nothing was written"),
-    "SQLITE_BUSY": (BusyError, f"the database was locked for {BUSY_SECONDS} s"),
+    "SQLITE_IOERR": (DiskError, "the disk failed to read or to write"),
+    "SQLITE_BUSY": (BusyError, "the database was locked for too long"),
     "SQLITE_CORRUPT": (CorruptError, "the database file is damaged"),
     "SQLITE_NOTADB": (SchemaError, "the file is not a SQLite database"),
 }
+_lost: set[files.Identity] = set()
+"""Files that this process inherited while they were in use. Its SQLite takes the locks of its
+parent for its own, and would neither wait for them nor hold any."""
+
+
+def connect(path: str, **options: Any) -> Any:
+    """A connection that never waits: `Sqlite` does. A path must be absolute."""
+    return binding.connect(path, timeout=0, isolation_level=None, **options)
 
 
 class Sqlite(Driver):
@@ -66,46 +86,114 @@ class Sqlite(Driver):
     }
     failure: ClassVar = (binding.Error, UnicodeDecodeError)  # all our texts are ASCII
 
+    def __init__(self, place: str, durability: Durability, *, create: bool = True) -> None:
+        self.busy_seconds: float = BUSY_SECONDS
+        self._creates = create
+        self._file: files.Identity | None = None  # what is open; None in memory
+        self._log: files.Identity | None = None  # and its log, once there was one
+        self._log_path = ""
+        self._state: tuple[int, ...] | None = None  # of a file that is read without locks
+        self._is_held = False  # by the thread that forks
+        super().__init__(place if place == MEMORY else files.absolute(place), durability)
+
     def _connect(self) -> None:
-        if self.place == ":memory:" and hasattr(self, "connection"):
-            raise StorageError("a database in memory does not survive a fork")
-        self.connection = binding.connect(
-            self.place,
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=256,
-        )
-        relaxed = self.durability == "relaxed"
-        self.connection.execute(f"PRAGMA synchronous = {'NORMAL' if relaxed else 'FULL'}")
+        if self.place == MEMORY:
+            if hasattr(self, "connection"):
+                raise StorageError("a database in memory does not survive a fork")
+            self._open(MEMORY)
+        else:
+            self._open_file()
+
+    def _open_file(self) -> None:
+        if self._file is None and self._creates:
+            files.create(self.place)
+        before = files.identity(self.place)
+        if before is None and self._file is None:
+            raise NotFoundError(f"no database at {self.place}")
+        if before in _lost:
+            raise StorageError(f"the process forked while it used {self.place}: use a new process")
+        self._file = self._file or before
+        self._check_file()
+        self._log = self._state = None
+        self._log_path = files.log(self.place)
+        try:
+            self._open(self.place)
+        except binding.Error as error:
+            self._open_without_locks(error)
+        self._check_file()  # it is the one that was opened
+
+    def _open(self, place: str, **options: Any) -> None:
+        self.connection = connect(place, check_same_thread=False, cached_statements=256, **options)
+        # FULL does not sync the removal of a rollback journal: it may come back and undo a commit.
+        sql = f"PRAGMA synchronous = {'NORMAL' if self.durability == 'relaxed' else 'EXTRA'}"
+        try:
+            self.connection.execute(sql)
+        except binding.OperationalError as error:
+            if _name(error) != "SQLITE_BUSY":
+                raise
+            self._repeat(error, lambda: self.connection.execute(sql).fetchall())
+
+    def _open_without_locks(self, error: Exception) -> None:
+        """In a folder that cannot be written to, a database in WAL mode can be read while no other
+        process has it open: whoever does has a log beside it."""
+        unreadable = _name(error) in ("SQLITE_READONLY", "SQLITE_CANTOPEN")
+        if not unreadable or not files.is_in_fixed_folder(self.place):
+            raise error
+        self.connection.close()
+        state = files.state(self.place)
+        if files.log_size(self.place):
+            raise ReadOnlyError(
+                f"{self.place} cannot be read: its folder cannot be written to, and "
+                f"{files.log(self.place)} has changes; copy both to another folder"
+            )
+        self._open(f"{Path(self.place).resolve().as_uri()}?immutable=1", uri=True)
+        self._state = state
+
+    def _check_file(self) -> None:
+        """Refuse to go on with a file that others do not see any more."""
+        now = files.identity(self.place)
+        if now != self._file:
+            what = "was deleted" if now is None else "was replaced by another file"
+            raise StorageError(f"{self.place} {what} while it was open: open it again")
+
+    def _check_log(self) -> None:
+        if self._file:
+            log = files.identity(self._log_path)
+            if self._log not in (None, log):
+                raise StorageError(
+                    f"{self._log_path} was deleted or replaced while it was open; nothing was "
+                    "written: open the database again"
+                )
+            self._log = log
+
+    def _check_state(self) -> None:
+        if self._state != files.state(self.place):
+            self.connection.close()  # it would not see what has changed
+            self._is_away = True
+            raise BusyError(f"another process has written to {self.place}: read it again")
 
     def prepare(self) -> None:
         mode = "wal" if is_safe_for_wal(binding.sqlite_version_info) else "delete"
-        end = time.monotonic() + BUSY_SECONDS
-        while self.run("PRAGMA journal_mode")[0][0] not in (mode, "memory"):
-            try:
+        if self._state is None and self.run("PRAGMA journal_mode")[0][0] not in (mode, "memory"):
+            with suppress(ReadOnlyError):  # it keeps its journal mode, and can still be read
                 self.run(f"PRAGMA journal_mode = {mode}")
-            except ReadOnlyError:
-                return  # it keeps its journal mode, and can still be read
-            except BusyError:  # here SQLite does not wait by itself
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.01)
 
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        if self._is_inherited or self._is_closed:
-            self._reopen()
         with self.lock:
+            if self._is_away or self._is_closed:
+                self._reopen()
+            if self._file and not self.depth:
+                self._check_file()
             try:
                 rows: list[Row] = self.connection.execute(sql, values).fetchall()
-                return rows
             except self.failure as error:
-                raise self._storage_error(error) from error
+                rows = self._repeat(error, lambda: self.connection.execute(sql, values).fetchall())
+            if self._state:
+                self._check_state()
+            return rows
 
     def insert(self, sql: str, values: Sequence[object]) -> int | None:
         """Not with `RETURNING`, which takes as long as the insert."""
-        if self._is_inherited or self._is_closed:
-            self._reopen()
         with self.lock:
             try:
                 cursor = self.connection.execute(sql, values)
@@ -113,65 +201,110 @@ class Sqlite(Driver):
             except self.failure as error:
                 raise self._storage_error(error) from error
 
+    def _repeat(self, error: Exception, action: Callable[[], list[Row]]) -> list[Row]:
+        """Try again while another connection has the lock. SQLite itself would pause longer and
+        longer, so that whoever waits for long meets whoever comes back at once, and loses."""
+        end = time.monotonic() + self.busy_seconds
+        while _name(error) == "SQLITE_BUSY" and time.monotonic() < end:
+            time.sleep(random.uniform(*PAUSE))
+            try:
+                return action()
+            except self.failure as again:
+                error = again
+        raise self._storage_error(error) from error
+
     def begin(self) -> None:
         self.run("BEGIN IMMEDIATE")
+        if self.schema is not None:
+            self.check_schema(*self.run("SELECT version FROM tract_schema")[0])
 
     def begin_snapshot(self) -> None:
         self.run("BEGIN")
 
     def commit(self) -> None:
-        self.run("COMMIT")
+        self._check_log()
+        try:
+            self.run("COMMIT")
+        except DiskError as error:
+            raise DiskError(f"{OUTCOME_UNKNOWN}; {error}") from error
 
     def rollback(self) -> None:
         if self.in_transaction:
-            self.run("ROLLBACK")
+            self._guard(lambda: self.connection.execute("ROLLBACK"))
 
     @property
     def in_transaction(self) -> bool:
-        return bool(self.connection.in_transaction)
+        return not (self._is_away or self._is_closed) and bool(self.connection.in_transaction)
 
     def tables(self) -> set[str]:
         return {row[0] for row in self.run("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
     def backup(self, path: str) -> None:
         """A consistent copy through the backup API: opening the file ourselves breaks its locks."""
+        target = files.absolute(path)
+        files.create(target)
         with self.lock:
-            self._guard(lambda: self._copy_to(path))
+            if self._file:
+                self._check_file()
+            self._guard(lambda: self._copy_to(target))
 
     def _copy_to(self, path: str) -> None:
         # With a connection of its own: uncommitted changes are not copied.
-        source = self.connection if self.place == ":memory:" else binding.connect(self.place)
-        target = binding.connect(path)
+        is_own = self._file is not None and self._state is None
+        source = connect(self.place) if is_own else self.connection
+        target = connect(path)
         try:
             source.backup(target)
         finally:
             target.close()
-            if source is not self.connection:
+            if is_own:
                 source.close()
 
     def scrub(self) -> None:
         self.run("VACUUM")
-        ((busy, *_),) = self.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        if busy:
-            raise BusyError(
-                f"a reader of {self.place} keeps old pages alive: erased bytes stay in the file "
-                "until it ends; then forget once more"
-            )
+        end = time.monotonic() + self.busy_seconds
+        while self.run("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
+            if time.monotonic() > end:
+                raise BusyError(
+                    f"a reader of {self.place} keeps old pages alive: erased bytes stay in the "
+                    "file until it ends; then forget once more"
+                )
+            time.sleep(random.uniform(*PAUSE))
+        # The log was cut, and nothing has synced that: the next commit does. SQLite leaves out an
+        # update that changes nothing, but writes this number in any case; it has no meaning here.
+        self.run("PRAGMA user_version = 0")
 
     def integrity(self) -> list[str]:
         return [row[0] for row in self.run("PRAGMA integrity_check") if row[0] != "ok"]
 
-    def _abandon(self) -> None:
-        if self.was_writing:
-            # This process inherited the lock and can never release it.
-            raise StorageError(f"the process forked while it wrote to {self.place}: use a new one")
-        # SQLite forbids even to close an inherited connection, so it must outlive the interpreter.
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
+    def before_fork(self) -> None:
+        """Close the file, so that neither process has locks that SQLite and the system disagree
+        about: a child that opened it beside this connection would hold none at all, and its log
+        could be deleted under it. What another thread uses stays open; the child cannot use it."""
+        self._is_held = self.lock.acquire(timeout=FORK_SECONDS)
+        is_idle = self._is_held and not (self.depth or self._is_away or self._is_closed)
+        if is_idle and self._file:
+            self.connection.close()
+            self._is_away = True
+
+    def after_fork_in_parent(self) -> None:
+        if self._is_held:
+            self.lock.release()
+
+    def after_fork_in_child(self) -> None:
+        if not (self._is_away or self._is_closed):
+            # SQLite forbids even to close such a connection, so it must outlive the interpreter.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
+            if self._file:
+                _lost.add(self._file)
+        super().after_fork_in_child()
 
     def _storage_error(self, error: Exception) -> StorageError:
         if isinstance(error, UnicodeDecodeError):
             return CorruptError(f"the database file is damaged: {self.place} ({error})")
         kind, fact = _ERRORS.get(_name(error), (StorageError, "SQLite failed"))
+        if kind is BusyError:
+            fact = f"the database was locked for {self.busy_seconds} s"
         return kind(f"{fact}: {self.place} ({error})")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from itertools import zip_longest
 from threading import RLock
 
@@ -30,7 +31,7 @@ from tract.model import (
     unpack_shape,
 )
 from tract.storage.codec import CHUNKED, FORGOTTEN, TEXT_CHUNKED, stored_gist
-from tract.storage.contents import BLOB_COLUMNS, REWRITE_BLOB, Contents, put_chunks
+from tract.storage.contents import BLOB_COLUMNS, REWRITE_BLOB, Contents, is_left, put_chunks
 from tract.storage.dialogs import Dialogs
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.rows import (
@@ -56,7 +57,7 @@ from tract.storage.rows import (
 from tract.storage.tools import put_toolset, read_toolset
 
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
-_HEAD = """r.head_id, r.head_hash, c.hash FROM branches r
+_HEAD = """(SELECT erasures FROM tract_schema), r.head_id, r.head_hash, c.hash FROM branches r
     LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id"""
 INLINE_BELOW = 4096
 """Contents up to this size are read together with their commits, larger ones when needed."""
@@ -74,12 +75,10 @@ def transaction(driver: Driver, *, alone: bool = False) -> Iterator[None]:
         if depth:
             _check_open(driver)
             driver.run(f"SAVEPOINT part_{depth}")
-        elif alone:
-            driver.begin_alone()
-        else:
-            driver.begin()
-        driver.depth = depth + 1
         try:
+            if not depth:
+                (driver.begin_alone if alone else driver.begin)()
+            driver.depth = depth + 1
             try:
                 yield
             finally:
@@ -116,7 +115,10 @@ class Store:
         self.contents = Contents(driver)
         self._run = driver.run
         self._lock_branch = driver.translate(_LOCK_BRANCH)
+        self._is_left = partial(is_left, driver)
         self._toolsets: dict[bytes, Toolset] = {}
+        self.erasures = 0
+        """How often something was erased or came back, when a head was read last."""
 
     @property
     def lock(self) -> RLock:
@@ -134,31 +136,43 @@ class Store:
     def close(self) -> None:
         self.driver.close()
 
+    def count_erasure(self) -> None:
+        """Have all who read a history before read it again. Runs inside `writing`."""
+        self._run("UPDATE tract_schema SET erasures = erasures + 1")
+
+    def _notice(self, erasures: int) -> None:
+        if erasures != self.erasures:
+            self.erasures = erasures
+            self._toolsets.clear()
+
     # Branches
 
     def check_head(self, dialog: str, head: Head) -> Head:
         """The head; CommitNotFoundError if it is no commit of this dialog."""
-        sql = f"SELECT hash FROM commits WHERE id = ? AND dialog_id = {_DIALOG}"
-        rows = self._run(sql, (head.id, stored_name(dialog)))
-        if not rows:
-            raise CommitNotFoundError(f"the commit that is checked out is gone: key {head.id}")
-        return _head(*head, rows[0][0])
+        sql = f"""SELECT (SELECT erasures FROM tract_schema), hash FROM commits
+            WHERE id = ? AND dialog_id = {_DIALOG}"""
+        for erasures, digest in self._run(sql, (head.id, stored_name(dialog))):
+            self._notice(erasures)
+            return _head(*head, digest)
+        raise CommitNotFoundError(f"the commit that is checked out is gone: key {head.id}")
 
     def branches(self, dialog: str) -> dict[str, Head]:
         sql = f"SELECT r.name, {_HEAD} WHERE r.dialog_id = {_DIALOG} ORDER BY r.name"
         rows = self._run(sql, (stored_name(dialog),))
-        return {unescape(name): _head(*head) for name, *head in rows}
+        return {unescape(name): _head(*head) for name, _, *head in rows}
 
     def branch(self, dialog: str, name: str) -> Head | None:
         sql = f"SELECT {_HEAD} WHERE r.dialog_id = {_DIALOG} AND r.name = ?"
-        for head in self._run(sql, (stored_name(dialog), stored_name(name))):
+        for erasures, *head in self._run(sql, (stored_name(dialog), stored_name(name))):
+            self._notice(erasures)
             return _head(*head)
         return None
 
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Head] | None:
         """The key of the dialog, and the head of the branch, locked until the transaction ends."""
         names = stored_name(dialog), stored_name(name)
-        for dialog_id, *head in self._run(self._lock_branch, names):
+        for erasures, dialog_id, *head in self._run(self._lock_branch, names):
+            self._notice(erasures)
             return dialog_id, Head(*head)
         return None
 
@@ -252,6 +266,7 @@ class Store:
                 verify_blob(known)
                 return blob_id, known
             self._run(REWRITE_BLOB, (*blob[1:], gist, blob_id))
+            self.count_erasure()
         if blob.codec in (CHUNKED, TEXT_CHUNKED):
             put_chunks(self.driver, blob_id, blob, draft.payload or b"")
         return blob_id, blob
@@ -308,20 +323,25 @@ class Store:
     def infos(self, commits: Sequence[Head]) -> list[CommitInfo]:
         """The commits, in the same order."""
         wanted = {commit.id or 0: commit.hash for commit in commits}
-        rows = list(self.driver.run_in(f"{_WITH_PARENT} WHERE c.id IN", list(wanted)))
-        changes = [row[0] for row in rows if row[3] != "append"]
-        links: dict[int, tuple[Link, ...]] = {}
-        for page in pages(changes):
-            links |= _by_commit(self._run(f"{_LINKS} IN {marks(page)} {_IN_ORDER}", page))
         infos: dict[int, CommitInfo] = {}
-        for *row, parent in rows:
+        for row, parent, links in self.rows(list(wanted)):
             if row[1] != wanted[row[0]]:
                 raise CorruptError(f"the index of commits is damaged at key {row[0]}")
-            infos[row[0]] = self._info(tuple(row), parent, links.get(row[0], ()))
+            infos[row[0]] = self._info(row, parent, links)
         missing = wanted.keys() - infos.keys()
         if missing:
             raise CorruptError(f"a commit is missing: key {min(missing)}")
         return [infos[commit.id or 0] for commit in commits]
+
+    def rows(self, ids: Sequence[int]) -> Iterator[tuple[Row, bytes | None, tuple[Link, ...]]]:
+        """The rows of commits as they are, each with the hash of its parent and its links."""
+        rows = list(self.driver.run_in(f"{_WITH_PARENT} WHERE c.id IN", ids))
+        changes = [row[0] for row in rows if row[3] != "append"]
+        links: dict[int, tuple[Link, ...]] = {}
+        for page in pages(changes):
+            links |= _by_commit(self._run(f"{_LINKS} IN {marks(page)} {_IN_ORDER}", page))
+        for *row, parent in rows:
+            yield tuple(row), parent, links.get(row[0], ())
 
     def log(self, head_id: int | None, page: int = PAGE) -> Iterator[CommitInfo]:
         """Newest first, a page at a time; commits that are appended meanwhile do not matter."""
@@ -337,7 +357,7 @@ class Store:
 
     def _info(self, row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo:
         read, message = split(row), None
-        verify(read, parent, links)
+        verify(read, parent, links, self._is_left)
         commit, _, blob = read
         if commit.calls and blob and blob.payload is None and blob.codec != FORGOTTEN:
             message = message_of(commit.role, self.contents.read(commit.blob_id or 0))
@@ -350,7 +370,8 @@ class Store:
         if known.id and (not rows or rows.pop(0)[:2] != known):
             return None
         changes = [row[0] for row in rows if row[2] != "append"]
-        steps = steps_of(rows, known.hash, self._links(changes) if changes else {})
+        links = self._links(changes) if changes else {}
+        steps = steps_of(rows, known.hash, links, self._is_left)
         if not steps or steps[-1].hash != head.hash:
             raise CorruptError(f"a commit is missing: key {head.id}")
         return steps
@@ -360,7 +381,7 @@ class Store:
         for row in self._run(_STEP, (commit.id,)):
             if row[1] != commit.hash:
                 raise CorruptError(f"the index of commits is damaged at key {commit.id}")
-            return steps_of([row[:-1]], row[-1], self._links([row[0]]))[0]
+            return steps_of([row[:-1]], row[-1], self._links([row[0]]), self._is_left)[0]
         raise CorruptError(f"a commit is missing: key {commit.id}")
 
     def metadata(self, commit_id: int) -> Json:
@@ -382,7 +403,7 @@ class Store:
             links = self._links([row[0] for row in rows if row[3] != "append"])
             for row in rows:
                 try:
-                    verify(split(row[:-1]), row[-1], links.get(row[0], ()))
+                    verify(split(row[:-1]), row[-1], links.get(row[0], ()), self._is_left)
                 except CorruptError as error:
                     problems.append(str(error))
             count, last = count + len(rows), rows[-1][0]
@@ -425,7 +446,8 @@ def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> 
 
 
 _LOCK_BRANCH = """
-SELECT r.dialog_id, r.head_id, r.head_hash FROM branches r JOIN dialogs d ON d.id = r.dialog_id
+SELECT (SELECT erasures FROM tract_schema), r.dialog_id, r.head_id, r.head_hash
+FROM branches r JOIN dialogs d ON d.id = r.dialog_id
 WHERE d.name = ? AND r.name = ? {lock}"""
 
 _MOVE_BRANCH = """

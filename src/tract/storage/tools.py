@@ -9,6 +9,7 @@ from tract.errors import CorruptError
 from tract.hashing import escape, hash_stored_schema, toolset_hash
 from tract.model import ToolDefinition, Toolset
 from tract.storage.codec import DAMAGE
+from tract.storage.contents import is_left, keep_left
 from tract.storage.driver import Driver
 from tract.storage.rows import now, unescape
 
@@ -54,17 +55,18 @@ def _put_definition(driver: Driver, tool: ToolDefinition) -> int:
 
 def read_toolset(driver: Driver, digest: bytes) -> Toolset:
     rows = [ToolRow._make(row) for row in driver.run(_MEMBERS, (digest,))]
-    tools = tuple(map(definition, rows))
+    tools = tuple(definition(driver, row) for row in rows)
     if toolset_hash(tool.hash for tool in tools) != digest:
         raise CorruptError(f"toolset {digest.hex()} does not have the tools that its hash names")
     return Toolset(digest, tools)
 
 
-def definition(row: ToolRow) -> ToolDefinition:
+def definition(driver: Driver, row: ToolRow) -> ToolDefinition:
     """A tool as it was declared; CorruptError if a bit was flipped."""
     try:
         data = row.schema.encode("ascii")
-        if hash_stored_schema(data) != row.hash:
+        actual = hash_stored_schema(data)
+        if actual != row.hash and not is_left(driver, row.hash, actual):
             raise CorruptError(f"tool {row.hash.hex()} does not match its hash")
         if row.checksum != _checksum(*row[1:6]):
             raise CorruptError(f"tool {row.hash.hex()}: its name, tokens or time were altered")
@@ -78,7 +80,7 @@ def bad_tools(driver: Driver) -> list[str]:
     problems = []
     for row in driver.run(f"SELECT {_COLUMNS} FROM tool_definitions d ORDER BY d.id"):
         try:
-            definition(ToolRow._make(row))
+            definition(driver, ToolRow._make(row))
         except CorruptError as error:
             problems.append(str(error))
     for (digest,) in driver.run("SELECT hash FROM toolsets ORDER BY id"):
@@ -89,6 +91,14 @@ def bad_tools(driver: Driver) -> list[str]:
     for (digest,) in driver.run(_WRONG_ACTIVE):
         problems.append(f"commit {digest.hex()}: its active toolset is not the one it inherits")
     return problems
+
+
+def rewrite_definition(driver: Driver, row: ToolRow, name: str, schema: str) -> None:
+    """Replace a definition by what is left of it. It keeps its hash, by which toolsets name it."""
+    facts = (name, schema, *row[3:6])
+    sql = "UPDATE tool_definitions SET name = ?, schema = ?, checksum = ? WHERE hash = ?"
+    driver.run(sql, (name, schema, _checksum(*facts), row.hash))
+    keep_left(driver, row.hash, hash_stored_schema(schema.encode("ascii")))
 
 
 def delete_unused_tools(driver: Driver) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tract.errors import SchemaError
 from tract.storage.contents import measure_contents
 from tract.storage.driver import Driver
-from tract.storage.sqlite import Sqlite
+from tract.storage.sqlite import MEMORY, Sqlite
 from tract.storage.store import transaction
 
 AFTERWARDS: dict[int, Callable[[Driver], None]] = {11: measure_contents}
@@ -30,7 +30,7 @@ def known_migrations() -> tuple[Migration, ...]:
 
 def migrate(driver: Driver, migrations: Sequence[Migration]) -> None:
     """Bring the database to the newest version, or leave it exactly as it was."""
-    newest = migrations[-1].version
+    newest, driver.schema = migrations[-1].version, None
     version = schema_version(driver)
     if version > newest:
         raise SchemaError(
@@ -42,6 +42,7 @@ def migrate(driver: Driver, migrations: Sequence[Migration]) -> None:
     if version < newest:
         with transaction(driver, alone=True):
             _apply(driver, migrations)
+    driver.schema = newest
 
 
 def schema_version(driver: Driver) -> int:
@@ -63,7 +64,7 @@ def _apply(driver: Driver, migrations: Sequence[Migration]) -> None:
     version = schema_version(driver)  # another process may have been faster
     if version == migrations[-1].version:
         return
-    if version and isinstance(driver, Sqlite) and driver.place != ":memory:":
+    if version and isinstance(driver, Sqlite) and driver.place != MEMORY:
         driver.backup(f"{driver.place}.schema-{version}.bak")
     for migration in migrations:
         if migration.version > version:

@@ -1,0 +1,142 @@
+"""The file of a SQLite database: its path, how it is created, and whether it is still the same.
+
+Nothing here opens a file that exists: to close it again would cancel the locks that SQLite has.
+"""
+
+from __future__ import annotations
+
+import os
+from errno import EIO, ENOSPC
+from glob import escape
+from pathlib import Path
+from threading import Lock
+
+from tract.errors import DiskError, DiskFullError, InputError, StorageError
+
+MODE = 0o600
+"""A history may hold secrets. SQLite copies the mode to the files that it puts beside this one."""
+
+PART = ".part"
+"""How the name of a copy ends that is not complete."""
+
+Identity = tuple[int, int]
+_creating = Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_creating.acquire,
+        after_in_parent=_creating.release,
+        after_in_child=_creating.release,
+    )
+
+
+def absolute(place: str) -> str:
+    """The path as it is from every folder. It does not begin with `file:`, which SQLite takes for
+    the beginning of a URI."""
+    try:
+        if b"\0" in os.fsencode(place):
+            raise InputError(f"a path cannot have a NUL: {place!r:.80}")
+        return str(Path(place).absolute())
+    except UnicodeEncodeError as error:
+        raise InputError(f"not a path that this system can have: {place!r:.80}") from error
+    except OSError as error:
+        raise failure(place, error) from error
+
+
+def create(path: str) -> None:
+    """Create an empty file for its owner alone, unless there is one. One thread at a time: SQLite
+    must not have it open in another one when it is closed here."""
+    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR
+    try:
+        with _creating:
+            descriptor = os.open(os.path.realpath(path), flags, MODE)
+            try:
+                if hasattr(os, "fchmod"):
+                    os.fchmod(descriptor, MODE)  # whatever the umask is
+            finally:
+                os.close(descriptor)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise failure(path, error) from error
+
+
+def publish(part: str, path: str) -> None:
+    """Give a complete file its name; FileExistsError if another one has it."""
+    try:
+        try:
+            os.link(part, path)
+        except PermissionError:  # a file system without links
+            if Path(path).exists():
+                raise FileExistsError(path) from None
+            Path(part).rename(path)
+        _sync_folder(path)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise failure(path, error) from error
+
+
+def _sync_folder(path: str) -> None:
+    """The name survives a power cut as well."""
+    if os.name == "posix":
+        folder = os.open(Path(path).parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def remove(path: str) -> None:
+    """Remove a database that is not open, with what SQLite put beside it."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        Path(path + suffix).unlink(missing_ok=True)
+
+
+def remove_parts(path: str) -> None:
+    """Remove copies that are not complete, because their processes were killed."""
+    target = Path(path)
+    for part in target.parent.glob(f"{escape(target.name)}.*{PART}"):
+        remove(str(part))
+
+
+def identity(path: str) -> Identity | None:
+    """Device and inode: a file that replaces this one has others. None if there is no file."""
+    try:
+        stat = os.stat(path)  # noqa: PTH116  # before every statement, and a Path would double it
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise failure(path, error) from error
+    return stat.st_dev, stat.st_ino
+
+
+def log(path: str) -> str:
+    """The file in which SQLite has the newest changes of a database in WAL mode."""
+    return f"{os.path.realpath(path)}-wal"
+
+
+def state(path: str) -> tuple[int, ...]:
+    """What changes when another process writes to a database that is read without locks."""
+    try:
+        stat = Path(path).stat()
+        return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, log_size(path)
+    except OSError as error:
+        raise failure(path, error) from error
+
+
+def log_size(path: str) -> int:
+    file = Path(log(path))
+    return file.stat().st_size if file.exists() else 0
+
+
+def is_in_fixed_folder(path: str) -> bool:
+    """Whether no file can be created beside this one."""
+    return not os.access(Path(path).resolve().parent, os.W_OK)
+
+
+def failure(path: str, error: OSError) -> StorageError:
+    """The typed error for what the system reports about a file."""
+    kinds = {ENOSPC: DiskFullError, EIO: DiskError}
+    return kinds.get(error.errno or 0, StorageError)(
+        f"the database file cannot be opened: {path} ({error.strerror})"
+    )
