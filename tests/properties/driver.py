@@ -70,6 +70,7 @@ def _do(world: World, number: int, step: Step) -> None:
     t = world.tract(who, picks.one(WHERE))
     world.find_branch(t)
     if name in checks.CHECKS:
+        world.learn(t)
         _checked(name, number, lambda: checks.CHECKS[name](world, t))
         return
     before = t.branches()

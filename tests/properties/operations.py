@@ -31,9 +31,9 @@ Operation = Callable[[World, Tract, Picks], object]
 OPERATIONS: dict[str, Operation] = {}
 WEIGHTS: dict[str, int] = {}
 """How often each is chosen."""
-OPEN = ("forget", "configure", "import_history")
-"""Left out: an open instance does not notice that another one forgets or configures, a content that
-was forgotten comes back when it is said again, and a Gemini file is imported twice."""
+OPEN = ("configure", "import_history")
+"""Left out: an open instance does not notice what another one configures, and a Gemini request that
+is imported into its own dialog is imported twice."""
 
 
 READS = ("compile_view", "read_parts", "read_more")
@@ -596,11 +596,17 @@ def import_history(world: World, t: Tract, picks: Picks) -> None:
 
 @operation(1)
 def forget(world: World, t: Tract, picks: Picks) -> None:
+    """A content, or a text wherever it is."""
     names = [info for info in t.log() if info.role]
-    if names:
-        info = picks.one(names)
-        t.forget(info)
-        world.forgotten.add(info.content_hash or "")
+    is_trial = picks.number(6) == 5
+    if picks.number(4) == 3:
+        words = picks.one(["hello", "line", "function_3", "\ud800"])
+        t.forget(text=words, dry_run=is_trial)
+        hits = [] if is_trial else list(t.search(words, all_dialogs=True))
+        assert not hits, f"still there: {hits}"
+    elif names:
+        t.forget(picks.one(names), dry_run=is_trial)
+    world.learn_anew()
 
 
 @operation(1)
