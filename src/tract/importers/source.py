@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import stat
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
@@ -54,6 +55,7 @@ class Source:
         self.path = path
         self._on_read = on_read
         try:
+            check_file(path)
             with self.open() as file:
                 self.head = file.read(SAMPLE).removeprefix(BOM)
         except OSError as error:
@@ -215,6 +217,23 @@ class Source:
     def _beginning(self) -> bytes:
         with self.open() as file:
             return file.read(PEEK).removeprefix(BOM)
+
+
+def check_file(path: Path) -> None:
+    """Refuse what has no end, or waits for another process: a device, a pipe, a socket."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise InputError(f"{path.name}: not a file, but {kind}")
+
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 def is_cut(problems: Iterable[Problem]) -> bool:
