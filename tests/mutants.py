@@ -95,6 +95,7 @@ AREAS = (
             "test_storage_contents.py",
             "test_storage_tools.py",
             "test_storage_maintenance.py",
+            "faults/test_damage.py",
         ),
     ),
 )

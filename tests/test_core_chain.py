@@ -9,13 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.chains import Builder, chains_with_summaries, fold, head
+from tests.chains import (
+    Builder,
+    chains_with_everything,
+    chains_with_summaries,
+    fold,
+    head,
+    undo_as_named,
+)
 from tests.strategies import ChainBuilder
 from tract.core import forms as results
 from tract.core.chain import Chain
+from tract.core.ordering import Arrangement
 from tract.core.place import Look, Place, outermost, summaries_of
 from tract.errors import EditError
-from tract.model import Form, Head, Priority, Shape
+from tract.model import Form, Head, Message, Priority, Shape, ToolCall
 
 SKIP, NORMAL, PINNED = Priority
 
@@ -270,7 +278,9 @@ def chains(draw: st.DrawFn, *, forms: bool = False) -> ChainBuilder:
         kind = draw(st.sampled_from([*KINDS, "form", "form"] if forms else KINDS))
         ids = draw(st.lists(st.sampled_from("aab"), min_size=1, max_size=2))
         if kind == "edit" and said:
-            build.edit(draw(st.sampled_from(said)))
+            target = draw(st.sampled_from(said))
+            is_answer = build.steps[(target.id or 0) - 1].role == "assistant"
+            build.edit(target, calls=tuple(ids[draw(st.integers(0, 2)) :]) if is_answer else ())
         elif kind == "mark" and said:
             build.mark(draw(st.sampled_from(said)), draw(st.sampled_from(list(Priority))))
         elif kind == "void" and changes:
@@ -296,17 +306,9 @@ def plain_fold(build: ChainBuilder) -> list[tuple[int, bool]]:
     root: dict[int, int] = {}
     seen: dict[int, int] = {}
     priority: dict[int, str] = {}
-    call_of: dict[int, int] = {}
-    waiting: list[tuple[str, int]] = []
     for step in build.steps:
         if step.operation == "append":
             root[step.id] = seen[step.id] = step.id
-            waiting += [(call, step.id) for call, _ in step.calls]
-            if step.tool_call_id is not None:
-                found = [entry for entry in waiting if entry[0] == step.tool_call_id]
-                if found:
-                    last = max(index for index, entry in enumerate(waiting) if entry == found[-1])
-                    call_of[step.id] = waiting.pop(last)[1]
         for link in step.links:
             if link.kind == "replaces":
                 root[step.id] = root[link.target_id]
@@ -314,6 +316,7 @@ def plain_fold(build: ChainBuilder) -> list[tuple[int, bool]]:
                     seen[root[step.id]] = step.id
             elif link.kind == "priority" and step.id not in void:
                 priority[root[link.target_id]] = link.value or ""
+    call_of = plain_pairs(build, seen)
     out = []
     for place, step_id in seen.items():
         call = call_of.get(place, place)
@@ -326,10 +329,22 @@ def plain_fold(build: ChainBuilder) -> list[tuple[int, bool]]:
     return out
 
 
+def plain_pairs(build: ChainBuilder, seen: dict[int, int]) -> dict[int, int]:
+    """For each result that answers a call, by what is shown, the place of that call."""
+    call_of: dict[int, int] = {}
+    waiting: list[tuple[str, int]] = []
+    for place, step_id in seen.items():
+        waiting += [(call, place) for call, _ in build.steps[step_id - 1].calls]
+        answered = build.steps[place - 1].tool_call_id
+        matching = [number for number, (call, _) in enumerate(waiting) if call == answered]
+        if matching:
+            call_of[place] = waiting.pop(matching[-1])[1]
+    return call_of
+
+
 @settings(max_examples=600)
 @given(chains())
 def test_the_fold_is_the_plain_one(build: ChainBuilder) -> None:
-    # An edit here drops the calls of an answer, which changes no pairing of earlier results.
     assert shown(fold(build)) == plain_fold(build)
 
 
@@ -382,6 +397,10 @@ def test_the_past_at_each_commit_is_the_fold_up_to_it(build: ChainBuilder) -> No
 
 @given(chains(forms=True), st.data())
 def test_from_where_on_the_view_differs(build: ChainBuilder, data: st.DataObject) -> None:
+    assert_reports_changes(build, data)
+
+
+def assert_reports_changes(build: ChainBuilder, data: st.DataObject) -> None:
     chain, position, before = Chain(), 0, list[tuple[Any, ...]]()
     while position < len(build.steps):
         size = data.draw(st.integers(1, 4))
@@ -651,14 +670,60 @@ def test_a_summary_of_a_turn_hides_all_of_it() -> None:
     assert shown(fold(build)) == [(5, False), (3, False)]
 
 
-def test_a_result_that_comes_later_still_knows_its_call() -> None:
+def pairs(chain: Chain) -> dict[int | None, int | None]:
+    """By each result the call that it answers."""
+    results = [place for place in chain.places if place.origin.role == "tool"]
+    return {place.origin.id: place.call.origin.id if place.call else None for place in results}
+
+
+def test_a_result_that_comes_later_is_paired_when_its_call_comes_back() -> None:
     build = Builder()
     call = build.append(calls=("a",))
-    build.compress(call)
+    summary = build.compress(call)
     late = build.append(answers="a")
     chain = fold(build)
     assert shown(chain) == [(2, False), (3, False)]
-    assert chain.place(late).call is chain.place(call)
+    assert pairs(chain) == {late.id: None}
+    assert chain.tool_name("a") == "run"
+    build.void(summary)
+    chain.extend(build.steps[3:])
+    assert pairs(chain) == {late.id: call.id}
+    assert chain.tool_name("a") is None
+
+
+def test_a_result_answers_the_call_that_is_in_the_view() -> None:
+    build = Builder()
+    first, second = build.append(calls=("a",)), build.append(calls=("a",))
+    build.compress(second)
+    result = build.append(answers="a")
+    assert pairs(fold(build)) == {result.id: first.id}
+
+
+def test_an_edit_takes_a_call_away_and_its_result_is_a_stray() -> None:
+    build = Builder()
+    call = build.append(calls=("a", "b"))
+    gone, stays = build.append(answers="a"), build.append(answers="b")
+    build.mark(call, SKIP)
+    edit = build.edit(call, calls=("b",))
+    chain = fold(build)
+    assert pairs(chain) == {gone.id: None, stays.id: call.id}
+    assert shown(chain) == [(gone.id, False)]
+    build.void(edit)
+    chain.extend(build.steps[5:])
+    assert pairs(chain) == {gone.id: call.id, stays.id: call.id}
+    assert shown(chain) == []
+
+
+def test_an_edit_adds_a_call_that_was_answered_before() -> None:
+    build = Builder()
+    answer = build.append("assistant")
+    result = build.append(answers="a")
+    build.mark(answer, SKIP)
+    chain = fold(build)
+    build.edit(answer, calls=("a",))
+    assert chain.extend(build.steps[3:]) == answer.id
+    assert pairs(chain) == {result.id: answer.id}
+    assert shown(chain) == []
 
 
 def test_a_compressed_call_is_not_asked_twice() -> None:
@@ -749,7 +814,7 @@ def test_another_selection_after_an_undo() -> None:
     undo = build.void(build.compress(heads[0], heads[1]))
     other = build.compress(heads[1], heads[2])
     assert shown(fold(build)) == [(1, False), (6, False)]
-    with pytest.raises(EditError, match="must be undone before"):
+    with pytest.raises(EditError, match="undone together"):
         fold(build).changes([undo])
     build.void(other)
     assert [step.id for step in fold(build).changes([undo])] == [undo.id]
@@ -766,7 +831,7 @@ def test_an_undo_of_a_message_takes_the_summaries_over_it_along() -> None:
     assert [step.id for step in chain.changes([heads[1]])] == [outer.id]
     assert [step.id for step in chain.changes([outer])] == [outer.id]
     assert {step.id for step in chain.changes([outer, inner])} == {inner.id, outer.id}
-    with pytest.raises(EditError, match="must be undone before"):
+    with pytest.raises(EditError, match="undone together"):
         chain.changes([inner])
     with pytest.raises(EditError, match="never changed"):
         chain.changes([heads[2]])
@@ -863,6 +928,47 @@ def test_an_undo_in_place_equals_a_fold_from_the_beginning(build: Builder) -> No
 @given(chains(forms=True))
 def test_an_undone_mark_or_edit_equals_a_fold_from_the_beginning(build: ChainBuilder) -> None:
     assert_equal_folds(fold(build), AlwaysAnew(build.steps))
+
+
+# Everything at once
+
+
+@given(chains_with_everything(), st.data())
+def test_any_chain_that_grew_equals_a_fresh_one(build: Builder, data: st.DataObject) -> None:
+    chain, position = Chain(), 0
+    while position < len(build.steps):
+        position += data.draw(st.integers(1, 4))
+        chain.extend(build.steps[len(chain.steps) : position])
+        assert_equal_folds(chain, Chain(build.steps[:position]))
+    assert_equal_folds(chain, AlwaysAnew(build.steps))
+    assert_remembers(chain, build)
+    assert_reports_changes(build, data)
+
+
+@given(chains_with_everything())
+def test_calls_and_results_are_paired_as_they_are_sent(build: Builder) -> None:
+    arrangement = Arrangement()
+    items = results.shown_items(fold(build).places)
+    for item in items:
+        calls = () if item.shape.form == Form.COLLAPSED else item.place.shown.calls
+        blocks = tuple(ToolCall(call_id, name) for call_id, name in calls)
+        step = item.place.shown
+        content: Any = blocks or str(step.id)
+        arrangement.feed(Message(str(step.role), content, step.tool_call_id))
+    strays = [i for i in items if i.place.origin.role == "tool" and i.place.call is None]
+    notes = [*arrangement.notes, *arrangement.ending()[1]]
+    assert len([note for note in notes if "no matching call" in note]) == len(strays)
+
+
+@given(chains_with_everything())
+def test_any_change_can_be_undone(build: Builder) -> None:
+    """The newest first, each with those that the error names; then all is as it came."""
+    for step in reversed(build.steps[:]):
+        if step.links and step.id not in fold(build).undone_commits():
+            undo_as_named(build, head(step))
+            assert step.id in fold(build).undone_commits()
+    appended = [step.id for step in build.steps if step.operation == "append"]
+    assert shown(fold(build)) == [(commit, False) for commit in appended]
 
 
 # What a change of the fold would be noticed by

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_objects, json_values, texts
-from tract import Message, NotJsonError, Priority, Tract, hash_tool_schema
+from tract import Message, NotJsonError, Priority, Tract, hash_tool_schema, hashing
 from tract.hashing import (
     MAX_DEPTH,
     check_json,
@@ -183,6 +183,14 @@ def test_the_encoder_is_the_standard_one(value: Any) -> None:
     check_json(value)
     assert to_json(value) == json.dumps(value, separators=(",", ":"))
     assert to_sorted_json(value) == json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
+@given(json_values)
+def test_a_python_without_the_encoder_in_c_writes_the_same(value: Any) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hashing, "c_make_encoder", None)
+        assert hashing._encoder()(value) == hashing.checked_json(value)
+        assert hashing._encoder(sort_keys=True)(value) == to_sorted_json(value)
 
 
 def test_the_deepest_allowed_value_comes_back() -> None:

@@ -3,6 +3,7 @@ where something is stored; refusals need none."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -1086,11 +1087,27 @@ def test_an_undo_that_would_put_two_summaries_over_one_message(quick: Tract) -> 
     first = quick.compress(said[1:3], content="x").summaries
     undo = quick.restore(*first)
     second = quick.compress(said[2:], content="y").summaries
-    with pytest.raises(EditError, match="must be undone before"):
+    with pytest.raises(EditError, match=f"undone together.*{second[0].commit_hash}"):
         quick.restore(undo)
-    quick.restore(*second)
-    quick.restore(undo)
+    restore_as_named(quick, undo)
     assert texts(quick) == ["be brief", "x", "three"]
+
+
+def test_two_summaries_of_one_message_do_not_both_come_back(quick: Tract) -> None:
+    said = four(quick)
+    undone = [quick.restore(*quick.compress(said[1:3], content=text).summaries) for text in "xy"]
+    with pytest.raises(EditError, match="only one of the summaries"):
+        quick.restore(*undone)
+    assert texts(quick) == ["be brief", "one", "two", "three"]
+
+
+def restore_as_named(t: Tract, *commits: CommitInfo) -> None:
+    """Restore commits that are refused alone, by the call that the error names."""
+    with pytest.raises(EditError, match=r"undone together: restore\(.+\)$") as refused:
+        t.restore(*commits)
+    names = re.findall(r'"(\w{64})"', str(refused.value))
+    assert set(hashes(list(commits))) < set(names)
+    t.restore(*names)
 
 
 def test_the_inner_one_is_not_undone_before_the_outer_one(quick: Tract) -> None:
@@ -1099,8 +1116,25 @@ def test_the_inner_one_is_not_undone_before_the_outer_one(quick: Tract) -> None:
     outer = quick.compress([*inner, said[3]], content="y").summaries
     with pytest.raises(EditError, match=outer[0].commit_hash):
         quick.restore(*inner)
-    quick.restore(*outer, *inner)
+    restore_as_named(quick, *inner)
     assert texts(quick) == ["be brief", "one", "two", "three"]
+
+
+def test_the_innermost_of_three_is_undone_with_the_other_two(quick: Tract) -> None:
+    said = quick.user("one")
+    summaries = [said]
+    for text in "xyz":
+        summaries += quick.compress(summaries[-1:], content=text).summaries
+    restore_as_named(quick, summaries[1])
+    assert texts(quick) == ["one"]
+
+
+def test_an_undo_does_not_take_a_summary_from_under_another(quick: Tract) -> None:
+    inner = quick.compress([quick.user("one")], content="x").summaries
+    again = quick.restore(quick.restore(*inner))
+    quick.compress(inner, content="y")
+    restore_as_named(quick, again)
+    assert texts(quick) == ["one"]
 
 
 def test_the_outer_one_does_not_come_back_before_the_inner_one(quick: Tract) -> None:
@@ -1108,9 +1142,20 @@ def test_the_outer_one_does_not_come_back_before_the_inner_one(quick: Tract) -> 
     inner = quick.compress(said[1:3], content="x").summaries
     outer = quick.compress([*inner, said[3]], content="y").summaries
     undo = quick.restore(*outer)
+    with pytest.raises(EditError, match="of which it was made"):
+        quick.restore(undo, *inner)
     quick.restore(*inner)
-    with pytest.raises(EditError):
-        quick.restore(undo)
+    restore_as_named(quick, undo)
+    assert texts(quick) == ["be brief", "y"]
+
+
+def test_the_outer_one_was_made_of_an_edit_of_the_inner_one(quick: Tract) -> None:
+    inner = quick.compress(four(quick)[1:3], content="x").summaries
+    edit = quick.user("z", edit=inner[0])
+    undo = quick.restore(*quick.compress([edit], content="y").summaries)
+    quick.restore(*inner)
+    restore_as_named(quick, undo)
+    assert texts(quick) == ["be brief", "y", "three"]
 
 
 def test_a_late_result_is_restored_alone(quick: Tract) -> None:
@@ -1134,10 +1179,58 @@ def test_late_results_of_a_compressed_call_are_compressed_one_by_one(quick: Trac
     result = quick.compress(late[:1], content="y")
     assert result.sources == hashes(late[:1])
     assert violations(quick.compile()) == []
-    with pytest.raises(EditError, match="must be undone before"):
+    with pytest.raises(EditError, match=result.summaries[0].commit_hash):
         quick.restore(*first.summaries)
     quick.restore(*result.summaries)
     assert sent(quick) == before
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_call_comes_back_with_the_result_that_came_later(quick: Tract, is_named: bool) -> None:
+    call = quick.assistant(tool_calls=[ToolCall("a", "ls")])
+    first = quick.compress([call], content="x").summaries
+    late = [quick.user("meanwhile"), quick.tool_result("a", "ls", "src")]
+    second = quick.compress(late, content="y").summaries
+    if is_named:
+        restore_as_named(quick, *first)
+    else:
+        quick.restore(*second)
+        quick.restore(*first)
+    assert [m.role for m in quick.compile().messages] == ["assistant", "user", "tool"]
+    assert not [note for note in quick.compile().notes if "result" in note]
+
+
+def test_an_edit_that_took_a_call_away_is_undone_with_the_summary_of_the_result(
+    quick: Tract,
+) -> None:
+    call, result = turn(quick, "a")
+    edit = quick.assistant("no call", tool_calls=[], edit=call)
+    quick.compress([result], content="x")
+    restore_as_named(quick, edit)
+    assert [len(turn.results) for turn in quick.find_tool_turns()] == [1]
+
+
+# What goes together after edits
+
+
+def test_what_an_edit_took_apart_is_compressed_alone(quick: Tract) -> None:
+    call, result = turn(quick, "a")
+    quick.assistant("no call", tool_calls=[], edit=call)
+    assert quick.find_tool_turns() == []
+    quick.compress([result], content="x")
+    quick.compress([call], content="y")
+    assert texts(quick) == ["y", "x"]
+
+
+def test_what_an_edit_put_together_is_compressed_together(quick: Tract) -> None:
+    answer, stray = quick.assistant("look"), quick.tool_result("a", "ls", "src")
+    quick.assistant("look", tool_calls=[ToolCall("a", "ls")], edit=answer)
+    [found] = quick.find_tool_turns()
+    assert found.result_hashes == hashes([stray])
+    with pytest.raises(CompressError, match="go together"):
+        quick.compress([stray], content="x")
+    quick.compress(found.all_hashes, content="x")
+    assert texts(quick) == ["x"]
 
 
 def test_a_source_of_a_source_is_restored(quick: Tract) -> None:

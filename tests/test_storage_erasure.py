@@ -33,6 +33,7 @@ from tract import (
 from tract.content.needle import ERASED
 from tract.core.wording import FORGOTTEN
 from tract.model import DialogFacts
+from tract.storage.sqlite import Sqlite
 
 LONG = "a line of some result\n" * 200
 CHUNKED = "0123456789abcdef" * 200_000
@@ -148,7 +149,9 @@ def test_forgetting_is_not_said_to_be_done_while_a_reader_holds_the_bytes(tmp_pa
         t.user("before")
         t.session.store.driver.run("PRAGMA wal_checkpoint(TRUNCATE)")
         leak = t.user(SECRET)
-        t.session.store.driver.run("PRAGMA busy_timeout = 200")
+        driver = t.session.store.driver
+        assert isinstance(driver, Sqlite)
+        driver.busy_seconds = 0.2
         reader = start("reader.py", path)
         go(reader)
         assert reader.stdout is not None

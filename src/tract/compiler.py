@@ -95,10 +95,12 @@ class Compiler:
         fetches: bool = False,
         toolset: Toolset | None = None,
         following: Sequence[tuple[Message, int]] = (),
+        is_seen: bool = True,
     ) -> CompiledContext:
         """Return the view at this commit. With `fetches`, the model can always fetch results, and
         else if the view shortens any, or did so once. `toolset` replaces the recorded one;
-        `following` are messages after the history, each with its tokens."""
+        `following` are messages after the history, each with its tokens. One that is not `is_seen`
+        is not what the next one is compared with."""
         chain = self.chain(head)
         transcript = self._transcript
         if view == AS_THEY_ARE:
@@ -118,7 +120,8 @@ class Compiler:
             chain,
             self.fetching_tokens if fetches else 0,
         )
-        self._previous = context.seen
+        if is_seen:
+            self._previous = context.seen
         return context
 
     @cached_property

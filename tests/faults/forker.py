@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import warnings
 
 from tract import StorageError, Tract
@@ -31,14 +30,14 @@ def hold_batch(t: Tract, inside: threading.Event) -> None:
     with t.batch():
         info = t.user("thread")
         inside.set()
-        time.sleep(0.3)
+        forked.wait()
     say(info.commit_hash)
 
 
 t = Tract.open(db)
 t.user("before the fork")
 t.compile()
-inside = threading.Event()
+inside, forked = threading.Event(), threading.Event()
 thread = threading.Thread(target=hold_batch, args=(t, inside))
 if busy:
     thread.start()
@@ -47,11 +46,17 @@ child = os.fork()
 if not child:
     signal.alarm(5)  # one that hangs ends, and its parent reports that
 if not child and busy and not db.startswith("postgresql"):
-    try:  # SQLite takes the lock of the thread for one of this process, and nobody releases it
-        t.user("child")
-    except StorageError:
-        os._exit(0)
-    os._exit(1)
+    # SQLite takes the lock of the thread for one of this process, and nobody releases it.
+    for use in (lambda: t.user("child"), t.compile, lambda: Tract.open(db)):
+        try:
+            use()
+        except StorageError as error:
+            if "forked" not in str(error):
+                os._exit(2)
+        else:
+            os._exit(1)
+    os._exit(0)
+forked.set()
 append(t, "parent" if child else "child")
 if not child:
     assert len(t.compile().messages) > number

@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -55,6 +56,34 @@ def assert_sound(t: Tract) -> None:
     assert parents == [*(commit.commit_hash for commit in log), None][1 : len(log) + 1]
 
 
+def in_order(texts: list[object]) -> dict[str, list[int]]:
+    """The numbers that each writer wrote, in the order of the history."""
+    numbers: dict[str, list[int]] = {}
+    for text in texts:
+        name, _, number = str(text).rpartition("-")
+        numbers.setdefault(name, []).append(int(number))
+    return numbers
+
+
+def in_threads(number: int, work: Callable[[int], None]) -> None:
+    errors: list[BaseException] = []
+    barrier = threading.Barrier(number)
+
+    def run(index: int) -> None:
+        try:
+            barrier.wait()
+            work(index)
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
 def start(script: str, *args: object) -> subprocess.Popen[str]:
     """A worker that has imported everything and waits for a line on its standard input."""
     worker = subprocess.Popen(
@@ -75,10 +104,10 @@ def go(worker: subprocess.Popen[str]) -> None:
     worker.stdin.flush()
 
 
-def finish(worker: subprocess.Popen[str]) -> list[str]:
+def finish(worker: subprocess.Popen[str], seconds: int = SECONDS) -> list[str]:
     """The lines that a worker printed until it ended by itself, well."""
     try:
-        out, err = worker.communicate(timeout=SECONDS)
+        out, err = worker.communicate(timeout=seconds)
     finally:
         worker.kill()
     assert worker.returncode == 0, err
@@ -93,6 +122,19 @@ def together(workers: Sequence[subprocess.Popen[str]]) -> list[str]:
     for worker, (_, err) in zip(workers, ends, strict=True):
         assert worker.returncode == 0, err
     return [line for out, _ in ends for line in out.splitlines()]
+
+
+def start_crew(script: str, members: Iterable[Sequence[object]]) -> subprocess.Popen[str]:
+    """The same worker several times, each with its arguments."""
+    arguments = [argument for member in members for argument in ("--", *member)]
+    return start("crew.py", script, *arguments)
+
+
+def crew(script: str, members: Iterable[Sequence[object]], seconds: int = SECONDS) -> list[str]:
+    """What they print when they all end well."""
+    worker = start_crew(script, members)
+    go(worker)
+    return [line for line in finish(worker, seconds) if line != "ready"]
 
 
 def killed(worker: subprocess.Popen[str], lines: int = 0, seconds: float = 0) -> list[str]:

@@ -48,13 +48,12 @@ def test_read_only_file_is_read_and_not_written(open_folder: Path) -> None:
 
 
 def test_read_only_folder(open_folder: Path) -> None:
-    """Without a -shm file a WAL database cannot be read; the error has to be typed."""
+    """SQLite cannot read a WAL database where it cannot create a -shm file; tract can."""
     path = open_folder / "t.db"
     with Tract.open(path) as t:
         t.user("before")
     path.chmod(0o444)
-    lines = ask("unprivileged.py", path)
-    assert lines in (["read before", "ReadOnlyError", "read before"], ["open ReadOnlyError"])
+    assert ask("unprivileged.py", path) == ["read before", "ReadOnlyError", "read before"]
     with Tract.open(path) as t:
         assert texts(t) == ["before"]
 

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.properties.world import TOKENS, Picks, World, side_branch
+from tests.properties.model import Model, in_force, toolset
+from tests.properties.operations import VERBATIM
+from tests.properties.world import TOKENS, World, side_branch
 from tests.validity import violations
-from tract import CommitInfo, CompiledContext, Message, Shape, Tract
+from tract import CompiledContext, Form, Message, Shape, Text, Tract
+from tract.content.blocks import whole_text
 from tract.core import drafts
 from tract.core.drafts import Details
 from tract.errors import CompressError, EditError
-from tract.providers import PROVIDERS
+from tract.providers import PROVIDERS, toolsets
 from tract.providers.server_tools import without_thoughts
 
 Check = Callable[[World, Tract], None]
 CHECKS: dict[str, Check] = {}
 WEIGHTS: dict[str, int] = {}
-OPEN = {"recorded", "recorded_request", "undone_alone", "turns_can_be_compressed"}
-"""Rules that are not kept yet: what is compiled is recorded again, a summary in two others and a
-call that an edit takes away."""
+OPEN: set[str] = set()
+"""Rules that are not kept yet."""
 
 
 def check(weight: int) -> Callable[[Check], Check]:
@@ -86,8 +88,8 @@ def incremental(world: World, t: Tract) -> None:
 def others(world: World, t: Tract) -> None:
     """Every other instance too, whenever it read last."""
     for other in world.instances():
-        world.find_branch(other)
-        if (other.dialog, other.head) == (t.dialog, t.head):
+        if other.dialog == t.dialog:
+            world.align(other, t)
             same(sent(t.compile()), sent(other.compile()), "another instance")
 
 
@@ -114,18 +116,21 @@ def _nothing_new(t: Tract, history: Any, what: str) -> None:
     assert (t.head, t.branches(), t.current_branch) == before, f"{what}: another branch"
 
 
-def in_force(log: list[CommitInfo]) -> list[CommitInfo]:
-    """The changes that are not undone, oldest first, without the undos."""
-    void: set[str] = set()
-    for info in reversed(log):
-        if info.commit_hash not in void:
-            void.update(mark.target for mark in info.marks if mark.kind == "void")
-    live = [info for info in log if info.commit_hash not in void]
-    return [
-        info
-        for info in live
-        if info.operation != "append" and not any(mark.kind == "void" for mark in info.marks)
-    ]
+@check(4)
+def as_in_the_model(world: World, t: Tract) -> None:
+    """What is shown where is what a plain fold makes of the log."""
+    log, context = world.log(t), t.compile(load_tool_results=True)
+    if any(info.content_hash in world.forgotten for info in log):
+        return
+    view = Model(log, world.messages).view()
+    names = [[name for name, _ in view], context.commit_hashes]
+    assert names[0] == names[1], f"commits:\n{names[0]}\n{names[1]}"
+    for (name, expected), message in zip(view, context.messages, strict=True):
+        pair = without_thoughts(expected), without_thoughts(message)
+        assert pair[0] == pair[1], f"{name}:\n{pair[0]}\n{pair[1]}"
+    none = toolsets.make([], t.tokens).hash.hex()
+    active = context.toolset.hash.hex() if context.toolset else None
+    assert active == toolset(log, none), f"tools {active}"
 
 
 @check(3)
@@ -187,6 +192,88 @@ def unlabelled(text: str) -> str:
 
 
 @check(2)
+def read_place_by_place(world: World, t: Tract) -> None:
+    """A snapshot sends what is compiled, also one that was extended."""
+    snapshot, context = world.snapshot(t), t.compile()
+    items = [item for item in map(snapshot.sent, snapshot.places) if item]
+    messages = [item.message for item in items]
+    assert messages == context.messages, f"messages:\n{messages}\n{context.messages}"
+    assert [item.form for item in items] == context.message_forms, "forms"
+    assert [item.tokens for item in items] == context.message_tokens, "tokens"
+    whole = [snapshot.whole(place) for place in snapshot.places if not place.sources]
+    assert whole == t.stored().messages, "stored"
+
+
+@check(2)
+def said(world: World, t: Tract) -> None:
+    """What user and assistant say in the view is in the requests, whatever the forms of results;
+    and none of those lets the assistant speak last."""
+    context = t.compile()
+    blocks = [
+        block
+        for info in map(t.get_commit, context.commit_hashes)
+        if info.role in ("user", "assistant") and info.content_hash not in world.forgotten
+        for block in t.get_message(info).blocks
+    ]
+    texts = [b.text for b in blocks if isinstance(b, Text) and b.text.strip()]
+    for provider in ("openai", "anthropic"):
+        strings = "\n".join(_strings(context.to_messages(provider)))
+        lost = [text for text in texts if text not in strings]
+        assert not lost, f"lost for {provider}: {lost}"
+    last = [c.to_openai()[-1:] for c in (context, t.compile(load_tool_results=True))]
+    ends = [[message["role"] == "assistant" for message in messages] for messages in last]
+    assert ends[0] == ends[1], f"the assistant speaks last: {last}"
+
+
+def _strings(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for inner in value.values():
+                yield from _strings(inner)
+        case list():
+            for inner in value:
+                yield from _strings(inner)
+
+
+SIGN = re.compile(r'get_tool_result\(id=("(?:[^"\\]|\\.)*")\) for the full result\]')
+PAGE = 7000
+
+
+@check(2)
+def fetched(world: World, t: Tract) -> None:
+    """What is not shown in full can be fetched in full, by what is shown of it."""
+    for context in (t.compile(), t.compile(load_tool_results=False)):
+        each = zip(context.commit_hashes, context.messages, context.message_forms, strict=True)
+        for commit, message, form in each:
+            if message.role != "tool" or t.get_commit(commit).content_hash in world.forgotten:
+                continue
+            whole, shown = whole_text(t.get_message(commit)), whole_text(message)
+            if form == Form.TRUNCATED and shown != VERBATIM:
+                assert len(shown) <= len(whole), f"longer: {shown}"
+            labels = SIGN.findall(shown) if form not in (Form.FULL, Form.TRUNCATED) else []
+            if labels:
+                text = pages(t, json.loads(labels[-1]))
+                assert text == whole, f"fetched {labels[-1]}:\n{text}\n{whole}"
+
+
+def pages(t: Tract, label: str) -> str:
+    """A full result, page by page, as a model would get it."""
+    parts: list[str] = []
+    offset = 0
+    while True:
+        answer = t.get_tool_result(label, offset=offset, limit=PAGE)
+        head, _, rest = answer.partition("\n")
+        assert "preview only" not in head, head
+        sign = f"\n[more: call again with offset={offset + PAGE}, limit={PAGE}]"
+        if not rest.endswith(sign):
+            return "".join([*parts, rest])
+        parts.append(rest.removesuffix(sign))
+        offset += PAGE
+
+
+@check(2)
 def turns_can_be_compressed(world: World, t: Tract) -> None:
     """Whatever `find_tool_turns` returns, and each other result alone, unless it is pinned."""
     if t.current_branch is None:
@@ -218,7 +305,3 @@ def kept(world: World, t: Tract) -> None:
 def sound(world: World, t: Tract) -> None:
     problems = t.fsck().problems
     assert not problems, f"{problems}"
-
-
-def as_operation(function: Check) -> Callable[[World, Tract, Picks], None]:
-    return lambda world, t, picks: function(world, t)

@@ -7,11 +7,21 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-from tests.properties.world import DIALOGS, LONG_LIVED, READER, SECOND_WRITER, Picks, World
+from tests.properties.world import DIALOGS, LONG_LIVED, READER, SECOND_WRITER, TOKENS, Picks, World
 from tests.strategies import ANTHROPIC_BLOCKS, PICTURES, THOUGHTS
 from tests.summarizing import any_length
 from tests.toolkit import claude_tool, tool
-from tract import Form, Message, Priority, Shape, Text, ToolCall, Tract
+from tract import (
+    CompiledContext,
+    CompressResult,
+    Form,
+    Message,
+    Priority,
+    Shape,
+    Text,
+    ToolCall,
+    Tract,
+)
 from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError, LLMCallError
 from tract.importers.writer import import_file
@@ -21,9 +31,12 @@ Operation = Callable[[World, Tract, Picks], object]
 OPERATIONS: dict[str, Operation] = {}
 WEIGHTS: dict[str, int] = {}
 """How often each is chosen."""
-OPEN = ("forget", "configure", "import_history")
-"""Left out: an open instance does not notice that another one forgets or configures, a content that
-was forgotten comes back when it is said again, and a Gemini file is imported twice."""
+OPEN = ("configure", "import_history")
+"""Left out: an open instance does not notice what another one configures, and a Gemini request that
+is imported into its own dialog is imported twice."""
+
+
+READS = ("compile_view", "read_parts", "read_more")
 
 
 def operation(weight: int) -> Callable[[Operation], Operation]:
@@ -51,6 +64,9 @@ SAID = [text for text in TEXTS if text.strip()]
 IDS = ["a", "b", "c", "", "functions.Bash:0", "é x", "x" * 80, "\ud800", "a#2", "toolu_1"]
 TOOL_NAMES = ["run", "read", "grep", "a tool!", GET_TOOL_RESULT]
 ARGUMENTS: list[Any] = [{}, {"path": "a.py"}, {"path": "b.py", "n": 1.5}, "{broken", "[1]", ""]
+THINKING = [ANTHROPIC_BLOCKS[2]]
+USED = {"id": "r1", "model": "m1", "usage": {"input_tokens": 9, "output_tokens": 2}}
+"""What every response says of itself."""
 CONTENTS: list[Any] = [
     "ok",
     "".join(f"{n}: a line of a file\n" for n in range(400)),
@@ -63,12 +79,13 @@ CONTENTS: list[Any] = [
     [ANTHROPIC_BLOCKS[0]],
     "\x00\ud800é",
 ]
+VERBATIM = "what was sent of it"
 SHAPES = [
     *map(Shape, Form),
     Shape(Form.TRUNCATED, 10),
     Shape(Form.REFERENCE, 5),
     Shape(Form.SUMMARY, text="in short"),
-    Shape(Form.TRUNCATED, text="what was sent of it"),
+    Shape(Form.TRUNCATED, text=VERBATIM),
 ]
 TOOLSETS: list[Any] = [
     [],
@@ -145,7 +162,9 @@ def whole_turns(t: Tract, chosen: list[str]) -> list[str]:
 @operation(8)
 def say(world: World, t: Tract, picks: Picks) -> None:
     role, words, offer = picks.one(ROLES), text(picks), tools(picks)
-    {"user": t.user, "assistant": t.assistant, "system": t.system}[role](words, tools=offer)
+    write = {"user": t.user, "assistant": t.assistant, "system": t.system}[role]
+    details: Any = {"message": "a note", "metadata": {"k": [1]}, "generation_config": {"n": 1}}
+    write(words, tools=offer, **(details if picks.number(6) == 5 else {}))
 
 
 @operation(3)
@@ -178,14 +197,22 @@ def call(world: World, t: Tract, picks: Picks) -> None:
 
 @operation(2)
 def call_in_a_format(world: World, t: Tract, picks: Picks) -> None:
-    """A provider's message, as an SDK gives it back."""
+    """A provider's message or response, as an SDK returns it."""
     name, made = picks.one(TOOL_NAMES), call_id(t, picks)
-    thought = picks.one([[], [ANTHROPIC_BLOCKS[2]]])
-    function = {"name": name, "arguments": '{"x": 1}'}
-    use = {"type": "tool_use", "id": made, "name": name, "input": {"x": 1}}
     chat: Any = {"role": "assistant", "content": None}
+    function = {"name": name, "arguments": '{"x": 1}'}
     chat["tool_calls"] = [{"id": made, "type": "function", "function": function}]
-    t.commit(picks.one([chat, {"role": "assistant", "content": [*thought, use]}]))
+    use = {"type": "tool_use", "id": made, "name": name, "input": {"x": 1}}
+    message: Any = {"role": "assistant", "content": [*picks.one([[], THINKING]), use]}
+    match picks.number(4):
+        case 0:
+            t.commit(chat)
+        case 1:
+            t.commit(message)
+        case 2:
+            t.assistant({"choices": [{"finish_reason": "tool_calls", "message": chat}], **USED})
+        case 3:
+            t.assistant({"type": "message", "stop_reason": "tool_use", **message, **USED})
 
 
 @operation(10)
@@ -327,6 +354,15 @@ def shorten_superseded(world: World, t: Tract, picks: Picks) -> None:
 # Summaries
 
 
+def compressed(t: Tract, before: CompiledContext, result: CompressResult) -> None:
+    """Summaries stand where the first of their sources stood; all else stands as it did."""
+    sources = {source: s.commit_hash for s in result.summaries for source in s.replaces}
+    expected = list(dict.fromkeys(sources.get(name, name) for name in before.commit_hashes))
+    after = list(dict.fromkeys(t.compile(load_tool_results=True).commit_hashes))
+    assert after == expected, f"places: {before.commit_hashes} {after} {sources}"
+    assert [h for info in result.summaries for h in info.replaces] == result.sources, "sources"
+
+
 @operation(7)
 def compress(world: World, t: Tract, picks: Picks) -> None:
     """Any messages of the view, with or without the rest of their turns."""
@@ -337,9 +373,10 @@ def compress(world: World, t: Tract, picks: Picks) -> None:
     if picks.number(8) < 7:
         chosen = whole_turns(t, chosen)
     preserve = picks.some(names, 1) if picks.number(6) == 5 else []
+    before = t.compile(load_tool_results=True)
     content = "a summary" if picks.number(3) < 2 else None
     with length(picks):
-        t.compress(chosen, content=content, preserve=preserve)
+        compressed(t, before, t.compress(chosen, content=content, preserve=preserve))
 
 
 @operation(3)
@@ -348,8 +385,11 @@ def compress_range(world: World, t: Tract, picks: Picks) -> None:
     if names:
         ends = [picks.one([None, picks.one(names)]) for _ in range(2)]
         content = picks.one([None, "a summary"])
+        before = t.compile(load_tool_results=True)
         with length(picks):
-            t.compress(from_commit=ends[0], to_commit=ends[1], content=content)
+            result = t.compress(from_commit=ends[0], to_commit=ends[1], content=content)
+        compressed(t, before, result)
+        assert all(t.get_commit(name).role != "system" for name in result.sources), "instructions"
 
 
 @operation(3)
@@ -361,9 +401,10 @@ def compress_tool_calls(world: World, t: Tract, picks: Picks) -> None:
     else:
         options["keep_recent"] = picks.number(3)
     t.llm = picks.one([world.llm, None])
+    before = t.compile(load_tool_results=True)
     try:
         with length(picks):
-            t.compress_tool_calls(**options)
+            compressed(t, before, t.compress_tool_calls(**options))
     finally:
         t.llm = world.llm
 
@@ -544,9 +585,9 @@ def record(world: World, t: Tract, picks: Picks) -> None:
         messages = messages[: picks.number(len(messages) + 1)]
     if picks.number(4) < 3:
         messages += more_messages(provider, picks)
-    # A cut may leave nothing, which is no history.
-    if messages:
-        t.record({**request, key: messages} if picks.yes() else messages)
+    if messages:  # a cut may leave nothing, which is no history
+        answer = {"role": "assistant", "content": "an answer"} if picks.number(4) == 3 else None
+        t.record({**request, key: messages} if picks.yes() else messages, answer)
 
 
 @operation(1)
@@ -568,16 +609,35 @@ def import_history(world: World, t: Tract, picks: Picks) -> None:
 
 @operation(1)
 def forget(world: World, t: Tract, picks: Picks) -> None:
+    """A content, or a text wherever it is."""
     names = [info for info in t.log() if info.role]
-    if names:
-        info = picks.one(names)
-        t.forget(info)
-        world.forgotten.add(info.content_hash or "")
+    is_trial = picks.number(6) == 5
+    if picks.number(4) == 3:
+        words = picks.one(["hello", "line", "function_3", "\ud800"])
+        t.forget(text=words, dry_run=is_trial)
+        hits = [] if is_trial else list(t.search(words, all_dialogs=True))
+        assert not hits, f"still there: {hits}"
+    elif names:
+        t.forget(picks.one(names), dry_run=is_trial)
+    world.learn_anew()
 
 
 @operation(1)
 def gc(world: World, t: Tract, picks: Picks) -> None:
     t.gc(dry_run=picks.number(4) == 3, grace_seconds=0)
+
+
+@operation(1)
+def back_up(world: World, t: Tract, picks: Picks) -> None:
+    """A copy has the same history."""
+    world.files += 1
+    path = world.folder / f"copy{world.files}.db"
+    t.backup(path)
+    with Tract.open(path, dialog=t.dialog, tokens=TOKENS) as copy:
+        world.align(copy, t)
+        histories = [each.compile().to_openai() for each in (t, copy)]
+        assert histories[0] == histories[1], f"copied: {histories}"
+        assert copy.fsck().ok, "fsck of the copy"
 
 
 @operation(1)
@@ -637,8 +697,7 @@ def read_more(world: World, t: Tract, picks: Picks) -> None:
     t.find_superseded()
     t.find_tool_calls("run")
     t.stored().to_openai()
-    snapshot = t.read()
-    [snapshot.sent(place) for place in snapshot.places]
+    world.snapshot(t)
     if name:
         t.get_commit_tools(name)
         t.diff_tools(name, t.head or "")

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tract import CommitInfo, Message, Tract
-from tract.errors import BranchNotFoundError, NotFoundError
+from tract.errors import BranchNotFoundError, ForgottenError, NotFoundError
 from tract.llm import ScriptedLLM
+from tract.snapshot import Snapshot
 
 T = TypeVar("T")
 
@@ -63,6 +64,7 @@ class World:
         self.refused: Counter[str] = Counter()
         """How often which operation was refused, and with which error."""
         self._open: dict[tuple[int, str], Tract] = {}
+        self._snapshots: dict[int, tuple[Tract, Snapshot]] = {}
 
     def tract(self, who: int, dialog: str = DIALOGS[0]) -> Tract:
         """The instance that this one has open."""
@@ -79,7 +81,9 @@ class World:
 
     def reopen(self, who: int) -> None:
         for key in [key for key in self._open if key[0] == who]:
-            self._open.pop(key).close()
+            t = self._open.pop(key)
+            self._snapshots.pop(id(t), None)
+            t.close()
 
     def empty(self) -> None:
         """Delete all dialogs, with which everything else goes."""
@@ -97,11 +101,22 @@ class World:
     def fresh(self, t: Tract) -> Tract:
         """Another instance on another connection, which has read nothing yet, at the same head."""
         other = self.tract(READER).sibling(t.dialog)
-        other.session.branch, other.session.detached = t.session.branch, t.session.detached
+        self.align(other, t)
         return other
 
+    def align(self, other: Tract, t: Tract) -> None:
+        """Have an instance look at what another one has checked out, without checking it out."""
+        other.session.branch, other.session.detached = t.session.branch, t.session.detached
+
     def instances(self) -> list[Tract]:
-        return [t for (who, _), t in self._open.items() if who != READER]
+        return list(self._open.values())
+
+    def snapshot(self, t: Tract) -> Snapshot:
+        """The history, read on from where it was read last."""
+        _, old = self._snapshots.get(id(t), (t, None))
+        new = t.read() if old is None else t.read_on(old)
+        self._snapshots[id(t)] = t, new
+        return new
 
     def find_branch(self, t: Tract) -> None:
         """Check out another branch if another writer has deleted this one."""
@@ -115,8 +130,23 @@ class World:
         new = takewhile(lambda info: (t.dialog, info.commit_hash) not in self.infos, t.log())
         for info in list(new):
             self.infos[t.dialog, info.commit_hash] = info
-            if info.role is not None and info.content_hash not in self.forgotten:
+            if info.role is None:
+                continue
+            try:
                 self.messages[info.commit_hash] = t.get_message(info)
+            except ForgottenError:
+                self.forgotten.add(info.content_hash or "")
+            else:
+                if info.content_hash in self.forgotten:  # it was said again
+                    self.learn_anew()
+                    self.learn(t)
+                    return
+
+    def learn_anew(self) -> None:
+        """After something was erased: it may have been anywhere."""
+        self.infos.clear()
+        self.messages.clear()
+        self.forgotten.clear()
 
     def log(self, t: Tract) -> list[CommitInfo]:
         """Oldest first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -42,31 +42,39 @@ class Alignment(NamedTuple):
     is_past: bool = False
     """Whether more is recorded behind its end: what the history says beside its messages, such as
     the tools, is no longer in force."""
+    is_offered: bool = False
+    """Whether the tools of the history are those that are sent, in a provider's format."""
 
 
-Branches = Iterable[tuple[str, Chain, Messages]]
+class Recorded(NamedTuple):
+    """A history that is recorded."""
+
+    branch: str
+    chain: Chain
+    messages: Messages
+    requests: Iterable[FullHistory] = ()
+    """What a provider is sent of it, as that comes back."""
 
 
-def is_known(messages: Sequence[Message], branches: Branches) -> bool:
+def is_known(history: FullHistory, branches: Iterable[Recorded]) -> bool:
     """Whether a branch has the beginning of a history, beyond its system message."""
-    for _, chain, recorded in branches:
-        new = align(messages, chain, recorded).new
+    messages = history.messages
+    for recorded in branches:
+        new = align(history, recorded).new
         if any(message.role != "system" for message in messages[: len(messages) - len(new)]):
             return True
     return False
 
 
-def align_any(
-    history: Sequence[Message], chain: Chain, messages: Messages, branches: Branches
-) -> Alignment:
+def align_any(history: FullHistory, current: Recorded, branches: Iterable[Recorded]) -> Alignment:
     """The alignment with the current branch; where that differs, with the first that does not."""
-    aligned = align(history, chain, messages)
+    aligned = align(history, current)
     if aligned.differs_at is None:
         return aligned
-    for name, other_chain, recorded in branches:
-        other = align(history, other_chain, recorded)
-        if other.differs_at is None and len(other.new) < len(history):
-            return other._replace(branch=name)
+    for recorded in branches:
+        other = align(history, recorded)
+        if other.differs_at is None and len(other.new) < len(history.messages):
+            return other._replace(branch=recorded.branch)
     return aligned
 
 
@@ -90,15 +98,49 @@ def additions(
     return items
 
 
-def align(history: Sequence[Message], chain: Chain, messages: Messages) -> Alignment:
-    """Walk both in step, in the order in which messages came or in the one in which they are
-    sent, where each result is right behind its call."""
-    as_recorded = _walk(history, chain.places, messages)
+def align(history: FullHistory, recorded: Recorded) -> Alignment:
+    """What came may be what is sent, or its beginning, or continue it. Otherwise it was kept in
+    other words, and both are walked in step."""
+    tools, exact, latest = history.tools, None, None
+    for number, request in enumerate(recorded.requests):
+        latest = request.tools if number == 0 else latest
+        aligned = _go_on(history.messages, request.messages)
+        if aligned and tools in (None, request.tools):
+            return aligned._replace(is_offered=True)
+        exact = exact or aligned
+    aligned = exact or _align_places(history.messages, recorded)
+    is_offered = aligned.differs_at is None and tools == latest
+    return aligned._replace(is_offered=is_offered)
+
+
+def _align_places(history: Sequence[Message], recorded: Recorded) -> Alignment:
+    """Walk in the order in which messages came, or in the one in which they are sent, where each
+    result is right behind its call."""
+    places, messages = recorded.chain.places, recorded.messages
+    as_recorded = _walk(history, places, messages)
     if as_recorded.differs_at is None:
         return as_recorded
-    sent_order = [member for place in chain.places if place.call is None for member in place.turn]
+    sent_order = [member for place in places if place.call is None for member in place.turn]
     as_sent = _walk(history, sent_order, messages)
     return as_sent if as_sent.differs_at is None else as_recorded
+
+
+def _go_on(history: Sequence[Message], sent: Sequence[Message]) -> Alignment | None:
+    """What a history has behind what was sent; None where it does not begin with that. The system
+    texts may be kept elsewhere."""
+    if not any(message.role == "system" for message in history):
+        sent = [message for message in sent if message.role != "system"]
+    stream = Stream(history, _all_atoms)
+    for atom in (atom for message in sent for atom in _all_atoms(message)):
+        if stream.has_ended():
+            return Alignment((), None, is_past=True)
+        if stream.take([atom]) or _is_stand_in(atom):
+            continue
+        stream.skip_stand_ins()
+        if not stream.take([atom]):
+            return None
+    stream.skip_stand_ins()
+    return Alignment(stream.rest(), None)
 
 
 def with_known_ids(
@@ -127,7 +169,7 @@ def _walk(history: Sequence[Message], places: Sequence[Place], messages: Message
     """Block by block, because providers join messages. A place is matched by any version of it in
     any form in which it was ever sent, and passed over when the other side need not know it: a
     hidden message, a system text that is kept elsewhere, a summary of what it still has."""
-    stream = Stream(history)
+    stream = Stream(history, atoms)
     stream.skip_stand_ins()
     covered: set[int] = set()  # results of collapsed calls, sources of summaries
     for number, place in enumerate(places):
@@ -173,9 +215,11 @@ def _take_any(stream: Stream, forms: Iterator[list[Atom]]) -> bool:
 class Stream:
     """Messages as atoms, read from the front."""
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(
+        self, messages: Sequence[Message], atoms_of: Callable[[Message], list[Atom]]
+    ) -> None:
         self._messages = messages
-        self._atoms = [atoms(message) for message in messages]
+        self._atoms = [atoms_of(message) for message in messages]
         self._message, self._block = 0, 0
 
     def has_ended(self) -> bool:
@@ -224,12 +268,10 @@ class Stream:
     def skip_stand_ins(self) -> None:
         """Pass over what was put in only so that a provider takes the messages."""
         while not self.has_ended() and self._atoms[self._message][self._block :]:
-            role, _, text = self._atoms[self._message][self._block]
-            is_closing = role == "tool" and text.endswith(wording.NO_RESULT)
-            is_start = role == "user" and text == wording.START and self._message == 0
-            if not (is_closing or is_start):
+            atom = self._atoms[self._message][self._block]
+            if not _is_stand_in(atom):
                 return
-            self.take([self._atoms[self._message][self._block]])
+            self.take([atom])
 
     def rest(self) -> Sequence[Message]:
         """What is left, the first message perhaps without its beginning."""
@@ -247,6 +289,17 @@ def atoms(message: Message) -> list[Atom]:
             ("tool", "result", content if isinstance(content, str) else to_sorted_json(content))
         ]
     return [(message.role, *_atom(block)) for block in message.blocks if _says_something(block)]
+
+
+def _all_atoms(message: Message) -> list[Atom]:
+    """The atoms of a message, one of its own for a blank one."""
+    return atoms(message) or [(message.role, "blank", "")]
+
+
+def _is_stand_in(atom: Atom) -> bool:
+    role, _, text = atom
+    is_closing = role == "tool" and text.endswith(wording.NO_RESULT)
+    return is_closing or (role == "user" and text == wording.START)
 
 
 def _says_something(block: Block) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise, takewhile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, product, takewhile
 from math import inf
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from tract.core.place import (
     undone_commits,
 )
 from tract.errors import EditError
-from tract.model import DECIDING, Head, Priority, Step
+from tract.model import DECIDING, Head, Link, Priority, Step
 
 __all__ = ["FULL", "Chain", "Effect", "Place", "recorded_toolsets", "undone_commits"]
 
@@ -66,7 +66,9 @@ class Chain:
     def _clear(self) -> None:
         self._places: list[Place] = []
         self._by_commit: dict[int, Place] = {}
-        self._open_calls: OpenCalls[Place] = OpenCalls()
+        self._with_id: dict[str, list[Place]] = {}  # what calls or answers an id, in its order
+        self._open_calls: OpenCalls[Place] = OpenCalls()  # of the view
+        self._unpaired: set[str] = set()  # ids whose calls or results have come or gone
         self._numbers: Counter[str] = Counter()
 
     def extend(self, steps: Iterable[Step]) -> float:
@@ -107,6 +109,7 @@ class Chain:
         if undo_targets(step):
             self._undo(step)
         self._put(step)
+        self._pair_again()
         for place, before in self._looks_before.items():
             if place.look != before:
                 self._remember(place, before, step.id)
@@ -153,8 +156,11 @@ class Chain:
         place = self._new_place(step)
         self._places.append(place)
         if step.calls:
-            self._ask(place, step.calls)
+            for call_id in place.ids:
+                self._with_id.setdefault(call_id, []).append(place)
+            self._open_calls.ask((call_id, place) for call_id, _ in step.calls)
         if step.tool_call_id is not None:
+            self._with_id.setdefault(step.tool_call_id, []).append(place)
             self._numbers[step.tool_call_id] += 1
             place.number = self._numbers[step.tool_call_id]
             place.call = call = self._open_calls.answer(step.tool_call_id)
@@ -174,7 +180,12 @@ class Chain:
             return
         summary = self._new_place(step)
         summary.at, summary.sources = sources[0].at, sources
+        chosen = set(sources)
         for source in sources:
+            partners = [source.call] if source.call else source.results
+            is_open = len(source.results) < len(source.shown.calls)
+            if is_open or not chosen.issuperset(partners):  # full turns leave the others as paired
+                self._unpaired |= source.ids
             self._set_look(source, source.look._replace(summary=summary))
         self._places.insert(self._places.index(sources[0]), summary)
 
@@ -189,19 +200,21 @@ class Chain:
             if step.operation == "edit":
                 self._by_commit[step.id] = place
             if step.id not in self._voided:
-                self._ask(place, [call for call in step.calls if call not in place.shown.calls])
                 self._set_look(place, apply_link(place.look, step, link))
                 place.changes = (*place.changes, step)
 
-    def _ask(self, place: Place, calls: Sequence[Sequence[str]]) -> None:
-        self._open_calls.ask((call_id, place) for call_id, _ in calls)
-
     def _set_look(self, place: Place, look: Look) -> None:
-        before = place.look
+        before, ids = place.look, place.ids
         self._looks_before.setdefault(place, before)
         place.show(look)
         if look.priority != before.priority:
             self._leave_out(place.turn)
+        if look.shown.calls != before.shown.calls:
+            self._unpaired |= ids | place.ids
+            for call_id in place.ids - ids:
+                users = self._with_id.setdefault(call_id, [])
+                if place not in users:
+                    insort(users, place, key=lambda user: user.at)
 
     def _leave_out(self, turn: Sequence[Place]) -> None:
         """A skipped call hides its results too, unless one is pinned; a skipped result does not."""
@@ -211,6 +224,33 @@ class Chain:
         for member in turn:
             self._looks_before.setdefault(member, member.look)
             member.show(member.look._replace(is_left_out=is_skipped and not is_pinned))
+
+    def _pair_again(self) -> None:
+        """Pair the calls and results of ids where these changed, by what is shown. What is in the
+        view is paired with what is in the view, and what a summary stands for within that."""
+        for call_id in self._unpaired:
+            self._open_calls.drop(call_id)
+            open_calls: dict[Place | None, OpenCalls[Place]] = {None: self._open_calls}
+            for place in self._with_id[call_id]:
+                waiting = open_calls.setdefault(place.summary, OpenCalls())
+                waiting.ask((called, place) for called, _ in place.shown.calls if called == call_id)
+                if place.origin.tool_call_id == call_id:
+                    self._move(place, waiting.answer(call_id))
+        self._unpaired.clear()
+
+    def _move(self, result: Place, call: Place | None) -> None:
+        """Put a result in the turn of another call."""
+        before = result.call
+        if before is call:
+            return
+        result.call = call
+        if before:
+            before.results = [other for other in before.results if other is not result]
+        if call:
+            call.results = sorted([*call.results, result], key=lambda each: each.at)
+        for place in filter(None, (before, call, result)):
+            self._leave_out(place.turn)
+            self._alter_from(place)
 
     # Undoing
 
@@ -226,30 +266,31 @@ class Chain:
             self._fold_anew()
 
     def _flip(self, commit: int) -> bool:
-        """Put a change in force or out of it; False where that would move places or calls."""
+        """Put a change in force or out of it; False where that would move places."""
         step = self._changing.get(commit)
         if step is None:
             return False
         if step.operation == "compress":
             return commit in self._voided and self._take_back(self._by_commit.get(commit))
-        targets = (self._by_commit.get(link.target_id) for link in filter(alters, step.links))
-        return all(self._restyle(place) for place in targets if place)
+        for link in filter(alters, step.links):
+            self._restyle(self._by_commit.get(link.target_id))
+        return True
 
     def _take_back(self, summary: Place | None) -> bool:
         if summary is None or summary.summary:
             return summary is None
         for source in summary.sources:
+            self._unpaired |= source.ids
             self._set_look(source, source.look._replace(summary=None))
         self._places.remove(summary)
         for version in summary.versions:
             self._by_commit.pop(version.id, None)
         return True
 
-    def _restyle(self, place: Place) -> bool:
+    def _restyle(self, place: Place | None) -> None:
         """Give a place the look that the changes in force make."""
-        calls = list(place.origin.calls)
-        if any(list(version.calls) != calls for version in place.versions):
-            return False
+        if place is None:
+            return
         links = [(step, link) for step, link in place.links if step.id not in self._voided]
         look = Look(place.origin, place.origin.shape)
         look = look._replace(summary=place.summary, is_left_out=place.is_left_out)
@@ -257,7 +298,6 @@ class Chain:
             look = apply_link(look, step, link)
         place.changes = tuple(step for step, _ in links)
         self._set_look(place, look)
-        return True
 
     def _fold_anew(self) -> None:
         for place in self._known.values():
@@ -281,13 +321,20 @@ class Chain:
     def changes(self, commits: Iterable[Head]) -> list[Step]:
         """What an undo of these commits voids: the changes themselves, or all changes of a message,
         the summaries that stand for it included."""
+        self._fold()
+        named = list(commits)
         steps = {step.id: step for step in self.steps}
-        undone = {step.id: step for commit in commits for step in self._changes(commit, steps)}
-        self._check_summaries(list(undone.values()))
+        undone = {step.id: step for commit in named for step in self._changes(commit, steps)}
+        together = dict(undone)
+        while more := self._also_undone(together.values()):
+            together |= {step.id: step for step in more}
+        others = [step.hash.hex() for step in together.values() if step.id not in undone]
+        if others:
+            names = ", ".join(f'"{name}"' for name in [*others, *map(_hex, named)])
+            raise EditError(f"these can only be undone together: restore({names})")
         return list(undone.values())
 
     def _changes(self, commit: Head, steps: Mapping[int, Step]) -> list[Step]:
-        self._fold()
         step = steps.get(commit.id or 0)
         if step is None:
             raise EditError(f"commit {_hex(commit)} is not in the history at this point")
@@ -301,34 +348,81 @@ class Chain:
             raise EditError(f"nothing to restore: commit {_hex(commit)} was never changed")
         return changes
 
-    def _check_summaries(self, undone: Sequence[Step]) -> None:
-        """A summary of summaries is undone first; none comes back where there is another one."""
-        gone = {step.id for step in undone}
-        back = {commit for step in undone for commit in undo_targets(step)}
-        for step in self.steps:
-            if step.operation != "compress" or step.id not in gone | back:
-                continue
-            needed = [step.id] if step.id in gone else [link.target_id for link in step.links]
-            if not all(commit in self._by_commit or commit in back for commit in needed):
-                raise EditError(f"summary {step.hash.hex()} was made of one that is undone")
-            for other in self._summaries_over(needed):
-                # What an older summary stands for was not in the view when this one was made.
-                is_older = step.id in gone and other.origin.id < step.id
-                if other.origin.id not in gone and not is_older:
-                    name, over = step.hash.hex(), other.origin.hash.hex()
-                    raise EditError(f"summary {over} must be undone before summary {name}")
+    def _also_undone(self, undone: Collection[Step]) -> list[Step]:
+        """What has to be undone with these, so that every summary stands for what it was made of,
+        and no call comes back whose result stays behind a summary."""
+        if not any(map(self._concerns_others, undone)):
+            return []
+        summaries = [step for step in self._changing.values() if step.operation == "compress"]
+        links = tuple(Link("void", step.id, step.hash) for step in undone)
+        after = Chain([*self.steps, Step(self.steps[-1].id + 1, b"", "mark", links=links)])
+        needed = [other for step in summaries for other in self._needed_by(step, after)]
+        before = self._withheld_results()
+        for pair, over in after._withheld_results().items():
+            needed += [] if pair in before else over
+        return needed
 
-    def _summaries_over(self, commits: Iterable[int]) -> Iterator[Place]:
-        """What stands for these commits, and for the results of calls that they bring back."""
-        for place in filter(None, map(self._by_commit.get, commits)):
-            turns = [member for source in place.sources for member in source.turn]
-            over = [one.summary for one in (place, *turns)]
-            yield from (summary for summary in over if summary and summary is not place)
+    def _concerns_others(self, undone: Step) -> bool:
+        """Whether other summaries may have to do with an undo; most have not."""
+        place = self._by_commit.get(undone.id)
+        if place is None or place.summary:
+            return bool(undo_targets(undone) or place)
+        steps = [version for p in (place, *place.sources) for version in p.versions]
+        ids = {call_id for step in steps for call_id, _ in step.calls}
+        return any(user.is_put_away for call_id in ids for user in self._with_id.get(call_id, ()))
+
+    def _needed_by(self, summary: Step, after: Chain) -> Iterator[Step]:
+        """What else is undone where a summary would not stand for what it was made of."""
+        if summary.id in after._voided:
+            return
+        is_back = summary.id in self._voided
+        for link in summary.links:
+            place = after._by_commit.get(link.target_id)
+            over = place.summary.origin if place and place.summary else summary
+            if place is None and is_back:
+                yield self._undo_of(after._source(link.target_id), summary)
+            elif place is None and link.target_id in self._by_commit:
+                yield summary
+            elif over.id != summary.id and is_back and over.id in self._voided:
+                names = f"{summary.hash.hex()} and {over.hash.hex()}"
+                raise EditError(f"only one of the summaries {names} can come back")
+            elif over.id != summary.id and (is_back or over.id in self._voided):
+                yield over if is_back else summary
+
+    def _source(self, commit: int) -> Step:
+        """The summary that a commit made or edited."""
+        step = self._changing[commit]
+        return step if step.operation == "compress" else self._source(step.links[0].target_id)
+
+    def _undo_of(self, undone: Step, summary: Step) -> Step:
+        """The undo that took away what a summary was made of."""
+        in_force = (step for step in self._undos.values() if step.id not in self._voided)
+        for step in in_force:
+            if undone.id in undo_targets(step):
+                return step
+        name, source = summary.hash.hex(), undone.hash.hex()
+        raise EditError(f"summary {name} cannot come back without {source}, of which it was made")
+
+    def _withheld_results(self) -> dict[tuple[int, int], list[Step]]:
+        """The calls in the view that wait for a result which a summary stands for, each with that
+        result, and the summaries over it."""
+        withheld = {}
+        for call_id, users in self._with_id.items():
+            results = [user for user in users if user.is_put_away]
+            calls = [user for user in users if results and user.waits_for(call_id)]
+            for call, result in product(calls, results):
+                if call.at < result.at and not call.is_hidden:
+                    over = [summary.origin for summary in summaries_of(result)]
+                    withheld[call.origin.id, result.origin.id] = over
+        return withheld
 
     def tool_name(self, call_id: str) -> str | None:
         """Which tool the next result with this id would be of."""
         self._fold()
         place = self._open_calls.waiting_call(call_id)
+        if place is None:  # perhaps a summary stands for the call
+            users = reversed(self._with_id.get(call_id, ()))
+            place = next((user for user in users if user.waits_for(call_id)), None)
         calls = place.shown.calls if place else ()
         return next((name for called, name in calls if called == call_id), None)
 

@@ -180,9 +180,8 @@ def _stays(place: Place, preserve: Collection[Place]) -> bool:
 
 
 def _visible_turn(place: Place) -> list[Place]:
-    """What goes together in the view. A late result of a call that is hidden stands by itself."""
-    turn = [place] if place.call and place.call.is_hidden else place.turn
-    return [member for member in turn if not member.is_hidden]
+    """What goes together in the view."""
+    return [member for member in place.turn if not member.is_hidden]
 
 
 def _waiting_calls(chain: Chain) -> list[Place]:

@@ -29,6 +29,10 @@ class OpenCalls(Generic[Owner]):
         for call_id, asked in owners.items():
             self._waiting.setdefault(call_id, []).append(asked)
 
+    def drop(self, call_id: str) -> None:
+        """No call with this id waits, until one is added again."""
+        self._waiting.pop(call_id, None)
+
     def waiting_call(self, call_id: str) -> Owner | None:
         """The call that the next result with this id answers."""
         messages = self._waiting.get(call_id)

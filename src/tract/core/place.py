@@ -116,11 +116,27 @@ class Place:
         return [call, *call.results]
 
     @property
+    def ids(self) -> set[str]:
+        """The ids of the calls that it shows, or of the one that it answers."""
+        calls = {call_id for call_id, _ in self.shown.calls}
+        return calls if self.origin.tool_call_id is None else {self.origin.tool_call_id}
+
+    @property
     def answers(self) -> list[Place | None]:
         """For each call that it shows the result."""
         ids = [call_id for call_id, _ in self.shown.calls]
         numbers = pair(ids, [result.origin.tool_call_id or "" for result in self.results])
         return [None if number is None else self.results[number] for number in numbers]
+
+    def waits_for(self, call_id: str) -> bool:
+        """Whether it shows a call with this id that has no result."""
+        calls = zip(self.shown.calls, self.answers, strict=True)
+        return any(called == call_id and not result for (called, _), result in calls)
+
+    @property
+    def is_put_away(self) -> bool:
+        """Whether it is a result in a summary that does not have its call."""
+        return self.origin.role == "tool" and self.call is None and self.summary is not None
 
     @property
     def everything_under(self) -> Iterator[Place]:
@@ -153,14 +169,8 @@ def outermost(place: Place) -> Place:
 
 
 def in_sent_order(places: Sequence[Place]) -> list[Place]:
-    """The places as providers accept them: each result right behind its call. One whose call is
-    not in the view stands where it came."""
-    order: list[Place] = []
-    for place in places:
-        if place.call is None or place.call.is_hidden:
-            order.append(place)
-            order += [] if place.is_hidden else place.results
-    return order
+    """The places as providers accept them: each result right behind its call."""
+    return [member for place in places if place.call is None for member in place.turn]
 
 
 # Links

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from tract.content.preview.verdict import has_failed
 from tract.core import drafts
-from tract.core.alignment import Branches, additions, align_any, is_known
+from tract.core.alignment import Recorded, additions, align_any, is_known
 from tract.core.chain import Chain, Place
 from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import Entry, FullHistory, Problem, Unknown, annotate, position
@@ -339,13 +339,14 @@ class MemoryThread(Thread[int]):
     # Full histories
 
     def knows(self, history: FullHistory) -> bool:
-        return not self.nodes or is_known(history.messages, self._folded_branches())
+        return not self.nodes or is_known(history, self._folded_branches())
 
     def record(self, history: FullHistory) -> None:
         toolset = None if history.tools is None else self.toolset(history.tools)
         self.is_recorded = True
         chain = self._current()
-        aligned = align_any(history.messages, chain, self, self._folded_branches())
+        current = Recorded(self.branch, chain, self)
+        aligned = align_any(history, current, self._folded_branches())
         if aligned.branch:
             self.branch = aligned.branch
         elif aligned.differs_at:
@@ -360,8 +361,9 @@ class MemoryThread(Thread[int]):
     def _current(self) -> Chain:
         return self._fold(self.branches[self.branch])
 
-    def _folded_branches(self) -> Branches:
-        return ((name, self._fold(head), self) for name, head in sorted(self.branches.items()))
+    def _folded_branches(self) -> Iterator[Recorded]:
+        heads = sorted(self.branches.items())
+        return (Recorded(name, self._fold(head), self) for name, head in heads)
 
     def _grow(self, draft: Draft) -> None:
         """Add a node to the current branch, with the tool of a result as the chain knows it."""

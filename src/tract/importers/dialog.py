@@ -189,7 +189,7 @@ class Dialog(Thread[Head]):
     def knows(self, history: FullHistory) -> bool:
         return (
             self._session.head() == EMPTY
-            or knows(self._session, history.messages)
+            or knows(self._session, history)
             or self._is_unfinished(history)
         )
 
@@ -202,7 +202,7 @@ class Dialog(Thread[Head]):
                 key, head = session.lock_branch()
                 store.move_branch(key, session.branch, head, EMPTY)
         self.is_recorded, self._newest = True, None
-        new = record_history(session, history, is_replay=True)
+        new = record_history(session, history)
         appended = [commit for commit in new if commit.operation == CommitOperation.APPEND]
         for commit in appended:
             # A new branch may begin as another one does: with the very same commits.

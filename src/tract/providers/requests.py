@@ -39,6 +39,7 @@ class Loaded(NamedTuple):
     config: dict[str, Json]
     """Everything else."""
     provider: str
+    """Whose format it has; empty if it is none's."""
 
 
 def load(request: Json, provider: str | None = None) -> Loaded:
@@ -71,12 +72,13 @@ def load_history(history: Any) -> Loaded:
         return load(history)
     if not isinstance(history, list | tuple):
         raise InputError(f"a history is a list of messages, not {type(history).__name__}")
+    name = ""
     if history and all(isinstance(item, dict) for item in history):
         name = provider_of(list(history))
         if PROVIDERS[name].history != "messages":  # one message may be several of its items
             return load(list(history), name)
     messages = [message for item in history for message in _load_any(item)]
-    return Loaded(list(with_ids(messages)), None, {}, "")
+    return Loaded(list(with_ids(messages)), None, {}, name)
 
 
 def full_history(loaded: Loaded, response: Any, metadata: dict[str, Json] | None) -> FullHistory:

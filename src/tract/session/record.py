@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tract.core.alignment import Alignment, Branches, additions, align_any, is_known
+from tract.compiler import Compiler
+from tract.context import CompiledContext
+from tract.core.alignment import Alignment, Recorded, additions, align_any, is_known
 from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import FullHistory
 from tract.errors import InputError
 from tract.model import EMPTY, CommitInfo, CommitOperation, Head, Json, Message
+from tract.providers import PROVIDERS
 from tract.providers.frameworks.lists import load_any
 from tract.providers.requests import full_history
 from tract.session.branches import create_numbered
 from tract.session.commits import set_tools
 from tract.session.session import Session
+
+Sent = Callable[[Compiler, Head], Iterator[FullHistory]]
+"""What a provider is sent of the history at a commit, as it comes back."""
 
 
 def record(
@@ -27,7 +33,33 @@ def record(
     loaded, details = load_any(messages)
     history = full_history(loaded, response, metadata)
     previous = loaded.config.get("previous_response_id")
-    return record_history(session, history, previous, details)
+    is_request = isinstance(messages, dict)
+
+    def sent(compiler: Compiler, head: Head) -> Iterator[FullHistory]:
+        for inline in (False, True):
+            context = compiler.compile(
+                head, inline_tools=inline, fetches=session.settings.is_lazy, is_seen=False
+            )
+            if inline and not context.has_changed_tools:
+                return
+            yield from _requests(context, loaded.provider, is_request=is_request)
+
+    return record_history(session, history, previous, details, sent=sent)
+
+
+def _requests(
+    context: CompiledContext, provider: str, *, is_request: bool
+) -> Iterator[FullHistory]:
+    """The requests of a context to a provider and to those with a like format, read as the history
+    of the caller is read."""
+    key = PROVIDERS[provider].history if provider else "messages"
+    like = [known.name for known in PROVIDERS.values() if known.history == key]
+    for name in sorted(like, key=provider.__ne__):
+        request = context.to_params(name) if is_request else context.to_messages(name)
+        if not is_request and isinstance(request, dict):
+            request = request[key]
+        loaded = load_any(request).loaded
+        yield FullHistory(loaded.messages, loaded.tools)
 
 
 def record_history(
@@ -36,17 +68,18 @@ def record_history(
     previous: Json = None,
     details: Sequence[Details] = (),
     *,
-    is_replay: bool = False,
+    sent: Sent | None = None,
 ) -> list[CommitInfo]:
     """Append what is new, on the branch that it continues. After the id of a previous response,
-    everything is new: the provider keeps the rest. `details` are those of each message. In a
-    replay, a history that was continued since does not bring its tools back."""
+    everything is new: the provider keeps the rest. `details` are those of each message. Without
+    `sent` it is a replay, in which a history that was continued since does not bring its tools
+    back."""
     with session.batch():
         new = history.messages
         if previous is None:
-            aligned = _align(session, new)
+            aligned = _align(session, history, sent)
             new = aligned.new
-            if aligned.is_past and is_replay:
+            if aligned.is_offered or (aligned.is_past and sent is None):
                 history = history._replace(tools=None)
         else:
             session.lock_branch()
@@ -65,27 +98,31 @@ def _details(own: Details, known: Details) -> Details:
     return known if own is NO_DETAILS else own
 
 
-def knows(session: Session, messages: Sequence[Message]) -> bool:
+def knows(session: Session, history: FullHistory) -> bool:
     """Whether a branch has the beginning of a history, beyond its system message."""
     with session.lock:
-        return is_known(messages, _branches(session))
+        return is_known(history, _branches(session, None))
 
 
-def _branches(session: Session) -> Branches:
+def _branches(session: Session, sent: Sent | None) -> Iterator[Recorded]:
     for name, head in session.store.branches(session.dialog).items():
-        compiler = session.new_compiler()
-        yield name, compiler.chain(head), compiler
+        yield _recorded(name, head, session.new_compiler(), sent)
 
 
-def _align(session: Session, messages: Sequence[Message]) -> Alignment:
+def _recorded(name: str, head: Head, compiler: Compiler, sent: Sent | None) -> Recorded:
+    requests = sent(compiler, head) if sent else ()
+    return Recorded(name, compiler.chain(head), compiler, requests)
+
+
+def _align(session: Session, history: FullHistory, sent: Sent | None) -> Alignment:
     """Find what is new. Check out the branch that has the rest, or a new one where it differs."""
     _, head = session.lock_branch()
-    chain = session.chain(head)
-    aligned = align_any(messages, chain, session.compiler, _branches(session))
+    current = _recorded(session.branch, head, session.compiler, sent)
+    aligned = align_any(history, current, _branches(session, sent))
     if aligned.branch:
         session.go_to(aligned.branch)
     elif aligned.differs_at:
-        before = chain.before(aligned.differs_at)
+        before = current.chain.before(aligned.differs_at)
         create_numbered(session, Head(before.id, before.hash) if before else EMPTY)
     return aligned
 

@@ -15,6 +15,7 @@ from tract.errors import (
     ConflictError,
     CorruptError,
     DialogNotFoundError,
+    DiskError,
     ForgottenError,
     StorageError,
 )
@@ -79,6 +80,8 @@ def fsck(store: Store) -> Fsck:
     for check in checks:
         try:
             problems += check()
+        except DiskError:  # it says nothing about what is stored
+            raise
         except StorageError as error:  # the file is too damaged for this check
             problems.append(str(error))
         except DAMAGE as error:

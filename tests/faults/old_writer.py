@@ -1,0 +1,19 @@
+"""Appends until the database has another schema: `old_writer.py DB NAME`. Prints `done HASH` after
+each commit, and `stopped` at the end."""
+
+import sys
+from itertools import count
+
+from tract import SchemaError, Tract
+
+db, name = sys.argv[1:]
+print("ready", flush=True)
+sys.stdin.readline()
+with Tract.open(db, create=False) as t:
+    for i in count():
+        try:
+            commit = t.user(f"{name}-{i}").commit_hash
+        except SchemaError:
+            print("stopped", flush=True)
+            break
+        print("done", commit, flush=True)

@@ -1,0 +1,311 @@
+"""The file of a database: a path is a path, it is for its owner, and it stays the same file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.faults.harness import ask, finish, go, start
+from tract import (
+    DiskError,
+    InputError,
+    NotFoundError,
+    StorageError,
+    Tract,
+)
+from tract.errors import CorruptError
+from tract.storage import files
+from tract.storage.sqlite import Sqlite
+
+
+def texts(t: Tract) -> list[object]:
+    return [message.content for message in t.compile().messages]
+
+
+# Paths
+
+
+@pytest.mark.parametrize(
+    "name", ["file:x.db", "file:x?mode=memory", "file:x?vfs=unix-none", "file:///x", ":x:"]
+)
+def test_a_name_is_never_a_uri(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file:").mkdir()
+    with Tract.open(name) as t:
+        t.user("here")
+        t.backup(f"{name}.copy")
+    for place in (name, f"{name}.copy"):
+        assert (tmp_path / place).stat().st_size > 0
+        with Tract.open(place, create=False) as t:
+            assert texts(t) == ["here"]
+
+
+def test_a_file_is_the_same_from_every_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with Tract.open("t.db") as t:
+        t.user("one")
+        monkeypatch.chdir("elsewhere")
+        t.user("two")
+        t.backup("copy.db")
+        assert texts(t) == ["one", "two"]
+    assert [path.name for path in Path().iterdir()] == ["copy.db"]
+
+
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize("name", ["a\0b.db", "\ud800.db", "file:a\0b"])
+def test_what_cannot_be_a_path(tmp_path: Path, name: str, create: bool) -> None:
+    with pytest.raises(InputError):
+        Tract.open(f"{tmp_path}/{name}", create=create)
+    with Tract.open() as t:
+        t.user("x")
+        with pytest.raises(InputError):
+            t.backup(f"{tmp_path}/{name}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_in_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"latin-\xff.db")
+    with Tract.open(path) as t:
+        t.user("x")
+    assert [os.fsencode(each.name) for each in tmp_path.iterdir()] == [b"latin-\xff.db"]
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="missing"):
+        Tract.open(tmp_path / "missing" / "t.db")
+    with pytest.raises(NotFoundError, match="missing"):
+        Tract.open(tmp_path / "missing" / "t.db", create=False)
+
+
+# For its owner alone
+
+
+@pytest.fixture(params=[0, 0o022, 0o277], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+def modes(folder: Path) -> dict[str, str]:
+    return {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in folder.iterdir()}
+
+
+@pytest.mark.usefixtures("umask")
+def test_new_files_are_for_their_owner(tmp_path: Path, pg_url: str) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        t.user("x")
+        t.backup(tmp_path / "copy.db")
+        during = modes(tmp_path)
+    assert {"t.db", "copy.db"} < set(during)  # and a journal
+    with Tract.open(pg_url) as t:
+        t.user("x")
+        t.backup(tmp_path / "server.db")
+    assert set((during | modes(tmp_path)).values()) == {"0o600"}
+
+
+def test_a_backup_of_a_migration_is_for_its_owner(tmp_path: Path) -> None:
+    fixture = Path(__file__).parent / "fixtures" / "v6.db"
+    path = shutil.copy(fixture, tmp_path / "t.db")
+    os.chmod(path, 0o644)  # noqa: PTH101
+    Tract.open(path).close()
+    assert modes(tmp_path) == {"t.db": "0o644", "t.db.schema-6.bak": "0o600"}
+
+
+def test_a_link_to_a_file_that_is_not_there_yet(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "real.db")
+    with Tract.open(tmp_path / "link.db") as t:
+        t.user("x")
+        assert set(modes(tmp_path)) >= {"real.db", "link.db"}
+    assert stat.S_IMODE((tmp_path / "real.db").stat().st_mode) == 0o600
+
+
+# The same file
+
+
+def replace_file(path: Path) -> None:
+    with Tract.open(path.with_name("other.db")) as t:
+        t.user("other")
+    path.with_name("other.db").rename(path)
+
+
+AWAY: dict[str, Callable[[Path], object]] = {
+    "deleted": Path.unlink,
+    "replaced": replace_file,
+    "moved": lambda path: path.rename(path.with_name("moved.db")),
+}
+
+
+@pytest.mark.parametrize("how", AWAY)
+def test_a_file_that_is_gone_is_noticed(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        t.user("before")
+        AWAY[how](path)
+        for use in (lambda: t.user("lost"), t.compile, t.branches, t.dialogs):
+            with pytest.raises(StorageError, match=r"t\.db was (deleted|replaced).*open it again"):
+                use()
+
+
+def test_a_file_that_goes_away_in_a_batch(tmp_path: Path) -> None:
+    path, kept = tmp_path / "t.db", tmp_path / "kept.db"
+
+    def fail() -> None:
+        with t.batch():
+            t.user("one")
+            path.rename(kept)
+            t.user("two")
+
+    with Tract.open(path) as t:
+        t.user("before")
+        with pytest.raises(StorageError, match="was deleted"):
+            fail()
+        kept.rename(path)  # it is back
+        assert texts(t) == ["before"]
+        t.user("after")
+    with Tract.open(path) as t:
+        assert texts(t) == ["before", "after"]
+
+
+def test_a_log_that_is_gone_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        t.user("before")
+        log = Path(files.log(str(path)))
+        if not log.exists():
+            pytest.skip("this SQLite is not used with a log")
+        log.unlink()
+        with pytest.raises(StorageError, match="nothing was written"):
+            t.user("lost")
+
+
+# Forks
+
+
+def test_a_child_outlives_its_parent(tmp_path: Path) -> None:
+    """What the child was promised is there, although its parent was the last to have locks."""
+    path = tmp_path / "t.db"
+    hashes = ask("closer.py", path)
+    assert len(hashes) == 2
+    with Tract.open(path) as t:
+        assert texts(t) == ["before the fork", "beside its parent", "after its parent"]
+        assert {commit.commit_hash for commit in t.log()} > set(hashes)
+        assert t.fsck().ok
+
+
+# A folder that cannot be written to
+
+
+@pytest.fixture
+def fixed() -> Iterator[Path]:
+    """A file in a folder that its readers cannot write to, but can look into."""
+    folder = Path(tempfile.mkdtemp())
+    path = folder / "t.db"
+    with Tract.open(path) as t:
+        t.user("before")
+    path.chmod(0o444)
+    folder.chmod(0o555)
+    yield path
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def viewer(path: Path) -> Iterator[Callable[[], str]]:
+    """What a user without the right to write is shown, line by line."""
+    worker = start("viewer.py", path)
+    go(worker)
+    assert worker.stdout is not None
+    lines = worker.stdout
+
+    def look() -> str:
+        go(worker)
+        return lines.readline()
+
+    try:
+        assert lines.readline() == "open\n"
+        yield look
+    finally:
+        worker.kill()
+        worker.communicate()
+
+
+def write_after(path: Path, text: str) -> None:
+    path.parent.chmod(0o755)
+    path.chmod(0o644)
+    with Tract.open(path) as t:
+        t.user(text)
+    path.parent.chmod(0o555)
+
+
+def test_a_write_beside_a_reader_without_locks(fixed: Path) -> None:
+    with viewer(fixed) as look:
+        assert look() == "before\n"
+        write_after(fixed, "after")
+        assert "another process has written" in look()
+        assert look() == "before after\n"
+
+
+def test_a_fixed_folder_with_a_log_is_not_read(fixed: Path) -> None:
+    fixed.parent.chmod(0o755)
+    Path(files.log(str(fixed))).write_bytes(b"changes")
+    fixed.parent.chmod(0o555)
+    worker = start("viewer.py", fixed)
+    go(worker)
+    [line] = finish(worker)
+    assert "has changes" in line
+
+
+# Failing disks
+
+
+def test_a_failing_disk_is_not_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    with Tract.open(tmp_path / "t.db") as t:
+        monkeypatch.setattr(os, "stat", fail)
+        with pytest.raises(DiskError, match="Input/output"):
+            t.compile()
+        monkeypatch.undo()
+        assert texts(t) == []
+    assert not issubclass(DiskError, CorruptError)
+
+
+# Waiting
+
+
+def test_a_writer_waits_until_the_lock_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        t.user("before")
+        locker = start("locker.py", path)
+        go(locker)
+        assert locker.stdout is not None
+        assert locker.stdout.readline() == "held\n"
+        driver, paused = t.session.store.driver, []
+        assert isinstance(driver, Sqlite)
+
+        def pause(low: float, high: float) -> float:
+            paused.append((low, high))
+            if len(paused) == 3:
+                go(locker)
+                finish(locker)
+            return 0
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("tract.storage.sqlite.random.uniform", pause)
+            t.user("after")
+        assert len(paused) == 3  # as soon as it is free, not later and later
+        assert len(set(paused)) == 1
+        assert texts(t) == ["before", "after"]
