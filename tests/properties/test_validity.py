@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.generated import History
-from tests.rules import faults, pairs
+from tests.rules import faults, pairs, untidy
 from tests.validity import REQUESTS
 from tract.providers.validate import validate
 
@@ -20,8 +20,9 @@ PLANTED = 50
 
 
 def wrong(request: Any, provider: str) -> list[str]:
-    """What is refused by either set of rules."""
-    return [*map(str, validate(request, provider)), *faults(request, provider)]
+    """What is refused by either set of rules, or not as it is promised."""
+    refused = map(str, validate(request, provider))
+    return [*refused, *faults(request, provider), *untidy(request, provider)]
 
 
 def mispaired(request: Any, provider: str, known: dict[int, str]) -> list[Any]:
