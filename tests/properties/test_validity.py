@@ -11,6 +11,7 @@ import pytest
 from tests.generated import History
 from tests.rules import faults, pairs, untidy
 from tests.validity import REQUESTS
+from tract.providers import PROVIDERS
 from tract.providers.validate import validate
 
 SHORT, LONG, PARTS = 250, 100_000, 8
@@ -61,6 +62,47 @@ def test_no_request_is_refused() -> None:
 def test_no_request_of_many_is_refused(part: int) -> None:
     size = LONG // PARTS
     assert check(range(SHORT + part * size, SHORT + (part + 1) * size)) > 20 * size
+
+
+# Mangled requests: both sets of rules find the same
+
+
+def without_one(messages: list[Any], at: int) -> list[Any]:
+    return [*messages[:at], *messages[at + 1 :]]
+
+
+def with_one_twice(messages: list[Any], at: int) -> list[Any]:
+    return [*messages[: at + 1], *messages[at:]]
+
+
+def with_two_swapped(messages: list[Any], at: int) -> list[Any]:
+    return [*messages[:at], *messages[at : at + 2][::-1], *messages[at + 2 :]]
+
+
+def without_the_beginning(messages: list[Any], at: int) -> list[Any]:
+    return messages[at:]
+
+
+def without_the_end(messages: list[Any], at: int) -> list[Any]:
+    return messages[: at + 1]
+
+
+@pytest.mark.parametrize("provider", REQUESTS)
+@pytest.mark.parametrize(
+    "mangle",
+    [without_one, with_one_twice, with_two_swapped, without_the_beginning, without_the_end],
+)
+def test_both_sets_of_rules_agree(
+    provider: str, mangle: Callable[[list[Any], int], list[Any]]
+) -> None:
+    key, verdicts = PROVIDERS[provider].history, set()
+    for number in range(PLANTED):
+        _, context = next(History(number).contexts())
+        request = REQUESTS[provider](context)
+        messages = request[key]
+        mangled = {**request, key: mangle(messages, number % max(len(messages), 1))}
+        verdicts.add((not validate(mangled, provider), not faults(mangled, provider)))
+    assert verdicts == {(True, True), (False, False)}
 
 
 # Faults of frameworks, planted: each is found
