@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import dropwhile
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -105,7 +106,7 @@ def align(history: FullHistory, recorded: Recorded) -> Alignment:
     for number, request in enumerate(recorded.requests):
         latest = request.tools if number == 0 else latest
         aligned = _go_on(history.messages, request.messages)
-        if aligned and tools in (None, request.tools):
+        if aligned and not aligned.is_past and tools in (None, request.tools):
             return aligned._replace(is_offered=True)
         exact = exact or aligned
     aligned = exact or _align_places(history.messages, recorded)
@@ -127,9 +128,9 @@ def _align_places(history: Sequence[Message], recorded: Recorded) -> Alignment:
 
 def _go_on(history: Sequence[Message], sent: Sequence[Message]) -> Alignment | None:
     """What a history has behind what was sent; None where it does not begin with that. The system
-    texts may be kept elsewhere."""
-    if not any(message.role == "system" for message in history):
-        sent = [message for message in sent if message.role != "system"]
+    text in front may be kept elsewhere; one among the messages may change the tools."""
+    if history and history[0].role != "system":
+        sent = list(dropwhile(lambda message: message.role == "system", sent))
     stream = Stream(history, _all_atoms)
     for atom in (atom for message in sent for atom in _all_atoms(message)):
         if stream.has_ended():
