@@ -719,6 +719,21 @@ def test_what_is_sent_writes_nothing(
         assert (t.head, t.current_branch) == (head, "main")
 
 
+def test_a_late_result_reaches_its_call_past_a_collapsed_turn() -> None:
+    with Tract.open() as t:
+        t.user("q")
+        t.assistant("", tool_calls=[ToolCall("first call", "run", {})])
+        t.user("wait")
+        t.assistant("", tool_calls=[ToolCall("second call", "run", {})])
+        t.tool_result("second call", "run", "line\n" * 200, form="collapsed")
+        t.user("n")
+        sent = t.compile().to_openai()
+        (wire,) = [call["id"] for m in sent for call in m.get("tool_calls", ())]
+        (info,) = t.record([*sent, {"role": "tool", "tool_call_id": wire, "content": "late"}])
+        assert info.tool_call_id == "first call"
+        assert not any("result" in note for note in t.compile().notes)
+
+
 def test_other_tools_in_what_is_sent_are_recorded() -> None:
     with Tract.open() as t:
         changed_tools(t)

@@ -12,9 +12,10 @@ from tract.core import wording
 from tract.core.chain import Chain
 from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import FullHistory
+from tract.core.forms import shown_items
 from tract.core.place import Place
 from tract.hashing import json_or_text, to_sorted_json
-from tract.model import Block, Json, Message, Priority, Raw, Step, Text, ToolCall
+from tract.model import Block, Form, Json, Message, Priority, Raw, Step, Text, ToolCall
 
 Atom = tuple[str, str, str]
 """A block by role, kind and what it says: all that makes two of them the same."""
@@ -150,7 +151,8 @@ def with_known_ids(
     """What is new in a history, its results with the ids by which their calls are recorded. The
     other side may have got other ids: those that a provider took in their place, or its own."""
     theirs = [call for message in before for call in message.tool_calls]
-    ours = [call for place in places if not place.is_hidden for call in place.shown.calls]
+    shown = (item.place for item in shown_items(places) if item.shape.form != Form.COLLAPSED)
+    ours = [call for place in shown for call in place.shown.calls]
     known: dict[str | None, str] = {}
     for call, (our_id, name) in zip(reversed(theirs), reversed(ours), strict=False):
         if call.name != name:
