@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from tract.importers.partial_json import (
     repair,
 )
 from tract.importers.source import MAX_BROKEN, PEEK, STEP, Source
+from tract.importers.transcripts import read_transcript
 
 DOCUMENT = {"a": ["x, y", {"b": 'q"}', "c": [1, 2.5, None, True]}], "d": "ü"}
 
@@ -278,3 +281,23 @@ def test_a_file_that_is_not_there_is_an_error_of_the_input(tmp_path: Path) -> No
     for path in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(InputError, match=path.name):
             Source(path)
+
+
+@pytest.mark.parametrize("opening", [1, 2, 3])
+def test_a_file_that_fails_while_it_is_read_is_an_error_of_the_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opening: int
+) -> None:
+    """It is opened for its beginning, for its format and for its messages."""
+    path = tmp_path / "history.json"
+    path.write_text('[{"role": "user", "content": "look"}]')
+    opened = count(1)
+
+    class Failing(io.FileIO):
+        def __init__(self, *args: Any) -> None:
+            if next(opened) == opening:
+                raise OSError(5, "Input/output error")
+            super().__init__(*args)
+
+    monkeypatch.setattr(io, "FileIO", Failing)
+    with pytest.raises(InputError, match=r"history.json: Input/output error"):
+        read_transcript(path)

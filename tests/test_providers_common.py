@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.rules import faults
 from tests.validity import unnoted, violations
 from tract import Message, Raw, ScriptedLLM, Text, Tract
 from tract.providers import PROVIDERS
@@ -50,6 +51,22 @@ def test_calls_and_definitions_agree(name: str) -> None:
         for dump in ("to_openai", "to_anthropic", "to_responses"):
             assert t.record(getattr(t.compile(), dump)()) == []
         assert t.current_branch == "main"
+
+
+@pytest.mark.parametrize("tools", [None, [], [tool("a tool!"), tool("a_tool_a96d5fdd")]])
+def test_a_tool_that_came_back_under_another_name_is_declared_once(tools: Any) -> None:
+    names = ["a tool!", legal_name("a tool!", LONGEST)]
+    assert names[1] == "a_tool_a96d5fdd"
+    with Tract.open() as t:
+        t.user("go", tools=tools)
+        for name in names:
+            t.assistant("", tool_calls=[{"id": f"c{name}", "name": name, "arguments": {}}])
+            t.tool_result(f"c{name}", None, "done")
+        t.user("and?")
+        assert violations(t.compile()) == []
+        for provider in PROVIDERS:
+            assert faults(t.compile().to_params(provider), provider) == []
+        assert any(names[1] in note for note in t.compile().notes) == (tools != [])
 
 
 def test_an_answer_has_the_name_that_is_known() -> None:

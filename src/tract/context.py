@@ -343,7 +343,7 @@ class CompiledContext:
         messages = self._transcript.messages if self.commit_count else following
         first = messages[0] if messages else None
         tools = self._offer(target, called).tools
-        called = [legal_name(name, target.longest_name) for name in called]
+        called = list(dict.fromkeys(legal_name(name, target.longest_name) for name in called))
         return target.request(sent, tools, called, first)
 
     def to_dicts(self) -> list[dict[str, Json]]:
@@ -418,7 +418,7 @@ class CompiledContext:
         extra = {name_of(schema) for schema in self._extra}
         names = [name for name in called if name not in extra]
         wires = [legal_name(name, target.longest_name) for name in names]
-        tools = target.declare(wires)
+        tools = target.declare(dict.fromkeys(wires))
         if self._extra:
             tools += offered(self._extra, target.name).tools
         notes = _renamed(names, wires, target) if names != wires else []
@@ -461,8 +461,13 @@ def _with_legal_names(offer: Offer, target: Provider) -> Offer:
     wires = [legal_name(name, longest) for name in names]
     if names == wires:
         return offer
-    tools = [with_legal_name(tool, longest) for tool in offer.tools]
-    return Offer(tools, [*offer.notes, *_renamed(names, wires, target)])
+    tools: dict[str, dict[str, Json]] = {}
+    notes = [*offer.notes, *_renamed(names, wires, target)]
+    for tool, name, wire in zip(offer.tools, names, wires, strict=True):
+        if wire in tools:  # one that came back under the name that it was sent as
+            notes.append(f"{target.name} is told once of tools that it knows as {wire}: {name:.80}")
+        tools.setdefault(wire, with_legal_name(tool, longest))
+    return Offer(list(tools.values()), notes)
 
 
 def _renamed(names: list[str], wires: list[str], target: Provider) -> list[str]:

@@ -7,23 +7,23 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tests.properties.model import Model, in_force, toolset
 from tests.properties.operations import VERBATIM
 from tests.properties.world import TOKENS, World, side_branch
 from tests.validity import violations
-from tract import CommitInfo, CompiledContext, Form, Message, Shape, Text, Tract
+from tract import CompiledContext, Form, Message, Shape, Text, Tract
 from tract.content.blocks import whole_text
 from tract.core import drafts
 from tract.core.drafts import Details
 from tract.errors import CompressError, EditError
-from tract.providers import PROVIDERS
+from tract.providers import PROVIDERS, toolsets
 from tract.providers.server_tools import without_thoughts
 
 Check = Callable[[World, Tract], None]
 CHECKS: dict[str, Check] = {}
 WEIGHTS: dict[str, int] = {}
-OPEN = {"recorded", "recorded_request", "undone_alone", "turns_can_be_compressed"}
-"""Rules that are not kept yet: what is compiled is recorded again, a summary in two others and a
-call that an edit takes away."""
+OPEN: set[str] = set()
+"""Rules that are not kept yet."""
 
 
 def check(weight: int) -> Callable[[Check], Check]:
@@ -116,18 +116,21 @@ def _nothing_new(t: Tract, history: Any, what: str) -> None:
     assert (t.head, t.branches(), t.current_branch) == before, f"{what}: another branch"
 
 
-def in_force(log: list[CommitInfo]) -> list[CommitInfo]:
-    """The changes that are not undone, oldest first, without the undos."""
-    void: set[str] = set()
-    for info in reversed(log):
-        if info.commit_hash not in void:
-            void.update(mark.target for mark in info.marks if mark.kind == "void")
-    live = [info for info in log if info.commit_hash not in void]
-    return [
-        info
-        for info in live
-        if info.operation != "append" and not any(mark.kind == "void" for mark in info.marks)
-    ]
+@check(4)
+def as_in_the_model(world: World, t: Tract) -> None:
+    """What is shown where is what a plain fold makes of the log."""
+    log, context = world.log(t), t.compile(load_tool_results=True)
+    if any(info.content_hash in world.forgotten for info in log):
+        return
+    view = Model(log, world.messages).view()
+    names = [[name for name, _ in view], context.commit_hashes]
+    assert names[0] == names[1], f"commits:\n{names[0]}\n{names[1]}"
+    for (name, expected), message in zip(view, context.messages, strict=True):
+        pair = without_thoughts(expected), without_thoughts(message)
+        assert pair[0] == pair[1], f"{name}:\n{pair[0]}\n{pair[1]}"
+    none = toolsets.make([], t.tokens).hash.hex()
+    active = context.toolset.hash.hex() if context.toolset else None
+    assert active == toolset(log, none), f"tools {active}"
 
 
 @check(3)

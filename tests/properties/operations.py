@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-from tests.properties.world import DIALOGS, LONG_LIVED, READER, SECOND_WRITER, Picks, World
+from tests.properties.world import DIALOGS, LONG_LIVED, READER, SECOND_WRITER, TOKENS, Picks, World
 from tests.strategies import ANTHROPIC_BLOCKS, PICTURES, THOUGHTS
 from tests.summarizing import any_length
 from tests.toolkit import claude_tool, tool
@@ -31,9 +31,9 @@ Operation = Callable[[World, Tract, Picks], object]
 OPERATIONS: dict[str, Operation] = {}
 WEIGHTS: dict[str, int] = {}
 """How often each is chosen."""
-OPEN = ("forget", "configure", "import_history")
-"""Left out: an open instance does not notice that another one forgets or configures, a content that
-was forgotten comes back when it is said again, and a Gemini file is imported twice."""
+OPEN = ("configure", "import_history")
+"""Left out: an open instance does not notice what another one configures, and a Gemini request that
+is imported into its own dialog is imported twice."""
 
 
 READS = ("compile_view", "read_parts", "read_more")
@@ -64,6 +64,9 @@ SAID = [text for text in TEXTS if text.strip()]
 IDS = ["a", "b", "c", "", "functions.Bash:0", "é x", "x" * 80, "\ud800", "a#2", "toolu_1"]
 TOOL_NAMES = ["run", "read", "grep", "a tool!", GET_TOOL_RESULT]
 ARGUMENTS: list[Any] = [{}, {"path": "a.py"}, {"path": "b.py", "n": 1.5}, "{broken", "[1]", ""]
+THINKING = [ANTHROPIC_BLOCKS[2]]
+USED = {"id": "r1", "model": "m1", "usage": {"input_tokens": 9, "output_tokens": 2}}
+"""What every response says of itself."""
 CONTENTS: list[Any] = [
     "ok",
     "".join(f"{n}: a line of a file\n" for n in range(400)),
@@ -159,7 +162,9 @@ def whole_turns(t: Tract, chosen: list[str]) -> list[str]:
 @operation(8)
 def say(world: World, t: Tract, picks: Picks) -> None:
     role, words, offer = picks.one(ROLES), text(picks), tools(picks)
-    {"user": t.user, "assistant": t.assistant, "system": t.system}[role](words, tools=offer)
+    write = {"user": t.user, "assistant": t.assistant, "system": t.system}[role]
+    details: Any = {"message": "a note", "metadata": {"k": [1]}, "generation_config": {"n": 1}}
+    write(words, tools=offer, **(details if picks.number(6) == 5 else {}))
 
 
 @operation(3)
@@ -192,14 +197,22 @@ def call(world: World, t: Tract, picks: Picks) -> None:
 
 @operation(2)
 def call_in_a_format(world: World, t: Tract, picks: Picks) -> None:
-    """A provider's message, as an SDK gives it back."""
+    """A provider's message or response, as an SDK returns it."""
     name, made = picks.one(TOOL_NAMES), call_id(t, picks)
-    thought = picks.one([[], [ANTHROPIC_BLOCKS[2]]])
-    function = {"name": name, "arguments": '{"x": 1}'}
-    use = {"type": "tool_use", "id": made, "name": name, "input": {"x": 1}}
     chat: Any = {"role": "assistant", "content": None}
+    function = {"name": name, "arguments": '{"x": 1}'}
     chat["tool_calls"] = [{"id": made, "type": "function", "function": function}]
-    t.commit(picks.one([chat, {"role": "assistant", "content": [*thought, use]}]))
+    use = {"type": "tool_use", "id": made, "name": name, "input": {"x": 1}}
+    message: Any = {"role": "assistant", "content": [*picks.one([[], THINKING]), use]}
+    match picks.number(4):
+        case 0:
+            t.commit(chat)
+        case 1:
+            t.commit(message)
+        case 2:
+            t.assistant({"choices": [{"finish_reason": "tool_calls", "message": chat}], **USED})
+        case 3:
+            t.assistant({"type": "message", "stop_reason": "tool_use", **message, **USED})
 
 
 @operation(10)
@@ -572,9 +585,9 @@ def record(world: World, t: Tract, picks: Picks) -> None:
         messages = messages[: picks.number(len(messages) + 1)]
     if picks.number(4) < 3:
         messages += more_messages(provider, picks)
-    # A cut may leave nothing, which is no history.
-    if messages:
-        t.record({**request, key: messages} if picks.yes() else messages)
+    if messages:  # a cut may leave nothing, which is no history
+        answer = {"role": "assistant", "content": "an answer"} if picks.number(4) == 3 else None
+        t.record({**request, key: messages} if picks.yes() else messages, answer)
 
 
 @operation(1)
@@ -596,16 +609,35 @@ def import_history(world: World, t: Tract, picks: Picks) -> None:
 
 @operation(1)
 def forget(world: World, t: Tract, picks: Picks) -> None:
+    """A content, or a text wherever it is."""
     names = [info for info in t.log() if info.role]
-    if names:
-        info = picks.one(names)
-        t.forget(info)
-        world.forgotten.add(info.content_hash or "")
+    is_trial = picks.number(6) == 5
+    if picks.number(4) == 3:
+        words = picks.one(["hello", "line", "function_3", "\ud800"])
+        t.forget(text=words, dry_run=is_trial)
+        hits = [] if is_trial else list(t.search(words, all_dialogs=True))
+        assert not hits, f"still there: {hits}"
+    elif names:
+        t.forget(picks.one(names), dry_run=is_trial)
+    world.learn_anew()
 
 
 @operation(1)
 def gc(world: World, t: Tract, picks: Picks) -> None:
     t.gc(dry_run=picks.number(4) == 3, grace_seconds=0)
+
+
+@operation(1)
+def back_up(world: World, t: Tract, picks: Picks) -> None:
+    """A copy has the same history."""
+    world.files += 1
+    path = world.folder / f"copy{world.files}.db"
+    t.backup(path)
+    with Tract.open(path, dialog=t.dialog, tokens=TOKENS) as copy:
+        world.align(copy, t)
+        histories = [each.compile().to_openai() for each in (t, copy)]
+        assert histories[0] == histories[1], f"copied: {histories}"
+        assert copy.fsck().ok, "fsck of the copy"
 
 
 @operation(1)

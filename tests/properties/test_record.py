@@ -63,7 +63,7 @@ def continued(request: Any, dump: str) -> Any:
 
 
 @pytest.mark.parametrize("tools", ["latest", "inline"])
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.data())
 def test_what_is_sent_is_known_when_it_comes_back(tools: str, data: st.DataObject) -> None:
     with Tract.open(llm=ScriptedLLM(SUMMARIES), tokens="chars/4") as t:
@@ -76,7 +76,7 @@ def test_what_is_sent_is_known_when_it_comes_back(tools: str, data: st.DataObjec
 
 
 @pytest.mark.parametrize("tools", ["latest", "inline"])
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.data())
 def test_only_what_follows_what_was_sent_is_new(tools: str, data: st.DataObject) -> None:
     dump = data.draw(st.sampled_from(SENT))

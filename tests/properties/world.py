@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tract import CommitInfo, Message, Tract
-from tract.errors import BranchNotFoundError, NotFoundError
+from tract.errors import BranchNotFoundError, ForgottenError, NotFoundError
 from tract.llm import ScriptedLLM
 from tract.snapshot import Snapshot
 
@@ -130,8 +130,23 @@ class World:
         new = takewhile(lambda info: (t.dialog, info.commit_hash) not in self.infos, t.log())
         for info in list(new):
             self.infos[t.dialog, info.commit_hash] = info
-            if info.role is not None and info.content_hash not in self.forgotten:
+            if info.role is None:
+                continue
+            try:
                 self.messages[info.commit_hash] = t.get_message(info)
+            except ForgottenError:
+                self.forgotten.add(info.content_hash or "")
+            else:
+                if info.content_hash in self.forgotten:  # it was said again
+                    self.learn_anew()
+                    self.learn(t)
+                    return
+
+    def learn_anew(self) -> None:
+        """After something was erased: it may have been anywhere."""
+        self.infos.clear()
+        self.messages.clear()
+        self.forgotten.clear()
 
     def log(self, t: Tract) -> list[CommitInfo]:
         """Oldest first."""

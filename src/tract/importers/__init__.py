@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 from tract.errors import InputError
 from tract.importers.items import Item
-from tract.importers.source import Source
+from tract.importers.source import Source, readable
 
 MODULES = (
     "llm_logs",
@@ -132,9 +132,11 @@ def nearest_formats(source: Source) -> str:
 def session_of(importer: Importer, source: Source) -> str | None:
     """The name of the session in the file; None if the file or its format has none."""
     session = getattr(importer, "session", None)
-    return cast("str | None", session(source)) if session else None
+    with readable(source.path):
+        return cast("str | None", session(source)) if session else None
 
 
 def _detect(source: Source) -> Importer | None:
-    modules = map(importer, LISTS if isinstance(source.peek, list) else MODULES)
-    return next((module for module in modules if module.detect(source)), None)
+    with readable(source.path):
+        modules = map(importer, LISTS if isinstance(source.peek, list) else MODULES)
+        return next((module for module in modules if module.detect(source)), None)

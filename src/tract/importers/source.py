@@ -7,6 +7,7 @@ import io
 import os
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -46,6 +47,16 @@ OnRead = Callable[[int, int], None]
 """Called with the number of bytes read, and of all bytes."""
 
 
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Around all that reads a file: one that cannot be opened, or not be read to its end, is an
+    InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path.name}: {error.strerror or error}") from error
+
+
 class Source:
     """A file and its beginning. A gzip file is read unpacked. `on_read` is called with the progress
     of reading it."""
@@ -53,11 +64,8 @@ class Source:
     def __init__(self, path: Path, on_read: OnRead | None = None) -> None:
         self.path = path
         self._on_read = on_read
-        try:
-            with self.open() as file:
-                self.head = file.read(SAMPLE).removeprefix(BOM)
-        except OSError as error:
-            raise InputError(f"{path.name}: {error.strerror or error}") from None
+        with readable(path), self.open() as file:
+            self.head = file.read(SAMPLE).removeprefix(BOM)
 
     def open(self, on_read: OnRead | None = None) -> BinaryIO:
         raw = _ReportingFile(self.path, on_read) if on_read else io.FileIO(self.path)

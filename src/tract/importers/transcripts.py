@@ -12,7 +12,7 @@ from tract.core.entries import Entry, Facts, FullHistory, Problem, Unknown, posi
 from tract.core.transcript import MemoryThread, Transcript, dialog_name
 from tract.errors import InputError
 from tract.importers.items import Exchange, Item
-from tract.importers.source import UNFORESEEN, Source
+from tract.importers.source import UNFORESEEN, Source, readable
 from tract.model import Json, Toolset
 from tract.providers import as_sent, requests, toolsets
 from tract.providers.call_ids import original_id
@@ -55,7 +55,7 @@ def read_items(
     importer: importers.Importer, source: Source
 ) -> Iterator[Entry | FullHistory | Problem | Unknown | Facts]:
     """What is in a file, free of the provider's format."""
-    for item in _until_unforeseen(importer.read(source)):
+    for item in _until_unforeseen(importer.read(source), source.path):
         try:
             if isinstance(item, Exchange):
                 yield from load_exchange(item)
@@ -69,10 +69,11 @@ def read_items(
             yield Problem(position(item), str(error))
 
 
-def _until_unforeseen(items: Iterator[Item]) -> Iterator[Item]:
+def _until_unforeseen(items: Iterator[Item], path: Path) -> Iterator[Item]:
     """A mistake in an importer must not cost the other files of a folder."""
     try:
-        yield from items
+        with readable(path):
+            yield from items
     except InputError:  # the file is refused
         raise
     except UNFORESEEN as error:
