@@ -31,9 +31,8 @@ Operation = Callable[[World, Tract, Picks], object]
 OPERATIONS: dict[str, Operation] = {}
 WEIGHTS: dict[str, int] = {}
 """How often each is chosen."""
-OPEN = ("configure", "import_history")
-"""Left out: an open instance does not notice what another one configures, and a Gemini request that
-is imported into its own dialog is imported twice."""
+OPEN = ("configure",)
+"""Left out: an open instance does not notice what another one configures."""
 
 
 READS = ("compile_view", "read_parts", "read_more")
