@@ -60,7 +60,8 @@ TEXTS = [
     "ERROR it broke\n" * 30,
 ]
 SAID = [text for text in TEXTS if text.strip()]
-IDS = ["a", "b", "c", "", "functions.Bash:0", "é x", "x" * 80, "\ud800", "a#2", "toolu_1"]
+IDS = ["a", "a", "a", "b", "b", "", "functions.Bash:0", "é x", "x" * 80, "\ud800", "a#2"]
+"""Few, so that calls and results of several messages have the same."""
 TOOL_NAMES = ["run", "read", "grep", "a tool!", GET_TOOL_RESULT]
 ARGUMENTS: list[Any] = [{}, {"path": "a.py"}, {"path": "b.py", "n": 1.5}, "{broken", "[1]", ""]
 THINKING = [ANTHROPIC_BLOCKS[2]]
@@ -81,6 +82,7 @@ CONTENTS: list[Any] = [
 VERBATIM = "what was sent of it"
 SHAPES = [
     *map(Shape, Form),
+    *[Shape(Form.COLLAPSED)] * 3,  # the only form that changes other messages
     Shape(Form.TRUNCATED, 10),
     Shape(Form.REFERENCE, 5),
     Shape(Form.SUMMARY, text="in short"),
