@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from tests.strategies import ChainBuilder
 from tract.core.chain import Chain
-from tract.errors import EditError
+from tract.core.compression import plan_listed
+from tract.errors import CompressError, EditError
 from tract.model import Head, Priority
 
 
@@ -53,3 +55,57 @@ def chains_with_summaries(draw: st.DrawFn, *, checked: bool = True) -> Builder:
         else:
             build.append()
     return build
+
+
+KINDS = ["say", "call", "result", "result", "edit", "mark", "form", "compress", "compress", "undo"]
+
+
+@st.composite
+def chains_with_everything(draw: st.DrawFn) -> Builder:
+    """Messages, calls and results in any order, edits that add calls or take them away, marks,
+    forms, summaries of any selection and undone changes, as the facade would write them."""
+    build = Builder()
+    for _ in range(draw(st.integers(1, 20))):
+        kind = draw(st.sampled_from(KINDS))
+        chain = fold(build)
+        visible = [place for place in chain.places if not place.is_hidden]
+        results = [place for place in visible if place.origin.role == "tool"]
+        ids = tuple(draw(st.lists(st.sampled_from("aab"), max_size=2)))
+        if kind == "edit" and visible:
+            place = draw(st.sampled_from(visible))
+            is_answer = place.origin.role == "assistant"
+            build.edit(head(place.shown), calls=ids if is_answer else ())
+        elif kind == "mark" and visible:
+            place = draw(st.sampled_from(visible))
+            build.mark(head(place.shown), draw(st.sampled_from(Priority)))
+        elif kind == "form" and results:
+            form = draw(st.sampled_from(["collapsed", "collapsed", "full"]))
+            build.reshape(head(draw(st.sampled_from(results)).shown), form)
+        elif kind == "compress" and visible:
+            chosen = draw(st.lists(st.sampled_from(visible), min_size=1, max_size=3, unique=True))
+            whole = {member for place in chosen for member in place.turn}
+            with suppress(CompressError):
+                for group in plan_listed(chain, list(whole), ()).groups:
+                    build.compress(*(head(place.shown) for place in group))
+        elif kind == "undo" and build.steps:
+            undo_as_named(build, head(draw(st.sampled_from(build.steps))))
+        elif kind == "call":
+            build.append("assistant", calls=ids)
+        elif kind == "result":
+            build.append(answers=draw(st.sampled_from("aab")))
+        else:
+            build.append()
+    return build
+
+
+def undo_as_named(build: Builder, *commits: Head) -> None:
+    """Undo commits, by the call that the error names where these cannot be undone alone."""
+    heads = {step.hash.hex(): head(step) for step in build.steps}
+    try:
+        changes = fold(build).changes(commits)
+    except EditError as error:
+        named = re.findall(r'"(\w{64})"', str(error))
+        if not named:
+            return  # already undone, or never changed
+        changes = fold(build).changes([heads[name] for name in named])
+    build.void(*map(head, changes))

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
+from itertools import count
 from pathlib import Path
 from typing import Self
 
 import pytest
 
 UNPRIVILEGED = "nobody"  # PostgreSQL refuses to run as root
-# The shell ends the server when its standard input closes, however this process ends.
-KEEP = '"$@" & read -r _; kill -QUIT $!; wait'
+# The shell ends the server when its standard input closes, however this process ends. A server that
+# has just been started does not listen to signals yet.
+KEEP = '"$@" & read -r _; while kill -QUIT $!; do sleep 0.1; done; wait'
+FAILED = re.compile("FATAL:  (?!the database system is)")  # that one is for clients who come early
 FAST: dict[str, object] = {
     "fsync": "off",
     "synchronous_commit": "off",
@@ -35,7 +39,7 @@ class Server:
 
     def __enter__(self) -> Self:
         self.home = Path(tempfile.mkdtemp(prefix="tract-pg-"))
-        self.data, self.log = self.home / "data", self.home / "log"
+        self.data, self.starts = self.home / "data", count(1)
         self.user = UNPRIVILEGED if os.geteuid() == 0 else None
         self.keeper: subprocess.Popen[bytes] | None = None
         try:
@@ -74,6 +78,7 @@ class Server:
     def _starts(self, settings: dict[str, object]) -> bool:
         options = [f"-c{key}={value}" for key, value in (FAST | settings).items()]
         serve = [f"{self.programs}/postgres", "-D", f"{self.data}", "-k", f"{self.home}", *options]
+        self.log = self.home / f"log{next(self.starts)}"  # a killed one may still write to its own
         with self.log.open("w") as output:
             self.keeper = subprocess.Popen(
                 ["/bin/sh", "-c", KEEP, "sh", *serve],
@@ -85,7 +90,7 @@ class Server:
                 start_new_session=True,  # ctrl-C is for the tests
             )
         end = time.monotonic() + SECONDS
-        while time.monotonic() < end and "FATAL" not in self.log.read_text():
+        while time.monotonic() < end and not FAILED.search(self.log.read_text()):
             pid_file = self.data / "postmaster.pid"
             if "ready to accept" in self.log.read_text() and pid_file.exists():
                 self.pid = int(pid_file.read_text().split()[0])

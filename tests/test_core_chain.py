@@ -9,13 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.chains import Builder, chains_with_summaries, fold, head
+from tests.chains import (
+    Builder,
+    chains_with_everything,
+    chains_with_summaries,
+    fold,
+    head,
+    undo_as_named,
+)
 from tests.strategies import ChainBuilder
 from tract.core import forms as results
 from tract.core.chain import Chain
+from tract.core.ordering import Arrangement
 from tract.core.place import Look, Place, outermost, summaries_of
 from tract.errors import EditError
-from tract.model import Form, Head, Priority, Shape
+from tract.model import Form, Head, Message, Priority, Shape, ToolCall
 
 SKIP, NORMAL, PINNED = Priority
 
@@ -389,6 +397,10 @@ def test_the_past_at_each_commit_is_the_fold_up_to_it(build: ChainBuilder) -> No
 
 @given(chains(forms=True), st.data())
 def test_from_where_on_the_view_differs(build: ChainBuilder, data: st.DataObject) -> None:
+    assert_reports_changes(build, data)
+
+
+def assert_reports_changes(build: ChainBuilder, data: st.DataObject) -> None:
     chain, position, before = Chain(), 0, list[tuple[Any, ...]]()
     while position < len(build.steps):
         size = data.draw(st.integers(1, 4))
@@ -916,6 +928,47 @@ def test_an_undo_in_place_equals_a_fold_from_the_beginning(build: Builder) -> No
 @given(chains(forms=True))
 def test_an_undone_mark_or_edit_equals_a_fold_from_the_beginning(build: ChainBuilder) -> None:
     assert_equal_folds(fold(build), AlwaysAnew(build.steps))
+
+
+# Everything at once
+
+
+@given(chains_with_everything(), st.data())
+def test_any_chain_that_grew_equals_a_fresh_one(build: Builder, data: st.DataObject) -> None:
+    chain, position = Chain(), 0
+    while position < len(build.steps):
+        position += data.draw(st.integers(1, 4))
+        chain.extend(build.steps[len(chain.steps) : position])
+        assert_equal_folds(chain, Chain(build.steps[:position]))
+    assert_equal_folds(chain, AlwaysAnew(build.steps))
+    assert_remembers(chain, build)
+    assert_reports_changes(build, data)
+
+
+@given(chains_with_everything())
+def test_calls_and_results_are_paired_as_they_are_sent(build: Builder) -> None:
+    arrangement = Arrangement()
+    items = results.shown_items(fold(build).places)
+    for item in items:
+        calls = () if item.shape.form == Form.COLLAPSED else item.place.shown.calls
+        blocks = tuple(ToolCall(call_id, name) for call_id, name in calls)
+        step = item.place.shown
+        content: Any = blocks or str(step.id)
+        arrangement.feed(Message(str(step.role), content, step.tool_call_id))
+    strays = [i for i in items if i.place.origin.role == "tool" and i.place.call is None]
+    notes = [*arrangement.notes, *arrangement.ending()[1]]
+    assert len([note for note in notes if "no matching call" in note]) == len(strays)
+
+
+@given(chains_with_everything())
+def test_any_change_can_be_undone(build: Builder) -> None:
+    """The newest first, each with those that the error names; then all is as it came."""
+    for step in reversed(build.steps[:]):
+        if step.links and step.id not in fold(build).undone_commits():
+            undo_as_named(build, head(step))
+            assert step.id in fold(build).undone_commits()
+    appended = [step.id for step in build.steps if step.operation == "append"]
+    assert shown(fold(build)) == [(commit, False) for commit in appended]
 
 
 # What a change of the fold would be noticed by

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.faults.harness import execute, go, is_postgres, start
-from tests.faults.operations import OPERATIONS, SECRET, state
+from tests.faults.operations import OPERATIONS, SECRET, State, state
+from tests.faults.tracing import Point, points, tracing
 from tract import Tract
 
 
@@ -38,10 +39,10 @@ class Nursery:
         assert line, self.process.communicate()
         return line.rstrip("\n")
 
-    def lines_until(self, word: str) -> list[str]:
-        """All lines up to one that begins with this word."""
+    def lines_until(self, *words: str) -> list[str]:
+        """All lines up to one that begins with one of these words."""
         lines = [self.line()]
-        while lines[-1].split()[0] != word:
+        while lines[-1].split()[0] not in words:
             lines.append(self.line())
         return lines
 
@@ -54,12 +55,8 @@ class Case:
 
     def __init__(self, nursery: Nursery, name: str, place: Path, server: str | None = None) -> None:
         """`server` is the URL of a PostgreSQL server; without it, the database is a file."""
-        self.nursery, self.name, self.operation, self.server = (
-            nursery,
-            name,
-            OPERATIONS[name],
-            server,
-        )
+        self.nursery, self.name, self.server = nursery, name, server
+        self.operation = OPERATIONS[name]
         self.template, self.folder = place / "template", place / "now"
         self.template.mkdir()
         self.db = self._db(self.folder)
@@ -70,6 +67,9 @@ class Case:
         self.before = self.state()
         self.repeat()
         self.after = self.state()
+        self.after_again = self.state_with("again")
+        self.renew()
+        self.before_again = self.state_with("again")
         assert self.before != self.after
 
     def _database(self, folder: Path) -> str:
@@ -104,8 +104,22 @@ class Case:
         self.renew()
         return self.nursery.child(self.name, self.db, self.folder, *again)
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> State:
         return state(self.db, self.folder)
+
+    def state_with(self, text: str) -> State:
+        """As it is after one more message."""
+        with Tract.open(self.db) as t:
+            t.user(text)
+        return self.state()
+
+    def calls(self, kinds: tuple[str, ...]) -> list[Point]:
+        """Every call of these kinds that the operation makes, in their order."""
+        log = self.template.with_name("log")
+        with tracing(self.child(), kinds, log=log):
+            self.nursery.tell("go")
+            self.nursery.lines_until("end")
+        return points(log)
 
     def repeat(self) -> None:
         with Tract.open(self.db) as t:
@@ -116,18 +130,25 @@ class Case:
         acknowledged came after. What did not come can be repeated. Returns whether it came."""
         if is_postgres(self.db):
             self._wait_for_server()
+        before, after = self.before, self.after
+        if "done again" in lines:
+            before, after = self.before_again, self.after_again
         found = self.state()
-        if found != self.before:
-            assert found == self.after
-        assert found == self.after or "done" not in lines
-        if found == self.before or self.name == "forget":
+        if found != before:
+            assert found == after
+        assert found == after or "done" not in lines
+        if "done again" not in lines:
+            self._carry_on(found == before)
+        return found == after
+
+    def _carry_on(self, is_before: bool) -> None:
+        if is_before or self.name == "forget":
             self.repeat()
             assert self.state() == self.after
         if self.name == "forget":
             self.assert_forgotten()
         with Tract.open(self.db) as t:
             assert t.get_content(t.user("later")) == "later"
-        return found == self.after
 
     def _wait_for_server(self) -> None:
         """A server finishes what it was asked for, and only then sees that its client is gone."""

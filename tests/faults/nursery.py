@@ -55,7 +55,7 @@ def child(name: str, db: str, folder: str, again: list[str], gate: int) -> None:
         perform(name, db, Path(folder), gate, bool(again))
         status = 0
     except BaseException:  # noqa: BLE001  (the parent's stack is below)
-        traceback.print_exc()
+        say(f"untyped {traceback.format_exc()!r}")
     finally:
         os._exit(status)
 

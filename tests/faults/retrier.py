@@ -6,34 +6,39 @@ parent finds out: it is there, or it is made, or another writer's commit is ther
 
 import sys
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from tract import ROOT, ConflictError, StorageError, Tract
 
 db, name, number = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()
-t = Tract.open(db, create=False)
+Value = TypeVar("Value")
+
+
+def eventually(action: Callable[[], Value]) -> Value:
+    while True:
+        try:
+            return action()
+        except StorageError:
+            time.sleep(0.02)
 
 
 def head() -> str:
-    while True:
-        try:
-            return t.head or ROOT
-        except StorageError:
-            time.sleep(0.02)
+    return eventually(lambda: t.head or ROOT)
 
 
 def append(text: str) -> str:
     parent = head()
     while True:
         try:
-            return t.user(text, parent=parent).commit_hash
+            return eventually(lambda: t.user(text, parent=parent).commit_hash)  # noqa: B023
         except ConflictError:
             parent = head()
-        except StorageError:
-            time.sleep(0.02)
 
 
+t = eventually(lambda: Tract.open(db, create=False))
 for i in range(int(number)):
     print("done", name, append(f"{name}-{i}"), flush=True)
 t.close()

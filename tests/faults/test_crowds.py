@@ -31,7 +31,7 @@ from tract.storage.dialogs import Dialogs
 PROCESSES = 8
 
 
-@pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [5, pytest.param(200, marks=pytest.mark.long)])
 def test_processes_share_a_branch_of_a_database_that_they_all_create(db: str, count: int) -> None:
     lines = crew("appender.py", [(db, f"w{i}", count) for i in range(PROCESSES)])
     done = [line.split()[1] for line in lines if line.startswith("done")]
@@ -45,8 +45,7 @@ def test_processes_share_a_branch_of_a_database_that_they_all_create(db: str, co
 @pytest.mark.parametrize(
     ("durability", "branches", "count"),
     [
-        ("full", 1, 20),
-        ("relaxed", 3, 50),
+        ("full", 2, 10),
         pytest.param("full", 1, 500, marks=pytest.mark.long),
         pytest.param("relaxed", 1, 10_000, marks=pytest.mark.long),
         pytest.param("relaxed", 3, 10_000, marks=pytest.mark.long),
@@ -83,9 +82,9 @@ def tools_by_commit(lines: list[str]) -> dict[str, list[str]]:
 def test_processes_write_with_different_tools(db: str, apart: bool) -> None:
     """In PostgreSQL, writers to different dialogs store the same tools at the same moment."""
     dialogs = [f"d{number}" if apart else "default" for number in range(4)]
-    workers = [(db, dialog, f"w{number}", 40) for number, dialog in enumerate(dialogs)]
+    workers = [(db, dialog, f"w{number}", 15) for number, dialog in enumerate(dialogs)]
     given = tools_by_commit(crew("offerer.py", workers))
-    assert len(given) == 160
+    assert len(given) == 60
     found: dict[str, list[str]] = {}
     for dialog in set(dialogs):
         with Tract.open(db, dialog=dialog) as t:
@@ -117,10 +116,11 @@ def test_the_same_new_tools_in_two_orders_are_stored_at_once(pg_url: str) -> Non
     assert execute(pg_url, "SELECT count(*) FROM toolsets") == [(10,)]
 
 
-def test_kill_while_tools_are_stored(db: str) -> None:
+@pytest.mark.parametrize("rounds", [1, pytest.param(10, marks=pytest.mark.long)])
+def test_kill_while_tools_are_stored(db: str, rounds: int) -> None:
     dice = random.Random(5)
     given: dict[str, list[str]] = {}
-    for number in range(2 if is_postgres(db) else 3):
+    for number in range(rounds):
         worker = start("offerer.py", db, "default", f"w{number}", 0)
         go(worker)
         given |= tools_by_commit(killed(worker, dice.randrange(1, 12), dice.uniform(0, 0.01)))
@@ -134,11 +134,11 @@ def test_kill_while_tools_are_stored(db: str) -> None:
 def test_gc_beside_a_writer_of_tools(db: str) -> None:
     """What one process just found to be stored, another must not find to be unused."""
     kit = [{"name": f"tool_{i:02}", "input_schema": {"type": "object"}} for i in range(30)]
-    worker = start("offerer.py", db, "default", "w", 60)
+    worker = start("offerer.py", db, "default", "w", 30)
     with Tract.open(db, dialog="side") as t:
         t.user("root")
         go(worker)
-        for number in range(20):
+        for number in range(10):
             t.branch("aside")
             t.checkout("aside")
             t.user(f"{number}", tools=(kit + kit)[number % 30 :][: 1 + number % 10])
@@ -182,7 +182,7 @@ def test_a_first_read_meets_a_dialog_that_another_just_made(
         assert t.head is not None
 
 
-@pytest.mark.parametrize("count", [30, pytest.param(150, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [10, pytest.param(150, marks=pytest.mark.long)])
 def test_processes_create_databases_at_the_same_moment(tmp_path: Path, count: int) -> None:
     """SQLite answers "busy" at once, whatever the timeout, when two switch a journal together."""
     crew("creator.py", [(tmp_path, count)] * PROCESSES)
@@ -295,11 +295,11 @@ def test_one_message_is_written_by_only_one_of_many_retries(db: str) -> None:
 
 @pytest.mark.parametrize("busy", [False, True], ids=["quiet", "in a batch of a thread"])
 def test_parent_and_child_of_a_fork_go_on(db: str, busy: bool) -> None:
-    worker = start("forker.py", db, 50, *(["busy"] if busy else []))
+    worker = start("forker.py", db, 20, *(["busy"] if busy else []))
     go(worker)
     done = finish(worker)
     alone = busy and not is_postgres(db)  # then the child is told that it cannot go on
-    number = (50 if alone else 100) + busy
+    number = (20 if alone else 40) + busy
     assert len(set(done)) == number
     with Tract.open(db) as t:
         assert set(done) < {commit.commit_hash for commit in t.log()}

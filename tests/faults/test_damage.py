@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,12 +20,13 @@ GREP = tool("grep", pattern="string")
 
 @pytest.fixture
 def rich(db: str) -> str:
-    fill_richly(db)
+    fill_richly(db, 10)
     return db
 
 
-def fill_richly(db: str) -> None:
-    """A database in which every column of every table says something."""
+def fill_richly(db: str, size: int = 66_000) -> None:
+    """A database in which every column of every table says something. With less in it, no content
+    is stored in chunks."""
     with Tract.open(db) as t:
         first = t.system(
             "be brief", message="why", metadata={"k": ["v", 1]}, tools=[GREP, tool("read")]
@@ -31,7 +34,7 @@ def fill_richly(db: str) -> None:
         t.user("hello " * 10, generation_config={"temperature": 0.5})
         t.assistant("I look", tool_calls=[RICH_CALL], usage={"input_tokens": 7})
         t.tool_result("call-1", "grep", "line of a result\n" * 100, is_error=True)
-        t.tool_result("call-2", None, {"big": "0123456789abcdef" * 66_000})
+        t.tool_result("call-2", None, {"big": "0123456789abcdef" * size})
         t.user("be very brief", edit=t.user("be"))
         t.annotate(first, Priority.PINNED)
         t.branch("side")
@@ -67,7 +70,7 @@ DAMAGE = {
     "checksum of a commit": "UPDATE commits SET checksum = checksum + 1 WHERE id = 3",
     "payload": "UPDATE blobs SET payload = (SELECT payload FROM blobs WHERE id = 1) WHERE id = 2",
     "no payload": "UPDATE blobs SET payload = NULL WHERE id = 2",
-    "compressed payload": "UPDATE blobs SET payload = (SELECT payload FROM chunks LIMIT 1) "
+    "compressed payload": "UPDATE blobs SET payload = (SELECT payload FROM blobs WHERE id = 2) "
     "WHERE id = 4",
     "content hash": "UPDATE blobs SET hash = (SELECT hash FROM commits LIMIT 1) WHERE id = 2",
     "codec": "UPDATE blobs SET codec = 1 WHERE id = 2",
@@ -145,16 +148,8 @@ DAMAGE = {
 
 UNVERIFIED = ("dialogs", "usages", "search", "search all dialogs", "find calls", "find turns")
 
-IN_POSTGRES_TOO = (  # what is verified, and how, does not depend on the database
-    "no parent",
-    "no payload",
-    "codec of a forgotten one",
-    "last chunk is gone",
-    "chunk instead of another",
-    "branch's hash is gone",
-    "tool of a set is gone",
-    "schema that is no JSON",
-)
+IN_POSTGRES_TOO = ("no parent", "no payload", "last chunk is gone", "schema that is no JSON")
+"""What is verified, and how, does not depend on the database; the flips reach the rest."""
 
 
 class Sound(NamedTuple):
@@ -166,10 +161,16 @@ class Sound(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
-    path = tmp_path_factory.mktemp("sound") / "t.db"
-    fill_richly(str(path))
-    return Sound(path, *seen(str(path)))
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Callable[[bool], Sound]:
+    """Such a file with a content in chunks, and one without: that is read faster."""
+
+    @cache
+    def made(has_chunks: bool) -> Sound:
+        path = tmp_path_factory.mktemp("sound") / "t.db"
+        fill_richly(str(path), 66_000 if has_chunks else 10)
+        return Sound(path, *seen(str(path)))
+
+    return made
 
 
 def seen(db: str) -> tuple[Known, dict[str, object]]:
@@ -179,14 +180,17 @@ def seen(db: str) -> tuple[Known, dict[str, object]]:
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_damage_is_reported_and_never_returned(sound: Sound, tmp_path: Path, damage: str) -> None:
-    db = shutil.copy(sound.path, tmp_path / "t.db")
-    check_damage(str(db), DAMAGE[damage], sound.known, sound.shown)
+def test_damage_is_reported_and_never_returned(
+    sound: Callable[[bool], Sound], tmp_path: Path, damage: str
+) -> None:
+    before = sound("chunk" in damage or "large" in damage)
+    db = shutil.copy(before.path, tmp_path / "t.db")
+    check_damage(str(db), DAMAGE[damage], before.known, before.shown)
 
 
 @pytest.mark.parametrize("damage", IN_POSTGRES_TOO)
 def test_damage_in_postgres_is_reported_and_never_returned(pg_url: str, damage: str) -> None:
-    fill_richly(pg_url)
+    fill_richly(pg_url, 66_000 if "chunk" in damage else 10)
     check_damage(pg_url, DAMAGE[damage], *seen(pg_url))
 
 

@@ -8,10 +8,12 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import psycopg
 import pytest
 
+from tests.faults.cases import Case, Nursery, case_of
 from tests.faults.harness import (
     assert_sound,
     finish,
@@ -21,6 +23,8 @@ from tests.faults.harness import (
     start,
     texts,
 )
+from tests.faults.operations import OPERATIONS
+from tests.faults.tracing import READS, WRITES, Point, injection, some, tracing
 from tract import (
     BusyError,
     DiskFullError,
@@ -237,3 +241,77 @@ def test_closed_tract_says_so(db: str) -> None:
         t.close()
     with Tract.open(db) as t:
         assert texts(t) == ["before"]
+
+
+# A disk that fails at any call
+
+
+class Disk(NamedTuple):
+    """How a disk fails, at which calls, and the error that is raised at most of them."""
+
+    error: str
+    calls: tuple[str, ...]
+    kind: str
+
+
+DISKS = {
+    "full": Disk("ENOSPC", WRITES, "DiskFullError"),
+    "failing": Disk("EIO", WRITES, "DiskError"),
+    "unreadable": Disk("EIO", READS, "DiskError"),
+}
+OTHER_KINDS = {"DiskError", "StorageError", "ReadOnlyError", "InputError", "ScrubError"}
+"""SQLite only reads a file that it cannot open for writing. The file of an import is an input."""
+
+
+def fail_at(case: Case, place: Point, disk: Disk, lasting: bool) -> set[str]:
+    """One call fails; or all of its kind do from then on, until the operation has ended and the
+    same Tract is used again. Returns the errors."""
+    fault = injection(place, f"error={disk.error}", lasting=lasting)
+    with tracing(case.child(*["again"] * lasting), disk.calls, fault):
+        case.nursery.tell("go")
+        lines = case.nursery.lines_until("pause", "end")
+    if lines[-1] == "pause":
+        case.nursery.tell("go")
+        lines += case.nursery.lines_until("end")
+    assert lines[-1] == "end 0", (place, lines)
+    assert ("done again" in lines) == lasting, place
+    kinds = {line.split()[1] for line in lines if line.startswith("error")}
+    assert kinds <= OTHER_KINDS | {disk.kind}, (place, lines)
+    came = case.check(lines)
+    if case.name == "forget" and "done" not in lines:
+        assert came == ("ScrubError" in kinds), (place, lines)
+    return kinds
+
+
+@pytest.mark.usefixtures("strace")
+@pytest.mark.parametrize("lasting", [False, True], ids=["once", "lasting"])
+@pytest.mark.parametrize("disk", ["full", "failing"])
+def test_failure_of_some_calls(nursery: Nursery, disk: str, lasting: bool, scratch: Path) -> None:
+    with case_of(nursery, "edit", scratch) as case:
+        for place in some(case.calls(DISKS[disk].calls)):
+            fail_at(case, place, DISKS[disk], lasting)
+
+
+PENDING = pytest.mark.xfail(reason="some errors are not typed, or CorruptError", strict=False)
+EVERY = [
+    pytest.param(
+        name,
+        disk,
+        marks=[PENDING] * (disk == "unreadable" or name in ("backup", "forget", "import")),
+    )
+    for name in OPERATIONS
+    for disk in DISKS
+]
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("strace")
+@pytest.mark.parametrize("lasting", [False, True], ids=["once", "lasting"])
+@pytest.mark.parametrize(("name", "disk"), EVERY)
+def test_failure_of_every_call(
+    nursery: Nursery, name: str, disk: str, lasting: bool, scratch: Path
+) -> None:
+    with case_of(nursery, name, scratch) as case:
+        places = case.calls(DISKS[disk].calls)
+        kinds = [fail_at(case, place, DISKS[disk], lasting) for place in places]
+        assert {DISKS[disk].kind} in kinds

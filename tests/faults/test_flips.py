@@ -22,7 +22,6 @@ from tract.storage.sqlite import Sqlite, binding
 
 FILE_FLIPS, LARGE_FLIPS, VALUE_FLIPS, POSTGRES_FLIPS = 6_500, 500, 2_000, 1_000
 """Together 10,000. Each looks at a dialog in more than a hundred ways."""
-SHORT = 40
 GREP = tool("grep", pattern="string")
 UNVERIFIED = ("dialogs", "usages", "search", "search all dialogs", "branches")
 
@@ -183,12 +182,12 @@ def is_said_to_be_fine(t: Tract) -> bool:
         return False
 
 
-def sizes(number: int) -> pytest.MarkDecorator:
+def sizes(short: int, number: int) -> pytest.MarkDecorator:
     long = pytest.param(number, marks=pytest.mark.long, id="long")
-    return pytest.mark.parametrize("number", [pytest.param(SHORT, id="short"), long])
+    return pytest.mark.parametrize("number", [pytest.param(short, id="short"), long])
 
 
-@sizes(FILE_FLIPS)
+@sizes(25, FILE_FLIPS)
 def test_a_flipped_bit_of_a_file_is_never_returned(folder: Path, number: int) -> None:
     path = folder / "t.db"
     fill(str(path))
@@ -207,7 +206,7 @@ def test_a_flipped_bit_of_a_large_content_is_never_returned(folder: Path) -> Non
     assert noticed > LARGE_FLIPS // 4
 
 
-@sizes(VALUE_FLIPS)
+@sizes(25, VALUE_FLIPS)
 def test_a_flipped_bit_of_a_value_is_never_returned(folder: Path, number: int) -> None:
     db = str(folder / "t.db")
     fill(db)
@@ -216,7 +215,7 @@ def test_a_flipped_bit_of_a_value_is_never_returned(folder: Path, number: int) -
     assert noticed > number // 2
 
 
-@sizes(POSTGRES_FLIPS)
+@sizes(8, POSTGRES_FLIPS)
 def test_a_flipped_bit_of_a_value_in_postgres_is_never_returned(pg_url: str, number: int) -> None:
     fill(pg_url)
     made, noticed = check_flips(pg_url, value_flips(pg_url, number, 4))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from tests.faults.cases import Case, Nursery, case_of
 from tests.faults.harness import assert_sound, go, is_postgres, killed, start, texts
 from tests.faults.operations import OPERATIONS
-from tests.faults.tracing import WRITES, Point, injection, points, tracing
+from tests.faults.tracing import WRITES, Point, injection, some, tracing
 from tract import ROOT, Tract
 
 KILLS = {"sqlite": 60, "postgres": 31}  # of each of the eleven operations: 1,001
@@ -21,7 +20,7 @@ MANY = [
     for kind in KILLS
     for name in OPERATIONS
 ]
-FEW = [*(("sqlite", name, 1) for name in OPERATIONS if name != "backup"), ("postgres", "import", 2)]
+FEW = [*(("sqlite", name, 1) for name in OPERATIONS), ("postgres", "import", 2)]
 
 # Appends, again and again
 
@@ -142,24 +141,11 @@ def kill_at(case: Case, place: Point) -> bool:
     return case.check(lines)
 
 
-def calls_of(case: Case, folder: Path) -> list[Point]:
-    """Every call by which the operation changes files, in their order."""
-    with tracing(case.child(), WRITES, log=folder / "log"):
-        case.nursery.tell("go")
-        case.nursery.lines_until("end")
-    return points(folder / "log")
-
-
-def some(calls: list[Point]) -> Iterable[Point]:
-    """The first of each kind, and the last ones."""
-    return dict.fromkeys([*(call for call in calls if call.number == 1), *calls[-4:]])
-
-
 @pytest.mark.usefixtures("strace")
 @pytest.mark.parametrize("name", ["compress"])
 def test_kill_at_some_calls(nursery: Nursery, name: str, scratch: Path) -> None:
     with case_of(nursery, name, scratch) as case:
-        came = [kill_at(case, place) for place in some(calls_of(case, scratch))]
+        came = [kill_at(case, place) for place in some(case.calls(WRITES))]
         assert set(came) == {False, True}
 
 
@@ -168,6 +154,6 @@ def test_kill_at_some_calls(nursery: Nursery, name: str, scratch: Path) -> None:
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_kill_at_every_call(nursery: Nursery, name: str, scratch: Path) -> None:
     with case_of(nursery, name, scratch) as case:
-        came = [kill_at(case, place) for place in calls_of(case, scratch)]
+        came = [kill_at(case, place) for place in case.calls(WRITES)]
         assert len(came) > 20
         assert came == sorted(came)  # once it has come to its end, it stays

@@ -128,7 +128,7 @@ FAULTS: tuple[Callable[[Server, random.Random], None], ...] = (kill_backend, sto
 
 
 @pytest.mark.parametrize(
-    ("rounds", "each"), [(3, 3), pytest.param(60, 8, marks=pytest.mark.long)], ids=["short", "long"]
+    ("rounds", "each"), [(3, 2), pytest.param(60, 8, marks=pytest.mark.long)], ids=["short", "long"]
 )
 def test_a_server_that_ends_under_writers(
     server: Server, own_url: str, rounds: int, each: int

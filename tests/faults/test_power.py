@@ -89,7 +89,6 @@ def test_relaxed_durability_loses_only_the_end(scratch: Path, number: int) -> No
     assert lost > number // 10  # or nothing was put to the test
 
 
-@pytest.mark.xfail(reason="the length of a WAL that was truncated is not synced", strict=False)
 @pytest.mark.parametrize("number", [FEW, pytest.param(CUTS, marks=pytest.mark.long)])
 def test_what_was_forgotten_does_not_come_back(scratch: Path, number: int) -> None:
     events = record(scratch, "full")

@@ -30,7 +30,7 @@ ADD = """-- a made-up migration;
 CREATE TABLE extras (id {key}, note {bytes});
 INSERT INTO extras (note) SELECT hash FROM commits;
 """
-sizes = pytest.mark.parametrize("number", [40, pytest.param(3_000, marks=pytest.mark.long)])
+sizes = pytest.mark.parametrize("number", [15, pytest.param(3_000, marks=pytest.mark.long)])
 
 
 class Writers:
@@ -126,7 +126,7 @@ def test_old_writers_are_stopped_by_a_migration(db: str, rounds: int) -> None:
         worker = start_crew("old_writer.py", [(place, f"w{turn}-{i}") for i in range(WRITERS)])
         go(worker)
         assert worker.stdout is not None
-        lines = [worker.stdout.readline().strip() for _ in range(WRITERS * (turn + 3))]
+        lines = [worker.stdout.readline().strip() for _ in range(WRITERS * (turn + 2))]
         bring(place)
         lines += finish(worker)
         done = [line.split()[1] for line in lines if line.startswith("done")]

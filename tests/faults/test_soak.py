@@ -1,0 +1,50 @@
+"""A long life: memory and file stay as they are while the history that is kept does."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from tests.faults.harness import finish, go, start
+from tract import Tract
+
+SECONDS = int(os.environ.get("TRACT_SOAK_SECONDS", "3600"))
+TASKS = 16
+MEGABYTE = 1_000_000
+MORE, MEMORY, FILE = 1.05, 6 * MEGABYTE, MEGABYTE // 2
+"""The last quarter may have so much more than the second one: 5 %, and what memory in pieces and
+the largest task amount to. The first quarter is for warming up."""
+WAL = 8 * MEGABYTE
+"""SQLite writes it back into the file after four megabytes, and then from its beginning."""
+
+
+def check_soak(db: Path, tasks: int, seconds: int) -> None:
+    worker = start("soaker.py", db, tasks, seconds)
+    go(worker)
+    lines = finish(worker, 300 + 2 * seconds)
+    samples = [tuple(map(int, line.split()[1:])) for line in lines]
+    assert len(samples) >= TASKS
+    quarter = len(samples) // 4
+    memory, file, wal = zip(*samples, strict=True)
+    before, after = slice(quarter, 2 * quarter), slice(-quarter, None)
+    for name, values in (("memory", memory), ("file", file), ("WAL", wal)):
+        print(name, len(samples), [max(values[quarter * n :][:quarter]) for n in range(4)])
+    assert median(memory[after]) <= MORE * median(memory[before]) + MEMORY
+    assert max(file[after]) <= MORE * max(file[before]) + FILE
+    assert max(wal) <= WAL
+    with Tract.open(db, create=False) as t:
+        assert len(t.compile().messages) > 5
+        assert t.fsck().problems == []
+
+
+def test_a_short_life(tmp_path: Path) -> None:
+    check_soak(tmp_path / "t.db", TASKS, 0)
+
+
+@pytest.mark.long
+def test_a_long_life(tmp_path: Path) -> None:
+    """An hour, of which it works a fifth."""
+    check_soak(tmp_path / "t.db", 0, SECONDS)
