@@ -66,9 +66,17 @@ def main() -> int:
     failed = lint()
     if failed or args.command == "lint":
         return failed
-    # The whole suite runs on all cores. A choice of tests starts sooner on one.
-    workers = [] if rest else ["-n", "auto"]
-    return python("-m", "pytest", *workers, *(["-m", ""] if args.long else []), *rest)
+    return python("-m", "pytest", *test_options(args.long, is_choice=bool(rest)), *rest)
+
+
+def test_options(is_long: bool, is_choice: bool) -> list[str]:
+    """The whole suite runs on all cores. A choice of tests starts sooner on one. The long suite has
+    one worker more, for the test that sleeps most of an hour, and idle workers take tests from
+    those that have some left."""
+    if not is_long:
+        return [] if is_choice else ["-n", "auto"]
+    workers = ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
+    return ["-m", "", *([] if is_choice else workers)]
 
 
 # Set-up

@@ -21,6 +21,11 @@ settings.load_profile("ci")
 _names = count(1)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The soak begins first, because nothing else takes as long."""
+    items.sort(key=lambda item: not (item.path.name == "test_soak.py" and "long" in item.keywords))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not DATA.exists():
         terminalreporter.write_line(f"no corpus at {DATA}: tests of real transcripts did not run")
