@@ -62,7 +62,8 @@ TEXTS = [
 SAID = [text for text in TEXTS if text.strip()]
 IDS = ["a", "a", "a", "b", "b", "", "functions.Bash:0", "é x", "x" * 80, "\ud800", "a#2"]
 """Few, so that calls and results of several messages have the same."""
-TOOL_NAMES = ["run", "read", "grep", "a tool!", GET_TOOL_RESULT]
+TOOL_NAMES = ["run", "read", "grep", "a tool!", "a_tool_a96d5fdd", GET_TOOL_RESULT]
+"""One that no provider accepts, and what is sent instead of it."""
 ARGUMENTS: list[Any] = [{}, {"path": "a.py"}, {"path": "b.py", "n": 1.5}, "{broken", "[1]", ""]
 THINKING = [ANTHROPIC_BLOCKS[2]]
 USED = {"id": "r1", "model": "m1", "usage": {"input_tokens": 9, "output_tokens": 2}}
