@@ -25,7 +25,7 @@ from tract.storage.codec import (
     TEXT_STRIDE,
     chunks,
 )
-from tract.storage.contents import StoredText
+from tract.storage.contents import StoredText, seal_chunks
 from tract.storage.rows import blob_checksum
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -201,6 +201,7 @@ def _store_as_version_7(t: Tract, blob_id: int, text: str) -> None:
     for position, piece in enumerate(chunks(to_json(text).encode("ascii"))):
         sql = "INSERT INTO chunks (blob_id, position, hash, codec, payload) VALUES (?, ?, ?, ?, ?)"
         run(sql, (blob_id, position, *piece))
+    seal_chunks(t.session.store.driver)
 
 
 def test_a_content_of_version_7_is_read(old: str) -> None:

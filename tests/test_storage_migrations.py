@@ -7,10 +7,12 @@ import random
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.faults.harness import execute, go, is_postgres, killed, start, together
@@ -22,7 +24,8 @@ from tract.content.blocks import size_of
 from tract.model import Head
 from tract.storage import _driver
 from tract.storage.migrations import Migration, known_migrations, migrate
-from tract.storage.sqlite import Sqlite
+from tract.storage.sqlite import Sqlite, binding
+from tract.storage.store import transaction
 
 FIXTURES = Path(__file__).parent / "fixtures"
 NEXT = known_migrations()[-1].version + 1
@@ -267,7 +270,7 @@ def test_only_an_old_database_is_backed_up(v6: Path) -> None:
 def test_migration_runs_in_order_and_once(filled: str) -> None:
     bring(filled, ADD)
     assert version(filled) == NEXT
-    assert columns(filled, "dialogs") == 10
+    assert columns(filled, "dialogs") == 18
     bring(filled, ADD)  # would fail if it ran again
     assert execute(filled, "SELECT count(*) FROM extras") == [(2,)]
     with pytest.raises(SchemaError, match=f"{NEXT}"):
@@ -289,7 +292,7 @@ def test_migration_that_fails_leaves_everything(filled: str) -> None:
         bring(filled, bad)
     assert version(filled) == NEXT - 1
     assert columns(filled, "extras") == 0
-    assert columns(filled, "dialogs") == 9
+    assert columns(filled, "dialogs") == 17
     assert texts(filled) == ["one", "two"]
     bring(filled, ADD)  # and the way is free for a better one
     assert version(filled) == NEXT
@@ -388,3 +391,75 @@ def test_backup_is_made_while_nobody_else_can_migrate(tmp_path: Path) -> None:
     assert version(path) == NEXT
     backups = [str(found) for found in tmp_path.glob("*.bak")]
     assert [version(backup) for backup in backups] == [NEXT - 1]
+
+
+# Writers that are open meanwhile
+
+
+def batch_of_two(t: Tract) -> None:
+    with t.batch():
+        t.user("three")
+        t.user("four")
+
+
+WRITES: dict[str, Callable[[Tract], object]] = {
+    "append": lambda t: t.user("three"),
+    "batch": batch_of_two,
+    "branch": lambda t: t.branch("side"),
+    "checkout": lambda t: t.checkout(t.head or ""),
+    "configure": lambda t: t.configure_results(inline_tokens=10),
+    "gc": lambda t: t.gc(dry_run=False),
+    "delete": lambda t: t.delete_dialog("default"),
+    "forget": lambda t: t.forget(t.head or ""),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_an_open_writer_is_stopped_by_a_migration(filled: str, write: str) -> None:
+    with Tract.open(filled) as t:
+        t.compile()
+        bring(filled, ADD)
+        before = rows_of(filled)
+        with pytest.raises(SchemaError, match=f"schema {NEXT} now.*writes schema {NEXT - 1}"):
+            WRITES[write](t)
+        assert rows_of(filled) == before
+
+
+def rows_of(db: str) -> list[list[tuple[Any, ...]]]:
+    tables = ("dialogs", "branches", "commits", "blobs")
+    return [execute(db, f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
+
+
+def test_a_writer_that_waits_for_a_migration_is_stopped(filled: str) -> None:
+    """The version is read after the lock that the migration holds, not before."""
+    failures: list[BaseException] = []
+
+    def write() -> None:
+        with Tract.open(filled) as t:
+            is_open.set()
+            begun.wait(20)
+            try:
+                t.user("three")
+            except SchemaError as error:
+                failures.append(error)
+
+    is_open, begun = threading.Event(), threading.Event()
+    writer = threading.Thread(target=write)
+    writer.start()
+    is_open.wait(20)
+    driver = _driver(filled, "full", create=False)
+    with transaction(driver, alone=True):
+        begun.set()
+        writer.join(0.3)
+        assert writer.is_alive()
+        driver.run("UPDATE tract_schema SET version = ?", (NEXT,))
+    writer.join(20)
+    driver.close()
+    assert [str(NEXT) in str(failure) for failure in failures] == [True]
+    assert execute(filled, "SELECT count(*) FROM commits") == [(2,)]
+
+
+def test_a_program_of_the_schema_before_is_stopped(filled: str) -> None:
+    """It would leave the checksum of the branch as it is."""
+    with pytest.raises((binding.Error, psycopg.Error), match="head_hash"):
+        execute(filled, "UPDATE branches SET head_id = 1, head_hash = NULL")

@@ -37,6 +37,7 @@ from tract.errors import (
     StorageError,
     ToolSchemaError,
     TractError,
+    UnreadableError,
 )
 from tract.hashing import hash_tool_schema
 from tract.llm import LLMClient, ScriptedLLM
@@ -156,6 +157,7 @@ __all__ = [
     "Trace",
     "Tract",
     "TractError",
+    "UnreadableError",
     "Violation",
     "collapse_tool_chains",
     "compress_messages",

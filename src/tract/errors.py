@@ -22,6 +22,7 @@
     ├── HandlerError             a handler failed; the result is kept
     ├── StorageError             the database failed
     │   ├── CorruptError         stored bytes do not match their hash
+    │   │   └── UnreadableError  the file is damaged, or the disk cannot read it
     │   ├── SchemaError          a database of a newer tract, or of something else
     │   ├── ReadOnlyError
     │   ├── DiskError            the disk failed to read or to write
@@ -139,6 +140,10 @@ class ReadOnlyError(StorageError):
 
 class DiskError(StorageError):
     """The disk failed to read or to write. This says nothing about what is stored."""
+
+
+class UnreadableError(CorruptError, DiskError):
+    """The file is damaged, or the disk cannot read it. SQLite does not tell these apart."""
 
 
 class DiskFullError(StorageError):

@@ -685,7 +685,7 @@ class Tract:
 
     def usages(self) -> Iterator[tuple[str | None, dict[str, Json]]]:
         """Iterate over the answers of the dialog, on all branches: the model and the usage."""
-        for config, usage in self.session.store.dialogs.usages(self.dialog):
+        for config, usage in self.session.store.usages(self.dialog):
             model = (config or {}).get("model")
             yield model if isinstance(model, str) else None, usage
 

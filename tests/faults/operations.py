@@ -158,7 +158,7 @@ def schema_version(db: str) -> int:
 
 PICTURE = (
     "SELECT name, branch, detached_hash FROM dialogs ORDER BY name",
-    "SELECT name, head_hash FROM branches ORDER BY name",
+    "SELECT name, commit_hash FROM branches ORDER BY name",
     "SELECT hash FROM commits ORDER BY hash",
     "SELECT hash, codec FROM blobs ORDER BY hash",
 )

@@ -32,6 +32,7 @@ from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
+from tract.storage.codec import unseal
 from tract.tokens import TokenCounter, token_counter
 
 Commit = str | CommitInfo
@@ -66,7 +67,9 @@ class Session:
         self.branch, self.detached = store.dialogs.checked_out(dialog) or (MAIN, None)
         """The branch that commits go to, and the old commit that is checked out instead, if any."""
         self.settings = forms.settings(**(store.dialogs.settings(dialog, "result_settings") or {}))
-        """These decide the forms of new results."""
+        """These decide the forms of new results. They are read again with the head: another process
+        may change them."""
+        self._stored_settings: str | None = None
         self.listener: Callable[[Sequence[CommitInfo]], None] | None = None
         """Called with new results, once they are committed."""
         self._queue: list[tuple[Session, CommitInfo]] = [] if queue is None else queue
@@ -118,11 +121,20 @@ class Session:
         if self.detached:
             return self.store.check_head(self.dialog, self.detached)
         head = self.store.branch(self.dialog, self.branch)
+        self._notice_settings()
         if head is None and self.store.dialogs.has(self.dialog):
             head = self.store.branch(self.dialog, self.branch)  # perhaps created just now
             if head is None:
                 raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
         return head or EMPTY
+
+    def _notice_settings(self) -> None:
+        stored = self.store.result_settings(self.dialog)
+        if stored == self._stored_settings:
+            return
+        self._stored_settings = stored
+        if stored is not None:
+            self.settings = forms.settings(**unseal(stored))
 
     def chain(self, head: Head | None = None) -> Chain:
         """Return the history up to a commit, by default the head. The caller holds the lock."""
@@ -234,7 +246,9 @@ class Session:
         place = self.chain(head).place(self.resolve(target))
         old = self.compiler.message(place.shown)
         if old.role == "tool" and details.metadata is None:
-            details = details._replace(metadata=self.store.metadata(place.shown.id))
+            details = details._replace(
+                metadata=self.store.metadata(Head(place.shown.id, place.shown.hash))
+            )
         return drafts.edit(place, old, message, details, self.tokens)
 
     def write(self, make: MakeDraft, parent: Commit | None = None) -> CommitInfo:
@@ -275,6 +289,7 @@ class Session:
             locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
             raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
+        self._notice_settings()
         return locked
 
     def withhold(self, commit: CommitInfo) -> None:
@@ -289,7 +304,8 @@ class Session:
 
     def go_to(self, branch: str, detached: Head | None = None) -> None:
         """Check out a branch, or an old commit."""
-        self.store.dialogs.check_out(self.dialog, branch, detached)
+        with self.store.writing():
+            self.store.dialogs.check_out(self.dialog, branch, detached)
         self.branch, self.detached = branch, detached
 
     def complete(self, draft: Draft, name_of: Callable[[str], str | None]) -> Draft:

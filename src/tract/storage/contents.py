@@ -10,7 +10,7 @@ from tract.hashing import from_json
 from tract.model import Gist
 from tract.storage import codec
 from tract.storage.driver import Driver
-from tract.storage.rows import BlobRow, measured, tombstone, verify_blob
+from tract.storage.rows import BlobRow, chunk_checksum, measured, tombstone, verify_blob
 
 BLOB_COLUMNS = ", ".join(BlobRow._fields)
 
@@ -23,9 +23,16 @@ def put_chunks(driver: Driver, blob_id: int, blob: BlobRow, payload: bytes) -> N
     else:
         pieces = ((piece, None) for piece in codec.chunks(payload))
     for position, (piece, line) in enumerate(pieces):
-        driver.run(
-            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", (blob_id, position, *piece, line)
-        )
+        checksum = chunk_checksum(blob.hash, position, line, piece)
+        driver.insert_rows("chunks", [(blob_id, position, *piece, line, checksum)])
+
+
+def seal_chunks(driver: Driver) -> None:
+    """Add the checksums of chunks that were written without them."""
+    sql = "UPDATE chunks SET checksum = ? WHERE blob_id = ? AND position = ?"
+    for blob_id, position, line, content, digest, kind in driver.run(_UNSEALED):
+        piece = codec.Piece(digest, kind, b"")
+        driver.run(sql, (chunk_checksum(content, position, line, piece), blob_id, position))
 
 
 def erase_content(driver: Driver, blob_id: int) -> None:
@@ -76,23 +83,35 @@ def _readable_blob(driver: Driver, blob_id: int) -> BlobRow:
     return blob
 
 
-def _chunks(driver: Driver, blob_id: int) -> Iterator[bytes]:
+def _chunks(driver: Driver, blob_id: int, content: bytes) -> Iterator[bytes]:
     for position in count():
-        rows = driver.run(_CHUNK, (blob_id, position))
-        if not rows:
+        chunk = _chunk(driver, blob_id, content, position)
+        if chunk is None:
             return
-        digest, kind, payload, _ = rows[0]
-        yield codec.unpack(digest, kind, payload, codec.CHUNK_SIZE)
+        yield chunk[0]
+
+
+def _chunk(
+    driver: Driver, blob_id: int, content: bytes, position: int
+) -> tuple[bytes, int | None] | None:
+    """The bytes of a chunk of this content, and how many lines end before it."""
+    for digest, kind, payload, line, checksum in driver.run(_CHUNK, (blob_id, position)):
+        piece = codec.Piece(digest, kind, payload)
+        if chunk_checksum(content, position, line, piece) != checksum:
+            raise CorruptError(f"chunk {position} of content {content.hex()} is not the right one")
+        return codec.unpack(*piece, codec.CHUNK_SIZE), line
+    return None
 
 
 class StoredText:
     """A large text that is read in parts."""
 
-    def __init__(self, driver: Driver, blob_id: int, byte_size: int) -> None:
-        self._driver, self._blob_id, self.byte_size = driver, blob_id, byte_size
+    def __init__(self, driver: Driver, blob_id: int, blob: BlobRow) -> None:
+        self._driver, self._blob_id, self._hash = driver, blob_id, blob.hash
+        self.byte_size = blob.text_size
         self._known: tuple[int, str, int] | None = None  # the chunk that was read last
         sql = "SELECT max(position) FROM chunks WHERE blob_id = ?"
-        self._last = int(driver.run(sql, (blob_id,))[0][0])
+        self._last = self._position(sql, blob_id)
         text, line = self._chunk(self._last)
         self.size = self._last * codec.TEXT_STRIDE + len(text)
         self.line_count = line + text.count("\n") + (not text.endswith("\n"))
@@ -111,12 +130,14 @@ class StoredText:
         if number <= 1:
             return 0
         sql = "SELECT max(position) FROM chunks WHERE blob_id = ? AND first_line < ?"
-        position = int(self._driver.run(sql, (self._blob_id, number - 1))[0][0])
+        position = self._position(sql, self._blob_id, number - 1)
         text, line = self._chunk(position)
         place = 0
         for _ in range(number - 1 - line):
             place = text.find("\n", place) + 1
             if not place:
+                if position != self._last:
+                    raise CorruptError(f"content {self._hash.hex()}: line {number} is not found")
                 return self.size
         return position * codec.TEXT_STRIDE + place
 
@@ -125,6 +146,12 @@ class StoredText:
         text, line = self._chunk(min(position // codec.TEXT_STRIDE, self._last))
         return line + text.count("\n", 0, position % codec.TEXT_STRIDE) + 1
 
+    def _position(self, sql: str, *values: int) -> int:
+        [(position,)] = self._driver.run(sql, values)
+        if not isinstance(position, int):
+            raise CorruptError(f"content {self._hash.hex()} has lost its chunks")
+        return position
+
     def _chunk(self, position: int) -> tuple[str, int]:
         """The characters of a chunk, and how many lines end before it."""
         if self._known is None or self._known[0] != position:
@@ -132,14 +159,14 @@ class StoredText:
         return self._known[1:]
 
     def _read_chunk(self, position: int) -> tuple[str, int]:
-        rows = self._driver.run(_CHUNK, (self._blob_id, position))
-        if not rows or not isinstance(rows[0][3], int):
-            raise CorruptError(f"a chunk is missing: {position} of content {self._blob_id}")
-        digest, kind, payload, line = rows[0]
-        data = codec.unpack(digest, kind, payload, codec.CHUNK_SIZE)
+        data, line = _chunk(self._driver, self._blob_id, self._hash, position) or (b"", None)
+        if line is None:
+            raise CorruptError(f"a chunk is missing: {position} of content {self._hash.hex()}")
         opening, closing = b"" if position == 0 else b'"', b"" if position == self._last else b'"'
-        text = from_json(opening + data + closing)
-        return str(text), line
+        try:
+            return str(from_json(opening + data + closing)), line
+        except ValueError as error:  # the chunk after it is missing
+            raise CorruptError(f"content {self._hash.hex()} ends too early") from error
 
 
 class Contents:
@@ -152,7 +179,7 @@ class Contents:
         """The full content; a large one chunk by chunk."""
         blob = _readable_blob(self._driver, blob_id)
         if blob.codec in (codec.CHUNKED, codec.TEXT_CHUNKED):
-            data = b"".join(_chunks(self._driver, blob_id))
+            data = b"".join(_chunks(self._driver, blob_id, blob.hash))
             return codec.unpack(blob.hash, codec.PLAIN, data, blob.byte_size)
         return codec.unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
 
@@ -160,7 +187,7 @@ class Contents:
         """A text that is large enough to be read in parts; None for any other content."""
         blob = _readable_blob(self._driver, blob_id)
         is_text = blob.codec == codec.TEXT_CHUNKED
-        return StoredText(self._driver, blob_id, blob.text_size) if is_text else None
+        return StoredText(self._driver, blob_id, blob) if is_text else None
 
     def add_gist(self, blob_id: int, gist: Gist) -> None:
         """Add the gist of a content that was written without one."""
@@ -176,10 +203,22 @@ class Contents:
 
     def forgotten(self, blob_ids: Sequence[int]) -> set[int]:
         """Which of these contents were forgotten."""
-        sql = f"SELECT id FROM blobs WHERE codec = {codec.FORGOTTEN} AND id IN"
-        return {blob_id for (blob_id,) in self._driver.run_in(sql, blob_ids)}
+        forgotten = set()
+        for blob_id, *columns in self._driver.run_in(f"{WITHOUT_PAYLOAD} WHERE id IN", blob_ids):
+            blob = BlobRow._make(columns)
+            verify_blob(blob)
+            if blob.codec == codec.FORGOTTEN:
+                forgotten.add(blob_id)
+        return forgotten
 
 
-_CHUNK = "SELECT hash, codec, payload, first_line FROM chunks WHERE blob_id = ? AND position = ?"
+WITHOUT_PAYLOAD = f"SELECT id, {BLOB_COLUMNS.replace('payload', 'NULL')} FROM blobs"
+
+_CHUNK = """
+SELECT hash, codec, payload, first_line, checksum FROM chunks WHERE blob_id = ? AND position = ?"""
+
+_UNSEALED = """
+SELECT c.blob_id, c.position, c.first_line, b.hash, c.hash, c.codec
+FROM chunks c JOIN blobs b ON b.id = c.blob_id"""
 
 REWRITE_BLOB = f"UPDATE blobs SET {' = ?, '.join(BlobRow._fields[1:])} = ?, gist = ? WHERE id = ?"

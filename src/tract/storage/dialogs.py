@@ -1,19 +1,59 @@
-"""Dialogs: their names, what is checked out in them, and their settings."""
+"""Dialogs: their names, what is checked out in them, their settings and their totals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
+from tract.errors import CorruptError
 from tract.hashing import Json
 from tract.model import EMPTY, DialogFacts, DialogInfo, Head
-from tract.storage.codec import seal, unseal
+from tract.storage.codec import DAMAGE, seal, unseal
 from tract.storage.driver import Driver, Row
-from tract.storage.rows import as_datetime, now, stored_json, stored_name, unescape
+from tract.storage.rows import (
+    as_datetime,
+    branch_checksum,
+    now,
+    stored_name,
+    text_sum,
+    unescape,
+)
 
 SETTINGS = ("result_settings", "summarization", "facts")
 """What a dialog is configured by, and what is known about it: columns of its row."""
+
+
+class Totals(NamedTuple):
+    """What a dialog has, in all of its branches; or what is added to that."""
+
+    branches: int = 0
+    commits: int = 0
+    tokens: int = 0
+    bytes: int = 0
+    errors: int = 0
+
+
+class _Row(NamedTuple):
+    """Columns of a row of `dialogs` that are added to."""
+
+    branches: int = 0
+    commits: int = 0
+    tokens: int = 0
+    bytes: int = 0
+    errors: int = 0
+    updated_at: int = 0
+    created_at: int = 0
+
+    @property
+    def total(self) -> int:
+        """A checksum that grows as they do: no row has to be read to add to it, and no flipped bit
+        of any of them leaves it right."""
+        return sum(weight * value for weight, value in zip(_WEIGHTS, self, strict=True))
+
+
+_WEIGHTS = (3, 5, 7, 11, 13, 17, 19)
 
 
 class Dialogs:
@@ -21,40 +61,79 @@ class Dialogs:
     after a deletion."""
 
     def __init__(self, driver: Driver) -> None:
-        self._run = driver.run
+        self._driver, self._run = driver, driver.run
+        self.added: dict[int, tuple[Totals, int | None]] = {}
+        """What this transaction adds to the totals of dialogs, by key, and the last time."""
+        self.created = 0
+        """How many dialogs it adds."""
 
     def has(self, name: str) -> bool:
-        return bool(self._run("SELECT 1 FROM dialogs WHERE name = ?", (stored_name(name),)))
+        stored = (stored_name(name),)
+        if self._run(_HAS, stored):
+            return True
+        # To miss a dialog because its entry in the index is damaged is to start an empty one.
+        if self._run(_HAS_IN_TABLE, stored) and not self._run(_HAS, stored):
+            raise CorruptError(f"the index of dialogs is damaged: it does not have {name!r}")
+        return bool(self._run(_HAS, stored))
 
     def create(self, name: str, branch: str) -> None:
         """A dialog with its first, empty branch, unless another writer was faster."""
-        names = stored_name(name), stored_name(branch)
-        self._run(_CREATE, (*names, now()))
-        self._run(_CREATE_BRANCH, names)
+        names, created_at = (stored_name(name), stored_name(branch)), now()
+        total = _Row(created_at=created_at).total
+        values = (*names, created_at, text_sum(*names, *EMPTY), total)
+        self.created += len(self._run(_CREATE, values))
+        for (dialog_id,) in self._run(_CREATE_BRANCH, (*names, branch_checksum(*names, EMPTY))):
+            self.add(dialog_id, Totals(branches=1))
+
+    # Totals
+
+    def add(self, dialog_id: int, more: Totals, at: int | None = None) -> None:
+        """Add to the totals of a dialog when the transaction ends: until then, other writers of the
+        dialog need not wait."""
+        if dialog_id in self.added:
+            known, last = self.added[dialog_id]
+            more = Totals._make(map(int.__add__, known, more))
+            at = last if at is None else at
+        self.added[dialog_id] = more, at
+
+    def flush(self) -> None:
+        """Write the totals, always in the same order, so that two writers never wait for each
+        other."""
+        for dialog_id, (more, at) in sorted(self.added.items()):
+            self._run(_ADD, (*more, at, _Row(*more).total, at, dialog_id))
+        if self.created:
+            self._run("UPDATE tract_schema SET dialogs = dialogs + ?", (self.created,))
+        self.added, self.created = {}, 0
+
+    def settle(self) -> None:
+        """Write the totals before they are read in the same transaction."""
+        with self._driver.lock:
+            if self._driver.depth:
+                self.flush()
 
     def infos(self) -> list[DialogInfo]:
-        return [_info(row) for row in self._run(_DIALOGS)]
+        self.settle()
+        rows = self._run(_DIALOGS)
+        # A dialog that a damaged file hides is missed here, if it is not the only one.
+        if rows and len(rows) != rows[0][-1]:
+            raise CorruptError(f"there are {len(rows)} dialogs, and there must be {rows[0][-1]}")
+        return [_info(row[:-1]) for row in rows]
 
-    def usages(self, name: str) -> Iterator[tuple[Json, Json]]:
-        """What each answer of a dialog was asked with, and what it has used."""
-        for config, usage in self._run(_USAGES, (stored_name(name),)):
-            yield stored_json(config), stored_json(usage)
+    # One dialog
 
     def checked_out(self, name: str) -> tuple[str, Head | None] | None:
         """The branch that is checked out, and the commit if HEAD is detached."""
-        sql = "SELECT branch, detached_id, detached_hash FROM dialogs WHERE name = ?"
-        for branch, *head in self._run(sql, (stored_name(name),)):
+        for branch, *head, _ in self._facts(name):
             return unescape(branch), Head(*head) if head != [None, None] else None
         return None
 
     def check_out(self, name: str, branch: str, detached: Head | None) -> None:
-        sql = "UPDATE dialogs SET branch = ?, detached_id = ?, detached_hash = ? WHERE name = ?"
-        self._run(sql, (stored_name(branch), *(detached or EMPTY), stored_name(name)))
+        names, head = (stored_name(name), stored_name(branch)), detached or EMPTY
+        self._run(_CHECK_OUT, (names[1], *head, text_sum(*names, *head), names[0]))
 
     def settings(self, name: str, kind: str) -> Json:
         """The value of one of the SETTINGS of a dialog; None if it is not set."""
-        sql = f"SELECT {_column(kind)} FROM dialogs WHERE name = ?"
-        for (stored,) in self._run(sql, (stored_name(name),)):
+        for *_, stored in self._facts(name, _column(kind)):
             return None if stored is None else unseal(stored)
         return None
 
@@ -62,34 +141,111 @@ class Dialogs:
         sql = f"UPDATE dialogs SET {_column(kind)} = ? WHERE name = ?"
         self._run(sql, (seal(settings), stored_name(name)))
 
+    def _facts(self, name: str, column: str = "NULL") -> Iterator[Row]:
+        """The row of a dialog, verified, with one more column; none if it is not there."""
+        stored = stored_name(name)
+        for *facts, checksum, value in self._run(_FACTS.format(column), (stored,)):
+            if text_sum(stored, *facts) != checksum:
+                raise CorruptError(f"dialog {name!r}: what is checked out was altered")
+            yield (*facts, value)
+
 
 def _column(kind: str) -> str:
     return SETTINGS[SETTINGS.index(kind)]
 
 
 def _info(row: Row) -> DialogInfo:
-    name, branch, branches, commits, tokens, size, errors, created_at, updated_at, facts = row
-    counts = branches, commits, int(tokens), int(size), int(errors)
-    last = as_datetime(updated_at) if updated_at else None
-    known = DialogFacts() if facts is None else msgspec.convert(unseal(facts), DialogFacts)
-    times = as_datetime(created_at), last
-    return DialogInfo(unescape(name), unescape(branch), *counts, *times, known)
+    name, branch, *head, checksum = row[:5]
+    *counts, total, known = row[5:]
+    try:
+        if text_sum(name, branch, *head) != checksum:
+            raise CorruptError(f"dialog {name!r:.80}: its name or what is checked out was altered")
+        if _Row(*counts).total != total:
+            raise CorruptError(f"dialog {name!r:.80}: its totals or times were altered")
+        totals, (updated_at, created_at) = Totals._make(counts[:5]), counts[5:]
+        times = as_datetime(created_at), as_datetime(updated_at) if updated_at else None
+        about = DialogFacts() if known is None else msgspec.convert(unseal(known), DialogFacts)
+        return DialogInfo(unescape(name), unescape(branch), *totals, *times, about)
+    except (*DAMAGE, msgspec.ValidationError) as error:
+        raise CorruptError(f"a row of dialogs is damaged: {error}") from error
 
+
+def seal_dialogs(driver: Driver) -> None:
+    """Add the checksums and the totals of dialogs that were written without them."""
+    rows = driver.run("SELECT id, created_at FROM dialogs")
+    counts = {row[0]: row[2:] for row in driver.run(_COUNTS)}
+    for dialog_id, created_at in rows:
+        *parts, _, updated_at = map(int, counts[dialog_id])
+        totals = Totals._make(parts)
+        total = _Row(*totals, updated_at, created_at).total
+        driver.run(_SEAL, (*totals, updated_at, total, dialog_id))
+        seal_names(driver, dialog_id)
+    driver.run("UPDATE tract_schema SET dialogs = ?", (len(rows),))
+
+
+def seal_names(driver: Driver, dialog_id: int) -> None:
+    """Write the checksums of a dialog and of its branches, which have new names."""
+    sql = "SELECT name, branch, detached_id, detached_hash FROM dialogs WHERE id = ?"
+    [(dialog, *others)] = driver.run(sql, (dialog_id,))
+    checksum = text_sum(dialog, *others)
+    driver.run("UPDATE dialogs SET checksum = ? WHERE id = ?", (checksum, dialog_id))
+    sql = "SELECT name, head_id, commit_hash FROM branches WHERE dialog_id = ?"
+    for name, *head in driver.run(sql, (dialog_id,)):
+        sql = "UPDATE branches SET checksum = ? WHERE dialog_id = ? AND name = ?"
+        driver.run(sql, (branch_checksum(dialog, name, Head(*head)), dialog_id, name))
+
+
+def bad_dialogs(driver: Driver) -> list[str]:
+    """The problems of dialogs: rows that were altered, and totals that are not what is there."""
+    counts = {row[1]: row[2:-1] for row in driver.run(_COUNTS)}
+    problems = []
+    for info in Dialogs(driver).infos():
+        stored = info.branches, info.commits, info.tokens, info.bytes, info.errors
+        *actual, forgotten = map(int, counts.get(stored_name(info.dialog), (0,) * 6))
+        if forgotten:  # its tokens were counted when it was written
+            actual[2] = info.tokens
+        if list(stored) != actual:
+            problems.append(f"dialog {info.dialog!r} has {actual}, and {stored} was written")
+    return problems
+
+
+_HAS = "SELECT 1 FROM dialogs WHERE name = ?"
+_HAS_IN_TABLE = "SELECT created_at FROM dialogs WHERE name || '' = ?"
 
 _CREATE = """
-INSERT INTO dialogs (name, branch, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"""
+INSERT INTO dialogs (name, branch, created_at, checksum, total) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT DO NOTHING RETURNING id"""
 
 _CREATE_BRANCH = """
-INSERT INTO branches VALUES ((SELECT id FROM dialogs WHERE name = ?), ?, NULL, NULL)
-ON CONFLICT DO NOTHING"""
+INSERT INTO branches (dialog_id, name, checksum)
+VALUES ((SELECT id FROM dialogs WHERE name = ?), ?, ?) ON CONFLICT DO NOTHING RETURNING dialog_id"""
+
+_CHECK_OUT = """
+UPDATE dialogs SET branch = ?, detached_id = ?, detached_hash = ?, checksum = ? WHERE name = ?"""
+
+_FACTS = """
+SELECT branch, detached_id, detached_hash, checksum, {} FROM dialogs WHERE name = ?"""
+
+_ADD = f"""
+UPDATE dialogs SET branches = branches + ?, commits = commits + ?, tokens = tokens + ?,
+    bytes = bytes + ?, errors = errors + ?, updated_at = coalesce(?, updated_at),
+    total = total + ? + {_WEIGHTS[5]} * (coalesce(?, updated_at) - updated_at)
+WHERE id = ?"""
 
 _DIALOGS = """
-SELECT d.name, d.branch, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),
-    count(c.id), coalesce(sum(b.token_count), 0), coalesce(sum(b.text_size), 0),
-    coalesce(sum(c.is_error), 0), d.created_at, max(c.created_at), d.facts
-FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id LEFT JOIN blobs b ON b.id = c.blob_id
-GROUP BY d.id ORDER BY d.id"""
+SELECT d.name, d.branch, d.detached_id, d.detached_hash, d.checksum, d.branches, d.commits,
+    d.tokens, d.bytes, d.errors, d.updated_at, d.created_at, d.total, d.facts,
+    (SELECT s.dialogs FROM tract_schema s)
+FROM dialogs d ORDER BY d.id"""
 
-_USAGES = """
-SELECT generation_config, usage FROM commits
-WHERE dialog_id = (SELECT id FROM dialogs WHERE name = ?) AND usage IS NOT NULL ORDER BY id"""
+_SEAL = """
+UPDATE dialogs SET branches = ?, commits = ?, tokens = ?, bytes = ?, errors = ?,
+    updated_at = ?, total = ? WHERE id = ?"""
+
+_COUNTS = """
+SELECT d.id, d.name, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),
+    count(c.id), coalesce(sum(b.token_count), 0), coalesce(sum(b.text_size), 0),
+    coalesce(sum(c.is_error), 0), coalesce(sum(CASE WHEN b.codec = 3 THEN 1 ELSE 0 END), 0),
+    coalesce(max(c.created_at), 0)
+FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id LEFT JOIN blobs b ON b.id = c.blob_id
+GROUP BY d.id, d.name"""

@@ -33,7 +33,7 @@ from tract.model import (
 )
 from tract.storage.codec import unseal
 from tract.storage.contents import erase_content, keep_left
-from tract.storage.dialogs import SETTINGS
+from tract.storage.dialogs import SETTINGS, seal_names
 from tract.storage.driver import PAGE, Row
 from tract.storage.rows import (
     commit_checksum,
@@ -346,7 +346,7 @@ class _Eraser:
 
     def _redact_dialogs(self, needle: Needle) -> None:
         for dialog_id, stored, *settings in self._run(_DIALOGS):
-            name = unescape(stored)
+            name, renamed = unescape(stored), len(self.renamed)
             for kind, value in zip(SETTINGS, settings, strict=True):
                 self._redact_settings(needle, name, kind, value)
             branches = self._branches(dialog_id)
@@ -363,6 +363,8 @@ class _Eraser:
                 self._run(sql, (escape(new), dialog_id))
                 self.renamed[name, None] = new
                 self.erased.append(Trace(new, None, "name of the dialog", count))
+            if len(self.renamed) > renamed:
+                seal_names(self._store.driver, dialog_id)
 
     def _branches(self, dialog_id: int) -> list[str]:
         sql = "SELECT name FROM branches WHERE dialog_id = ?"

@@ -24,6 +24,7 @@ from tract.hashing import escape, from_json
 from tract.model import Head, Json
 from tract.storage import files
 from tract.storage.codec import DAMAGE
+from tract.storage.dialogs import Totals, bad_dialogs
 from tract.storage.driver import PAGE, Driver, marks, pages
 from tract.storage.migrations import known_migrations, migrate
 from tract.storage.rows import now, unescape
@@ -77,13 +78,15 @@ def fsck(store: Store) -> Fsck:
         lambda: _bad_contents(store, counts),
         lambda: _dangling_references(store),
         lambda: bad_tools(store.driver),
+        lambda: bad_dialogs(store.driver),
+        lambda: _bad_branches(store),
     )
     for check in checks:
         try:
             problems += check()
-        except DiskError:  # it says nothing about what is stored
-            raise
         except StorageError as error:  # the file is too damaged for this check
+            if isinstance(error, DiskError) and not isinstance(error, CorruptError):
+                raise  # it says nothing about what is stored
             problems.append(str(error))
         except DAMAGE as error:
             problems.append(f"a row is damaged: {error}")
@@ -124,12 +127,24 @@ def _dangling_references(store: Store) -> list[str]:
     return problems + [f"commit {digest.hex()} has lost its content" for (digest,) in lost]
 
 
+def _bad_branches(store: Store) -> list[str]:
+    problems = []
+    for (name,) in store.driver.run("SELECT name FROM dialogs ORDER BY id"):
+        try:
+            store.branches(unescape(name))
+        except CorruptError as error:
+            problems.append(str(error))
+    return problems
+
+
 def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
     """Mark and sweep in one transaction. A dry run sweeps too, and rolls back."""
     run = store.driver.run
     with store.writing(alone=True):
         run("SAVEPOINT sweep")
         doomed = _unreachable(store, now() - int(grace_seconds * 1e6))
+        if not dry_run:
+            _discount(store, doomed)
         _delete_commits(store, doomed)
         delete_unused_tools(store.driver)
         contents, size = _delete_contents(store)
@@ -151,6 +166,13 @@ def _unreachable(store: Store, newest: int) -> list[int]:
         while root in parents:
             root = parents.pop(root)
     return list(parents)
+
+
+def _discount(store: Store, doomed: Sequence[int]) -> None:
+    """Take commits out of the totals of their dialogs."""
+    for page in pages(doomed):
+        for dialog_id, *counts in store.driver.run(_TOTALS.format(marks(page)), page):
+            store.dialogs.add(dialog_id, Totals(0, *(-int(number) for number in counts)))
 
 
 def _delete_commits(store: Store, doomed: Sequence[int]) -> None:
@@ -181,6 +203,7 @@ def delete_dialog(store: Store, name: str) -> None:
         _delete_commits(store, ids)
         run("DELETE FROM branches WHERE dialog_id = ?", (dialog_id,))
         run("DELETE FROM dialogs WHERE id = ?", (dialog_id,))
+        store.dialogs.created -= 1
         delete_unused_tools(store.driver)
         _delete_contents(store)
 
@@ -215,6 +238,8 @@ def _copy(source: Driver, path: str) -> None:
             try:
                 for table, keys in _KEYS.items():
                     _copy_table(source, target, table, keys)
+                number = source.run("SELECT dialogs FROM tract_schema")[0]
+                target.run("UPDATE tract_schema SET dialogs = ?", number)
             finally:
                 source.rollback()
         target.commit()
@@ -233,19 +258,30 @@ def _copy_table(source: Driver, target: Driver, table: str, keys: tuple[str, ...
 
 
 def search(store: Store, text: str, dialog: str | None) -> Iterator[Hit]:
-    """Commits whose content contains the text, newest first, one page of commits at a time."""
+    """Commits whose content contains the text, newest first, one page of commits at a time. Every
+    commit is verified: one that was altered could be a hit."""
     needle, last = text.casefold(), 1 << 62
+    seen, known = 0, _count_commits(store, dialog)
     where = "" if dialog is None else "AND d.name = ?"
     names = () if dialog is None else (escape(dialog),)
     while rows := store.driver.run(_SEARCH.format(where=where), (last, *names, PAGE)):
-        for commit_id, digest, blob_id, in_dialog in rows:
-            snippet = _snippet(store, blob_id, needle)
+        infos = store.infos([Head(commit_id, digest) for commit_id, digest, *_ in rows])
+        for (_, _, blob_id, in_dialog), info in zip(rows, infos, strict=True):
+            snippet = None if blob_id is None else _snippet(store, blob_id, needle)
             if snippet is not None:
-                info = store.info(Head(commit_id, digest))
                 assert info.created_at is not None
                 name, role, at = unescape(in_dialog), info.role or "", info.created_at
                 yield Hit(name, info.commit_hash, role, info.name, snippet, at)
-        last = rows[-1][0]
+        seen, last = seen + len(rows), rows[-1][0]
+    if seen < min(known, _count_commits(store, dialog)):  # others may delete commits meanwhile
+        raise CorruptError(f"{known} commits were written; only {seen} are left to search in")
+
+
+def _count_commits(store: Store, dialog: str | None) -> int:
+    if dialog is not None:
+        store.dialogs.checked_out(dialog)  # verifies that its name leads to it
+    infos = store.dialogs.infos()
+    return sum(info.commits for info in infos if dialog in (None, info.dialog))
 
 
 def _snippet(store: Store, blob_id: int, needle: str) -> str | None:
@@ -278,8 +314,8 @@ def _texts(value: Json) -> list[str]:
 
 _DANGLING_BRANCHES = """
 SELECT r.name FROM branches r LEFT JOIN commits c
-    ON c.id = r.head_id AND c.hash = r.head_hash AND c.dialog_id = r.dialog_id
-WHERE (r.head_id IS NOT NULL OR r.head_hash IS NOT NULL) AND c.id IS NULL"""
+    ON c.id = r.head_id AND c.hash = r.commit_hash AND c.dialog_id = r.dialog_id
+WHERE (r.head_id IS NOT NULL OR r.commit_hash IS NOT NULL) AND c.id IS NULL"""
 
 _DANGLING_CHECKOUTS = """
 SELECT d.name FROM dialogs d LEFT JOIN commits c
@@ -294,10 +330,15 @@ _DANGLING_COMMITS = """
 SELECT c.hash FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id
 WHERE c.blob_id IS NOT NULL AND b.id IS NULL"""
 
+_TOTALS = """
+SELECT c.dialog_id, count(*), coalesce(sum(b.token_count), 0), coalesce(sum(b.text_size), 0),
+    sum(c.is_error)
+FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id WHERE c.id IN {} GROUP BY c.dialog_id"""
+
 _SEARCH = """
 SELECT c.id, c.hash, c.blob_id, d.name
 FROM commits c JOIN dialogs d ON d.id = c.dialog_id
-WHERE c.blob_id IS NOT NULL AND c.id < ? {where}
+WHERE c.id < ? {where}
 ORDER BY c.id DESC LIMIT ?"""
 
 _DELETE_ERASED = """

@@ -25,6 +25,7 @@ from tract.model import (
     CommitInfo,
     CommitOperation,
     Draft,
+    Head,
     Link,
     Mark,
     Message,
@@ -330,7 +331,7 @@ STEP_COLUMNS = """
     c.id, c.hash, c.operation, c.role, c.blob_id, b.hash, b.codec, b.payload,
     b.byte_size, b.token_count, b.token_source, b.preview, b.checksum,
     c.calls, c.tool_call_id, c.name, c.is_error, c.origin, c.message, c.metadata,
-    c.generation_config, c.form, s.hash, b.text_size"""
+    c.generation_config, c.form, s.hash, b.text_size, c.usage, c.created_at, c.checksum"""
 
 
 def steps_of(
@@ -346,9 +347,11 @@ def steps_of(
                 commit_id, digest, operation, role, blob_id, content, codec, payload,
                 byte_size, token_count, token_source, preview, checksum,
                 calls, call_id, name, is_error, origin, note, metadata, config, form, toolset,
-                text_size,
+                text_size, usage, created_at, own_sum,
             ) = row  # fmt: skip
             data = None
+            if own_sum != commit_checksum(usage, calls, created_at):
+                raise CorruptError(f"commit {digest.hex()}: calls, usage or time were altered")
             if checksum is not None:
                 facts = byte_size, token_count, token_source, preview, text_size
                 if checksum != blob_checksum(codec, *facts):
@@ -384,7 +387,7 @@ def steps_of(
 def _unusual_step(row: Row, data: bytes | None, links: Links) -> Step:
     """A step with more to it than a role and a content."""
     commit_id, digest, operation, role, blob_id = row[:5]
-    calls, call_id, name, is_error, origin, _, _, config, form, toolset, text_size = row[13:]
+    calls, call_id, name, is_error, origin, _, _, config, form, toolset, text_size = row[13:24]
     return Step(
         commit_id, digest, operation, role, blob_id, data, row[9] or 0, row[10] or "", toolset,
         _text(call_id), _text(name), bool(is_error), stored_json(origin),
@@ -430,7 +433,7 @@ _shape = lru_cache(64)(unpack_shape)
 
 
 def _calls(stored: str) -> Sequence[Sequence[str]]:
-    """Id and name of each call. Only the content proves that they are right."""
+    """Id and name of each call."""
     calls: list[list[str]] = from_json(stored.encode("ascii"))
     if not all(isinstance(part, str) for call_id, name in calls for part in (call_id, name)):
         raise CorruptError(f"not stored calls: {stored!r:.80}")
@@ -451,7 +454,7 @@ def _links_json(links: Sequence[Link]) -> Json:
 def commit_checksum(usage: str | None, calls: str | None, created_at: int) -> int:
     """Covers what the hash does not, so that a flipped bit is never returned."""
     try:
-        return created_at ^ (_NOTHING if usage is calls is None else _text_sum(usage, calls))
+        return created_at ^ (_NOTHING if usage is calls is None else text_sum(usage, calls))
     except TypeError:  # a damaged column may have another type
         return -1
 
@@ -466,7 +469,7 @@ def blob_checksum(
 ) -> int:
     # Without a preview, the texts are nearly always the same: their sum is cached.
     is_usual = preview is None
-    rest = _source_sum(codec, token_source) if is_usual else _text_sum(codec, token_source, preview)
+    rest = _source_sum(codec, token_source) if is_usual else text_sum(codec, token_source, preview)
     try:
         return byte_size ^ text_size << 12 ^ token_count << 24 ^ rest
     except TypeError:
@@ -475,14 +478,30 @@ def blob_checksum(
 
 @lru_cache(64)
 def _source_sum(codec: int, token_source: str) -> int:
-    return _text_sum(codec, token_source, None)
+    return text_sum(codec, token_source, None)
 
 
-def _text_sum(*facts: object) -> int:
+def text_sum(*facts: object) -> int:
+    """The CRC-32 of columns that no hash covers."""
     return zlib.crc32("|".join(map(str, facts)).encode("utf-8", "surrogatepass"))
 
 
-_NOTHING = _text_sum(None, None)
+_NOTHING = text_sum(None, None)
+
+
+def branch_checksum(dialog: str, name: str, head: Head) -> int:
+    """Of a row of `branches`, with the stored names. Every write needs two of them."""
+    try:
+        names = zlib.crc32(f"{dialog}|{name}|{head.id}".encode("ascii"))
+        return zlib.crc32(head.hash or b"", names)
+    except (TypeError, ValueError):  # a damaged column may have another type, or be no ASCII
+        return -1
+
+
+def chunk_checksum(content: bytes, position: int, line: int | None, piece: Piece) -> int:
+    """Binds a chunk to its content and its position."""
+    return text_sum(content, position, line, piece.hash, piece.codec)
+
 
 # Columns
 

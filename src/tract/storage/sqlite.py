@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from tract.errors import (
     BusyError,
@@ -20,6 +20,7 @@ from tract.errors import (
     ReadOnlyError,
     SchemaError,
     StorageError,
+    UnreadableError,
 )
 from tract.storage import files
 from tract.storage.driver import OUTCOME_UNKNOWN, Driver, Durability, Row
@@ -63,9 +64,10 @@ _ERRORS: dict[str, tuple[type[StorageError], str]] = {
     "SQLITE_FULL": (DiskFullError, "the disk is full; nothing was written"),
     "SQLITE_IOERR": (DiskError, "the disk failed to read or to write"),
     "SQLITE_BUSY": (BusyError, "the database was locked for too long"),
-    "SQLITE_CORRUPT": (CorruptError, "the database file is damaged"),
+    "SQLITE_CORRUPT": (UnreadableError, "the database file is damaged, or the disk cannot read it"),
     "SQLITE_NOTADB": (SchemaError, "the file is not a SQLite database"),
 }
+Outcome = TypeVar("Outcome")
 _lost: set[files.Identity] = set()
 """Files that this process inherited while they were in use. Its SQLite takes the locks of its
 parent for its own, and would neither wait for them nor hold any."""
@@ -128,8 +130,8 @@ class Sqlite(Driver):
         sql = f"PRAGMA synchronous = {'NORMAL' if self.durability == 'relaxed' else 'EXTRA'}"
         try:
             self.connection.execute(sql)
-        except binding.OperationalError as error:
-            if _name(error) != "SQLITE_BUSY":
+        except binding.Error as error:
+            if _name(error) not in ("SQLITE_BUSY", "SQLITE_CORRUPT"):
                 raise
             self._repeat(error, lambda: self.connection.execute(sql).fetchall())
 
@@ -157,14 +159,13 @@ class Sqlite(Driver):
             raise StorageError(f"{self.place} {what} while it was open: open it again")
 
     def _check_log(self) -> None:
-        if self._file:
-            log = files.identity(self._log_path)
-            if self._log not in (None, log):
-                raise StorageError(
-                    f"{self._log_path} was deleted or replaced while it was open; nothing was "
-                    "written: open the database again"
-                )
-            self._log = log
+        log = files.identity(self._log_path)
+        if self._log not in (None, log):
+            raise StorageError(
+                f"{self._log_path} was deleted or replaced while it was open; nothing was written: "
+                "open the database again"
+            )
+        self._log = log
 
     def _check_state(self) -> None:
         if self._state != files.state(self.place):
@@ -182,8 +183,8 @@ class Sqlite(Driver):
         with self.lock:
             if self._is_away or self._is_closed:
                 self._reopen()
-            if self._file and not self.depth:
-                self._check_file()
+            if self._file and not self.connection.in_transaction:
+                self._check_file()  # before COMMIT, too
             try:
                 rows: list[Row] = self.connection.execute(sql, values).fetchall()
             except self.failure as error:
@@ -196,14 +197,21 @@ class Sqlite(Driver):
         """Not with `RETURNING`, which takes as long as the insert."""
         with self.lock:
             try:
-                cursor = self.connection.execute(sql, values)
-                return cursor.lastrowid if cursor.rowcount == 1 else None
+                return self._insert(sql, values)
             except self.failure as error:
-                raise self._storage_error(error) from error
+                return self._repeat(error, lambda: self._insert(sql, values))
 
-    def _repeat(self, error: Exception, action: Callable[[], list[Row]]) -> list[Row]:
+    def _insert(self, sql: str, values: Sequence[object]) -> int | None:
+        cursor = self.connection.execute(sql, values)
+        return cursor.lastrowid if cursor.rowcount == 1 else None
+
+    def _repeat(self, error: Exception, action: Callable[[], Outcome]) -> Outcome:
         """Try again while another connection has the lock. SQLite itself would pause longer and
-        longer, so that whoever waits for long meets whoever comes back at once, and loses."""
+        longer, so that whoever waits for long meets whoever comes back at once, and loses. It
+        takes a page that the disk did not deliver for a damaged one; the next try may get it."""
+        if _name(error) == "SQLITE_CORRUPT":
+            with suppress(*self.failure):
+                return action()
         end = time.monotonic() + self.busy_seconds
         while _name(error) == "SQLITE_BUSY" and time.monotonic() < end:
             time.sleep(random.uniform(*PAUSE))
@@ -214,7 +222,13 @@ class Sqlite(Driver):
         raise self._storage_error(error) from error
 
     def begin(self) -> None:
-        self.run("BEGIN IMMEDIATE")
+        with self.lock:
+            if self._is_away or self._is_closed:
+                self._reopen()
+            try:
+                self.connection.execute("BEGIN IMMEDIATE")
+            except self.failure as error:
+                self._repeat(error, lambda: self.connection.execute("BEGIN IMMEDIATE").fetchall())
         if self.schema is not None:
             self.check_schema(*self.run("SELECT version FROM tract_schema")[0])
 
@@ -222,7 +236,9 @@ class Sqlite(Driver):
         self.run("BEGIN")
 
     def commit(self) -> None:
-        self._check_log()
+        if self._file:
+            self._check_file()
+            self._check_log()
         try:
             self.run("COMMIT")
         except DiskError as error:
@@ -310,6 +326,14 @@ class Sqlite(Driver):
 
 def _name(error: Exception) -> str:
     """The primary code: SQLITE_READONLY for SQLITE_READONLY_DIRECTORY."""
-    if "disk is full" in str(error):  # the backup API sets no code
-        return "SQLITE_FULL"
-    return "_".join((getattr(error, "sqlite_errorname", None) or "").split("_")[:2])
+    code = getattr(error, "sqlite_errorname", None) or _NAMES.get(str(error)) or ""
+    return "_".join(code.split("_")[:2])
+
+
+_NAMES = {  # the backup API sets no code
+    "database or disk is full": "SQLITE_FULL",
+    "disk I/O error": "SQLITE_IOERR",
+    "attempt to write a readonly database": "SQLITE_READONLY",
+    "database disk image is malformed": "SQLITE_CORRUPT",
+    "unable to open database file": "SQLITE_CANTOPEN",
+}

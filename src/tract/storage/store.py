@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from itertools import zip_longest
 from threading import RLock
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -31,8 +32,15 @@ from tract.model import (
     unpack_shape,
 )
 from tract.storage.codec import CHUNKED, FORGOTTEN, TEXT_CHUNKED, stored_gist
-from tract.storage.contents import BLOB_COLUMNS, REWRITE_BLOB, Contents, is_left, put_chunks
-from tract.storage.dialogs import Dialogs
+from tract.storage.contents import (
+    BLOB_COLUMNS,
+    REWRITE_BLOB,
+    WITHOUT_PAYLOAD,
+    Contents,
+    is_left,
+    put_chunks,
+)
+from tract.storage.dialogs import Dialogs, Totals
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.rows import (
     READ_COLUMNS,
@@ -41,6 +49,7 @@ from tract.storage.rows import (
     CommitRow,
     ReadRow,
     blob_row,
+    branch_checksum,
     commit_checksum,
     commit_row,
     draft_hash,
@@ -57,8 +66,10 @@ from tract.storage.rows import (
 from tract.storage.tools import put_toolset, read_toolset
 
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
-_HEAD = """(SELECT erasures FROM tract_schema), r.head_id, r.head_hash, c.hash FROM branches r
-    LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id"""
+_HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
+    r.head_id, r.commit_hash, r.checksum, c.hash
+    FROM dialogs d JOIN branches r ON r.dialog_id = d.id
+    LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id WHERE d.name = ?"""
 INLINE_BELOW = 4096
 """Contents up to this size are read together with their commits, larger ones when needed."""
 
@@ -117,6 +128,8 @@ class Store:
         self._lock_branch = driver.translate(_LOCK_BRANCH)
         self._is_left = partial(is_left, driver)
         self._toolsets: dict[bytes, Toolset] = {}
+        self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
+        self._settings: dict[str, str | None] = {}
         self.erasures = 0
         """How often something was erased or came back, when a head was read last."""
 
@@ -130,8 +143,20 @@ class Store:
         """How many transactions are open, one inside the other. For the holder of the lock."""
         return self.driver.depth
 
-    def writing(self, *, alone: bool = False) -> AbstractContextManager[None]:
-        return transaction(self.driver, alone=alone)
+    @contextmanager
+    def writing(self, *, alone: bool = False) -> Iterator[None]:
+        with transaction(self.driver, alone=alone):
+            if self.depth == 1:
+                self.dialogs.added, self.dialogs.created = {}, 0
+            before = self.dialogs.added.copy(), self.dialogs.created
+            try:
+                yield
+            except BaseException:
+                self.dialogs.added, self.dialogs.created = before
+                raise
+            if self.depth == 1:
+                _check_open(self.driver)
+                self.dialogs.flush()
 
     def close(self) -> None:
         self.driver.close()
@@ -157,33 +182,48 @@ class Store:
         raise CommitNotFoundError(f"the commit that is checked out is gone: key {head.id}")
 
     def branches(self, dialog: str) -> dict[str, Head]:
-        sql = f"SELECT r.name, {_HEAD} WHERE r.dialog_id = {_DIALOG} ORDER BY r.name"
-        rows = self._run(sql, (stored_name(dialog),))
-        return {unescape(name): _head(*head) for name, _, *head in rows}
+        stored = stored_name(dialog)
+        self.dialogs.settle()
+        rows = self._run(f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name", (stored,))
+        if rows and len(rows) != rows[0][0]:
+            raise CorruptError(f"dialog {dialog!r} has {rows[0][0]} branches; {len(rows)} are left")
+        return {
+            unescape(name): _branch_head((stored, name), *head) for _, name, _, _, *head in rows
+        }
 
     def branch(self, dialog: str, name: str) -> Head | None:
-        sql = f"SELECT {_HEAD} WHERE r.dialog_id = {_DIALOG} AND r.name = ?"
-        for erasures, *head in self._run(sql, (stored_name(dialog), stored_name(name))):
+        names = stored_name(dialog), stored_name(name)
+        for erasures, settings, *head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):
             self._notice(erasures)
-            return _head(*head)
+            self._settings[dialog] = settings
+            return _branch_head(names, *head)
         return None
 
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Head] | None:
         """The key of the dialog, and the head of the branch, locked until the transaction ends."""
         names = stored_name(dialog), stored_name(name)
-        for erasures, dialog_id, *head in self._run(self._lock_branch, names):
+        for erasures, settings, dialog_id, *head in self._run(self._lock_branch, names):
             self._notice(erasures)
-            return dialog_id, Head(*head)
+            self._settings[dialog] = settings
+            self._names[dialog_id] = names[0]
+            return dialog_id, _sealed_head(names, *head)
         return None
 
+    def result_settings(self, dialog: str) -> str | None:
+        """The settings for results of a dialog, as stored, when its head was read last."""
+        return self._settings.get(dialog)
+
     def create_branch(self, dialog: str, name: str, head: Head) -> None:
-        sql = f"INSERT INTO branches VALUES ({_DIALOG}, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
-        if not self._run(sql, (stored_name(dialog), stored_name(name), *head)):
+        names = stored_name(dialog), stored_name(name)
+        rows = self._run(_CREATE_BRANCH, (*names, *head, branch_checksum(*names, head)))
+        if not rows:
             raise ConflictError(f"branch {name!r} exists already")
+        self.dialogs.add(rows[0][0], Totals(branches=1))
 
     def delete_branch(self, dialog: str, name: str) -> None:
-        sql = f"DELETE FROM branches WHERE dialog_id = {_DIALOG} AND name = ?"
-        self._run(sql, (stored_name(dialog), stored_name(name)))
+        sql = f"DELETE FROM branches WHERE dialog_id = {_DIALOG} AND name = ? RETURNING dialog_id"
+        for (dialog_id,) in self._run(sql, (stored_name(dialog), stored_name(name))):
+            self.dialogs.add(dialog_id, Totals(branches=-1))
 
     # Writing commits
 
@@ -248,6 +288,8 @@ class Store:
         commit_id = self.driver.insert(_INSERT_COMMIT, (*row, active, head.id))
         if commit_id is None:
             return self._find(dialog_id, [digest]) or EMPTY, None
+        size = (blob.token_count, blob.text_size) if blob else (0, 0)
+        self.dialogs.add(dialog_id, Totals(0, 1, *size, row.is_error), row.created_at)
         if draft.links:
             links = enumerate(draft.links)
             rows = [(commit_id, n, link.kind, link.target_id, link.value) for n, link in links]
@@ -260,7 +302,7 @@ class Store:
         gist = stored_gist(draft.gist) if draft.gist else None
         blob_id = self.driver.insert(_INSERT_BLOB, (*blob, gist))
         if blob_id is None:
-            [(blob_id, *columns)] = self._run(_KNOWN_BLOB, blob[:1])
+            [(blob_id, *columns)] = self._run(f"{WITHOUT_PAYLOAD} WHERE hash = ?", blob[:1])
             known = BlobRow._make(columns)
             if known.codec != FORGOTTEN:
                 verify_blob(known)
@@ -274,7 +316,9 @@ class Store:
     def move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
         and no commit follows a head that the branch does not have."""
-        values = (*new, dialog_id, stored_name(name), old.id or 0)
+        stored = stored_name(name)
+        checksum = branch_checksum(self._names[dialog_id], stored, new)
+        values = (*new, checksum, dialog_id, stored, old.id or 0)
         if not self._run(_MOVE_BRANCH, values):
             raise CorruptError(f"branch {name!r} has moved, or points to a wrong commit")
 
@@ -384,10 +428,29 @@ class Store:
             return steps_of([row[:-1]], row[-1], self._links([row[0]]), self._is_left)[0]
         raise CorruptError(f"a commit is missing: key {commit.id}")
 
-    def metadata(self, commit_id: int) -> Json:
+    def metadata(self, commit: Head) -> Json:
         """The metadata of a commit as the caller passed it."""
-        [(stored,)] = self._run("SELECT metadata FROM commits WHERE id = ?", (commit_id,))
-        return stored_json(stored)
+        for row, parent, links in self.rows([commit.id or 0]):
+            read = split(row)
+            verify(read, parent, links, self._is_left)
+            if read.commit.hash == commit.hash:
+                return stored_json(read.commit.metadata)
+        raise CorruptError(f"a commit is missing: key {commit.id}")
+
+    def usages(self, dialog: str) -> Iterator[tuple[Json, Json]]:
+        """What each answer of a dialog was asked with, and what it has used."""
+        self.dialogs.settle()
+        rows = self._run(_USAGES, (stored_name(dialog),))
+        if rows and len(rows) != rows[0][0]:
+            raise CorruptError(f"dialog {dialog!r} has {rows[0][0]} commits; {len(rows)} are left")
+        answers: list[Head] = []
+        for _, commit_id, digest, usage, calls, created_at, checksum in rows:
+            if checksum != commit_checksum(usage, calls, created_at):
+                raise CorruptError(f"commit {digest.hex()}: calls, usage or time were altered")
+            if usage is not None:
+                answers.append(Head(commit_id, digest))
+        for page in pages(answers):
+            yield from ((info.generation_config, info.usage) for info in self.infos(page))
 
     def _links(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
         """The links of these commits, and perhaps of others that were written between them."""
@@ -438,6 +501,19 @@ def _by_commit(rows: Iterable[Row]) -> dict[int, tuple[Link, ...]]:
     return {commit_id: tuple(some) for commit_id, some in links.items()}
 
 
+def _branch_head(names: tuple[str, str], commit_id: Any, digest: Any, *sums: Any) -> Head:
+    """The head of a branch, with the stored names, checked in every way."""
+    checksum, actual = sums
+    return _head(*_sealed_head(names, commit_id, digest, checksum), actual)
+
+
+def _sealed_head(names: tuple[str, str], commit_id: Any, digest: Any, checksum: Any) -> Head:
+    head = Head(commit_id, digest)
+    if branch_checksum(*names, head) != checksum:
+        raise CorruptError(f"branch {names[1]!r:.80}: its name or its head was altered")
+    return head
+
+
 def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> Head:
     """A pointer, checked against the hash of the commit that it points to."""
     if digest != actual or (commit_id is None) != (digest is None):
@@ -446,22 +522,25 @@ def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> 
 
 
 _LOCK_BRANCH = """
-SELECT (SELECT erasures FROM tract_schema), r.dialog_id, r.head_id, r.head_hash
+SELECT (SELECT erasures FROM tract_schema), d.result_settings,
+    r.dialog_id, r.head_id, r.commit_hash, r.checksum
 FROM branches r JOIN dialogs d ON d.id = r.dialog_id
 WHERE d.name = ? AND r.name = ? {lock}"""
 
+_CREATE_BRANCH = f"""
+INSERT INTO branches (dialog_id, name, head_id, commit_hash, checksum)
+VALUES ({_DIALOG}, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING dialog_id"""
+
 _MOVE_BRANCH = """
-UPDATE branches SET head_id = ?, head_hash = ?
+UPDATE branches SET head_id = ?, commit_hash = ?, checksum = ?
 WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
-    head_id IS NULL OR head_hash = (
+    head_id IS NULL OR commit_hash = (
         SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))
 RETURNING 1"""
 
 _INSERT_BLOB = f"""
 INSERT INTO blobs ({BLOB_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)
 ON CONFLICT (hash) DO NOTHING"""
-
-_KNOWN_BLOB = f"SELECT id, {BLOB_COLUMNS.replace('payload', 'NULL')} FROM blobs WHERE hash = ?"
 
 _INSERT_COMMIT = f"""
 INSERT INTO commits ({", ".join(CommitRow._fields)}, active_toolset_id)
@@ -504,6 +583,10 @@ _WITH_PARENT = f"""
 SELECT {_ROW}, p.hash FROM commits c {_PARTS}
 LEFT JOIN commits p ON p.id = c.parent_id AND p.dialog_id = c.dialog_id"""
 _ALL = f"{_WITH_PARENT} WHERE c.id > ? ORDER BY c.id LIMIT ?"
+
+_USAGES = """
+SELECT d.commits, c.id, c.hash, c.usage, c.calls, c.created_at, c.checksum
+FROM dialogs d JOIN commits c ON c.dialog_id = d.id WHERE d.name = ? ORDER BY c.id"""
 
 _LINKS = """
 SELECT l.commit_id, l.kind, l.target_id, t.hash, l.value

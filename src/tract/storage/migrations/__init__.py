@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tract.errors import SchemaError
-from tract.storage.contents import measure_contents
+from tract.storage.contents import measure_contents, seal_chunks
+from tract.storage.dialogs import seal_dialogs
 from tract.storage.driver import Driver
 from tract.storage.sqlite import MEMORY, Sqlite
 from tract.storage.store import transaction
 
-AFTERWARDS: dict[int, Callable[[Driver], None]] = {11: measure_contents}
-"""What SQL alone cannot do in a database that has contents."""
+AFTERWARDS: tuple[tuple[int, Callable[[Driver], None]], ...] = (
+    (13, seal_chunks),
+    (11, measure_contents),
+    (13, seal_dialogs),
+)
+"""What SQL alone cannot do in a database that has contents, in the order in which it is done when
+all tables are as they are read."""
 
 
 class Migration(NamedTuple):
@@ -70,8 +76,9 @@ def _apply(driver: Driver, migrations: Sequence[Migration]) -> None:
         if migration.version > version:
             for statement in _statements(driver.translate(migration.sql)):
                 driver.run(statement)
-            if version and migration.version in AFTERWARDS:
-                AFTERWARDS[migration.version](driver)
+    for since, complete in AFTERWARDS:
+        if 0 < version < since:
+            complete(driver)
     driver.run("UPDATE tract_schema SET version = ?", (migrations[-1].version,))
 
 

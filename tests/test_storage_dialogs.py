@@ -1,0 +1,200 @@
+"""Dialogs: what is listed of them is what was written, or an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.harness import execute, is_postgres
+from tract import CorruptError, ToolCall, Tract
+
+
+@pytest.fixture
+def filled(db: str) -> str:
+    with Tract.open(db) as t:
+        t.user("question")
+        usage = {"input_tokens": 7}
+        t.assistant("answer", usage=usage, generation_config={"model": "m"})
+        t.branch("old")
+        t.configure_results(inline_tokens=10)
+    with Tract.open(db, dialog="other") as t:
+        t.assistant(tool_calls=[ToolCall("c", "f")])
+        t.tool_result("c", "f", "it broke", is_error=True)
+    return db
+
+
+def counts(db: str) -> dict[str, tuple[int, ...]]:
+    """What a dialog has, counted by other means than the totals that tract keeps."""
+    shown: dict[str, tuple[int, ...]] = {}
+    with Tract.open(db) as t:
+        for info in t.dialogs():
+            own = t.sibling(info.dialog)
+            heads = own.store.branches(info.dialog).values()
+            logs = [commit for head in heads for commit in own.store.log(head.id)]
+            commits = {commit.commit_hash: commit for commit in logs}.values()
+            shown[info.dialog] = (
+                len(own.branches()),
+                len(commits),
+                sum(commit.token_count for commit in commits),
+                sum(commit.byte_size for commit in commits),
+                sum(commit.is_error for commit in commits),
+            )
+    return shown
+
+
+def totals(db: str) -> dict[str, tuple[int, ...]]:
+    with Tract.open(db) as t:
+        return {
+            info.dialog: (info.branches, info.commits, info.tokens, info.bytes, info.errors)
+            for info in t.dialogs()
+        }
+
+
+def test_totals_are_what_is_there(filled: str) -> None:
+    assert totals(filled) == counts(filled)
+    assert totals(filled)["other"][4] == 1
+    with Tract.open(filled) as t:
+        assert t.fsck().problems == []
+
+
+def fail(t: Tract) -> None:
+    with t.batch():
+        t.user("lost")
+        t.branch("lost")
+        t.dialogs()
+        raise ZeroDivisionError
+
+
+def test_totals_follow_every_write(filled: str) -> None:
+    with Tract.open(filled) as t:
+        with t.batch():
+            first = t.user("one")
+            t.branch("more")
+            assert {info.commits for info in t.dialogs()} == {3, 2}  # in the batch as well
+            assert set(t.branches()) == {"main", "old", "more"}
+            t.user("two", edit=first)
+        with pytest.raises(ZeroDivisionError):
+            fail(t)
+        with t.batch():
+            t.user("kept")
+            with pytest.raises(ZeroDivisionError):
+                fail(t)
+        t.checkout("more")
+        t.user("aside")
+        t.checkout("main")
+        assert totals(filled) == counts(filled)
+        t.delete_branch("more")
+        t.gc(dry_run=True, grace_seconds=-10)
+        assert t.fsck().problems == []
+        assert t.gc(dry_run=False, grace_seconds=-10).commits == 1
+        assert totals(filled) == counts(filled)
+        t.delete_dialog("other")
+        assert totals(filled) == counts(filled)
+        assert list(totals(filled)) == ["default"]
+        assert t.fsck().problems == []
+
+
+def test_two_writers_add_to_the_same_totals(filled: str) -> None:
+    with Tract.open(filled) as one, Tract.open(filled) as two:
+        two.checkout("old")
+        for number in range(5):
+            one.user(f"one {number}")
+            two.user(f"two {number}")
+    assert totals(filled) == counts(filled)
+
+
+def test_the_last_time_is_that_of_the_last_commit(filled: str) -> None:
+    with Tract.open(filled) as t:
+        last = t.user("last")
+        assert t.dialogs()[0].updated_at == last.created_at
+        assert t.dialogs()[0].created_at < (last.created_at or t.dialogs()[0].created_at)
+
+
+def test_a_backup_has_the_totals(filled: str, tmp_path: Path) -> None:
+    with Tract.open(filled) as t:
+        t.backup(tmp_path / "copy.db")
+    assert totals(str(tmp_path / "copy.db")) == totals(filled)
+
+
+FLIPS: dict[str, tuple[str, Callable[[Tract], object]]] = {
+    "name": ("UPDATE dialogs SET name = 'oth2r' WHERE name = 'other'", Tract.dialogs),
+    "branch": ("UPDATE dialogs SET branch = 'maio' WHERE name = 'other'", Tract.dialogs),
+    "time": ("UPDATE dialogs SET created_at = created_at + 4096", Tract.dialogs),
+    "last time": ("UPDATE dialogs SET updated_at = updated_at + 4096", Tract.dialogs),
+    "branches": ("UPDATE dialogs SET branches = branches + 1", Tract.dialogs),
+    "commits": ("UPDATE dialogs SET commits = commits + 8", Tract.dialogs),
+    "tokens": ("UPDATE dialogs SET tokens = tokens + 64", Tract.dialogs),
+    "bytes": ("UPDATE dialogs SET bytes = bytes + 1024", Tract.dialogs),
+    "errors": ("UPDATE dialogs SET errors = errors + 1", Tract.dialogs),
+    "a dialog is gone": ("DELETE FROM dialogs WHERE name = 'other'", Tract.dialogs),
+    "name of a branch": ("UPDATE branches SET name = 'olD' WHERE name = 'old'", Tract.branches),
+    "a branch is gone": ("DELETE FROM branches WHERE name = 'old'", Tract.branches),
+    "branch of another": (
+        "UPDATE branches SET dialog_id = 2 WHERE name = 'old'",
+        lambda t: t.sibling("other").branches(),
+    ),
+    "usage": (
+        """UPDATE commits SET usage = '{"input_tokens":8}' WHERE id = 2""",
+        lambda t: list(t.usages()),
+    ),
+    "usage is gone": (
+        "UPDATE commits SET usage = NULL WHERE id = 2",
+        lambda t: list(t.usages()),
+    ),
+    "model": (
+        """UPDATE commits SET generation_config = '{"model":"n"}' WHERE id = 2""",
+        lambda t: list(t.usages()),
+    ),
+    "an answer is gone": ("DELETE FROM commits WHERE id = 2", lambda t: list(t.usages())),
+    "content of another": (
+        "UPDATE commits SET blob_id = 1 WHERE id = 2",
+        lambda t: list(t.search("answer")),
+    ),
+    "a hit is gone": ("DELETE FROM commits WHERE id = 2", lambda t: list(t.search("answer"))),
+    "calls": ("UPDATE commits SET calls = NULL", lambda t: t.sibling("other").find_tool_calls()),
+}
+
+
+@pytest.mark.parametrize("flip", FLIPS)
+def test_what_was_altered_is_not_listed(filled: str, flip: str) -> None:
+    sql, look = FLIPS[flip]
+    with Tract.open(filled) as t:
+        look(t)
+        execute(filled, sql)
+        with pytest.raises(CorruptError):
+            look(t)
+        assert t.fsck().problems
+
+
+def test_a_dialog_that_the_index_lost_is_not_empty(tmp_path: Path) -> None:
+    """SQLite trusts its index: a name that is wrong there would start the dialog anew."""
+    path = str(tmp_path / "t.db")
+    with Tract.open(path) as t:
+        t.user("question")
+    data = Path(path).read_bytes()
+    places = [match.start() for match in re.finditer(b"default", data)]
+    assert len(places) == 2  # in the table and in the index
+    for place in places:
+        Path(path).write_bytes(data[:place] + b"defau1t" + data[place + 7 :])
+        with pytest.raises(CorruptError):
+            look_at(path)
+
+
+def look_at(path: str) -> None:
+    with Tract.open(path) as t:
+        t.compile()
+        t.dialogs()
+
+
+def test_settings_of_another_dialog_are_not_read(filled: str) -> None:
+    """A wrong key in the index leads to the row of another dialog."""
+    if is_postgres(filled):
+        pytest.skip("its pages have checksums of their own")
+    rename = "UPDATE dialogs SET name = ? WHERE name = ?"
+    for new, old in (("x", "default"), ("default", "other"), ("other", "x")):
+        execute(filled, rename, (new, old))
+    with pytest.raises(CorruptError):
+        Tract.open(filled)

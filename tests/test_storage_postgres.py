@@ -1,0 +1,126 @@
+"""PostgreSQL: its errors by type, and what they say about what was written."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+
+import pytest
+
+from tests.faults.harness import execute
+from tract import (
+    BusyError,
+    CorruptError,
+    DiskError,
+    DiskFullError,
+    ReadOnlyError,
+    StorageError,
+    Tract,
+)
+from tract.storage import open_store
+
+CODES: dict[str, type[StorageError]] = {
+    "25006": ReadOnlyError,
+    "25P02": StorageError,  # an earlier failure, not a database that is read-only
+    "40001": BusyError,
+    "40P01": BusyError,
+    "53100": DiskFullError,
+    "53200": StorageError,
+    "53300": BusyError,
+    "55P03": BusyError,
+    "58030": DiskError,
+    "XX000": StorageError,  # a bug of the server, not damage
+    "XX001": CorruptError,
+    "XX002": CorruptError,
+}
+
+
+def test_errors_have_types(pg_url: str) -> None:
+    with closing(open_store(pg_url)) as store:
+        for code, kind in CODES.items():
+            sql = f"DO $$ BEGIN RAISE EXCEPTION 'made up' USING ERRCODE = '{code}'; END $$"
+            with pytest.raises(StorageError, match="made up") as failure:
+                store.driver.run(sql)
+            assert failure.type is kind, code
+
+
+def texts(t: Tract) -> list[object]:
+    return [message.content for message in t.compile().messages]
+
+
+def test_a_connection_that_is_lost_during_commit(pg_url: str) -> None:
+    """It is not known what the server has done, and a retry is safe in both cases."""
+
+    def end_of_batch() -> None:
+        with t.batch():
+            t.user("one", parent=before)
+            t.dialogs()  # writes the totals: nothing but COMMIT is left
+            pid = t.store.driver.run("SELECT pg_backend_pid()")[0][0]
+            execute(pg_url, "SELECT pg_terminate_backend(?, 5000)", (pid,))
+
+    with Tract.open(pg_url) as t:
+        before = t.user("before")
+        with pytest.raises(StorageError, match=r"not known whether.*parent="):
+            end_of_batch()
+        first = t.user("one", parent=before)
+        assert t.user("one", parent=before) == first
+        assert texts(t) == ["before", "one"]
+        assert t.fsck().ok
+
+
+def test_a_connection_that_is_lost_before_commit_has_written_nothing(pg_url: str) -> None:
+    with Tract.open(pg_url) as t:
+        t.user("before")
+        pid = t.store.driver.run("SELECT pg_backend_pid()")[0][0]
+        execute(pg_url, "SELECT pg_terminate_backend(?, 5000)", (pid,))
+        with pytest.raises(StorageError, match="nothing was written"):
+            t.user("lost")
+        t.user("after")
+        assert texts(t) == ["before", "after"]
+
+
+def test_writers_that_wait_for_each_other(pg_url: str) -> None:
+    """One of them is told so, has written nothing, and repeats it."""
+    dialogs, failures = ("a", "b"), []
+    barrier = threading.Barrier(2)
+    for dialog in dialogs:
+        with Tract.open(pg_url, dialog=dialog) as t:
+            t.user("first")
+
+    def write(order: tuple[str, str], wait: bool) -> None:
+        with Tract.open(pg_url, dialog=order[0]) as t, t.batch():
+            t.user(f"{order}")
+            if wait:
+                barrier.wait(20)
+            t.sibling(order[1]).user(f"{order}")
+
+    def run(order: tuple[str, str]) -> None:
+        try:
+            write(order, True)
+        except BusyError as error:
+            failures.append(str(error))
+            write(order, False)
+
+    threads = [threading.Thread(target=run, args=(order,)) for order in (dialogs, dialogs[::-1])]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(failures) == 1
+    assert "nothing was written" in failures[0]
+    for dialog in dialogs:
+        with Tract.open(pg_url, dialog=dialog) as t:
+            assert len(texts(t)) == 3
+            assert t.fsck().ok
+
+
+def test_options_of_the_url_stay(pg_url: str) -> None:
+    execute(pg_url, "CREATE SCHEMA mine")
+    options = "options=-csearch_path%3Dmine%20-clock_timeout%3D77s"
+    with Tract.open(f"{pg_url}&{options}") as t:
+        t.user("here")
+        assert t.store.driver.run("SHOW lock_timeout") == [("77s",)]
+    assert execute(pg_url, "SELECT count(*) FROM mine.commits") == [(1,)]
+    with Tract.open(f"{pg_url}&options=-csearch_path%3Dmine", durability="relaxed") as t:
+        assert t.store.driver.run("SHOW lock_timeout") == [("30s",)]
+        assert t.store.driver.run("SHOW synchronous_commit") == [("off",)]
