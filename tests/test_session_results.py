@@ -998,6 +998,15 @@ def test_a_turn_is_collapsed_in_a_view_that_grows_past_what_is_not_sent(unsent: 
         assert "tool" not in grown
 
 
+@pytest.mark.parametrize("name", [None, 7, b"c", ["c"]])
+def test_an_id_that_is_no_text_is_refused(t: Tract, name: Any) -> None:
+    turn(t, "c", BIG)
+    with pytest.raises(InputError, match=type(name).__name__):
+        t.get_tool_result(name)
+    with pytest.raises(InputError, match=type(name).__name__):
+        t.list_tool_results(name)
+
+
 def test_settings_of_another_instance_are_seen_by_an_open_one(db: str) -> None:
     with Tract.open(db) as t, Tract.open(db) as other:
         t.user("q")

@@ -192,7 +192,7 @@ def test_processes_create_databases_at_the_same_moment(tmp_path: Path, count: in
 
 
 THREADS = 16
-turns = pytest.mark.parametrize("turns", [5, pytest.param(250, marks=pytest.mark.long)])
+turns = pytest.mark.parametrize("turns", [5, pytest.param(100, marks=pytest.mark.long)])
 
 
 @turns

@@ -50,6 +50,8 @@ def fill(db: str) -> None:
         t.user("be very brief", edit=t.user("be"), tools=[tool("read")])
         t.user("and so on", tools=[tool("ls"), GREP])
         t.annotate(first, Priority.PINNED)
+        t.user("my key is k-123", metadata={"seen": "k-123 and more"})
+        t.forget(text="k-123")
         t.branch("old", at=first)
     with Tract.open(db, dialog="other") as t:
         t.user("elsewhere")

@@ -30,7 +30,7 @@ ADD = """-- a made-up migration;
 CREATE TABLE extras (id {key}, note {bytes});
 INSERT INTO extras (note) SELECT hash FROM commits;
 """
-sizes = pytest.mark.parametrize("number", [15, pytest.param(3_000, marks=pytest.mark.long)])
+sizes = pytest.mark.parametrize("number", [15, pytest.param(1_500, marks=pytest.mark.long)])
 
 
 class Writers:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import zip_longest
+from secrets import randbits
 from threading import RLock
 from typing import Any
 
@@ -133,7 +134,7 @@ class Store:
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
         self._settings: dict[str, str | None] = {}
         self.erasures = 0
-        """How often something was erased or came back, when a head was read last."""
+        """It changes whenever something is erased or comes back; as it was with the last head."""
 
     @property
     def lock(self) -> RLock:
@@ -164,8 +165,9 @@ class Store:
         self.driver.close()
 
     def count_erasure(self) -> None:
-        """Have all who read a history before read it again. Runs inside `writing`."""
-        self._run("UPDATE tract_schema SET erasures = erasures + 1")
+        """Have all who read a history before read it again. Runs inside `writing`: a number that
+        another transaction gets after this one is rolled back must not be the same."""
+        self._run("UPDATE tract_schema SET erasures = ?", (randbits(62),))
 
     def _notice(self, erasures: int) -> None:
         if erasures != self.erasures:
