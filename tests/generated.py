@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from random import Random
 from typing import Any, cast
 
@@ -18,9 +19,17 @@ from tract.core.drafts import NO_DETAILS
 from tract.core.forms import ResultView, is_fixed
 from tract.hashing import from_json
 from tract.model import EMPTY, Draft, Gist, Head, Step, Toolset
-from tract.providers import toolsets
+from tract.providers import PROVIDERS, toolsets
+from tract.providers.requests import load
 from tract.storage import Store
 from tract.tokens import token_counter
+
+
+def replacement(call_id: str, times: int = 1) -> str:
+    """What an id is sent as that a provider does not accept, or has seen that often."""
+    seed = f"{call_id}\0{times}".encode("utf-8", "surrogatepass")
+    return "call_" + sha256(seed).hexdigest()[:24]
+
 
 TOKENS = token_counter("chars/4")
 FORMS = {
@@ -43,6 +52,8 @@ TOOLSETS = [
         [claude_tool("run", x="string"), claude_tool("read")],
     )
 ]
+REPLACED = [replacement(call_id) for call_id in ODD_IDS]
+"""Ids that others are replaced by."""
 SAID = [text for text in ODD_TEXTS if len(text) < 100]
 CONTENTS: list[Any] = [
     "",
@@ -51,7 +62,7 @@ CONTENTS: list[Any] = [
     [1, {"a": "b" * 90}],
     [{"type": "text", "text": "t" * 90}, PICTURES[0].data],
     "\0\ud800",
-    "a line\n" * 30,
+    "a line\n" * 20,
 ]
 
 
@@ -120,16 +131,31 @@ class History:
 
     def __init__(self, number: int) -> None:
         self._random = Random(number)
-        self._store = MemoryStore()
-        self._compiler = Compiler(cast(Store, self._store), TOKENS.count)
-        self._head = EMPTY
+        self._begin()
         self._calls = 0
         self._ids: list[str] = []
         self.pairs: dict[int, str] = {}
         """Calls whose result can be told by its text: those with an id of their own."""
+        self.came_from: str | None = None
+        """The provider in whose format the messages came; None for those of tract's own."""
         self._tell()
+        if self._random.random() < 0.25:
+            self._come_from(self._random.choice(list(PROVIDERS)))
         for _ in range(self._random.randrange(3)):
             self._change()
+
+    def _begin(self) -> None:
+        self._store = MemoryStore()
+        self._compiler = Compiler(cast(Store, self._store), TOKENS.count)
+        self._head = EMPTY
+
+    def _come_from(self, provider: str) -> None:
+        """The same history as a request to a provider, read again."""
+        self.came_from = provider
+        request = self._compile().to_params(provider)
+        self._begin()
+        for message in load(request, provider).messages:
+            self._say(message)
 
     # What is said
 
@@ -137,7 +163,7 @@ class History:
         chance = self._random
         if chance.random() < 0.5:
             self._say(Message("system", chance.choice(["Be brief.", "", "\n"])))
-        for _ in range(chance.choice([1, 1, 2, 2, 3])):
+        for _ in range(chance.choice([1, 1, 2, 2, 2, 3])):
             if chance.random() < 0.3:
                 self._add(drafts.offer(chance.choice(TOOLSETS), NO_DETAILS))
             if chance.random() < 0.8:
@@ -158,7 +184,7 @@ class History:
         """An answer, perhaps with calls whose results are missing, late, doubled or another's."""
         chance = self._random
         thoughts = chance.choices(THOUGHTS, k=chance.choice([0, 0, 1, 2]))
-        calls = [self._call() for _ in range(chance.choice([0, 1, 1, 2, 3]))]
+        calls = [self._call() for _ in range(chance.choice([0, 1, 1, 1, 2, 3]))]
         text = [Text(chance.choice(["so", *SAID]))] if chance.random() < 0.6 else []
         self._say(Message("assistant", (*thoughts, *text, *calls)))
         late = []
@@ -183,7 +209,7 @@ class History:
         chance = self._random
         self._calls += 1
         own = f"call_{self._calls}_of_many"
-        call_id = own if chance.random() < 0.6 else chance.choice(ODD_IDS)
+        call_id = own if chance.random() < 0.6 else chance.choice([*ODD_IDS, *REPLACED])
         if chance.random() < 0.1 and self._ids:
             call_id = chance.choice(self._ids)  # an id that another call had
         self._ids.append(call_id)
@@ -214,6 +240,8 @@ class History:
 
     def _change(self) -> None:
         chance = self._random
+        if not self._visible:
+            return
         place = chance.choice(self._visible)
         match chance.choice(["skip", "pin", "edit", "compress"]):
             case "skip" if not any(p.priority == Priority.PINNED for p in place.turn):

@@ -1,9 +1,7 @@
 """What providers refuse, written a second time from their documents, for tests alone.
 
 Nothing here is shared with the package: a rule that is misread there is not misread here the same
-way. Each function returns the faults of a request as texts. They are stricter than a provider where
-tract promises more: neighbours of one role are joined, and ids are unique in a full request where
-the provider demands that.
+way. Each function returns the faults of a request as texts.
 """
 
 from __future__ import annotations
@@ -29,6 +27,12 @@ def faults(request: dict[str, Any], provider: str) -> list[str]:
     return list(RULES[provider](request))
 
 
+def untidy(request: dict[str, Any], provider: str) -> list[str]:
+    """What tract promises beyond that, for messages that came in no provider's format: neighbours
+    of one role are joined, and a call that another model made is signed."""
+    return list(TIDY[provider](request)) if provider in TIDY else []
+
+
 def pairs(request: dict[str, Any], provider: str) -> list[Pair]:
     """Each call with the result that the provider takes for its own."""
     return list(PAIRS[provider](request))
@@ -51,9 +55,6 @@ def _claude(request: dict[str, Any]) -> Iterator[str]:
     spoken = [message for message in messages if message["role"] != "system"]
     if spoken and spoken[0]["role"] != "user":
         yield "the first message is not the user's"
-    for before, after in pairwise(spoken):
-        if before["role"] == after["role"]:
-            yield f"two messages of the {after['role']} in a row"
     for before, message in zip([None, *messages], messages, strict=False):
         if message["role"] == "system" and (before is None or before["role"] != "user"):
             yield "a system message that does not follow the user"
@@ -73,6 +74,13 @@ def _claude(request: dict[str, Any]) -> Iterator[str]:
     if "system" in request and not request["system"]:
         yield "an empty system text"
     yield from _claude_request(request, bool(ids))
+
+
+def _claude_neighbours(request: dict[str, Any]) -> Iterator[str]:
+    spoken = [message for message in request["messages"] if message["role"] != "system"]
+    for before, after in pairwise(spoken):
+        if before["role"] == after["role"]:
+            yield f"two messages of the {after['role']} in a row"
 
 
 def _claude_message(role: str, blocks: list[dict[str, Any]]) -> Iterator[str]:
@@ -275,8 +283,6 @@ def _gemini(request: dict[str, Any]) -> Iterator[str]:
     for content in [*request["contents"], {"role": "", "parts": [{}]}]:
         calls, answers = _inner(content, "functionCall"), _inner(content, "functionResponse")
         asked = _inner(before, "functionCall")
-        if content["role"] == before["role"] != "" and not _inner(before, "functionResponse"):
-            yield f"two contents of {content['role']!r} in a row"
         if not content["parts"]:
             yield "a content without parts"
         if sorted(_marks(asked)) != sorted(_marks(answers)):
@@ -299,9 +305,6 @@ def _marks(functions: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def _gemini_parts(parts: list[dict[str, Any]]) -> Iterator[str]:
-    calls = [part for part in parts if "functionCall" in part]
-    if calls and not calls[0].get("thoughtSignature"):
-        yield "the first call has no signature"
     for part in parts:
         if "functionCall" in part and not isinstance(part["functionCall"].get("args", {}), dict):
             yield "arguments that are no object"
@@ -309,6 +312,17 @@ def _gemini_parts(parts: list[dict[str, Any]]) -> Iterator[str]:
             part["functionResponse"]["response"], dict
         ):
             yield "a response that is no object"
+
+
+def _gemini_contents(request: dict[str, Any]) -> Iterator[str]:
+    contents = request["contents"]
+    for before, after in pairwise(contents):
+        if before["role"] == after["role"] and not _inner(before, "functionResponse"):
+            yield f"two contents of {after['role']!r} in a row"
+    for content in contents:
+        calls = [part for part in content["parts"] if "functionCall" in part]
+        if calls and not calls[0].get("thoughtSignature"):
+            yield "the first call has no signature"
 
 
 def _gemini_pairs(request: dict[str, Any]) -> Iterator[Pair]:
@@ -322,6 +336,7 @@ def _gemini_pairs(request: dict[str, Any]) -> Iterator[Pair]:
 
 
 RULES = {"anthropic": _claude, "openai": _chat, "responses": _responses, "gemini": _gemini}
+TIDY = {"anthropic": _claude_neighbours, "gemini": _gemini_contents}
 PAIRS = {
     "anthropic": _claude_pairs,
     "openai": _chat_pairs,

@@ -724,11 +724,11 @@ def test_the_json_of_a_verdict(here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "not valid JSON"),
-        ("{", "not valid JSON"),
+        ("", "not JSON"),
+        ("{", "not JSON"),
         ("[" * 100_000, "nested too deep"),
-        ('{"role": "user", "content": ""}\n{"role"', "line 2: not valid JSON"),
-        ("\xff\xfe", "not valid JSON"),
+        ('{"role": "user", "content": ""}\n{"role"', "line 2: not JSON"),
+        ("\xff\xfe", "not JSON"),
     ],
 )
 def test_what_cannot_be_read_is_a_wrong_use(here: Path, text: str, words: str) -> None:

@@ -169,9 +169,9 @@ def test_the_tools_of_a_request_are_recorded_too(here: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("", "not valid JSON"),
-        ("[", "not valid JSON"),
-        (b"\xff\xfe\x00", "not valid JSON"),
+        ("", "not JSON"),
+        ("[", "not JSON"),
+        (b"\xff\xfe\x00", "not JSON"),
         ("[" * 100_000, "nested"),
         ("null", "expected a list of definitions"),
         ("7", "expected a list of definitions"),

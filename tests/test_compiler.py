@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -224,3 +225,31 @@ def test_a_change_at_the_end_costs_what_it_changes(
     assert after.messages[:200] == messages[:200]
     fresh = Compiler(t.store, t.tokens.count).compile(t.session.head())
     assert view(after) == view(fresh)
+
+
+def test_an_edit_a_collapsed_turn_and_a_late_result(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.db")
+    with Tract.open(path) as t:
+        t.user("q")
+        call = t.assistant("look", tool_calls=[ToolCall("a", "ls"), ToolCall("b", "cat")])
+        result = t.tool_result("a", "ls", "A" * 50)
+        t.assistant("text", tool_calls=[ToolCall("a", "ls")], edit=call)
+        t.reshape({result.commit_hash: "collapsed"})
+        for message in (Message("user", "next"), Message("tool", "B", "b", "cat")):
+            assert_fresh(t, path)
+            t.commit(message)
+        assert_fresh(t, path)
+        assert t.compile().messages[1].text == "text\n[Called ls (a); result not shown]"
+
+
+def test_a_forgotten_content_that_comes_back_is_shown_by_every_instance(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.db")
+    with Tract.open(path) as t, Tract.open(path) as reader:
+        secret = t.user("secret")
+        t.assistant("x")
+        for change in (lambda: t.forget(secret), lambda: t.user("secret")):
+            assert view(reader.compile()) == view(t.compile())
+            change()
+            assert_fresh(t, path)
+            assert_fresh(reader, path)
+        assert [m.text for m in reader.compile().messages] == ["secret", "x", "secret"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.strategies import histories
 from tests.toolkit import NAMES, claude_tool, in_the_end, names, tool, tool_lists
 from tract import CommitInfo, Message, Priority, ToolCall, Tract, convert_tool
-from tract.core.wording import NO_RESULT, SKIPPED
+from tract.core.wording import NO_MESSAGES, NO_RESULT, SKIPPED
 from tract.providers.validate import validate
 
 
@@ -24,7 +24,7 @@ def test_an_empty_history() -> None:
         assert (context.commit_hashes, context.generation_configs, context.tools) == ([], [], [])
         assert context.to_dicts() == context.to_openai() == []
         assert context.to_anthropic() == {"messages": []}
-        assert context.notes == []
+        assert context.notes == [NO_MESSAGES]
 
 
 def test_what_it_says_of_each_message() -> None:
@@ -621,3 +621,13 @@ def test_thoughts_stay_where_a_mark_says_what_is_so_already() -> None:
         assert thoughts(t) == ["t0", "t3"]
         t.annotate(results[0], "pinned")  # which shows it whole
         assert thoughts(t) == ["t0"]
+
+
+def test_an_empty_history_says_so() -> None:
+    with Tract.open() as t:
+        assert t.compile().notes == [NO_MESSAGES]
+        assert t.compile().notes_for("gemini") == [NO_MESSAGES]
+        only = t.user("x")
+        assert t.compile().notes == []
+        t.annotate(only, "skip")
+        assert t.compile().notes == [NO_MESSAGES]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.strategies import anthropic_messages, histories, openai_messages, tidy_histories
+from tests.toolkit import claude_tool
 from tract import InputError, Message, Priority, Text, ToolCall, Tract
 from tract.core.alignment import atoms
 from tract.core.wording import NO_RESULT, SKIPPED
@@ -645,3 +647,116 @@ def test_what_earlier_versions_sent_is_known(provider: str) -> None:
         assert "[not shown whole" in str(sent)
         assert t.record(sent) == []
         assert t.current_branch == "main"
+
+
+# What is sent
+
+
+def late_system(t: Tract) -> None:
+    t.user("q")
+    t.assistant("", tool_calls=[ToolCall("a", "ls", {})])
+    t.system("s")
+
+
+def system_behind_a_stray(t: Tract) -> None:
+    t.user("q")
+    t.tool_result("z", "ls", "stray")
+    t.system("s")
+
+
+def system_behind_a_summary(t: Tract) -> None:
+    t.compress([t.user("q")], content="in short")
+    t.user("n")
+    t.system("s")
+
+
+def two_systems_around_a_summary(t: Tract) -> None:
+    t.system("a")
+    t.compress([t.user("q")], content="in short")
+    t.system("b")
+    t.assistant("x")
+
+
+def calls_without_tools(t: Tract) -> None:
+    t.user("q")
+    t.assistant("", tool_calls=[ToolCall("a", "run", {})])
+    t.tool_result("a", "run", "line\n" * 200, form="reference")
+
+
+def tools_of_anthropic(t: Tract) -> None:
+    t.user("q", tools=[claude_tool("a tool!"), claude_tool("run", x="string")])
+
+
+def changed_tools(t: Tract) -> None:
+    t.user("q", tools=[claude_tool("ls")])
+    t.assistant("x")
+    t.user("n", tools=[claude_tool("ls"), claude_tool("run")])
+
+
+SENT = [
+    late_system,
+    system_behind_a_stray,
+    system_behind_a_summary,
+    two_systems_around_a_summary,
+    calls_without_tools,
+    tools_of_anthropic,
+    changed_tools,
+]
+
+
+@pytest.mark.parametrize("tools", ["latest", "inline"])
+@pytest.mark.parametrize("tell", SENT)
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "responses", "gemini"])
+def test_what_is_sent_writes_nothing(
+    provider: str, tell: Callable[[Tract], None], tools: str
+) -> None:
+    with Tract.open() as t:
+        tell(t)
+        head = t.head
+        context = t.compile(tools=tools)
+        assert t.record(context.to_messages(provider)) == []
+        assert t.record(context.to_params(provider)) == []
+        assert (t.head, t.current_branch) == (head, "main")
+
+
+def test_a_late_result_reaches_its_call_past_a_collapsed_turn() -> None:
+    with Tract.open() as t:
+        t.user("q")
+        t.assistant("", tool_calls=[ToolCall("first call", "run", {})])
+        t.user("wait")
+        t.assistant("", tool_calls=[ToolCall("second call", "run", {})])
+        t.tool_result("second call", "run", "line\n" * 200, form="collapsed")
+        t.user("n")
+        sent = t.compile().to_openai()
+        (wire,) = [call["id"] for m in sent for call in m.get("tool_calls", ())]
+        (info,) = t.record([*sent, {"role": "tool", "tool_call_id": wire, "content": "late"}])
+        assert info.tool_call_id == "first call"
+        assert not any("result" in note for note in t.compile().notes)
+
+
+def test_other_tools_in_what_is_sent_are_recorded() -> None:
+    with Tract.open() as t:
+        changed_tools(t)
+        request = t.compile().to_anthropic_params()
+        tools = [claude_tool("ls")]  # those before the change, and not among the messages
+        assert [info.operation for info in t.record({**request, "tools": tools})] == ["mark"]
+        assert t.get_tools() == tools
+
+
+def test_a_beginning_of_what_is_sent_writes_nothing() -> None:
+    with Tract.open() as t:
+        two_systems_around_a_summary(t)
+        request = t.compile().to_anthropic()
+        t.user("more")
+        t.assistant("yes")
+        assert t.record(request) == []
+        assert t.current_branch == "main"
+
+
+def test_recording_is_not_a_view_that_the_next_one_is_compared_with() -> None:
+    with Tract.open() as t:
+        t.user("q")
+        t.compile()
+        t.user("n")
+        t.record([Message("user", "q"), Message("user", "n"), Message("user", "o")])
+        assert t.compile().first_changed == 1

@@ -726,6 +726,31 @@ def test_an_edit_adds_a_call_that_was_answered_before() -> None:
     assert shown(chain) == []
 
 
+def test_a_result_that_goes_to_an_older_call_collapses_that() -> None:
+    build = Builder()
+    older, newer = build.append(calls=("a",)), build.append(calls=("a",))
+    build.reshape(build.append(answers="a"), "collapsed")
+    build.append()
+    chain = fold(build)
+    build.edit(newer)
+    assert chain.extend(build.steps[5:]) == older.id
+    assert shown(chain) == [(1, False), (6, False), (5, False)]
+
+
+def test_results_that_are_paired_again_stand_in_their_order() -> None:
+    build = Builder()
+    edits, results = [], []
+    for order in ("ab", "ba"):
+        call = build.append(calls=("a", "b"))
+        results.append([build.append(answers=answer).id for answer in order])
+        edits.append(build.edit(call))
+    chain = fold(build)
+    build.void(*edits)
+    chain.extend(build.steps[8:])
+    turns = [[member.origin.id for member in chain.place(edit).turn[1:]] for edit in edits]
+    assert turns == results
+
+
 def test_a_compressed_call_is_not_asked_twice() -> None:
     build = Builder()
     old = build.append(calls=("a",))

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.generated import replacement
 from tests.strategies import ChainBuilder
 from tract import GET_TOOL_RESULT_TOOL, Message, ResultNotFoundError, ToolCall, Tract
 from tract.content.blocks import whole_text
@@ -199,11 +200,6 @@ def test_a_result_finds_its_call_by_the_id_that_a_provider_got(call_id: str, dum
 
 
 # Ids that equal the replacements of others
-
-
-def replacement(call_id: str, times: int = 1) -> str:
-    seed = f"{call_id}\0{times}".encode("utf-8", "surrogatepass")
-    return "call_" + sha256(seed).hexdigest()[:24]
 
 
 LONG = "x" * 80

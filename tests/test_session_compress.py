@@ -1099,6 +1099,9 @@ def test_two_summaries_of_one_message_do_not_both_come_back(quick: Tract) -> Non
     with pytest.raises(EditError, match="only one of the summaries"):
         quick.restore(*undone)
     assert texts(quick) == ["be brief", "one", "two", "three"]
+    quick.restore(undone[0])
+    restore_as_named(quick, undone[1])  # with the other summary
+    assert texts(quick) == ["be brief", "y", "three"]
 
 
 def restore_as_named(t: Tract, *commits: CommitInfo) -> None:

@@ -996,3 +996,26 @@ def test_a_turn_is_collapsed_in_a_view_that_grows_past_what_is_not_sent(unsent: 
         grown = [message.role for message in t.compile().messages]
         assert grown == [message.role for message in t.compile(at=t.head).messages]
         assert "tool" not in grown
+
+
+@pytest.mark.parametrize("name", [None, 7, b"c", ["c"]])
+def test_an_id_that_is_no_text_is_refused(t: Tract, name: Any) -> None:
+    turn(t, "c", BIG)
+    with pytest.raises(InputError, match=type(name).__name__):
+        t.get_tool_result(name)
+    with pytest.raises(InputError, match=type(name).__name__):
+        t.list_tool_results(name)
+
+
+def test_settings_of_another_instance_are_seen_by_an_open_one(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db) as other:
+        t.user("q")
+        t.compile()
+        other.configure_results(inline_tokens=0)
+        with Tract.open(db) as fresh:
+            assert t.compile().to_openai_params() == fresh.compile().to_openai_params()
+        t.tool_result("a", "run", "x" * 900)
+        assert t.compile().messages[-1].text.startswith("[result of run")
+        other.configure_results(inline_tokens=10_000)
+        t.tool_result("b", "run", "y" * 900)
+        assert t.compile().messages[-1].text == "y" * 900

@@ -248,8 +248,15 @@ def test_what_comes_back_is_shown_by_all(db: str) -> None:
             other.user("hi")
             raise ZeroDivisionError
         assert texts(t) == texts(other) == [FORGOTTEN]
+        with suppress(ZeroDivisionError), other.batch():
+            other.user("hi")
+            assert texts(other) == ["hi", "hi"]
+            raise ZeroDivisionError
+        t.forget(t.user("secret"))  # no one takes this for what the batch did
+        assert texts(t) == texts(other) == [FORGOTTEN, FORGOTTEN]
+        t.restore(t.annotate(str(t.head), "skip"))
         t.user("hi")
-        assert texts(t) == texts(other) == ["hi", "hi"]
+        assert texts(t) == texts(other) == ["hi", FORGOTTEN, "hi"]
 
 
 def test_forget_of_what_has_no_content(db: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tract.core.chain import Chain
 from tract.core.ordering import Arrangement
 from tract.core.toolsets import Offered
+from tract.core.wording import NO_MESSAGES
 from tract.model import Form, Json, Message, Step, Toolset
 from tract.providers import PROVIDERS, Provider
 from tract.providers import provider as provider_named
@@ -322,7 +323,7 @@ class CompiledContext:
         """The same for one provider: `openai`, `anthropic`, `responses` or `gemini`; without
         `tools`, for the messages alone."""
         target = provider_named(provider)
-        notes: list[str] = []
+        notes = [] if self.commit_count or self._following else [NO_MESSAGES]
         number = bisect_left(self._transcript.thoughtless, self.commit_count)
         if number:
             notes.append(f"thoughts of {number} answers left out: what they followed has changed")

@@ -14,11 +14,17 @@ from tests.faults.tracing import Point, points, tracing
 from tract import Tract
 
 
+def memory() -> Path | None:
+    """A folder in memory where there is one: no fault here is one of a real disk."""
+    folder = Path("/dev/shm")
+    return folder if os.access(folder, os.W_OK) else None
+
+
 class Nursery:
     """Processes that perform operations, one at a time; see nursery.py."""
 
-    def __init__(self, folder: Path) -> None:
-        self.process = start("nursery.py", folder)
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.process = start("nursery.py", folder, *options)
         go(self.process)
 
     def tell(self, line: str) -> None:

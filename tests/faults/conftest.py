@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -10,17 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.cases import Nursery
+from tests.faults.cases import Nursery, memory
 from tests.faults.tracing import why_not
-
-MEMORY = Path("/dev/shm")
 
 
 @pytest.fixture
 def scratch() -> Iterator[Path]:
-    """A folder in memory where there is one: no fault here is one of a real disk."""
-    memory = MEMORY if os.access(MEMORY, os.W_OK) else None
-    folder = Path(tempfile.mkdtemp(dir=memory, prefix="tract-faults-"))
+    folder = Path(tempfile.mkdtemp(dir=memory(), prefix="tract-faults-"))
     yield folder
     shutil.rmtree(folder)
 
@@ -28,6 +23,14 @@ def scratch() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
     nursery = Nursery(tmp_path_factory.mktemp("nursery"))
+    yield nursery
+    nursery.close()
+
+
+@pytest.fixture(scope="session")
+def journal_nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    """Its processes use a rollback journal, unless the SQLite of the standard library is new."""
+    nursery = Nursery(tmp_path_factory.mktemp("nursery"), "journal")
     yield nursery
     nursery.close()
 

@@ -1,5 +1,6 @@
 """Performs operations, each in a fork of this process, which has done all of them once before: a
-child starts in a millisecond and loads no file. `nursery.py FOLDER`
+child starts in a millisecond and loads no file. `nursery.py FOLDER [journal]`; with `journal`, it
+uses the SQLite of the standard library, and so perhaps a rollback journal.
 
 `OPERATION DB FOLDER [again]` makes a child, whose number is printed as `child PID`. It waits for
 `go`; `kill` kills it; `end STATUS` is printed after its end. Between children, `hello` is answered.
@@ -17,6 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+if sys.argv[2:] == ["journal"]:
+    sys.modules["pysqlite3"] = None  # type: ignore[assignment]
 from tests.faults.operations import OPERATIONS
 from tract import Tract, TractError
 

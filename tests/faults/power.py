@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,11 +25,10 @@ _CALL = re.compile(r"(\w+)\((.*)\) += (\d+)")
 _STRING = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 
 
-class Name(NamedTuple):
-    """A file got a name, or (file None) the name is gone."""
+class Names(NamedTuple):
+    """Names of files, all at once; None if a name is gone."""
 
-    name: str
-    file: int | None
+    changes: dict[str, int | None]
 
 
 class Write(NamedTuple):
@@ -52,18 +52,22 @@ class Said(NamedTuple):
     line: str
 
 
-Event = Name | Write | Truncate | Sync | Said
+Event = Names | Write | Truncate | Sync | Said
 
 
 class Recording:
     """The events in a log of strace that concern a folder."""
 
-    def __init__(self, log: Path, folder: Path) -> None:
+    def __init__(self, log: Path, folder: Path, first: dict[str, bytes]) -> None:
+        """`first` are the files that were there before."""
         self.folder = str(folder)
-        self.names: dict[str, int] = {}
+        self.names = {name: number for number, name in enumerate(first, 1)}
         self.numbers: dict[int, int] = {}  # of open files, by their descriptors
-        self.last = FOLDER
-        self.events = [event for line in log.read_text().splitlines() for event in self._read(line)]
+        self.last = len(first)
+        self.first = first
+        self.events: list[Event] = [
+            event for line in log.read_text().splitlines() for event in self._read(line)
+        ]
 
     def _read(self, line: str) -> Iterator[Event]:
         match = _CALL.match(line)
@@ -73,10 +77,10 @@ class Recording:
         strings = [bytes.fromhex(text.replace("\\x", "")) for text in _STRING.findall(arguments)]
         if call == "openat":
             yield from self._open(strings[0].decode(), result)
-        elif call in ("unlink", "unlinkat"):
-            yield from self._unlink(strings[0].decode())
         elif call == "writev":
             yield Said(strings[0].decode().strip())
+        elif strings and call not in ("pwrite64", "write"):
+            yield from self._name(call, *(path.decode() for path in strings))
         else:
             yield from self._change(call, int(arguments.split(",")[0]), arguments, strings)
 
@@ -93,13 +97,18 @@ class Recording:
             if name not in self.names:
                 self.last += 1
                 self.names[name] = self.last
-                yield Name(name, self.last)
+                yield Names({name: self.last})
             self.numbers[descriptor] = self.names[name]
 
-    def _unlink(self, path: str) -> Iterator[Event]:
-        if name := self._own(path):
-            del self.names[name]
-            yield Name(name, None)
+    def _name(self, call: str, path: str, new_path: str = "") -> Iterator[Event]:
+        """A file is unlinked, renamed or linked."""
+        name, new_name = self._own(path), self._own(new_path)
+        if name:
+            changes: dict[str, int | None] = {} if call.startswith("link") else {name: None}
+            if new_name:
+                changes[new_name] = self.names[name]
+            self.names = changed(self.names, changes)
+            yield Names(changes)
 
     def _change(
         self, call: str, descriptor: int, arguments: str, strings: list[bytes]
@@ -117,6 +126,11 @@ class Recording:
         else:
             assert call in ("fsync", "fdatasync"), call
             yield Sync(file)
+
+
+def changed(names: dict[str, int], changes: dict[str, int | None]) -> dict[str, int]:
+    names = {name: file for name, file in names.items() if name not in changes}
+    return names | {name: file for name, file in changes.items() if file is not None}
 
 
 @dataclass
@@ -166,18 +180,19 @@ def torn(change: Write | Truncate, dice: random.Random) -> list[Write | Truncate
 class Disk:
     """What happens to it, event by event."""
 
-    def __init__(self) -> None:
-        self.files: dict[int, File] = {FOLDER: File()}
-        self.names: dict[str, int] = {}
-        self.new_names: list[Name] = []
+    def __init__(self, first: dict[str, bytes]) -> None:
+        self.names = {name: number for number, name in enumerate(first, 1)}
+        self.files = {self.names[name]: File(bytearray(first[name])) for name in first}
+        self.new_names: list[Names] = []
         self.lines: list[str] = []
 
     def take(self, event: Event) -> None:
         match event:
-            case Name(file=file):
+            case Names(changes=changes):
                 self.new_names.append(event)
-                if file is not None:
-                    self.files[file] = File()
+                for file in changes.values():
+                    if file is not None:
+                        self.files.setdefault(file, File())
             case Sync(file=0):
                 self.names = self._names(len(self.new_names))
                 self.new_names.clear()
@@ -189,12 +204,9 @@ class Disk:
                 self.lines.append(line)
 
     def _names(self, number: int) -> dict[str, int]:
-        names = dict(self.names)
-        for name, file in self.new_names[:number]:
-            if file is None:
-                del names[name]
-            else:
-                names[name] = file
+        names = self.names
+        for each in self.new_names[:number]:
+            names = changed(names, each.changes)
         return names
 
     def after_cut(self, dice: random.Random) -> dict[str, bytes]:
@@ -211,14 +223,13 @@ class Disk:
 
 
 def cuts(
-    events: list[Event], number: int, dice: random.Random
+    recording: Recording, number: int, dice: random.Random
 ) -> Iterator[tuple[dict[str, bytes], list[str]]]:
     """The files and the lines that were printed, at so many random moments."""
-    disk = Disk()
-    moments = sorted(dice.choices(range(len(events) + 1), k=number), reverse=True)
-    for moment, event in enumerate([*events, None]):
-        while moments and moments[-1] == moment:
-            moments.pop()
-            yield disk.after_cut(dice), list(disk.lines)
+    disk = Disk(recording.first)
+    moments = Counter(dice.choices(range(len(recording.events) + 1), k=number))
+    for moment, event in enumerate([None, *recording.events]):
         if event:
             disk.take(event)
+        for _ in range(moments[moment]):
+            yield disk.after_cut(dice), list(disk.lines)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,13 +15,16 @@ from tests.faults.harness import (
     ask,
     assert_sound,
     execute,
+    outcome,
     texts,
 )
+from tests.faults.operations import OPERATIONS, Operation
 from tract import (
     ReadOnlyError,
     SchemaError,
     StorageError,
     Tract,
+    TractError,
 )
 
 # Read-only
@@ -131,3 +136,79 @@ def test_password_is_not_in_the_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError) as failure:
         Tract.open(f"postgresql://nobody:hunter2@/none?host={tmp_path}")
     assert "hunter2" not in str(failure.value)
+
+
+# Files that change under an open Tract
+
+OPEN = [name for name in OPERATIONS if name not in ("create", "migration")]  # those open it first
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("t.db*"))
+
+
+def assert_stopped(t: Tract, operation: Operation, folder: Path) -> None:
+    """Nothing is acknowledged that nobody would find."""
+    with pytest.raises(StorageError):
+        operation.run(t, folder)
+    with pytest.raises(StorageError):
+        t.user("never written")
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_operation_on_a_deleted_file(scratch: Path, name: str) -> None:
+    operation, db = OPERATIONS[name], scratch / "t.db"
+    operation.prepare(str(db), scratch)
+    with Tract.open(db) as t:
+        t.user("so that there is a log")
+        for path in files(scratch):
+            (scratch / path).unlink()
+        assert_stopped(t, operation, scratch)
+    assert files(scratch) == []
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_operation_without_its_log(scratch: Path, name: str) -> None:
+    operation, db = OPERATIONS[name], scratch / "t.db"
+    operation.prepare(str(db), scratch)
+    with Tract.open(db) as t:
+        t.user("so that there is a log")
+        (scratch / "t.db-wal").unlink()
+        assert_stopped(t, operation, scratch)
+    with Tract.open(db) as t:
+        assert t.fsck().ok
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_operation_on_a_replaced_file(scratch: Path, name: str) -> None:
+    """A backup is restored, and used by its new owner before the old one is gone."""
+    operation, db = OPERATIONS[name], scratch / "t.db"
+    operation.prepare(str(db), scratch)
+    with Tract.open(scratch / "other.db") as t:
+        t.user("restored")
+    with Tract.open(db) as old:
+        old.user("so that there is a log")
+        for path in files(scratch):
+            (scratch / path).unlink()
+        (scratch / "other.db").rename(db)
+        with Tract.open(db) as t:
+            t.user("new")
+            assert_stopped(old, operation, scratch)
+            old.close()
+            t.user("newer")
+    with Tract.open(db) as t:
+        assert texts(t) == ["restored", "new", "newer"]
+        assert_sound(t)
+
+
+@pytest.mark.parametrize("size", [0, 100, 4096, 20_000])
+@pytest.mark.parametrize("name", OPEN)
+def test_operation_on_a_truncated_file(scratch: Path, name: str, size: int) -> None:
+    """It fails, or what is lost is reported: here or by the next `fsck`."""
+    operation, db = OPERATIONS[name], scratch / "t.db"
+    operation.prepare(str(db), scratch)
+    with Tract.open(db) as t:
+        os.truncate(db, size)  # does not open it, which would break the locks
+        outcome(lambda: operation.run(t, scratch))
+    with suppress(TractError), Tract.open(db, create=False) as t:
+        assert not t.fsck().ok

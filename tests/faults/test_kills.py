@@ -152,8 +152,11 @@ def test_kill_at_some_calls(nursery: Nursery, name: str, scratch: Path) -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("strace")
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_kill_at_every_call(nursery: Nursery, name: str, scratch: Path) -> None:
-    with case_of(nursery, name, scratch) as case:
+@pytest.mark.parametrize("journal", ["nursery", "journal_nursery"])
+def test_kill_at_every_call(
+    name: str, journal: str, scratch: Path, request: pytest.FixtureRequest
+) -> None:
+    with case_of(request.getfixturevalue(journal), name, scratch) as case:
         came = [kill_at(case, place) for place in case.calls(WRITES)]
         assert len(came) > 20
         assert came == sorted(came)  # once it has come to its end, it stays

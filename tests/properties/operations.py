@@ -31,9 +31,8 @@ Operation = Callable[[World, Tract, Picks], object]
 OPERATIONS: dict[str, Operation] = {}
 WEIGHTS: dict[str, int] = {}
 """How often each is chosen."""
-OPEN = ("configure", "import_history")
-"""Left out: an open instance does not notice what another one configures, and a Gemini request that
-is imported into its own dialog is imported twice."""
+OPEN = ("configure",)
+"""Left out: an open instance does not notice what another one configures."""
 
 
 READS = ("compile_view", "read_parts", "read_more")
@@ -61,8 +60,10 @@ TEXTS = [
     "ERROR it broke\n" * 30,
 ]
 SAID = [text for text in TEXTS if text.strip()]
-IDS = ["a", "b", "c", "", "functions.Bash:0", "é x", "x" * 80, "\ud800", "a#2", "toolu_1"]
-TOOL_NAMES = ["run", "read", "grep", "a tool!", GET_TOOL_RESULT]
+IDS = ["a", "a", "a", "b", "b", "", "functions.Bash:0", "é x", "x" * 80, "\ud800", "a#2"]
+"""Few, so that calls and results of several messages have the same."""
+TOOL_NAMES = ["run", "read", "grep", "a tool!", "a_tool_a96d5fdd", GET_TOOL_RESULT]
+"""One that no provider accepts, and what is sent instead of it."""
 ARGUMENTS: list[Any] = [{}, {"path": "a.py"}, {"path": "b.py", "n": 1.5}, "{broken", "[1]", ""]
 THINKING = [ANTHROPIC_BLOCKS[2]]
 USED = {"id": "r1", "model": "m1", "usage": {"input_tokens": 9, "output_tokens": 2}}
@@ -82,6 +83,7 @@ CONTENTS: list[Any] = [
 VERBATIM = "what was sent of it"
 SHAPES = [
     *map(Shape, Form),
+    *[Shape(Form.COLLAPSED)] * 3,  # the only form that changes other messages
     Shape(Form.TRUNCATED, 10),
     Shape(Form.REFERENCE, 5),
     Shape(Form.SUMMARY, text="in short"),

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.generated import History
-from tests.rules import faults, pairs
+from tests.rules import faults, pairs, untidy
 from tests.validity import REQUESTS
+from tract.providers import PROVIDERS
 from tract.providers.validate import validate
 
 SHORT, LONG, PARTS = 250, 100_000, 8
@@ -19,9 +20,10 @@ PLANTED = 50
 """How many histories must do to find a fault."""
 
 
-def wrong(request: Any, provider: str) -> list[str]:
-    """What is refused by either set of rules."""
-    return [*map(str, validate(request, provider)), *faults(request, provider)]
+def wrong(request: Any, provider: str, history: History) -> list[str]:
+    """What is refused by either set of rules, or not as it is promised."""
+    found = [*map(str, validate(request, provider)), *faults(request, provider)]
+    return found if history.came_from else found + untidy(request, provider)
 
 
 def mispaired(request: Any, provider: str, known: dict[int, str]) -> list[Any]:
@@ -42,7 +44,7 @@ def check(numbers: range) -> int:
         for form, context in history.contexts():
             for provider, make in REQUESTS.items():
                 request = make(context)
-                found = wrong(request, provider)
+                found = wrong(request, provider, history)
                 assert not found, f"history {number}, {form}, {provider}: {found}"
                 if form == "full":
                     found = mispaired(request, provider, history.pairs)
@@ -60,6 +62,47 @@ def test_no_request_is_refused() -> None:
 def test_no_request_of_many_is_refused(part: int) -> None:
     size = LONG // PARTS
     assert check(range(SHORT + part * size, SHORT + (part + 1) * size)) > 20 * size
+
+
+# Mangled requests: both sets of rules find the same
+
+
+def without_one(messages: list[Any], at: int) -> list[Any]:
+    return [*messages[:at], *messages[at + 1 :]]
+
+
+def with_one_twice(messages: list[Any], at: int) -> list[Any]:
+    return [*messages[: at + 1], *messages[at:]]
+
+
+def with_two_swapped(messages: list[Any], at: int) -> list[Any]:
+    return [*messages[:at], *messages[at : at + 2][::-1], *messages[at + 2 :]]
+
+
+def without_the_beginning(messages: list[Any], at: int) -> list[Any]:
+    return messages[at:]
+
+
+def without_the_end(messages: list[Any], at: int) -> list[Any]:
+    return messages[: at + 1]
+
+
+@pytest.mark.parametrize("provider", REQUESTS)
+@pytest.mark.parametrize(
+    "mangle",
+    [without_one, with_one_twice, with_two_swapped, without_the_beginning, without_the_end],
+)
+def test_both_sets_of_rules_agree(
+    provider: str, mangle: Callable[[list[Any], int], list[Any]]
+) -> None:
+    key, verdicts = PROVIDERS[provider].history, set()
+    for number in range(PLANTED):
+        _, context = next(History(number).contexts())
+        request = REQUESTS[provider](context)
+        messages = request[key]
+        mangled = {**request, key: mangle(messages, number % max(len(messages), 1))}
+        verdicts.add((not validate(mangled, provider), not faults(mangled, provider)))
+    assert verdicts == {(True, True), (False, False)}
 
 
 # Faults of frameworks, planted: each is found

@@ -9,7 +9,8 @@ import click
 from click.core import ParameterSource
 
 from tract.cli.commits import plain, print_commits
-from tract.cli.inputs import json_option, read_stdin, yes_option
+from tract.cli.files import read_stdin
+from tract.cli.inputs import json_option, yes_option
 from tract.cli.screen import (
     CYAN,
     DIM,

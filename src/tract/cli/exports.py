@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from tract.cli.commits import plain
-from tract.cli.inputs import at_option, json_option, parse_json
+from tract.cli.files import parse_json, read_file
+from tract.cli.inputs import at_option, json_option
 from tract.cli.screen import dump, json_text, put, say, write
 from tract.cli.target import Target, resolve_optional
 from tract.context import CompiledContext
+from tract.errors import InputError
+from tract.importers.partial_json import check_weight
 from tract.model import Json, Message, Raw, Text, ToolCall
 from tract.providers import PROVIDERS, parsed
 from tract.providers.detect import detect
@@ -185,6 +187,9 @@ def _shorten(value: Json) -> Json:
 # Validate
 
 
+MAX_LINES = 500_000
+
+
 class _Verdict(NamedTuple):
     """One request or history of a file, and what is wrong with it."""
 
@@ -194,7 +199,7 @@ class _Verdict(NamedTuple):
 
 
 @click.command("validate")
-@click.argument("file", type=click.File("rb"))
+@click.argument("file")
 @click.option(
     "--provider",
     type=click.Choice(tuple(PROVIDERS)),
@@ -209,7 +214,7 @@ class _Verdict(NamedTuple):
 @json_option
 @click.pass_context
 def validate_command(
-    ctx: click.Context, file: IO[bytes], provider: str | None, is_request: bool, as_json: bool
+    ctx: click.Context, file: str, provider: str | None, is_request: bool, as_json: bool
 ) -> None:
     """Report what a provider would reject.
 
@@ -219,7 +224,7 @@ def validate_command(
     """
     verdicts = [
         _Verdict(place, provider or detect(value), validate(value, provider, is_request=is_request))
-        for place, value in _documents(file.read())
+        for place, value in _documents(read_file(file))
     ]
     violations = sum(len(verdict.violations) for verdict in verdicts)
     if as_json:
@@ -237,6 +242,9 @@ def validate_command(
 
 def _documents(data: bytes) -> list[tuple[str, Json]]:
     """The requests and histories in a file, each with its position."""
+    if data.count(b"\n") > MAX_LINES:
+        raise InputError(f"more than {MAX_LINES} lines")
+    check_weight(data)
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     if len(lines) < 2 or not _is_json(lines[0][1]):
         value = parse_json(data)
@@ -249,8 +257,8 @@ def _documents(data: bytes) -> list[tuple[str, Json]]:
 
 def _is_json(line: bytes) -> bool:
     try:
-        json.loads(line)
-    except (ValueError, RecursionError):
+        parse_json(line)
+    except InputError:
         return False
     return True
 
@@ -258,8 +266,8 @@ def _is_json(line: bytes) -> bool:
 def _line(number: int, line: bytes) -> Json:
     try:
         return parse_json(line)
-    except click.BadParameter as error:
-        raise click.BadParameter(f"line {number}: {error.message}") from None
+    except InputError as error:
+        raise InputError(f"line {number}: {error}") from None
 
 
 def _is_document(value: Json) -> bool:

@@ -1,10 +1,6 @@
-"""What a person passes to a command: shared options, JSON and stdin."""
+"""The options that commands share."""
 
 from __future__ import annotations
-
-import json
-import sys
-from typing import Any
 
 import click
 
@@ -14,17 +10,3 @@ message_option = click.option("-m", "--message", help="A note to store with the 
 at_option = click.option(
     "--at", metavar="COMMIT|BRANCH", help="Use the state at this commit instead of the current one."
 )
-
-
-def parse_json(text: str | bytes) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise click.BadParameter(f"not valid JSON: {error}") from None
-    except RecursionError:
-        raise click.BadParameter("JSON is nested too deep to be stored") from None
-
-
-def read_stdin() -> str:
-    """Everything piped in, to the last byte: tool output is stored unchanged."""
-    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import IO, Any
+from typing import Any
 
 import click
 
 from tract.cli.commits import plain, print_commit, print_commits
-from tract.cli.inputs import json_option, message_option, parse_json, read_stdin
+from tract.cli.files import parse_json, read_file, read_stdin
+from tract.cli.inputs import json_option, message_option
 from tract.cli.screen import dump_list, say
 from tract.cli.target import Target, resolve
 from tract.errors import EditError
@@ -59,7 +60,7 @@ metadata_option = click.option(
 @metadata_option
 @click.option(
     "--file",
-    type=click.File("rb"),
+    metavar="FILE",
     help="A JSON file: one provider message, or a history or request whose new part is added.",
 )
 @json_option
@@ -74,7 +75,7 @@ def commit_command(
     form: str | None,
     message: str | None,
     metadata: dict[str, Any] | None,
-    file: IO[bytes] | None,
+    file: str | None,
     as_json: bool,
 ) -> None:
     """Add a message: TEXT, or stdin."""
@@ -177,8 +178,8 @@ def _text_or_stdin(text: str | None) -> str:
     return piped
 
 
-def _commit_file(target: Target, file: IO[bytes], about: dict[str, Any], as_json: bool) -> None:
-    content = parse_json(file.read())
+def _commit_file(target: Target, file: str, about: dict[str, Any], as_json: bool) -> None:
+    content = parse_json(read_file(file))
     is_history = isinstance(content, list) or (isinstance(content, dict) and "messages" in content)
     if is_history and any(value is not None for value in about.values()):
         raise click.UsageError("--message, --metadata and --form require a single message")

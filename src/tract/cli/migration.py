@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import IO
 
 import click
 
 from tract.aio import INLINE_TOKENS, MigrationReport, import_messages, migrate_results
 from tract.cli.commits import plain
-from tract.cli.inputs import json_option, parse_json
+from tract.cli.files import parse_json, read_file
+from tract.cli.inputs import json_option
 from tract.cli.messages import report_new_branch
 from tract.cli.screen import dump, put, say
 from tract.cli.target import Target
@@ -18,7 +18,7 @@ from tract.view.sanitize import counted
 
 
 @click.command("migrate-results")
-@click.argument("file", type=click.File("rb"), required=False)
+@click.argument("file", required=False)
 @click.option(
     "--inline-tokens",
     type=click.IntRange(min=0),
@@ -29,7 +29,7 @@ from tract.view.sanitize import counted
 @json_option
 @click.pass_obj
 def migrate_results_command(
-    target: Target, file: IO[bytes] | None, inline_tokens: int | None, as_json: bool
+    target: Target, file: str | None, inline_tokens: int | None, as_json: bool
 ) -> None:
     """Show large results as references.
 
@@ -37,7 +37,7 @@ def migrate_results_command(
     format or as dumped by LangChain; its new part is recorded first. The command can be
     interrupted and run again at any time.
     """
-    history = None if file is None else parse_json(file.read())
+    history = None if file is None else parse_json(read_file(file))
     with target.open() if file is None else target.open_any() as tract:
         before = tract.current_branch
         recorded = 0 if file is None else len(import_messages(tract, history))

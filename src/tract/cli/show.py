@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -14,14 +13,17 @@ from typing import Any, NamedTuple
 import click
 
 from tract.cli.commits import plain
+from tract.cli.files import file_of
 from tract.cli.imports import report_faults
 from tract.cli.inputs import json_option
 from tract.cli.screen import dump_list, has_colour, refuses_colour, say, write
 from tract.cli.show_commit import dump_whole, print_whole
 from tract.cli.target import Target, resolve
-from tract.cli.transcripts import file_of, is_transcript
+from tract.cli.transcripts import is_transcript
 from tract.core.transcript import MemoryThread
 from tract.errors import CommitNotFoundError, DialogNotFoundError, InputError, NotFoundError
+from tract.importers.partial_json import parse
+from tract.importers.source import Source
 from tract.importers.transcripts import read_transcript
 from tract.model import ROLES, Json
 from tract.tokens import token_counter
@@ -231,10 +233,10 @@ def _file_scenes(path: Path, options: ShowOptions) -> list[Scene]:
 def _request_scenes(path: Path) -> list[Scene]:
     """A request that no provider would accept, if the file is one."""
     try:
-        request = json.loads(path.read_bytes())
+        request = parse(Source(path).data())
         has_messages = not isinstance(request, list) or any(map(_is_message, request))
         return [Scene(path.stem, "", format_request(request))] if has_messages else []
-    except (ValueError, RecursionError, InputError):
+    except (ValueError, RecursionError):  # InputErrors too
         return []
 
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import click
 
 from tract.cli.commits import plain, print_commit, print_commits
-from tract.cli.inputs import json_option, read_stdin
+from tract.cli.files import read_stdin
+from tract.cli.inputs import json_option
 from tract.cli.results import find_result
 from tract.cli.screen import SHORT, Progress, dump, put, say
 from tract.cli.target import Target, resolve, resolve_optional

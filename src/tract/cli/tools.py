@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from tract.cli.commits import plain, print_commit
-from tract.cli.inputs import json_option, message_option, parse_json
+from tract.cli.files import parse_json, read_file
+from tract.cli.inputs import json_option, message_option
 from tract.cli.screen import CYAN, DIM, NUMBER, SHORT, YELLOW, Column, dump, dump_list, say, table
 from tract.cli.target import Target, resolve
 from tract.context import CompiledContext
@@ -304,17 +305,17 @@ def _unused_totals(usage: dict[str, Any]) -> str:
 
 
 @tools_command.command("set")
-@click.argument("file", type=click.File("rb"))
+@click.argument("file")
 @message_option
 @json_option
 @click.pass_obj
-def set_command(target: Target, file: IO[bytes], message: str | None, as_json: bool) -> None:
+def set_command(target: Target, file: str, message: str | None, as_json: bool) -> None:
     """Set the tools that the model has from here on.
 
     FILE is JSON (- is stdin): a list of definitions in any provider's format, or an object with
     such a list as "tools". An empty list removes all tools.
     """
-    tools = _definitions(parse_json(file.read()))
+    tools = _definitions(parse_json(read_file(file)))
     with target.open_any() as tract:
         commit = tract.set_tools(tools, message=message)
         if commit is not None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import signal
 import sys
 import tomllib
-from pathlib import Path
 
 import click
 
+from tract.cli.files import read_file
 from tract.cli.screen import refuses_colour
 from tract.cli.target import Target, without_password
 from tract.cli.transcripts import in_memory, is_transcript
 from tract.errors import DialogNotFoundError, InputError, MissingExtraError
 from tract.tract import Tract
 from tract.view.cost import Prices, prices_of
+
+MAX_PRICES = 1_000_000
 
 
 @click.command("tui")
@@ -69,7 +71,7 @@ def _prices(path: str | None) -> Prices:
     if path is None:
         return {}
     try:
-        return prices_of(tomllib.loads(Path(path).read_text("utf-8")))
+        return prices_of(tomllib.loads(read_file(path, MAX_PRICES).decode("utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid TOML: {error}") from None
     except InputError as error:

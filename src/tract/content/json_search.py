@@ -21,7 +21,12 @@ from tract.errors import NotJsonError
 from tract.model import Json, readable
 
 MAX_CHARS = 16_000_000  # parsed JSON takes many times the memory of its text
-MAX_VISITED = 4_000_000  # "$..*..*..*" visits everything again and again
+MAX_VISITED = 1_000_000  # "$..*..*..*" visits everything again and again
+FREE = 3
+"""To pass over 2 ** FREE values takes as long as to visit one."""
+MAX_ROWS = 4_000_000
+"""Characters of the values that a path selects; values within each other are written again and
+again."""
 MAX_KEYS = 20
 MAX_KEY = 60
 
@@ -74,7 +79,7 @@ class _Search:
 
     def follow(self, values: list[Json], step: PathStep) -> list[Json]:
         selected: list[Json] = []
-        for place in _descendants(values) if step.deep else values:
+        for place in self._descendants(values) if step.deep else values:
             self.budget -= 1
             if self.budget <= 0:
                 break
@@ -85,6 +90,18 @@ class _Search:
                 selected += children[: self.budget] if len(children) > self.budget else children
                 self.budget -= len(children)
         return selected
+
+    def _descendants(self, values: list[Json]) -> Iterator[Json]:
+        """The objects and lists among the values and all within them, parents first. Nothing else
+        has anything to select."""
+        waiting = values[::-1]
+        while waiting:
+            value = waiting.pop()
+            if isinstance(value, dict | list):
+                yield value
+                children = _children(value, None)
+                self.budget -= len(children) >> FREE
+                waiting += [child for child in reversed(children) if type(child) in _NESTED]
 
     def _matches(self, values: list[Json], condition: Condition) -> Iterator[Json]:
         for value in values:
@@ -173,13 +190,7 @@ def _kind(value: Json) -> str:
 _NUMBER = re.compile(r"\d{1,15}")
 
 
-def _descendants(values: list[Json]) -> Iterator[Json]:
-    """The values and all within them, parents first."""
-    waiting = values[::-1]
-    while waiting:
-        value = waiting.pop()
-        yield value
-        waiting += reversed(_children(value, None))
+_NESTED = (dict, list)
 
 
 def _children(value: Json, pick: str | int | slice | None) -> list[Json]:
@@ -202,7 +213,7 @@ def _children(value: Json, pick: str | int | slice | None) -> list[Json]:
 # --- texts ---------------------------------------------------------------------------------
 
 
-def render(selection: Selection, max_chars: int = MAX_CHARS) -> tuple[str, bool]:
+def render(selection: Selection, max_chars: int = MAX_ROWS) -> tuple[str, bool]:
     """The values as a text, and whether that is all of them."""
     values, is_complete = selection.values, selection.is_complete
     if not selection.is_plural:

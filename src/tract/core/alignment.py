@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import dropwhile
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -11,9 +12,10 @@ from tract.core import wording
 from tract.core.chain import Chain
 from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import FullHistory
+from tract.core.forms import shown_items
 from tract.core.place import Place
 from tract.hashing import json_or_text, to_sorted_json
-from tract.model import Block, Json, Message, Priority, Raw, Step, Text, ToolCall
+from tract.model import Block, Form, Json, Message, Priority, Raw, Step, Text, ToolCall
 
 Atom = tuple[str, str, str]
 """A block by role, kind and what it says: all that makes two of them the same."""
@@ -105,7 +107,7 @@ def align(history: FullHistory, recorded: Recorded) -> Alignment:
     for number, request in enumerate(recorded.requests):
         latest = request.tools if number == 0 else latest
         aligned = _go_on(history.messages, request.messages)
-        if aligned and tools in (None, request.tools):
+        if aligned and not aligned.is_past and tools in (None, request.tools):
             return aligned._replace(is_offered=True)
         exact = exact or aligned
     aligned = exact or _align_places(history.messages, recorded)
@@ -127,9 +129,9 @@ def _align_places(history: Sequence[Message], recorded: Recorded) -> Alignment:
 
 def _go_on(history: Sequence[Message], sent: Sequence[Message]) -> Alignment | None:
     """What a history has behind what was sent; None where it does not begin with that. The system
-    texts may be kept elsewhere."""
-    if not any(message.role == "system" for message in history):
-        sent = [message for message in sent if message.role != "system"]
+    text in front may be kept elsewhere; one among the messages may change the tools."""
+    if history and history[0].role != "system":
+        sent = list(dropwhile(lambda message: message.role == "system", sent))
     stream = Stream(history, _all_atoms)
     for atom in (atom for message in sent for atom in _all_atoms(message)):
         if stream.has_ended():
@@ -149,7 +151,8 @@ def with_known_ids(
     """What is new in a history, its results with the ids by which their calls are recorded. The
     other side may have got other ids: those that a provider took in their place, or its own."""
     theirs = [call for message in before for call in message.tool_calls]
-    ours = [call for place in places if not place.is_hidden for call in place.shown.calls]
+    shown = (item.place for item in shown_items(places) if item.shape.form != Form.COLLAPSED)
+    ours = [call for place in shown for call in place.shown.calls]
     known: dict[str | None, str] = {}
     for call, (our_id, name) in zip(reversed(theirs), reversed(ours), strict=False):
         if call.name != name:

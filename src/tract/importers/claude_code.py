@@ -31,7 +31,6 @@ from tract.importers.coerce import (
     as_text,
     as_time,
     drop_empty,
-    json_or_none,
     text_of,
 )
 from tract.importers.items import Entry, Facts, Item, Problem, Unknown
@@ -96,10 +95,9 @@ def _facts_of_agent(source: Source) -> Facts:
     first = next((line for line in source.head_records() if "sessionId" in line), {})
     name = as_text(first.get("sessionId"))
     try:
-        about = json_or_none(source.path.with_suffix(".meta.json").read_bytes())
-    except OSError:
-        about = None
-    fields = as_dict(about)
+        fields = as_dict(Source(source.path.with_suffix(".meta.json")).peek)
+    except InputError:
+        fields = {}
     parent = as_text(fields.get("parentAgentId"))
     return Facts(
         title=as_text(fields.get("description")),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from tract.importers.source import check_file
 from tract.model import Message
 
 MAX_SPILLED = 64 * 1024 * 1024
@@ -57,6 +58,7 @@ def _read(path: Path, folder: Path) -> str | None:
         path = path.resolve()
         if not path.is_relative_to(folder.resolve()) or path.stat().st_size > MAX_SPILLED:
             return None
+        check_file(path)
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None

@@ -66,9 +66,8 @@ def _facts(source: Source) -> Facts:
     about, folder = as_dict(source.peek), source.path.absolute().parent
     is_aside = about.get("kind") == "subagent"
     try:
-        with (folder.parent / ".project_root").open(encoding="utf-8") as file:
-            root = file.read(MAX_PATH).strip()
-    except (OSError, ValueError):
+        root = Source(folder.parent / ".project_root").head[:MAX_PATH].decode("utf-8").strip()
+    except ValueError:  # an InputError too
         root = ""
     return Facts(
         folder=root or None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import stat
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -64,8 +65,10 @@ class Source:
     def __init__(self, path: Path, on_read: OnRead | None = None) -> None:
         self.path = path
         self._on_read = on_read
-        with readable(path), self.open() as file:
-            self.head = file.read(SAMPLE).removeprefix(BOM)
+        with readable(path):
+            check_file(path)
+            with self.open() as file:
+                self.head = file.read(SAMPLE).removeprefix(BOM)
 
     def open(self, on_read: OnRead | None = None) -> BinaryIO:
         raw = _ReportingFile(self.path, on_read) if on_read else io.FileIO(self.path)
@@ -223,6 +226,23 @@ class Source:
     def _beginning(self) -> bytes:
         with self.open() as file:
             return file.read(PEEK).removeprefix(BOM)
+
+
+def check_file(path: Path) -> None:
+    """Refuse what has no end, or waits for another process: a device, a pipe, a socket."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise InputError(f"{path.name}: not a file, but {kind}")
+
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 def is_cut(problems: Iterable[Problem]) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tract.core.chain import Place
 from tract.core.forms import shown_items
-from tract.errors import ResultNotFoundError
+from tract.errors import InputError, ResultNotFoundError
 from tract.model import Form
 from tract.providers.common import REPLACED, WireIds
 from tract.providers.registry import PROVIDERS
@@ -17,6 +17,7 @@ from tract.providers.registry import PROVIDERS
 def find_result(places: Sequence[Place], name: str) -> Place:
     """The result with this id: as a reference shows it, as the call had it, as a provider was
     sent it, or the hash of its commit."""
+    check_id(name)
     results = [place for place in places if place.origin.role == "tool"]
     result = _result_named(results, name)
     if result is None:
@@ -26,6 +27,11 @@ def find_result(places: Sequence[Place], name: str) -> Place:
         hint = f"; similar ids: {', '.join(similar)}" if similar else ""
         raise ResultNotFoundError(f"no result {name!r:.100} in this dialog{hint}")
     return result
+
+
+def check_id(name: object) -> None:
+    if not isinstance(name, str):
+        raise InputError(f"the id of a result is a string, not {type(name).__name__}")
 
 
 def _result_named(results: Sequence[Place], name: str) -> Place | None:

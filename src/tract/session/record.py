@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tract.compiler import Compiler
 from tract.context import CompiledContext
 from tract.core.alignment import Alignment, Recorded, additions, align_any, is_known
 from tract.core.drafts import NO_DETAILS, Details
@@ -14,12 +13,12 @@ from tract.errors import InputError
 from tract.model import EMPTY, CommitInfo, CommitOperation, Head, Json, Message
 from tract.providers import PROVIDERS
 from tract.providers.frameworks.lists import load_any
-from tract.providers.requests import full_history
+from tract.providers.requests import Loaded, full_history
 from tract.session.branches import create_numbered
 from tract.session.commits import set_tools
 from tract.session.session import Session
 
-Sent = Callable[[Compiler, Head], Iterator[FullHistory]]
+Sent = Callable[[Head], Iterator[FullHistory]]
 """What a provider is sent of the history at a commit, as it comes back."""
 
 
@@ -33,33 +32,39 @@ def record(
     loaded, details = load_any(messages)
     history = full_history(loaded, response, metadata)
     previous = loaded.config.get("previous_response_id")
+    names = _providers(loaded)
     is_request = isinstance(messages, dict)
 
-    def sent(compiler: Compiler, head: Head) -> Iterator[FullHistory]:
+    def sent(head: Head) -> Iterator[FullHistory]:
         for inline in (False, True):
-            context = compiler.compile(
+            context = session.compiler.compile(
                 head, inline_tools=inline, fetches=session.settings.is_lazy, is_seen=False
             )
             if inline and not context.has_changed_tools:
                 return
-            yield from _requests(context, loaded.provider, is_request=is_request)
+            for name in names:
+                yield _request(context, name, is_request=is_request)
 
     return record_history(session, history, previous, details, sent=sent)
 
 
-def _requests(
-    context: CompiledContext, provider: str, *, is_request: bool
-) -> Iterator[FullHistory]:
-    """The requests of a context to a provider and to those with a like format, read as the history
-    of the caller is read."""
-    key = PROVIDERS[provider].history if provider else "messages"
-    like = [known.name for known in PROVIDERS.values() if known.history == key]
-    for name in sorted(like, key=provider.__ne__):
-        request = context.to_params(name) if is_request else context.to_messages(name)
-        if not is_request and isinstance(request, dict):
-            request = request[key]
-        loaded = load_any(request).loaded
-        yield FullHistory(loaded.messages, loaded.tools)
+def _providers(loaded: Loaded) -> list[str]:
+    """The providers that may have been sent a history: the one whose format it has. Without a call,
+    it may have that of another, too."""
+    if loaded.provider and any(m.tool_calls or m.role == "tool" for m in loaded.messages):
+        return [loaded.provider]
+    key = PROVIDERS[loaded.provider].history if loaded.provider else "messages"
+    alike = [known.name for known in PROVIDERS.values() if known.history == key]
+    return sorted(alike, key=loaded.provider.__ne__)
+
+
+def _request(context: CompiledContext, provider: str, *, is_request: bool) -> FullHistory:
+    """What a provider is sent, read as the history of the caller is read."""
+    request = context.to_params(provider) if is_request else context.to_messages(provider)
+    if not is_request and isinstance(request, dict):
+        request = request[PROVIDERS[provider].history]
+    loaded = load_any(request).loaded
+    return FullHistory(loaded.messages, loaded.tools)
 
 
 def record_history(
@@ -101,28 +106,25 @@ def _details(own: Details, known: Details) -> Details:
 def knows(session: Session, history: FullHistory) -> bool:
     """Whether a branch has the beginning of a history, beyond its system message."""
     with session.lock:
-        return is_known(history, _branches(session, None))
+        return is_known(history, _branches(session))
 
 
-def _branches(session: Session, sent: Sent | None) -> Iterator[Recorded]:
+def _branches(session: Session) -> Iterator[Recorded]:
     for name, head in session.store.branches(session.dialog).items():
-        yield _recorded(name, head, session.new_compiler(), sent)
-
-
-def _recorded(name: str, head: Head, compiler: Compiler, sent: Sent | None) -> Recorded:
-    requests = sent(compiler, head) if sent else ()
-    return Recorded(name, compiler.chain(head), compiler, requests)
+        compiler = session.new_compiler()
+        yield Recorded(name, compiler.chain(head), compiler)
 
 
 def _align(session: Session, history: FullHistory, sent: Sent | None) -> Alignment:
     """Find what is new. Check out the branch that has the rest, or a new one where it differs."""
     _, head = session.lock_branch()
-    current = _recorded(session.branch, head, session.compiler, sent)
-    aligned = align_any(history, current, _branches(session, sent))
+    chain, requests = session.chain(head), sent(head) if sent else ()
+    current = Recorded(session.branch, chain, session.compiler, requests)
+    aligned = align_any(history, current, _branches(session))
     if aligned.branch:
         session.go_to(aligned.branch)
     elif aligned.differs_at:
-        before = current.chain.before(aligned.differs_at)
+        before = chain.before(aligned.differs_at)
         create_numbered(session, Head(before.id, before.hash) if before else EMPTY)
     return aligned
 

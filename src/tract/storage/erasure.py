@@ -6,7 +6,6 @@ hash, and the hash of what is left of it is stored too, so that it is still veri
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +30,7 @@ from tract.model import (
     pack_shape,
     unpack_shape,
 )
+from tract.storage import files
 from tract.storage.codec import unseal
 from tract.storage.contents import erase_content, keep_left
 from tract.storage.dialogs import SETTINGS, seal_names
@@ -42,7 +42,7 @@ from tract.storage.rows import (
     stored_json,
     unescape,
 )
-from tract.storage.sqlite import Sqlite
+from tract.storage.sqlite import MEMORY, Sqlite
 from tract.storage.store import Store
 from tract.storage.tools import ToolRow, rewrite_definition
 
@@ -404,11 +404,10 @@ class _Eraser:
 
     def _files(self) -> list[Trace]:
         driver = self._store.driver
-        if not isinstance(driver, Sqlite) or driver.place == ":memory:":
+        if not isinstance(driver, Sqlite) or driver.place == MEMORY:
             return []
-        path = Path(driver.place)
-        copies = sorted(path.parent.glob(f"{glob.escape(path.name)}.schema-*.bak"))
-        return [Trace(place=f"backup {copy.name}") for copy in copies]
+        copies = files.beside(driver.place, ".bak")
+        return [Trace(place=f"backup {Path(copy).name}") for copy in copies]
 
 
 def _without_text(stored: str) -> str:

@@ -6,6 +6,7 @@ Nothing here opens a file that exists: to close it again would cancel the locks 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from errno import EIO, ENOSPC
 from glob import escape
 from pathlib import Path
@@ -87,16 +88,19 @@ def _sync_folder(path: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a database that is not open, with what SQLite put beside it."""
+    """Remove a database that is not open, with what SQLite put beside it, as far as possible."""
     for suffix in ("", "-wal", "-shm", "-journal"):
-        Path(path + suffix).unlink(missing_ok=True)
+        with suppress(OSError):
+            Path(path + suffix).unlink(missing_ok=True)
 
 
-def remove_parts(path: str) -> None:
-    """Remove copies that are not complete, because their processes were killed."""
+def beside(path: str, ending: str) -> list[str]:
+    """The files whose names are the path, a dot, and something with this ending."""
     target = Path(path)
-    for part in target.parent.glob(f"{escape(target.name)}.*{PART}"):
-        remove(str(part))
+    try:
+        return sorted(map(str, target.parent.glob(f"{escape(target.name)}.*{ending}")))
+    except OSError as error:
+        raise failure(path, error) from error
 
 
 def identity(path: str) -> Identity | None:

@@ -7,7 +7,6 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 
 import msgspec
 
@@ -212,9 +211,10 @@ def backup(store: Store, path: str) -> None:
     """A consistent copy as a SQLite file, whatever the database is. It has its name once it is
     complete; what an attempt that was killed has left is removed."""
     target = files.absolute(path)
-    if Path(target).exists():
+    if files.identity(target) is not None:
         raise ConflictError(f"{path} exists already")
-    files.remove_parts(target)
+    for rest in files.beside(target, files.PART):
+        files.remove(rest)
     part = f"{target}.{os.getpid()}-{secrets.token_hex(4)}{files.PART}"
     try:
         if isinstance(store.driver, Sqlite):

@@ -53,7 +53,8 @@ class Pairs:
         if call is None:
             return self._newest(result.origin.tool_call_id or "", result)
         if call.origin.id not in self._turns:
-            self._turns[call.origin.id] = _answered(call)
+            answers = enumerate(call.answers)
+            self._turns[call.origin.id] = {place.origin.id: n for n, place in answers if place}
         index = self._turns[call.origin.id].get(result.origin.id)
         return None if index is None else Call(call, index, call.shown.calls[index][1])
 
@@ -74,16 +75,6 @@ class Pairs:
         """The messages before this one, back to the last of the user."""
         before = reversed(self._places[: self._places.index(place)])
         return takewhile(lambda earlier: earlier.origin.role != "user", before)
-
-
-def _answered(call: Place) -> dict[int, int]:
-    """By each result of a turn the number of its call. Where an edit took the call away, that is
-    the last one with its id."""
-    last = {call_id: index for index, (call_id, _) in enumerate(call.shown.calls)}
-    ids = ((result.origin.id, result.origin.tool_call_id or "") for result in call.results)
-    numbers = {result: last[call_id] for result, call_id in ids if call_id in last}
-    answers = enumerate(call.answers)
-    return numbers | {result.origin.id: index for index, result in answers if result}
 
 
 def numbers(places: Sequence[Place]) -> dict[int, int]:

@@ -1,6 +1,6 @@
 -- What is left of commits and tool definitions of which something was erased: their hash, and the
--- hash of the rest, by which they are verified. The number tells who has read a history before that
--- something in it was erased, or came back.
+-- hash of the rest, by which they are verified. The number changes whenever something is erased or
+-- comes back: who has read a history before reads it again.
 
 CREATE TABLE erased (
     hash {bytes} NOT NULL,
