@@ -20,7 +20,7 @@ from tract import CommitInfo, Priority, StorageError, ToolCall, Tract, TractErro
 from tract.model import Json
 from tract.storage.sqlite import Sqlite, binding
 
-FILE_FLIPS, LARGE_FLIPS, VALUE_FLIPS, POSTGRES_FLIPS = 6_500, 500, 2_000, 1_000
+FILE_FLIPS, LARGE_FLIPS, VALUE_FLIPS, POSTGRES_FLIPS = 7_200, 300, 2_000, 500
 """Together 10,000. Each looks at a dialog in more than a hundred ways."""
 GREP = tool("grep", pattern="string")
 UNVERIFIED: tuple[str, ...] = ()
