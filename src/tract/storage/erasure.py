@@ -99,6 +99,7 @@ def _erasing(store: Store, dry_run: bool) -> Iterator[_Eraser]:
         store.driver.run("SAVEPOINT erasure")
         yield _Eraser(store)
         store.count_erasure()
+        store.dialogs.settle()  # a dry run takes the totals back too
         store.driver.run("ROLLBACK TO erasure" if dry_run else "RELEASE erasure")
 
 
@@ -160,8 +161,10 @@ class _Eraser:
             titles = {blob_id: self._title(blob_id) for blob_id in counts}
             holders = [Holder(*row) for row in self._store.driver.run_in(_HOLDERS, list(counts))]
             known = self._store.contents.forgotten(list(counts))
-            for blob_id in counts.keys() - known:
-                erase_content(self._store.driver, blob_id)
+            new = sorted(counts.keys() - known)
+            with self._store.recounting(new):
+                for blob_id in new:
+                    erase_content(self._store.driver, blob_id)
             for holder in holders:
                 if holder.blob_id not in known:
                     self.erased.append(holder.trace("content", counts[holder.blob_id]))
