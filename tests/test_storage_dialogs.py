@@ -131,6 +131,12 @@ FLIPS: dict[str, tuple[str, Callable[[Tract], object]]] = {
     "errors": ("UPDATE dialogs SET errors = errors + 1", Tract.dialogs),
     "a dialog is gone": ("DELETE FROM dialogs WHERE name = 'other'", Tract.dialogs),
     "name of a branch": ("UPDATE branches SET name = 'olD' WHERE name = 'old'", Tract.branches),
+    "key of a dialog": ("UPDATE dialogs SET id = 3 WHERE id = 1", Tract.branches),
+    "usages of another key": (
+        "UPDATE dialogs SET id = 3 WHERE id = 1",
+        lambda t: list(t.usages()),
+    ),
+    "all dialogs are gone": ("DELETE FROM dialogs", Tract.dialogs),
     "a branch is gone": ("DELETE FROM branches WHERE name = 'old'", Tract.branches),
     "branch of another": (
         "UPDATE branches SET dialog_id = 2 WHERE name = 'old'",

@@ -18,6 +18,8 @@ import psycopg
 from tract import ForgottenError, Tract, TractError
 from tract.aio import list_results
 from tract.context import CompiledContext
+from tract.model import DialogInfo
+from tract.storage.maintenance import Hit
 from tract.storage.sqlite import binding  # a second binding in this process would break its locks
 
 HERE = Path(__file__).parent
@@ -199,11 +201,11 @@ def look(t: Tract, known: Known) -> dict[str, object]:
         "log": lambda: list(t.log()),
         "head": lambda: (t.head, t.current_branch),
         "branches": t.branches,
-        "dialogs": t.dialogs,
+        "dialogs": lambda: by_name(t.dialogs()),
         "usages": lambda: list(t.usages()),
         "token factor": t.token_factor,
-        "search": lambda: list(t.search("line")),
-        "search all dialogs": lambda: list(t.search("e", all_dialogs=True)),
+        "search": lambda: by_name(t.search("line")),
+        "search all dialogs": lambda: by_name(t.search("e", all_dialogs=True)),
         "tools": t.get_tools,
         "tool history": lambda: t.tool_history("grep"),
         "diff of tools": lambda: t.diff_tools(known.commits[-1], known.commits[0]),
@@ -230,6 +232,11 @@ def look(t: Tract, known: Known) -> dict[str, object]:
         views[f"tools of {digest}"] = partial(t.get_commit_tools, digest)
         views[f"versions of {digest}"] = partial(t.edit_history, digest)
     return {name: attempt(view) for name, view in views.items()}
+
+
+def by_name(rows: Iterable[DialogInfo | Hit]) -> object:
+    """The rows of a listing. Its order is that of keys, which a flipped bit may change."""
+    return sorted(map(repr, rows))
 
 
 def sent(context: CompiledContext) -> object:

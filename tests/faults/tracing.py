@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -50,7 +51,7 @@ def tracing(
 ) -> Iterator[None]:
     """Trace a process, from when the block begins until the block ends."""
     known = ",".join(f"?{call}" for call in calls)  # not each machine has all of them
-    command = ["strace", "-p", str(pid), "-o", str(log), f"-etrace={known}"]
+    command = ["strace", "-p", str(pid), "-o", str(log or os.devnull), f"-etrace={known}"]
     tracer = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
     with tracer:
         assert tracer.stderr is not None

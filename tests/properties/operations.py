@@ -31,8 +31,8 @@ Operation = Callable[[World, Tract, Picks], object]
 OPERATIONS: dict[str, Operation] = {}
 WEIGHTS: dict[str, int] = {}
 """How often each is chosen."""
-OPEN = ("configure",)
-"""Left out: an open instance does not notice what another one configures."""
+OPEN: tuple[str, ...] = ()
+"""Operations that are left out, because what they need is not mended yet."""
 
 
 READS = ("compile_view", "read_parts", "read_more")

@@ -114,10 +114,10 @@ class Dialogs:
     def infos(self) -> list[DialogInfo]:
         self.settle()
         rows = self._run(_DIALOGS)
-        # A dialog that a damaged file hides is missed here, if it is not the only one.
-        if rows and len(rows) != rows[0][-1]:
-            raise CorruptError(f"there are {len(rows)} dialogs, and there must be {rows[0][-1]}")
-        return [_info(row[:-1]) for row in rows]
+        named = [row[1:] for row in rows if row[1] is not None]
+        if len(named) != rows[0][0]:  # a damaged file hides one
+            raise CorruptError(f"there are {len(named)} dialogs, and there must be {rows[0][0]}")
+        return [_info(row) for row in named]
 
     # One dialog
 
@@ -233,10 +233,9 @@ UPDATE dialogs SET branches = branches + ?, commits = commits + ?, tokens = toke
 WHERE id = ?"""
 
 _DIALOGS = """
-SELECT d.name, d.branch, d.detached_id, d.detached_hash, d.checksum, d.branches, d.commits,
-    d.tokens, d.bytes, d.errors, d.updated_at, d.created_at, d.total, d.facts,
-    (SELECT s.dialogs FROM tract_schema s)
-FROM dialogs d ORDER BY d.id"""
+SELECT s.dialogs, d.name, d.branch, d.detached_id, d.detached_hash, d.checksum, d.branches,
+    d.commits, d.tokens, d.bytes, d.errors, d.updated_at, d.created_at, d.total, d.facts
+FROM tract_schema s LEFT JOIN dialogs d ON 1 = 1 ORDER BY d.id"""
 
 _SEAL = """
 UPDATE dialogs SET branches = ?, commits = ?, tokens = ?, bytes = ?, errors = ?,

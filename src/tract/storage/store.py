@@ -71,6 +71,8 @@ _HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
     r.head_id, r.commit_hash, r.checksum, c.hash
     FROM dialogs d JOIN branches r ON r.dialog_id = d.id
     LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id WHERE d.name = ?"""
+_BRANCHES = f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name".replace("JOIN", "LEFT JOIN", 1)
+"""A dialog without branches has one row too: none of them may be missed."""
 INLINE_BELOW = 4096
 """Contents up to this size are read together with their commits, larger ones when needed."""
 
@@ -186,12 +188,11 @@ class Store:
     def branches(self, dialog: str) -> dict[str, Head]:
         stored = stored_name(dialog)
         self.dialogs.settle()
-        rows = self._run(f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name", (stored,))
-        if rows and len(rows) != rows[0][0]:
-            raise CorruptError(f"dialog {dialog!r} has {rows[0][0]} branches; {len(rows)} are left")
-        return {
-            unescape(name): _branch_head((stored, name), *head) for _, name, _, _, *head in rows
-        }
+        rows = self._run(_BRANCHES, (stored,))
+        named = [(name, head) for _, name, _, _, *head in rows if name is not None]
+        if rows and len(named) != rows[0][0]:
+            raise CorruptError(f"dialog {dialog!r} has {rows[0][0]} branches, not {len(named)}")
+        return {unescape(name): _branch_head((stored, name), *head) for name, head in named}
 
     def branch(self, dialog: str, name: str) -> Head | None:
         names = stored_name(dialog), stored_name(name)
@@ -443,10 +444,11 @@ class Store:
         """What each answer of a dialog was asked with, and what it has used."""
         self.dialogs.settle()
         rows = self._run(_USAGES, (stored_name(dialog),))
-        if rows and len(rows) != rows[0][0]:
-            raise CorruptError(f"dialog {dialog!r} has {rows[0][0]} commits; {len(rows)} are left")
+        count = sum(commit_id is not None for _, commit_id, *_ in rows)
+        if rows and count != rows[0][0]:
+            raise CorruptError(f"dialog {dialog!r} has {rows[0][0]} commits, not {count}")
         answers: list[Head] = []
-        for _, commit_id, digest, usage, calls, created_at, checksum in rows:
+        for _, commit_id, digest, usage, calls, created_at, checksum in rows if count else ():
             if checksum != commit_checksum(usage, calls, created_at):
                 raise CorruptError(f"commit {digest.hex()}: calls, usage or time were altered")
             if usage is not None:
@@ -588,7 +590,7 @@ _ALL = f"{_WITH_PARENT} WHERE c.id > ? ORDER BY c.id LIMIT ?"
 
 _USAGES = """
 SELECT d.commits, c.id, c.hash, c.usage, c.calls, c.created_at, c.checksum
-FROM dialogs d JOIN commits c ON c.dialog_id = d.id WHERE d.name = ? ORDER BY c.id"""
+FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id WHERE d.name = ? ORDER BY c.id"""
 
 _LINKS = """
 SELECT l.commit_id, l.kind, l.target_id, t.hash, l.value
