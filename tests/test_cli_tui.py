@@ -108,7 +108,7 @@ def test_what_is_no_transcript_is_one_line(here: Path) -> None:
 @pytest.mark.parametrize(
     ("prices", "code", "words"),
     [
-        (None, 1, "No such file"),
+        (None, 2, "No such file"),
         (b"[m", 2, "not valid TOML"),
         (b"\xff\xfe", 2, "not valid TOML"),
         (b"m = 3", 2, "not a valid price list"),
