@@ -952,6 +952,18 @@ def test_a_database_of_version_7_takes_forms(db: str) -> None:
         assert t.fsck().ok
 
 
+TOTALS = (
+    "checksum",
+    "branches",
+    "commits",
+    "tokens",
+    "bytes",
+    "errors",
+    "updated_at",
+    "total",
+)
+
+
 def back_to_version_7(db: str) -> None:
     """Take away what later versions added."""
     added = (
@@ -962,12 +974,19 @@ def back_to_version_7(db: str) -> None:
         ("dialogs", "summarization"),
         ("dialogs", "facts"),
         ("blobs", "text_size"),
+        ("tract_schema", "erasures"),
+        ("tract_schema", "dialogs"),
+        *(("dialogs", column) for column in TOTALS),
+        ("branches", "checksum"),
+        ("chunks", "checksum"),
     )
     for blob_id, checksum, size in execute(db, "SELECT id, checksum, text_size FROM blobs"):
         values = checksum ^ size << 12, blob_id  # as it was without that size
         execute(db, "UPDATE blobs SET checksum = ? WHERE id = ?", values)
     for table, column in added:
         execute(db, f"ALTER TABLE {table} DROP COLUMN {column}")
+    execute(db, "ALTER TABLE branches RENAME COLUMN commit_hash TO head_hash")
+    execute(db, "DROP TABLE erased")
     execute(db, "UPDATE tract_schema SET version = 7")
 
 

@@ -204,3 +204,26 @@ def test_settings_of_another_dialog_are_not_read(filled: str) -> None:
         execute(filled, rename, (new, old))
     with pytest.raises(CorruptError):
         Tract.open(filled)
+
+
+def test_totals_follow_what_is_forgotten(db: str) -> None:
+    with Tract.open(db) as t:
+        root = t.user("root")
+        t.branch("aside")
+        t.checkout("aside")
+        secret = t.user("a secret of some tokens")
+        [before] = t.dialogs()
+        t.forget(secret)
+        [after] = t.dialogs()
+        assert after.tokens < before.tokens
+        assert t.fsck().problems == []
+        again = t.sibling("other")
+        again.user("a secret of some tokens")  # stored again, and every commit shows it again
+        assert t.dialogs()[0].tokens == before.tokens
+        assert t.fsck().problems == []
+        t.forget(secret)
+        t.checkout("main")
+        t.delete_branch("aside")
+        t.gc(dry_run=False, grace_seconds=-3600)
+        assert t.head == root.commit_hash
+        assert t.fsck().problems == []

@@ -121,5 +121,6 @@ for task in count():
     print("task", memory(), size(db), size(f"{db}-wal"), flush=True)
     if seconds:
         time.sleep(4 * (time.monotonic() - start))
-assert t.fsck().problems == []
+problems = t.fsck().problems
+assert problems == [], problems
 t.close()

@@ -259,7 +259,14 @@ DISKS = {
     "failing": Disk("EIO", WRITES, "DiskError"),
     "unreadable": Disk("EIO", READS, "DiskError"),
 }
-OTHER_KINDS = {"DiskError", "StorageError", "ReadOnlyError", "InputError", "ScrubError"}
+OTHER_KINDS = {
+    "DiskError",
+    "StorageError",
+    "ReadOnlyError",
+    "InputError",
+    "ScrubError",
+    "UnreadableError",
+}
 """SQLite only reads a file that it cannot open for writing. The file of an import is an input."""
 
 
@@ -292,22 +299,11 @@ def test_failure_of_some_calls(nursery: Nursery, disk: str, lasting: bool, scrat
             fail_at(case, place, DISKS[disk], lasting)
 
 
-PENDING = pytest.mark.xfail(reason="some errors are not typed, or CorruptError", strict=False)
-EVERY = [
-    pytest.param(
-        name,
-        disk,
-        marks=[PENDING] * (disk == "unreadable" or name in ("backup", "forget", "import")),
-    )
-    for name in OPERATIONS
-    for disk in DISKS
-]
-
-
 @pytest.mark.long
 @pytest.mark.usefixtures("strace")
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "lasting"])
-@pytest.mark.parametrize(("name", "disk"), EVERY)
+@pytest.mark.parametrize("disk", DISKS)
+@pytest.mark.parametrize("name", OPERATIONS)
 def test_failure_of_every_call(
     nursery: Nursery, name: str, disk: str, lasting: bool, scratch: Path
 ) -> None:

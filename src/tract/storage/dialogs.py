@@ -175,7 +175,7 @@ def seal_dialogs(driver: Driver) -> None:
     rows = driver.run("SELECT id, created_at FROM dialogs")
     counts = {row[0]: row[2:] for row in driver.run(_COUNTS)}
     for dialog_id, created_at in rows:
-        *parts, _, updated_at = map(int, counts[dialog_id])
+        *parts, updated_at = map(int, counts[dialog_id])
         totals = Totals._make(parts)
         total = _Row(*totals, updated_at, created_at).total
         driver.run(_SEAL, (*totals, updated_at, total, dialog_id))
@@ -201,9 +201,7 @@ def bad_dialogs(driver: Driver) -> list[str]:
     problems = []
     for info in Dialogs(driver).infos():
         stored = info.branches, info.commits, info.tokens, info.bytes, info.errors
-        *actual, forgotten = map(int, counts.get(stored_name(info.dialog), (0,) * 6))
-        if forgotten:  # its tokens were counted when it was written
-            actual[2] = info.tokens
+        actual = [int(count) for count in counts.get(stored_name(info.dialog), (0,) * 5)]
         if list(stored) != actual:
             problems.append(f"dialog {info.dialog!r} has {actual}, and {stored} was written")
     return problems
@@ -244,7 +242,6 @@ UPDATE dialogs SET branches = ?, commits = ?, tokens = ?, bytes = ?, errors = ?,
 _COUNTS = """
 SELECT d.id, d.name, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),
     count(c.id), coalesce(sum(b.token_count), 0), coalesce(sum(b.text_size), 0),
-    coalesce(sum(c.is_error), 0), coalesce(sum(CASE WHEN b.codec = 3 THEN 1 ELSE 0 END), 0),
-    coalesce(max(c.created_at), 0)
+    coalesce(sum(c.is_error), 0), coalesce(max(c.created_at), 0)
 FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id LEFT JOIN blobs b ON b.id = c.blob_id
 GROUP BY d.id, d.name"""

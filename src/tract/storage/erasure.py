@@ -81,7 +81,8 @@ def erase_commit(store: Store, commit: Head, *, dry_run: bool) -> ForgetResult:
         raise InputError("a mark has no content to forget")
     with _erasing(store, dry_run) as eraser:
         eraser.erase_commit(commit, blob_id)
-    return ForgetResult(eraser.erased, eraser.remains, store.info(commit), dry_run)
+        info = store.info(commit)  # once it is erased, only a ScrubError may follow
+    return ForgetResult(eraser.erased, eraser.remains, info, dry_run)
 
 
 def erase_text(store: Store, needle: Needle, *, dry_run: bool) -> tuple[ForgetResult, Renamed]:
@@ -99,6 +100,7 @@ def _erasing(store: Store, dry_run: bool) -> Iterator[_Eraser]:
         store.driver.run("SAVEPOINT erasure")
         yield _Eraser(store)
         store.count_erasure()
+        store.dialogs.settle()  # a dry run takes the totals back too
         store.driver.run("ROLLBACK TO erasure" if dry_run else "RELEASE erasure")
 
 
@@ -160,8 +162,10 @@ class _Eraser:
             titles = {blob_id: self._title(blob_id) for blob_id in counts}
             holders = [Holder(*row) for row in self._store.driver.run_in(_HOLDERS, list(counts))]
             known = self._store.contents.forgotten(list(counts))
-            for blob_id in counts.keys() - known:
-                erase_content(self._store.driver, blob_id)
+            new = sorted(counts.keys() - known)
+            with self._store.recounting(new):
+                for blob_id in new:
+                    erase_content(self._store.driver, blob_id)
             for holder in holders:
                 if holder.blob_id not in known:
                     self.erased.append(holder.trace("content", counts[holder.blob_id]))

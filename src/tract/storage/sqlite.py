@@ -27,8 +27,8 @@ from tract.storage.driver import OUTCOME_UNKNOWN, Driver, Durability, Row
 
 MEMORY = ":memory:"
 BUSY_SECONDS = 30
-PAUSE = 0.0005, 0.002
-"""Seconds between two tries to get the lock. Who waits tries as often as the lock is released."""
+PAUSE = 0.001, 0.01
+"""Seconds between two tries to get the lock: about as long as a write holds it."""
 FORK_SECONDS = 1.0
 """How long a fork waits for other threads to finish."""
 

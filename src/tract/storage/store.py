@@ -310,11 +310,23 @@ class Store:
             if known.codec != FORGOTTEN:
                 verify_blob(known)
                 return blob_id, known
-            self._run(REWRITE_BLOB, (*blob[1:], gist, blob_id))
+            with self.recounting([blob_id]):
+                self._run(REWRITE_BLOB, (*blob[1:], gist, blob_id))
             self.count_erasure()
         if blob.codec in (CHUNKED, TEXT_CHUNKED):
             put_chunks(self.driver, blob_id, blob, draft.payload or b"")
         return blob_id, blob
+
+    @contextmanager
+    def recounting(self, blob_ids: Sequence[int]) -> Iterator[None]:
+        """Keep the totals of dialogs true while contents become tombstones, or contents again."""
+        self._count(blob_ids, -1)
+        yield
+        self._count(blob_ids, 1)
+
+    def _count(self, blob_ids: Sequence[int], sign: int) -> None:
+        for dialog_id, tokens, size in list(self.driver.run_in(_SIZES, blob_ids)):
+            self.dialogs.add(dialog_id, Totals(tokens=sign * tokens, bytes=sign * size))
 
     def move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
@@ -541,6 +553,10 @@ WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
     head_id IS NULL OR commit_hash = (
         SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))
 RETURNING 1"""
+
+_SIZES = """
+SELECT c.dialog_id, b.token_count, b.text_size FROM commits c JOIN blobs b ON b.id = c.blob_id
+WHERE b.id IN"""
 
 _INSERT_BLOB = f"""
 INSERT INTO blobs ({BLOB_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)
