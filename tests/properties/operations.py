@@ -32,8 +32,8 @@ Operation = Callable[[World, Tract, Picks], object]
 OPERATIONS: dict[str, Operation] = {}
 WEIGHTS: dict[str, int] = {}
 """How often each is chosen."""
-OPEN: tuple[str, ...] = ()
-"""Operations that are left out, because what they need is not mended yet."""
+OPEN = ("delete_dialog",)
+"""Left out: an open instance keeps the settings of a dialog that another one has deleted."""
 
 
 READS = ("compile_view", "read_parts", "read_more")
