@@ -490,3 +490,20 @@ def test_responses_that_came_together_need_no_note() -> None:
     with Tract.open() as t:
         t.record({"contents": contents})
         assert t.compile().notes_for("gemini", tools=False) == []
+
+
+def test_a_result_without_an_id_gets_that_of_an_edited_call() -> None:
+    function = {"name": "run", "args": {}}
+    response = {"name": "run", "response": {"output": "r"}}
+    with Tract.open() as t:
+        call = t.record(
+            [
+                {"role": "user", "parts": [{"text": "q"}]},
+                {"role": "model", "parts": [{"functionCall": function}]},
+                {"role": "user", "parts": [{"functionResponse": response}]},
+            ]
+        )[1]
+        t.assistant("so", tool_calls=[ToolCall("run", "run", {})], edit=call)
+        _, answer, result = t.compile().to_gemini()["contents"]
+    ids = answer["parts"][1]["functionCall"]["id"], result["parts"][0]["functionResponse"]["id"]
+    assert ids == ("run", "run")

@@ -1026,6 +1026,14 @@ def test_an_id_that_is_no_text_is_refused(t: Tract, name: Any) -> None:
         t.list_tool_results(name)
 
 
+def test_settings_of_a_dialog_that_another_instance_deleted_are_gone(db: str) -> None:
+    with Tract.open(db, dialog="two") as t, Tract.open(db) as other:
+        t.configure_results(inline_tokens=0)
+        assert t.compile().to_openai_params()["tools"]
+        other.delete_dialog("two")
+        assert "tools" not in t.compile().to_openai_params()
+
+
 def test_settings_of_another_instance_are_seen_by_an_open_one(db: str) -> None:
     with Tract.open(db) as t, Tract.open(db) as other:
         t.user("q")

@@ -49,7 +49,7 @@ def steps_of(seed: int, length: int) -> list[Step]:
     liked = {
         name: weight
         for name, weight in operations.WEIGHTS.items()
-        if name not in operations.OPEN and (name in BASIC or random.random() < share)
+        if name in BASIC or random.random() < share
     }
     liked |= checks.WEIGHTS
     names = random.choices(list(liked), list(liked.values()), k=length)
@@ -99,8 +99,6 @@ def _do(world: World, number: int, step: Step) -> None:
 
 
 def _checked(rule: str, number: int, run: Callable[[], None]) -> None:
-    if rule in checks.OPEN:
-        return
     try:
         run()
     except AssertionError as error:

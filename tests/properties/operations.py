@@ -32,8 +32,6 @@ Operation = Callable[[World, Tract, Picks], object]
 OPERATIONS: dict[str, Operation] = {}
 WEIGHTS: dict[str, int] = {}
 """How often each is chosen."""
-OPEN = ("delete_dialog",)
-"""Left out: an open instance keeps the settings of a dialog that another one has deleted."""
 
 
 READS = ("compile_view", "read_parts", "read_more")

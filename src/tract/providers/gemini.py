@@ -312,9 +312,11 @@ class Dump(common.Dump):
             "name": call.name or UNNAMED,
             "response": _response(message),
         }
-        if "id" not in (call.origin or {}).get(FUNCTION, values):
-            del values["id"]  # its call has none
-        function = self.trim(fill(message.origin, FUNCTION, values, "response"), GEMINI_RESPONSE)
+        needed = ["id", "response"]
+        if "id" not in (call.origin or {}).get(FUNCTION, values):  # its call has none
+            del values["id"]
+            needed.remove("id")
+        function = self.trim(fill(message.origin, FUNCTION, values, *needed), GEMINI_RESPONSE)
         return self.trim(_placed(message.origin, RESULT, function), GEMINI_PART)
 
     def _join(self, messages: list[Message]) -> dict[str, Json]:

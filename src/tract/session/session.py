@@ -69,7 +69,7 @@ class Session:
         self.settings = forms.settings(**(store.dialogs.settings(dialog, "result_settings") or {}))
         """These decide the forms of new results. They are read again with the head: another process
         may change them."""
-        self._stored_settings: str | None = None
+        self._stored_settings: str | None = ""  # not known
         self.listener: Callable[[Sequence[CommitInfo]], None] | None = None
         """Called with new results, once they are committed."""
         self._queue: list[tuple[Session, CommitInfo]] = [] if queue is None else queue
@@ -133,8 +133,7 @@ class Session:
         if stored == self._stored_settings:
             return
         self._stored_settings = stored
-        if stored is not None:
-            self.settings = forms.settings(**unseal(stored))
+        self.settings = forms.settings(**({} if stored is None else unseal(stored)))
 
     def chain(self, head: Head | None = None) -> Chain:
         """Return the history up to a commit, by default the head. The caller holds the lock."""
@@ -301,6 +300,7 @@ class Session:
         with self.store.writing():
             self.lock_branch()
             self.store.dialogs.set_settings(self.dialog, kind, msgspec.to_builtins(settings))
+        self._stored_settings = ""
 
     def go_to(self, branch: str, detached: Head | None = None) -> None:
         """Check out a branch, or an old commit."""

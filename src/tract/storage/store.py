@@ -200,6 +200,7 @@ class Store:
             self._notice(erasures)
             self._settings[dialog] = settings
             return _branch_head(names, *head)
+        self._settings.pop(dialog, None)  # perhaps the dialog was deleted
         return None
 
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Head] | None:
