@@ -33,6 +33,15 @@ def test_a_state(tmp_path: Path) -> None:
     assert {item.dialog for item in items} == {None}
 
 
+def test_a_state_that_is_cut_after_its_messages(tmp_path: Path) -> None:
+    one = state(5)
+    one["values"]["artifacts"] = ["index.html", "hero.jpg"]
+    data = json.dumps(one).encode()
+    items = list(langgraph.read(file_of(tmp_path, data[: data.index(b"hero")])))
+    assert [m.text for m in messages(items)] == ["Be brief.", "add", "Well", "1", "One."]
+    assert [item.place for item in items if isinstance(item, Problem)] == ["end of file"]
+
+
 @pytest.mark.parametrize("times", [True, False])
 def test_a_history_of_states_is_one_conversation(tmp_path: Path, times: bool) -> None:
     states = [state(n, time=f"2025-01-0{n}T00:00:00Z" if times else None) for n in (5, 3, 2)]

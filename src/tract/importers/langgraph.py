@@ -34,7 +34,7 @@ def read(source: Source) -> Iterator[Item]:
 
 def _lists(source: Source) -> tuple[str, ...]:
     """Of one state, each message counts; of several, each state, which names its thread last."""
-    return ("values", "messages") if isinstance(source.peek, dict) else ()
+    return ("values", "values/*", "messages") if isinstance(source.peek, dict) else ()
 
 
 def _states(threads: Threads, place: str, value: Json) -> Iterator[Item]:
