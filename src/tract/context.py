@@ -466,7 +466,7 @@ def _with_legal_names(offer: Offer, target: Provider) -> Offer:
     notes = [*offer.notes, *_renamed(names, wires, target)]
     for tool, name, wire in zip(offer.tools, names, wires, strict=True):
         if wire in tools:  # one that came back under the name that it was sent as
-            notes.append(f"{target.name} is told once of tools that it knows as {wire}: {name:.80}")
+            notes.append(f"tool {name!r:.80} left out: {target.name} has another as {wire}")
         tools.setdefault(wire, with_legal_name(tool, longest))
     return Offer(list(tools.values()), notes)
 
