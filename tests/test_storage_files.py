@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -177,15 +178,32 @@ def test_a_file_that_goes_away_in_a_batch(tmp_path: Path) -> None:
         assert texts(t) == ["before", "after"]
 
 
-def test_a_log_that_is_gone_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("since", ["a write", "a read"])
+def test_a_log_that_is_gone_is_noticed(tmp_path: Path, since: str) -> None:
     path = tmp_path / "t.db"
     with Tract.open(path) as t:
         t.user("before")
+    with Tract.open(path) as t:
+        if since == "a write":
+            t.user("more")
         log = Path(files.log(str(path)))
         if not log.exists():
             pytest.skip("this SQLite is not used with a log")
         log.unlink()
         with pytest.raises(StorageError, match="nothing was written"):
+            t.user("lost")
+
+
+def test_the_log_of_a_replaced_file_is_named(tmp_path: Path) -> None:
+    """SQLite would play it over the new file."""
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        t.user("before")
+        log = files.log(str(path))
+        replace_file(path)
+        if not Path(log).exists():
+            pytest.skip("this SQLite is not used with a log")
+        with pytest.raises(StorageError, match=f"delete {re.escape(log)}.*open it again"):
             t.user("lost")
 
 
@@ -264,6 +282,14 @@ def test_a_fixed_folder_with_a_log_is_not_read(fixed: Path) -> None:
     go(worker)
     [line] = finish(worker)
     assert "has changes" in line
+
+
+def test_a_file_of_another_user_in_a_fixed_folder(fixed: Path) -> None:
+    fixed.chmod(0)
+    worker = start("viewer.py", fixed)
+    go(worker)
+    [line] = finish(worker)
+    assert "cannot be opened" in line
 
 
 # Failing disks

@@ -115,13 +115,14 @@ class Sqlite(Driver):
         if before in _lost:
             raise StorageError(f"the process forked while it used {self.place}: use a new process")
         self._file = self._file or before
+        self._log_path = self._log_path or files.log(self.place)
         self._check_file()
-        self._log = self._state = None
-        self._log_path = files.log(self.place)
+        self._state = None
         try:
             self._open(self.place)
         except binding.Error as error:
             self._open_without_locks(error)
+        self._log = files.identity(self._log_path)  # SQLite has it open now
         self._check_file()  # it is the one that was opened
 
     def _open(self, place: str, **options: Any) -> None:
@@ -132,6 +133,7 @@ class Sqlite(Driver):
             self.connection.execute(sql)
         except binding.Error as error:
             if _name(error) not in ("SQLITE_BUSY", "SQLITE_CORRUPT"):
+                self.connection.close()
                 raise
             self._repeat(error, lambda: self.connection.execute(sql).fetchall())
 
@@ -141,7 +143,6 @@ class Sqlite(Driver):
         unreadable = _name(error) in ("SQLITE_READONLY", "SQLITE_CANTOPEN")
         if not unreadable or not files.is_in_fixed_folder(self.place):
             raise error
-        self.connection.close()
         state = files.state(self.place)
         if files.log_size(self.place):
             raise ReadOnlyError(
@@ -154,9 +155,13 @@ class Sqlite(Driver):
     def _check_file(self) -> None:
         """Refuse to go on with a file that others do not see any more."""
         now = files.identity(self.place)
-        if now != self._file:
-            what = "was deleted" if now is None else "was replaced by another file"
-            raise StorageError(f"{self.place} {what} while it was open: open it again")
+        if now == self._file:
+            return
+        what = "was deleted" if now is None else "was replaced by another file"
+        advice = "open it again"
+        if now and files.log_size(self.place):  # SQLite would apply it to the new file
+            advice = f"delete {self._log_path}, which is the log of the former file, then {advice}"
+        raise StorageError(f"{self.place} {what} while it was open: {advice}")
 
     def _check_log(self) -> None:
         log = files.identity(self._log_path)
