@@ -82,24 +82,27 @@ def test_a_pipe_with_a_writer_is_read(here: Path, monkeypatch: pytest.MonkeyPatc
     writer.join(20)
 
 
-def test_a_writer_that_is_slow_is_waited_for(here: Path) -> None:
-    """Whoever has opened a pipe may write later than we are patient."""
-    reading, opened = threading.Event(), threading.Event()
+def test_a_writer_that_is_silent_is_not_waited_for(here: Path) -> None:
+    writer = os.open("pipe", os.O_RDWR)
+    result = invoke("validate", "pipe")
+    os.close(writer)
+    assert (result.exit_code, "no process writes" in result.stderr) == (2, True)
+
+
+def test_a_command_of_the_shell_is_waited_for(here: Path) -> None:
+    """It may write later than we are patient, as in `tract validate <(command)`."""
+    reading, writing = os.pipe()
 
     def write() -> None:
-        with Path("pipe").open("wb", buffering=0) as pipe:
-            opened.set()
-            reading.wait(1)
+        threading.Event().wait(0.3)
+        with os.fdopen(writing, "wb") as pipe:
             pipe.write(json.dumps([MESSAGE]).encode())
 
-    holder = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)  # so that the writer can open it
     writer = threading.Thread(target=write)
     writer.start()
-    assert opened.wait(20)
-    assert invoke("validate", "pipe").exit_code == 0
-    reading.set()
+    assert invoke("validate", f"/dev/fd/{reading}").exit_code == 0
     writer.join(20)
-    os.close(holder)
+    os.close(reading)
 
 
 @pytest.mark.parametrize("text", ["[" + "[]," * 500_000 + "[]]", "1\n" * 600_000])

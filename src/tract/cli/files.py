@@ -18,7 +18,7 @@ from tract.importers.source import MAX_DOCUMENT, STEP, Source
 STDIN = "-"
 MAX_PIPED = 256 * 1024 * 1024
 PATIENCE = 2.0
-"""Seconds to wait until a process writes to a pipe."""
+"""Seconds to wait until a process writes to a pipe that has a name."""
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -68,13 +68,17 @@ def _stdin() -> Iterator[bytes]:
 
 
 def _pipe(name: str) -> Iterator[bytes]:
-    """Wait for the writer only if there is one."""
+    """Until the last writer closes it. What the shell opened, as in `<(command)`, is waited for as
+    stdin is; to a pipe in a folder perhaps nobody ever writes."""
+    patience = None if name.startswith("/dev/fd/") else PATIENCE
     descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb", buffering=0) as pipe:
-        if not select([pipe], [], [], PATIENCE)[0]:
-            first = pipe.read(1)  # None if a writer is there and has not written yet
-            if first == b"":
-                raise InputError(f"{name}: no process writes to this pipe")
-            yield first or b""
-        os.set_blocking(descriptor, True)
-        yield from iter(lambda: pipe.read(STEP) or b"", b"")
+        while True:
+            is_ready = select([pipe], [], [], patience)[0]
+            part = pipe.read(STEP)  # None: a writer is silent; empty: there is none
+            if part:
+                yield part
+            elif not is_ready:
+                raise InputError(f"{name}: no process writes to this pipe; to wait for one, use -")
+            elif part is not None:
+                return
