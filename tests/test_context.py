@@ -627,6 +627,9 @@ def test_an_empty_history_says_so() -> None:
     with Tract.open() as t:
         assert t.compile().notes == [NO_MESSAGES]
         assert t.compile().notes_for("gemini") == [NO_MESSAGES]
+        t.system("be brief")  # which two providers send beside the messages
+        assert t.compile().notes_for("anthropic") == [NO_MESSAGES]
+        assert t.compile().notes_for("openai") == []
         only = t.user("x")
         assert t.compile().notes == []
         t.annotate(only, "skip")

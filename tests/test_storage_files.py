@@ -9,6 +9,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tract import (
     NotFoundError,
     StorageError,
     Tract,
+    import_file,
 )
 from tract.errors import CorruptError
 from tract.storage import files
@@ -69,8 +71,9 @@ def test_what_cannot_be_a_path(tmp_path: Path, name: str, create: bool) -> None:
         Tract.open(f"{tmp_path}/{name}", create=create)
     with Tract.open() as t:
         t.user("x")
-        with pytest.raises(InputError):
-            t.backup(f"{tmp_path}/{name}")
+        for use in (t.backup, partial(import_file, t)):
+            with pytest.raises(InputError):
+                use(f"{tmp_path}/{name}")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,6 +13,7 @@ from tract import (
     CorruptError,
     DiskError,
     DiskFullError,
+    InputError,
     ReadOnlyError,
     StorageError,
     Tract,
@@ -112,6 +113,11 @@ def test_writers_that_wait_for_each_other(pg_url: str) -> None:
         with Tract.open(pg_url, dialog=dialog) as t:
             assert len(texts(t)) == 3
             assert t.fsck().ok
+
+
+def test_a_url_is_not_cut_at_a_nul(pg_url: str) -> None:
+    with pytest.raises(InputError, match="NUL"):
+        Tract.open(f"{pg_url}&application_name=a\0b")
 
 
 def test_options_of_the_url_stay(pg_url: str) -> None:

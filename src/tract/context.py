@@ -323,11 +323,13 @@ class CompiledContext:
         """The same for one provider: `openai`, `anthropic`, `responses` or `gemini`; without
         `tools`, for the messages alone."""
         target = provider_named(provider)
-        notes = [] if self.commit_count or self._following else [NO_MESSAGES]
+        sent, repairs = self._dump(target)
+        messages = sent[target.history] if isinstance(sent, dict) else sent
+        notes = [] if messages else [NO_MESSAGES]
         number = bisect_left(self._transcript.thoughtless, self.commit_count)
         if number:
             notes.append(f"thoughts of {number} answers left out: what they followed has changed")
-        notes += self._dump(target)[1]
+        notes += repairs
         return notes + self._offer(target, self.called).notes if tools else notes
 
     def to_messages(self, provider: str) -> Any:

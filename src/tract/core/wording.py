@@ -56,7 +56,7 @@ def fetching_tokens(count: Callable[[str], int]) -> int:
 START = "[The beginning of this conversation is not shown.]"
 SKIPPED = "[This result was left out.]"
 FORGOTTEN = "[This content was forgotten.]"
-NO_MESSAGES = "the history is empty: every provider refuses a request without messages"
+NO_MESSAGES = "the history has no messages to send; the provider refuses an empty request"
 NO_RESULT = "[No result was recorded for this call.]"
 
 

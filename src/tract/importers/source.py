@@ -230,10 +230,13 @@ class Source:
 
 def check_file(path: Path) -> None:
     """Refuse what has no end, or waits for another process: a device, a pipe, a socket."""
-    mode = path.stat().st_mode
+    try:
+        mode = path.stat().st_mode
+    except ValueError as error:  # a NUL, or a character that the file system cannot encode
+        raise InputError(f"not a path: {str(path)!r:.80}") from error
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "something else")
-        raise InputError(f"{path.name}: not a file, but {kind}")
+        raise InputError(f"{path.name or path}: not a file, but {kind}")
 
 
 _KINDS = {

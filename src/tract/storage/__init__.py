@@ -34,5 +34,7 @@ def _driver(place: str, durability: Durability, create: bool) -> Driver:
     if place.startswith(("postgresql://", "postgres://")):
         from tract.storage.postgres import Postgres  # psycopg is an extra
 
+        if "\0" in place:  # libpq would read the URL up to here
+            raise InputError(f"a URL cannot have a NUL: {place!r:.80}")
         return Postgres(place, durability)
     return Sqlite(place, durability, create=create)
