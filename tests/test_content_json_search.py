@@ -464,3 +464,11 @@ def test_a_large_document_is_searched_in_full() -> None:
     rows = [{"id": number, "name": "x", "tags": [1, 2, 3]} for number in range(100_000)]
     selection = select(rows, "$..name")
     assert (len(selection.values), selection.is_complete) == (100_000, True)
+
+
+def test_too_many_values_are_refused() -> None:
+    """Parsing them alone would take longer than a model waits for one value."""
+    with pytest.raises(NotJsonError, match="more than 1000000 values"):
+        parse_json("[" + "[]," * 600_000 + "[]]")
+    text = "[{,\\\"" * 300_000  # in a string nothing is counted
+    assert parse_json(json.dumps([text])) == [text]

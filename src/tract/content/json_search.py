@@ -21,24 +21,34 @@ from tract.errors import NotJsonError
 from tract.model import Json, readable
 
 MAX_CHARS = 16_000_000  # parsed JSON takes many times the memory of its text
+MAX_VALUES = 1_000_000  # more would take longer to parse than a model waits for one value
 MAX_VISITED = 1_000_000  # "$..*..*..*" visits everything again and again
 FREE = 3
 """To pass over 2 ** FREE values takes as long as to visit one."""
-MAX_ROWS = 4_000_000
+MAX_ROWS = 2_000_000
 """Characters of the values that a path selects; values within each other are written again and
 again."""
 MAX_KEYS = 20
 MAX_KEY = 60
 
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+
 
 def parse_json(text: str) -> Json:
     """The value of a JSON text; NotJsonError reports where it stops being one."""
+    if _values(text) > MAX_VALUES and _values(_STRING.sub("", text)) > MAX_VALUES:
+        raise NotJsonError(f"too large for json_path: more than {MAX_VALUES} values")
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except RecursionError:
         raise NotJsonError("not JSON that can be read: nested too deeply") from None
     except ValueError as error:
         raise NotJsonError(f"not JSON: {error}") from None
+
+
+def _values(text: str) -> int:
+    """About how many values a JSON text has, counting commas in its strings too."""
+    return text.count(",") + text.count("[") + text.count("{")
 
 
 class Selection(NamedTuple):
@@ -100,7 +110,7 @@ class _Search:
             if isinstance(value, dict | list):
                 yield value
                 children = _children(value, None)
-                self.budget -= len(children) >> FREE
+                self.budget -= 1 + (len(children) >> FREE)
                 waiting += [child for child in reversed(children) if type(child) in _NESTED]
 
     def _matches(self, values: list[Json], condition: Condition) -> Iterator[Json]:
