@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tract.errors import SchemaError
 from tract.storage.contents import measure_contents, seal_chunks
 from tract.storage.dialogs import seal_dialogs
+from tract.storage import files
 from tract.storage.driver import Driver
 from tract.storage.sqlite import MEMORY, Sqlite
 from tract.storage.store import transaction
@@ -71,7 +72,9 @@ def _apply(driver: Driver, migrations: Sequence[Migration]) -> None:
     if version == migrations[-1].version:
         return
     if version and isinstance(driver, Sqlite) and driver.place != MEMORY:
-        driver.backup(f"{driver.place}.schema-{version}.bak")
+        copy = f"{driver.place}.schema-{version}.bak"
+        files.remove(copy)  # of a migration that was killed
+        driver.backup(copy)
     for migration in migrations:
         if migration.version > version:
             for statement in _statements(driver.translate(migration.sql)):
