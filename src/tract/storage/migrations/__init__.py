@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tract.errors import SchemaError
+from tract.storage import files
 from tract.storage.contents import measure_contents, seal_chunks
 from tract.storage.dialogs import seal_dialogs
-from tract.storage import files
 from tract.storage.driver import Driver
 from tract.storage.sqlite import MEMORY, Sqlite
 from tract.storage.store import transaction
