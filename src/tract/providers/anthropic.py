@@ -17,6 +17,7 @@ from tract.providers.assemblers import MessageAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     ANY,
+    LAST_THOUGHT,
     STARTED,
     as_object,
     check_message,
@@ -255,7 +256,7 @@ class Dump(common.Dump):
             self.notes.append("a text behind a call was put before it")
             parts = _calls_last(parts, kinds.index("tool_use"))
         if message.role == "assistant" and parts and parts[-1].get("type") in OWN_THOUGHTS:
-            self.notes.append("a thought at the end of an answer was left out")
+            self.notes.append(LAST_THOUGHT)
             while parts and parts[-1].get("type") in OWN_THOUGHTS:
                 parts.pop()
         return parts

@@ -284,6 +284,7 @@ SEVERAL = {"anthropic", "openai"}
 """Where a message came from that both could have been sent."""
 
 STARTED = "the user must speak first: a text was put before the first answer"
+LAST_THOUGHT = "a thought at the end of an answer was left out"
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "thought"})
 
