@@ -282,7 +282,7 @@ class Dump(common.Dump):
             return content
         if not is_blocks(content):
             return result_text(content)
-        blocks = [_result_block(block) for block in content if not _is_blank(block)]
+        blocks = [block for block in map(_result_block, content) if not _is_blank(block)]
         return self.trim_all(blocks, ANTHROPIC_BLOCKS)
 
     def _join(self, messages: list[Message]) -> str | list[Json]:
