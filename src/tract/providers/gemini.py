@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -243,13 +244,20 @@ class Dump(common.Dump):
             return last.role != "tool"
         if last.role == "tool":
             return PART not in (message.origin or {})
-        return MESSAGE in (message.origin or {}) and not message.tool_calls
+        return message.role == "user" and MESSAGE in (message.origin or {})
 
     def _close_group(self) -> None:
-        first = self._group[0]
-        values = {"role": _wire_role(first), "parts": self._joined()}
-        content = fill(first.origin, MESSAGE, values, "parts")
-        self.out.append(self.trim(content, GEMINI_CONTENT))
+        """One content; or those of the model as they came, unless there is a call, which must be
+        in the first content after the user."""
+        first, size = self._group[0], len(self._group)
+        starts = [0]
+        if first.role == "assistant" and not any(message.tool_calls for message in self._group):
+            starts += [at for at in range(1, size) if MESSAGE in (self._group[at].origin or {})]
+        for start, end in pairwise([*starts, size]):
+            parts = self._joined() if len(starts) == 1 else list(chain(*self._parts[start:end]))
+            values = {"role": _wire_role(first), "parts": parts}
+            content = fill(self._group[start].origin, MESSAGE, values, "parts")
+            self.out.append(self.trim(content, GEMINI_CONTENT))
         self._group, self._parts, self._order = [], [], []
 
     def _joined(self) -> list[Json]:
