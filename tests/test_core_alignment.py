@@ -25,6 +25,7 @@ HISTORY = [
     Message("tool", "long result", "a", "run"),
     Message("assistant", "done"),
 ]
+REFUSAL = {"type": "refusal", "refusal": "no"}
 
 
 def said(t: Tract) -> list[tuple[str, str]]:
@@ -395,6 +396,15 @@ def test_a_result_is_known_in_any_form(form: str, provider: str) -> None:
         messages.append({"role": "assistant", "content": "done"})
         assert [info.role for info in t.record(sent)] == ["assistant"]
         assert t.record(getattr(t.compile(load_tool_results=True), provider)()) == []
+        assert t.current_branch == "main"
+
+
+def test_a_list_of_another_format_is_known() -> None:
+    """A refusal is a part of two formats."""
+    refusal = {"type": "message", "role": "assistant", "content": [REFUSAL]}
+    with Tract.open(tokens="estimate") as t:
+        t.record({"input": [{"role": "user", "content": "q"}, refusal]})
+        assert t.record(t.compile().to_responses()) == []
         assert t.current_branch == "main"
 
 
