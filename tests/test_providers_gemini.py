@@ -357,7 +357,11 @@ def test_a_call_is_in_the_first_content_after_the_user() -> None:
         t.record({"contents": [*contents, model(called())]})
         context = t.compile()
         assert validate(context.to_gemini_params(), "gemini") == []
-        assert context.to_gemini()["contents"][1]["parts"] == [{"text": "a"}, {"text": "b"}, called()]
+        assert context.to_gemini()["contents"][1]["parts"] == [
+            {"text": "a"},
+            {"text": "b"},
+            called(),
+        ]
         assert t.record(context.to_gemini()) == []
 
 

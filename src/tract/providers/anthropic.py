@@ -145,6 +145,7 @@ class Dump(common.Dump):
     messages of their own."""
 
     provider = PROVIDER
+    known_parts = ANTHROPIC_BLOCKS
 
     def __init__(self) -> None:
         super().__init__(LEGAL_ID, unique=True)
@@ -249,7 +250,7 @@ class Dump(common.Dump):
         blocks = message.content if isinstance(message.content, tuple) else message.blocks
         parts = [_wire_block(block, self.ids.call) for block in blocks]
         parts = [part for part in parts if part and not _is_blank(part)]
-        parts = self.trim_all(parts, ANTHROPIC_BLOCKS)
+        parts = self.trim_all(parts)
         kinds = [part.get("type") for part in parts]
         if "tool_use" in kinds and "text" in kinds[kinds.index("tool_use") :]:
             # The results must follow the calls directly.
@@ -283,7 +284,7 @@ class Dump(common.Dump):
         if not is_blocks(content):
             return result_text(content)
         blocks = [block for block in map(_result_block, content) if not _is_blank(block)]
-        return self.trim_all(blocks, ANTHROPIC_BLOCKS)
+        return self.trim_all(blocks)
 
     def _join(self, messages: list[Message]) -> str | list[Json]:
         """One system text; a list of blocks where one of them came with more than its text."""
@@ -292,7 +293,7 @@ class Dump(common.Dump):
         if came_as_list or any(isinstance(block, Text) and block.origin for block in blocks):
             parts = [_wire_block(block, str) for block in blocks]
             parts = [part for part in parts if part and not _is_blank(part)]
-            return list(self.trim_all(parts, ANTHROPIC_BLOCKS))
+            return list(self.trim_all(parts))
         return "\n\n".join(message.text for message in messages)
 
 

@@ -223,6 +223,12 @@ class Dump(common.Dump):
         self._parts.append(parts)
         self._order.append(self._answered if message.role == "tool" else len(self._asked))
 
+    def may_have(self, block: Json) -> bool:
+        """Its parts have no types."""
+        if not isinstance(block, dict) or not block:
+            return False
+        return "type" not in block or not block.keys().isdisjoint(GEMINI_DATA)
+
     def finish(self, tail: Iterable[Message] = ()) -> dict[str, Json]:
         """The contents so far with their system text, and a tail that is not remembered."""
         rest = self.with_tail(tail)

@@ -23,6 +23,7 @@ from tract.providers.common import (
     result_words,
     without,
 )
+from tract.providers.frameworks.marks import framework_of
 from tract.providers.functions import Function, Schema, dump_function, load_function
 from tract.providers.known_keys import RESPONSES_ITEMS, RESPONSES_PARTS, RESPONSES_TOOLS
 from tract.providers.responses_items import (
@@ -61,6 +62,7 @@ class Dump(common.Dump):
     """Items: texts, calls and results, each for itself."""
 
     provider = PROVIDER
+    known_parts = RESPONSES_PARTS
 
     def __init__(self) -> None:
         super().__init__(LEGAL_ID, unique=True)
@@ -97,8 +99,15 @@ class Dump(common.Dump):
         kind = kind_of_item(item)
         item = self.trim(item, RESPONSES_ITEMS.get(kind))
         parts = {key: item[key] for key in PART_LISTS.get(kind, ()) if key in item}
-        trimmed = {key: self.trim_all(value, RESPONSES_PARTS) for key, value in parts.items()}
+        trimmed = {key: self.trim_all(value) for key, value in parts.items()}
         return item if trimmed == parts else item | trimmed
+
+    def may_have(self, block: Json) -> bool:
+        """An item may be a message, and a reference has no type."""
+        if not isinstance(block, dict) or framework_of(block):
+            return False
+        is_item = block.get("type") is None and not {"role", "id"}.isdisjoint(block)
+        return is_item or super().may_have(block)
 
     def _answer(self, message: Message) -> list[dict[str, Json]]:
         """The items of an answer; parts that came in one message go out in one."""

@@ -43,7 +43,11 @@ def record(
             if inline and not context.has_changed_tools:
                 return
             for name in names:
-                yield _request(context, name, is_request=is_request)
+                try:
+                    request = _request(context, name, is_request=is_request)
+                except InputError:  # then it is not what came: that was readable
+                    continue
+                yield request
 
     return record_history(session, history, previous, details, sent=sent)
 
