@@ -149,7 +149,7 @@ class Dump(common.Dump):
 
     def __init__(self) -> None:
         super().__init__(LEGAL_ID, unique=True)
-        self._system: list[Message] = []
+        self._system: list[tuple[Message, list[Json]]] = []  # each with its blocks
         self._system_text: str | list[Json] | None = ""  # None where it has to be made anew
         self._group: list[Message] = []
         self._role = ""  # of the open group
@@ -188,11 +188,14 @@ class Dump(common.Dump):
         return INLINE in (message.origin or {}) and bool(self._group) and self._role == "user"
 
     def _add_system(self, message: Message) -> None:
-        self._system.append(message)
+        parts = [_wire_block(block, str) for block in message.blocks]
+        parts = [part for part in parts if part and not _is_blank(part)]
+        self._system.append((message, self.trim_all(parts)))
         self._system_text = None
 
     def _add(self, message: Message, parts: list[Json]) -> None:
         role = "user" if message.role == "tool" else message.role
+        self.note_unknown(message, MESSAGE, ANTHROPIC_MESSAGES[role])
         if role == "user" and self._role == "system" and self._group:
             self._add_system(self._group.pop())  # only an answer may follow it
             self._parts = []
@@ -215,14 +218,14 @@ class Dump(common.Dump):
         """The messages so far with their system text, and a tail that is not remembered."""
         changes = self._changes + self.tool_changes.get(self._answers, [])
         if self._system_text is None:
-            self._system_text = self._join(self._system)
+            self._system_text = _joined(self._system)
         rest = self.with_tail(tail)
         if rest._group:
             rest._close_group()
         messages = rest.out
         if changes and messages and messages[-1]["role"] == "user":
             messages.append({"role": "system", "content": changes})
-        system = rest._system_text or rest._join(rest._system)
+        system = rest._system_text or _joined(rest._system)
         if rest._marked:
             _limit_breakpoints(messages, rest._marked, MAX_BREAKPOINTS - _breakpoints(system))
         if messages and messages[0]["role"] == "assistant":
@@ -286,15 +289,14 @@ class Dump(common.Dump):
         blocks = [block for block in map(_result_block, content) if not _is_blank(block)]
         return self.trim_all(blocks)
 
-    def _join(self, messages: list[Message]) -> str | list[Json]:
-        """One system text; a list of blocks where one of them came with more than its text."""
-        blocks = [block for message in messages for block in message.blocks]
-        came_as_list = any(SYSTEM in (message.origin or {}) for message in messages)
-        if came_as_list or any(isinstance(block, Text) and block.origin for block in blocks):
-            parts = [_wire_block(block, str) for block in blocks]
-            parts = [part for part in parts if part and not _is_blank(part)]
-            return list(self.trim_all(parts))
-        return "\n\n".join(message.text for message in messages)
+
+def _joined(system: Sequence[tuple[Message, list[Json]]]) -> str | list[Json]:
+    """One system text; a list of blocks where one of them came with more than its text."""
+    blocks = [block for message, _ in system for block in message.blocks]
+    came_as_list = any(SYSTEM in (message.origin or {}) for message, _ in system)
+    if came_as_list or any(isinstance(block, Text) and block.origin for block in blocks):
+        return [part for _, parts in system for part in parts]
+    return "\n\n".join(message.text for message, _ in system)
 
 
 def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:

@@ -210,6 +210,11 @@ class Dump:
                 self.notes.append(f"the key {key!r:.80} is unknown to {self.provider}, not sent")
         return {key: value for key, value in fields.items() if key in known}
 
+    def note_unknown(self, message: Message, layer: str, known: frozenset[str]) -> None:
+        """Note what is not sent of the dict that a message came in. This is done when it is fed,
+        so that the notes do not depend on when the dump is finished."""
+        self.trim((message.origin or {}).get(layer, {}), known)
+
     def trim_all(self, parts: Json) -> Json:
         """Blocks with the keys that the provider knows for their types."""
         if not isinstance(parts, list):

@@ -196,7 +196,7 @@ class Dump(common.Dump):
 
     def __init__(self) -> None:
         super().__init__()
-        self._system: list[Message] = []
+        self._system: list[tuple[Message, list[Json]]] = []  # each with its parts
         self._group: list[Message] = []
         self._parts: list[list[Json]] = []  # of each message of the open group
         self._order: list[int] = []  # which of the calls each message of the open group answers
@@ -206,7 +206,7 @@ class Dump(common.Dump):
     def feed(self, message: Message) -> None:
         message = self.shown(message)
         if message.role == "system":
-            self._system.append(message)
+            self._add_system(message)
             return
         if message.role == "assistant":
             self.ids.start_turn()
@@ -214,6 +214,7 @@ class Dump(common.Dump):
         parts = self._render(message)
         if not parts:
             return
+        self.note_unknown(message, MESSAGE, GEMINI_CONTENT)
         if self._group and self._starts_anew(message):
             self._close_group()
         roles = {_wire_role(other) for other in self._group}
@@ -237,7 +238,7 @@ class Dump(common.Dump):
         contents = rest.out
         if contents and _needs_start(contents[0]):
             contents.insert(0, {"role": "user", "parts": [{"text": START}]})
-        system = self._join(rest._system)
+        system = _joined(rest._system)
         return {"contents": contents} | ({"systemInstruction": system} if system else {})
 
     def _starts_anew(self, message: Message) -> bool:
@@ -333,14 +334,20 @@ class Dump(common.Dump):
         function = self.trim(fill(message.origin, FUNCTION, values, *needed), GEMINI_RESPONSE)
         return self.trim(_placed(message.origin, RESULT, function), GEMINI_PART)
 
-    def _join(self, messages: list[Message]) -> dict[str, Json]:
-        """The system texts as one content; what came as one stays as it was."""
-        blocks = (block for message in messages for block in message.blocks)
-        parts = self._known_parts(block for block in blocks if not isinstance(block, ToolCall))
-        if not parts:
-            return {}
-        origin = messages[0].origin if len(messages) == 1 else None
-        return self.trim(fill(origin, SYSTEM, {"parts": parts}, "parts"), GEMINI_CONTENT)
+    def _add_system(self, message: Message) -> None:
+        self.note_unknown(message, SYSTEM, GEMINI_CONTENT)
+        blocks = (block for block in message.blocks if not isinstance(block, ToolCall))
+        self._system.append((message, self._known_parts(blocks)))
+
+
+def _joined(system: Sequence[tuple[Message, list[Json]]]) -> dict[str, Json]:
+    """The system texts as one content; what came as one stays as it was."""
+    parts = [part for _, parts in system for part in parts]
+    if not parts:
+        return {}
+    origin = system[0][0].origin if len(system) == 1 else None
+    content = fill(origin, SYSTEM, {"parts": parts}, "parts")
+    return {key: value for key, value in content.items() if key in GEMINI_CONTENT}
 
 
 def _placed(
