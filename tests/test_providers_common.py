@@ -175,13 +175,13 @@ def test_a_system_text_is_a_text_for_anthropic() -> None:
         assert "image is not shown to anthropic" in t.compile().notes_for("anthropic")
 
 
-PICTURE: dict[str, Any] = {
+BASE64: dict[str, Any] = {
     "type": "image",
     "source": {"type": "base64", "media_type": "image/png", "data": "QQ=="},
 }
 SDK_CALL = {"type": "tool-call", "toolCallId": "x", "toolName": "n", "input": {}}
 ODD_BLOCKS: dict[str, Any] = {
-    "a framework's part": {"role": "user", "content": [PICTURE, SDK_CALL]},
+    "a framework's part": {"role": "user", "content": [BASE64, SDK_CALL]},
     "no type in Chat": Message("user", (Raw("openai", {"functionCall": {"name": "f"}}), Text("w"))),
     "no type in Messages": Message("user", (Raw("anthropic", {"text": "f"}), Text("w"))),
     "no item": Message("assistant", (Raw("openai_responses", {"text": "f"}), Text("w"))),
