@@ -408,6 +408,21 @@ def test_a_list_of_another_format_is_known() -> None:
         assert t.current_branch == "main"
 
 
+def test_tools_that_changed_at_the_end_and_back_are_known() -> None:
+    """The list of tools is that of the request without the changes, too."""
+    with Tract.open(tokens="estimate") as t:
+        t.user("q", tools=[claude_tool("ls")])
+        for answer, name in (("a", "cat"), ("b", "ls")):
+            t.assistant(answer)
+            t.set_tools([claude_tool(name)])
+        t.user("n")
+        for tools in ("latest", "inline"):
+            request = t.compile(tools=tools).to_anthropic_params()
+            assert t.record(request) == []
+        request["messages"].append({"role": "assistant", "content": "c"})
+        assert [info.role for info in t.record(request)] == ["assistant"]
+
+
 def test_another_result_is_not_taken_for_a_form() -> None:
     with Tract.open() as t:
         t.record(HISTORY[:2])

@@ -101,15 +101,20 @@ def additions(
 
 
 def align(history: FullHistory, recorded: Recorded) -> Alignment:
-    """What came may be what is sent, or its beginning, or continue it. Otherwise it was kept in
-    other words, and both are walked in step."""
-    tools, exact, latest = history.tools, None, None
+    """What came may be what is sent, or its beginning, or continue it; the request that leaves the
+    least decides. Otherwise it was kept in other words, and both are walked in step."""
+    tools, exact, continued, latest = history.tools, None, None, None
     for number, request in enumerate(recorded.requests):
         latest = request.tools if number == 0 else latest
         aligned = _go_on(history.messages, request.messages)
         if aligned and not aligned.is_past and tools in (None, request.tools):
-            return aligned._replace(is_offered=True)
+            if continued is None or len(aligned.new) < len(continued.new):
+                continued = aligned._replace(is_offered=True)
+            if not aligned.new:
+                break
         exact = exact or aligned
+    if continued:
+        return continued
     aligned = exact or _align_places(history.messages, recorded)
     is_offered = aligned.differs_at is None and tools == latest
     return aligned._replace(is_offered=is_offered)
