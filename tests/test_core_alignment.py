@@ -16,7 +16,7 @@ from tests.strategies import anthropic_messages, histories, openai_messages, tid
 from tests.toolkit import claude_tool
 from tract import InputError, Message, Priority, Text, ToolCall, Tract
 from tract.core.alignment import atoms
-from tract.core.wording import NO_RESULT, SKIPPED
+from tract.core.wording import NO_RESULT, SKIPPED, START
 from tract.llm import ScriptedLLM
 
 HISTORY = [
@@ -421,6 +421,19 @@ def test_tools_that_changed_at_the_end_and_back_are_known() -> None:
         assert t.record(request) == []
         request["messages"].append({"role": "assistant", "content": "c"})
         assert [info.role for info in t.record(request)] == ["assistant"]
+
+
+@pytest.mark.parametrize(
+    "last", [Message("user", START), Message("tool", f"NO_RESULT = {NO_RESULT}", "a", "run")]
+)
+def test_a_message_that_has_the_words_of_a_stand_in_is_new(last: Message) -> None:
+    history = HISTORY[:2] if last.role == "tool" else HISTORY
+    with Tract.open(tokens="estimate") as t:
+        t.record(history)
+        assert [info.role for info in t.record([*history, last])] == [last.role]
+        assert t.record([*history, last]) == []
+        for provider in ("openai", "anthropic", "responses", "gemini"):
+            assert t.record(t.compile().to_messages(provider)) == []
 
 
 def test_another_result_is_not_taken_for_a_form() -> None:
