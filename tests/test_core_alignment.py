@@ -16,7 +16,7 @@ from tests.strategies import anthropic_messages, histories, openai_messages, tid
 from tests.toolkit import claude_tool
 from tract import InputError, Message, Priority, Text, ToolCall, Tract
 from tract.core.alignment import atoms
-from tract.core.wording import NO_RESULT, SKIPPED
+from tract.core.wording import NO_RESULT, SKIPPED, START
 from tract.llm import ScriptedLLM
 
 HISTORY = [
@@ -25,6 +25,7 @@ HISTORY = [
     Message("tool", "long result", "a", "run"),
     Message("assistant", "done"),
 ]
+REFUSAL = {"type": "refusal", "refusal": "no"}
 
 
 def said(t: Tract) -> list[tuple[str, str]]:
@@ -396,6 +397,43 @@ def test_a_result_is_known_in_any_form(form: str, provider: str) -> None:
         assert [info.role for info in t.record(sent)] == ["assistant"]
         assert t.record(getattr(t.compile(load_tool_results=True), provider)()) == []
         assert t.current_branch == "main"
+
+
+def test_a_list_of_another_format_is_known() -> None:
+    """A refusal is a part of two formats."""
+    refusal = {"type": "message", "role": "assistant", "content": [REFUSAL]}
+    with Tract.open(tokens="estimate") as t:
+        t.record({"input": [{"role": "user", "content": "q"}, refusal]})
+        assert t.record(t.compile().to_responses()) == []
+        assert t.current_branch == "main"
+
+
+def test_tools_that_changed_at_the_end_and_back_are_known() -> None:
+    """The list of tools is that of the request without the changes, too."""
+    with Tract.open(tokens="estimate") as t:
+        t.user("q", tools=[claude_tool("ls")])
+        for answer, name in (("a", "cat"), ("b", "ls")):
+            t.assistant(answer)
+            t.set_tools([claude_tool(name)])
+        t.user("n")
+        assert t.record(t.compile().to_anthropic_params()) == []
+        request = t.compile(tools="inline").to_anthropic_params()
+        assert t.record(request) == []
+        request["messages"].append({"role": "assistant", "content": "c"})
+        assert [info.role for info in t.record(request)] == ["assistant"]
+
+
+@pytest.mark.parametrize(
+    "last", [Message("user", START), Message("tool", f"NO_RESULT = {NO_RESULT}", "a", "run")]
+)
+def test_a_message_that_has_the_words_of_a_stand_in_is_new(last: Message) -> None:
+    history = HISTORY[:2] if last.role == "tool" else HISTORY
+    with Tract.open(tokens="estimate") as t:
+        t.record(history)
+        assert [info.role for info in t.record([*history, last])] == [last.role]
+        assert t.record([*history, last]) == []
+        for provider in ("openai", "anthropic", "responses", "gemini"):
+            assert t.record(t.compile().to_messages(provider)) == []
 
 
 def test_another_result_is_not_taken_for_a_form() -> None:

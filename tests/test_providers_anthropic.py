@@ -245,7 +245,7 @@ def test_empty_texts_are_not_sent() -> None:
     out = dumped(
         Message("user", "x"),
         Message("assistant", (Text(""), ToolCall("a", "run", {}))),
-        Message("tool", [{"type": "text", "text": ""}], "a"),
+        Message("tool", [{"type": "text", "text": ""}, {"type": "input_text", "text": " "}], "a"),
         Message("user", " \n"),
     )
     assert validate(out, "anthropic") == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import chain, count
 from typing import Any
@@ -352,6 +352,33 @@ def test_a_result_reaches_the_call_that_waits(
     assert original_id(places, own) == own
     if wire not in turns[-1]:
         assert original_id(places, wire) == own
+
+
+class CountedPlaces(Sequence[Place]):
+    """Places, and how many of them were read."""
+
+    def __init__(self, places: list[Place]) -> None:
+        self._places = places
+        self.reads = 0
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, index: Any) -> Any:
+        self.reads += 1
+        return self._places[index]
+
+
+def test_the_call_that_waits_is_looked_for_at_the_end() -> None:
+    own = replacement("x")
+    build = ChainBuilder()
+    for number in range(100):
+        build.append(calls=(f"{number}",))
+        build.append(answers=f"{number}")
+    build.append(calls=(own,))
+    places = CountedPlaces(Chain(build.steps).places)
+    assert original_id(places, own) == own
+    assert places.reads == 1
 
 
 def test_the_later_of_two_equal_ids_yields_also_where_turns_may_share_ids() -> None:

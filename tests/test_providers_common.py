@@ -173,3 +173,35 @@ def test_a_system_text_is_a_text_for_anthropic() -> None:
         t.user("hi")
         assert t.compile().to_anthropic()["system"] == "be brief\n[image not shown]"
         assert "image is not shown to anthropic" in t.compile().notes_for("anthropic")
+
+
+BASE64: dict[str, Any] = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": "QQ=="},
+}
+SDK_CALL = {"type": "tool-call", "toolCallId": "x", "toolName": "n", "input": {}}
+ODD_BLOCKS: dict[str, Any] = {
+    "a framework's part": {"role": "user", "content": [BASE64, SDK_CALL]},
+    "no type in Chat": Message("user", (Raw("openai", {"functionCall": {"name": "f"}}), Text("w"))),
+    "no type in Messages": Message("user", (Raw("anthropic", {"text": "f"}), Text("w"))),
+    "no item": Message("assistant", (Raw("openai_responses", {"text": "f"}), Text("w"))),
+    "another's item": Message(
+        "assistant", (Raw("openai_responses", {"type": "ai", "content": ""}),)
+    ),
+    "a type in Gemini": Message("user", (Raw("gemini", {"type": "step-start"}), Text("w"))),
+    "no dict": Message("user", (Raw("openai", ["x"]), Text("w"))),
+}
+
+
+@pytest.mark.parametrize("message", ODD_BLOCKS.values(), ids=ODD_BLOCKS)
+def test_what_is_no_providers_block_is_told_in_words(message: Any) -> None:
+    with Tract.open(tokens="estimate") as t:
+        t.user("q")
+        t.commit(message)
+        context = t.compile()
+        assert violations(context) == []
+        for provider in PROVIDERS:
+            assert any("not shown" in note for note in context.notes_for(provider))
+            assert t.record(context.to_messages(provider)) == []
+            assert t.record(context.to_params(provider)) == []
+        assert t.current_branch == "main"

@@ -349,6 +349,22 @@ def test_neighbours_that_are_nobodys_own_are_joined() -> None:
     assert out["contents"] == [user({"text": "a"}, {"text": "b"}), model({"text": "c"})]
 
 
+def test_a_call_is_in_the_first_content_after_the_user() -> None:
+    contents = [HELLO, model({"text": "a"}), model({"text": "b"})]
+    with Tract.open(tokens="estimate") as t:
+        t.record({"contents": contents})
+        assert t.compile().to_gemini()["contents"] == contents
+        t.record({"contents": [*contents, model(called())]})
+        context = t.compile()
+        assert validate(context.to_gemini_params(), "gemini") == []
+        assert context.to_gemini()["contents"][1]["parts"] == [
+            {"text": "a"},
+            {"text": "b"},
+            called(),
+        ]
+        assert t.record(context.to_gemini()) == []
+
+
 def test_another_form_of_a_result_stays_an_object() -> None:
     response = {"output": "word " * 1000}
     contents = [HELLO, model(called()), user(returned(response=response))]

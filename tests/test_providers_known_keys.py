@@ -186,6 +186,49 @@ def test_a_thought_that_cannot_be_found_again_is_left_out() -> None:
     assert violation.rule == "reasoning-lost"
 
 
+def unknown(key: str, provider: str) -> str:
+    return f"the key {key!r} is unknown to {provider}, not sent"
+
+
+SYSTEMS: dict[str, dict[str, Any]] = {
+    "anthropic": {"messages": [spoken("user", [text()])], "system": [text(zz1=1)]},
+    "gemini": {
+        "contents": [{"role": "user", "parts": [{"text": "q"}]}],
+        "systemInstruction": {"parts": [{"text": "s", "zz1": 1}], "zz2": 1},
+    },
+}
+LATER: dict[str, dict[str, Any]] = {
+    "anthropic": spoken("assistant", [text(citations=None, zz2=1)]),
+    "gemini": {"role": "model", "parts": [{"text": "a", "zz3": 1}]},
+}
+
+
+@pytest.mark.parametrize("provider", SYSTEMS)
+def test_the_order_of_notes_does_not_depend_on_earlier_reads(provider: str) -> None:
+    with Tract.open(tokens="estimate") as t, Tract.open(tokens="estimate") as other:
+        for each in (t, other):
+            each.record(SYSTEMS[provider])
+            if each is t:
+                t.compile().notes_for(provider)
+            each.commit(LATER[provider])
+            each.user("n")
+        assert t.compile().notes_for(provider) == other.compile().notes_for(provider)
+        assert unknown("zz1", provider) in t.compile().notes_for(provider)
+
+
+@pytest.mark.parametrize(
+    ("provider", "request_"),
+    [
+        ("anthropic", {"messages": [spoken("user", "q", zz=1)], "system": "s"}),
+        ("gemini", {"contents": [{"role": "user", "parts": [{"text": "q"}], "zz": 1}]}),
+    ],
+)
+def test_an_unknown_key_of_the_last_message_is_noted(provider: str, request_: Any) -> None:
+    with Tract.open(tokens="estimate") as t:
+        t.record(request_)
+        assert t.compile().notes_for(provider) == [unknown("zz", provider)]
+
+
 # The vendors' own types
 
 

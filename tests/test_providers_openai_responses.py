@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from tests.strategies import histories, known, names, said, shuffled, texts, tidy_histories
 from tests.tool_schemas import Schema, Spec, written
-from tract import InputError, Message, Raw, Text, ToolCall, Tract
+from tract import InputError, Message, Raw, Text, ToolCall, Tract, validate
 from tract.core.wording import NO_RESULT, SKIPPED
 from tract.providers import PROVIDERS
+from tract.providers.common import LAST_THOUGHT
 from tract.providers.openai_responses import Dump
 from tract.providers.responses_items import UNKNOWN_TOOL, load_items
 
@@ -116,6 +117,19 @@ def message_problems(item: dict[str, Any]) -> Iterator[str]:
             yield f"a text part without a text: {part!r}"
 
 
+def test_a_thought_that_leads_to_nothing_is_left_out() -> None:
+    """An answer that was cut off while the model thought."""
+    cut = {"object": "response", "status": "incomplete", "output": [said_by_model(HI), REASONING]}
+    with Tract.open(tokens="estimate") as t:
+        t.user("q")
+        t.assistant(cut)
+        t.user("go on")
+        context = t.compile()
+        assert validate(context.to_responses_params(), "responses") == []
+        assert context.notes_for("responses") == [LAST_THOUGHT]
+        assert t.record(context.to_responses()) == []
+
+
 # Verbatim
 
 OUTPUTS: dict[str, list[dict[str, Any]]] = {
@@ -153,10 +167,12 @@ def test_what_a_response_said_goes_back_as_it_came(name: str) -> None:
 
 @st.composite
 def outputs(draw: st.DrawFn, turn: int) -> list[dict[str, Any]]:
-    """What a response may hold, with keys that nobody models and in any order."""
-    kinds = st.sampled_from(["reasoning", "web_search_call", "function_call", "message"])
+    """What a complete response may hold, with keys that nobody models and in any order."""
+    results = ["web_search_call", "function_call", "message"]
+    kinds = draw(st.lists(st.sampled_from(["reasoning", *results]), max_size=3))
+    kinds.append(draw(st.sampled_from(results)))  # a thought leads to something
     items: list[dict[str, Any]] = []
-    for number, kind in enumerate(draw(st.lists(kinds, min_size=1, max_size=4))):
+    for number, kind in enumerate(kinds):
         fields: dict[str, Any] = {"type": kind, "id": f"{kind}_{turn}_{number}"}
         if kind == "function_call":
             fields |= {"call_id": f"call_{turn}_{number}"}
@@ -277,8 +293,8 @@ INPUTS: dict[str, list[dict[str, Any]]] = {
     ],
     "late outputs": [
         *(HELLO, CALL, {**CALL, "call_id": "b"}, {**CALL, "call_id": "c"}),
-        *({**DONE, "call_id": "b"}, HELLO, DONE, REASONING, HELLO, {**DONE, "call_id": "c"}),
-        *(said_by_model(HI), HELLO),
+        *({**DONE, "call_id": "b"}, HELLO, DONE, REASONING, said_by_model(HI), HELLO),
+        *({**DONE, "call_id": "c"}, said_by_model(HI), HELLO),
     ],
     "references": [
         HELLO,

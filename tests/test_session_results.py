@@ -1034,6 +1034,17 @@ def test_settings_of_a_dialog_that_another_instance_deleted_are_gone(db: str) ->
         assert "tools" not in t.compile().to_openai_params()
 
 
+@pytest.mark.parametrize("is_detached", [True, False])
+def test_settings_of_another_instance_are_seen_at_an_old_commit(db: str, is_detached: bool) -> None:
+    with Tract.open(db) as t, Tract.open(db) as other:
+        old = t.user("q")
+        t.user("n")
+        if is_detached:
+            t.checkout(old.commit_hash)
+        other.configure_results(inline_tokens=20)
+        assert t.compile(at=None if is_detached else old.commit_hash).to_openai_params()["tools"]
+
+
 def test_settings_of_another_instance_are_seen_by_an_open_one(db: str) -> None:
     with Tract.open(db) as t, Tract.open(db) as other:
         t.user("q")

@@ -320,21 +320,18 @@ def test_a_branch_that_moved_is_not_overwritten(db: str) -> None:
     with closing(open_store(db)) as store:
         with store.writing():
             store.dialogs.create("d", "main")
-            key, empty = store.lock_branch("d", "main") or pytest.fail("no branch")
+            key, (empty, _) = store.lock_branch("d", "main") or pytest.fail("no branch")
             store.append(key, "main", empty, draft("one"))
-        first = store.branch("d", "main")
-        assert first is not None
+        first = store.branches("d")["main"]
         with pytest.raises(CorruptError, match="has moved"), store.writing():
             store.append(key, "main", empty, draft("two"))
-        assert store.branch("d", "main") == first
+        assert store.branches("d")["main"] == first
         with store.writing():
             store.append(key, "main", first, draft("three"))
         with pytest.raises(CorruptError, match="has moved"), store.writing():
             store.append(key, "main", first, draft("four"))
-        assert [info.preview for info in store.log((store.branch("d", "main") or first).id)] == [
-            "three",
-            "one",
-        ]
+        newest = store.branches("d")["main"]
+        assert [info.preview for info in store.log(newest.id)] == ["three", "one"]
     assert execute(db, "SELECT count(*) FROM commits") == [(2,)]
 
 
@@ -342,9 +339,9 @@ def test_a_key_and_a_hash_that_do_not_belong_together_are_damage(db: str) -> Non
     with closing(open_store(db)) as store:
         with store.writing():
             store.dialogs.create("d", "main")
-            key, empty = store.lock_branch("d", "main") or pytest.fail("no branch")
+            key, (empty, _) = store.lock_branch("d", "main") or pytest.fail("no branch")
             store.append(key, "main", empty, draft("one"))
-        first = store.branch("d", "main") or pytest.fail("no head")
+        first = store.branches("d")["main"]
         assert store.info(first).preview == "one"
         for wrong in (Head(first.id, b"x" * 32), Head(99, first.hash)):
             with pytest.raises(CorruptError):
@@ -358,9 +355,9 @@ def test_a_key_and_a_hash_that_do_not_belong_together_are_damage(db: str) -> Non
 def test_what_does_not_stem_from_a_known_commit_is_not_its_continuation(db: str) -> None:
     with closing(open_store(db)) as store, store.writing():
         store.dialogs.create("d", "main")
-        key, empty = store.lock_branch("d", "main") or pytest.fail("no branch")
+        key, (empty, _) = store.lock_branch("d", "main") or pytest.fail("no branch")
         store.append(key, "main", empty, draft("root"))
-        root = store.branch("d", "main") or pytest.fail("no head")
+        root = store.branches("d")["main"]
         store.create_branch("d", "side", root)
         store.append(key, "main", root, draft("one"))
         store.append(key, "side", root, draft("other"))

@@ -101,15 +101,20 @@ def additions(
 
 
 def align(history: FullHistory, recorded: Recorded) -> Alignment:
-    """What came may be what is sent, or its beginning, or continue it. Otherwise it was kept in
-    other words, and both are walked in step."""
-    tools, exact, latest = history.tools, None, None
+    """What came may be what is sent, or its beginning, or continue it; the request that leaves the
+    least decides. Otherwise it was kept in other words, and both are walked in step."""
+    tools, exact, continued, latest = history.tools, None, None, None
     for number, request in enumerate(recorded.requests):
         latest = request.tools if number == 0 else latest
         aligned = _go_on(history.messages, request.messages)
         if aligned and not aligned.is_past and tools in (None, request.tools):
-            return aligned._replace(is_offered=True)
+            if continued is None or len(aligned.new) < len(continued.new):
+                continued = aligned._replace(is_offered=True)
+            if not aligned.new:
+                break
         exact = exact or aligned
+    if continued:
+        return continued
     aligned = exact or _align_places(history.messages, recorded)
     is_offered = aligned.differs_at is None and tools == latest
     return aligned._replace(is_offered=is_offered)
@@ -132,11 +137,12 @@ def _go_on(history: Sequence[Message], sent: Sequence[Message]) -> Alignment | N
     text in front may be kept elsewhere; one among the messages may change the tools."""
     if history and history[0].role != "system":
         sent = list(dropwhile(lambda message: message.role == "system", sent))
-    stream = Stream(history, _all_atoms)
-    for atom in (atom for message in sent for atom in _all_atoms(message)):
+    stream, first = Stream(history, _all_atoms), _first_spoken(sent)
+    pairs = ((n == first, atom) for n, message in enumerate(sent) for atom in _all_atoms(message))
+    for is_first, atom in pairs:
         if stream.has_ended():
             return Alignment((), None, is_past=True)
-        if stream.take([atom]) or _is_stand_in(atom):
+        if stream.take([atom]) or _is_stand_in(atom, is_first=is_first):
             continue
         stream.skip_stand_ins()
         if not stream.take([atom]):
@@ -224,6 +230,7 @@ class Stream:
         self._messages = messages
         self._atoms = [atoms_of(message) for message in messages]
         self._message, self._block = 0, 0
+        self._first = _first_spoken(messages)
 
     def has_ended(self) -> bool:
         return self._message == len(self._messages)
@@ -272,7 +279,7 @@ class Stream:
         """Pass over what was put in only so that a provider takes the messages."""
         while not self.has_ended() and self._atoms[self._message][self._block :]:
             atom = self._atoms[self._message][self._block]
-            if not _is_stand_in(atom):
+            if not _is_stand_in(atom, is_first=self._message == self._first):
                 return
             self.take([atom])
 
@@ -299,10 +306,18 @@ def _all_atoms(message: Message) -> list[Atom]:
     return atoms(message) or [(message.role, "blank", "")]
 
 
-def _is_stand_in(atom: Atom) -> bool:
+def _first_spoken(messages: Sequence[Message]) -> int:
+    """The number of the first message behind the system texts."""
+    spoken = (number for number, message in enumerate(messages) if message.role != "system")
+    return next(spoken, len(messages))
+
+
+def _is_stand_in(atom: Atom, *, is_first: bool) -> bool:
+    """Whether it is what is put in for a result, or before the first message."""
     role, _, text = atom
-    is_closing = role == "tool" and text.endswith(wording.NO_RESULT)
-    return is_closing or (role == "user" and text == wording.START)
+    if role == "tool":
+        return text in wording.CLOSINGS
+    return is_first and role == "user" and text == wording.START
 
 
 def _says_something(block: Block) -> bool:

@@ -58,6 +58,8 @@ SKIPPED = "[This result was left out.]"
 FORGOTTEN = "[This content was forgotten.]"
 NO_MESSAGES = "the history has no messages to send; the provider refuses an empty request"
 NO_RESULT = "[No result was recorded for this call.]"
+CLOSINGS = (NO_RESULT, f"Error: {NO_RESULT}")
+"""What providers are sent for it: those that have no flag for errors get a word."""
 
 
 def no_result(call: ToolCall) -> Message:

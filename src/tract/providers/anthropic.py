@@ -17,6 +17,7 @@ from tract.providers.assemblers import MessageAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     ANY,
+    LAST_THOUGHT,
     STARTED,
     as_object,
     check_message,
@@ -144,10 +145,11 @@ class Dump(common.Dump):
     messages of their own."""
 
     provider = PROVIDER
+    known_parts = ANTHROPIC_BLOCKS
 
     def __init__(self) -> None:
         super().__init__(LEGAL_ID, unique=True)
-        self._system: list[Message] = []
+        self._system: list[tuple[Message, list[Json]]] = []  # each with its blocks
         self._system_text: str | list[Json] | None = ""  # None where it has to be made anew
         self._group: list[Message] = []
         self._role = ""  # of the open group
@@ -186,11 +188,14 @@ class Dump(common.Dump):
         return INLINE in (message.origin or {}) and bool(self._group) and self._role == "user"
 
     def _add_system(self, message: Message) -> None:
-        self._system.append(message)
+        parts = [_wire_block(block, str) for block in message.blocks]
+        parts = [part for part in parts if part and not _is_blank(part)]
+        self._system.append((message, self.trim_all(parts)))
         self._system_text = None
 
     def _add(self, message: Message, parts: list[Json]) -> None:
         role = "user" if message.role == "tool" else message.role
+        self.note_unknown(message, MESSAGE, ANTHROPIC_MESSAGES[role])
         if role == "user" and self._role == "system" and self._group:
             self._add_system(self._group.pop())  # only an answer may follow it
             self._parts = []
@@ -213,14 +218,14 @@ class Dump(common.Dump):
         """The messages so far with their system text, and a tail that is not remembered."""
         changes = self._changes + self.tool_changes.get(self._answers, [])
         if self._system_text is None:
-            self._system_text = self._join(self._system)
+            self._system_text = _joined(self._system)
         rest = self.with_tail(tail)
         if rest._group:
             rest._close_group()
         messages = rest.out
         if changes and messages and messages[-1]["role"] == "user":
             messages.append({"role": "system", "content": changes})
-        system = rest._system_text or rest._join(rest._system)
+        system = rest._system_text or _joined(rest._system)
         if rest._marked:
             _limit_breakpoints(messages, rest._marked, MAX_BREAKPOINTS - _breakpoints(system))
         if messages and messages[0]["role"] == "assistant":
@@ -248,14 +253,14 @@ class Dump(common.Dump):
         blocks = message.content if isinstance(message.content, tuple) else message.blocks
         parts = [_wire_block(block, self.ids.call) for block in blocks]
         parts = [part for part in parts if part and not _is_blank(part)]
-        parts = self.trim_all(parts, ANTHROPIC_BLOCKS)
+        parts = self.trim_all(parts)
         kinds = [part.get("type") for part in parts]
         if "tool_use" in kinds and "text" in kinds[kinds.index("tool_use") :]:
             # The results must follow the calls directly.
             self.notes.append("a text behind a call was put before it")
             parts = _calls_last(parts, kinds.index("tool_use"))
         if message.role == "assistant" and parts and parts[-1].get("type") in OWN_THOUGHTS:
-            self.notes.append("a thought at the end of an answer was left out")
+            self.notes.append(LAST_THOUGHT)
             while parts and parts[-1].get("type") in OWN_THOUGHTS:
                 parts.pop()
         return parts
@@ -281,18 +286,17 @@ class Dump(common.Dump):
             return content
         if not is_blocks(content):
             return result_text(content)
-        blocks = [_result_block(block) for block in content if not _is_blank(block)]
-        return self.trim_all(blocks, ANTHROPIC_BLOCKS)
+        blocks = [block for block in map(_result_block, content) if not _is_blank(block)]
+        return self.trim_all(blocks)
 
-    def _join(self, messages: list[Message]) -> str | list[Json]:
-        """One system text; a list of blocks where one of them came with more than its text."""
-        blocks = [block for message in messages for block in message.blocks]
-        came_as_list = any(SYSTEM in (message.origin or {}) for message in messages)
-        if came_as_list or any(isinstance(block, Text) and block.origin for block in blocks):
-            parts = [_wire_block(block, str) for block in blocks]
-            parts = [part for part in parts if part and not _is_blank(part)]
-            return list(self.trim_all(parts, ANTHROPIC_BLOCKS))
-        return "\n\n".join(message.text for message in messages)
+
+def _joined(system: Sequence[tuple[Message, list[Json]]]) -> str | list[Json]:
+    """One system text; a list of blocks where one of them came with more than its text."""
+    blocks = [block for message, _ in system for block in message.blocks]
+    came_as_list = any(SYSTEM in (message.origin or {}) for message, _ in system)
+    if came_as_list or any(isinstance(block, Text) and block.origin for block in blocks):
+        return [part for _, parts in system for part in parts]
+    return "\n\n".join(message.text for message, _ in system)
 
 
 def _wire_block(block: Block, wire_id: Callable[[str], str]) -> Json:

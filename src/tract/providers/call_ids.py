@@ -61,11 +61,15 @@ def original_id(places: Sequence[Place], call_id: str) -> str:
     that waits outweighs one that has its result, and its own id one that it was sent as."""
     if not REPLACED.fullmatch(call_id):
         return call_id
-    if any(_Call(call_id, None) in _calls(place) for place in places):
+    # A result follows its call, so the last places are read first, and mostly no others.
+    if any(_Call(call_id, None) in _calls(place) for place in reversed(places)):
         return call_id
-    calls = list(_sent_as(places, call_id))
-    calls.sort(key=lambda call: call.result is not None)
-    return calls[0].id if calls else call_id
+    first: _Call | None = None
+    for call in _sent_as(places, call_id):
+        if call.result is None:
+            return call.id
+        first = first or call
+    return first.id if first else call_id
 
 
 class _Call(NamedTuple):

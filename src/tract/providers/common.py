@@ -16,6 +16,7 @@ from tract.content.blocks import is_blocks, whole_text
 from tract.errors import InputError, RoleError
 from tract.hashing import json_or_text
 from tract.model import ROLES, Json, Message, Origin, Raw, Text, ToolCall, readable
+from tract.providers.known_keys import Keys, is_framework_part
 
 REPLACED = re.compile(r"call_[0-9a-f]{24}")
 """The replacement of an id that a provider does not accept."""
@@ -132,6 +133,8 @@ class Dump:
     provider: ClassVar[str] = ""
     has_types: ClassVar[bool] = True
     """Whether its blocks have types, so that one of an unknown type may be its own."""
+    known_parts: ClassVar[Keys] = {}
+    """The keys of its blocks by their types."""
 
     def __init__(self, legal_id: str = r"(?s).+", *, unique: bool = False) -> None:
         self.ids = WireIds(legal_id, unique=unique)
@@ -164,12 +167,20 @@ class Dump:
 
     def is_foreign(self, raw: Raw, message: Message) -> bool:
         """A block of an unknown type is for the API that the message came from, and for all where
-        that is not known."""
+        that is not known. What is not a block of any provider is never its own."""
+        if raw.provider not in (ANY, self.provider) or not self.may_have(raw.data):
+            return True
         if raw.provider != ANY:
-            return raw.provider != self.provider
+            return False
         came_in = {layer.partition(".")[0] for layer in message.origin or {}}
         is_known = bool(came_in) and came_in != SEVERAL
         return not self.has_types or (is_known and self.provider not in came_in)
+
+    def may_have(self, block: Json) -> bool:
+        """Whether it can be a block of this provider: one that it knows, or one of a type that may
+        be new."""
+        kind = block.get("type") if isinstance(block, dict) else None
+        return isinstance(kind, str) and (kind in self.known_parts or not is_framework_part(block))
 
     def _unseen(
         self, message: Message, foreign: Sequence[bool], result_types: tuple[str, ...]
@@ -199,10 +210,16 @@ class Dump:
                 self.notes.append(f"the key {key!r:.80} is unknown to {self.provider}, not sent")
         return {key: value for key, value in fields.items() if key in known}
 
-    def trim_all(self, parts: Json, known: Mapping[str, frozenset[str]]) -> Json:
+    def note_unknown(self, message: Message, layer: str, known: frozenset[str]) -> None:
+        """Note what is not sent of the dict that a message came in. This is done when it is fed,
+        so that the notes do not depend on when the dump is finished."""
+        self.trim((message.origin or {}).get(layer, {}), known)
+
+    def trim_all(self, parts: Json) -> Json:
         """Blocks with the keys that the provider knows for their types."""
         if not isinstance(parts, list):
             return parts
+        known = self.known_parts
         return [
             self.trim(part, known.get(str(part.get("type")))) if isinstance(part, dict) else part
             for part in parts
@@ -284,6 +301,7 @@ SEVERAL = {"anthropic", "openai"}
 """Where a message came from that both could have been sent."""
 
 STARTED = "the user must speak first: a text was put before the first answer"
+LAST_THOUGHT = "a thought at the end of an answer was left out"
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "thought"})
 

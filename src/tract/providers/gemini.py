@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -195,7 +196,7 @@ class Dump(common.Dump):
 
     def __init__(self) -> None:
         super().__init__()
-        self._system: list[Message] = []
+        self._system: list[tuple[Message, list[Json]]] = []  # each with its parts
         self._group: list[Message] = []
         self._parts: list[list[Json]] = []  # of each message of the open group
         self._order: list[int] = []  # which of the calls each message of the open group answers
@@ -205,7 +206,7 @@ class Dump(common.Dump):
     def feed(self, message: Message) -> None:
         message = self.shown(message)
         if message.role == "system":
-            self._system.append(message)
+            self._add_system(message)
             return
         if message.role == "assistant":
             self.ids.start_turn()
@@ -213,6 +214,7 @@ class Dump(common.Dump):
         parts = self._render(message)
         if not parts:
             return
+        self.note_unknown(message, MESSAGE, GEMINI_CONTENT)
         if self._group and self._starts_anew(message):
             self._close_group()
         roles = {_wire_role(other) for other in self._group}
@@ -222,6 +224,12 @@ class Dump(common.Dump):
         self._parts.append(parts)
         self._order.append(self._answered if message.role == "tool" else len(self._asked))
 
+    def may_have(self, block: Json) -> bool:
+        """Its parts have no types."""
+        if not isinstance(block, dict) or not block:
+            return False
+        return "type" not in block or not block.keys().isdisjoint(GEMINI_DATA)
+
     def finish(self, tail: Iterable[Message] = ()) -> dict[str, Json]:
         """The contents so far with their system text, and a tail that is not remembered."""
         rest = self.with_tail(tail)
@@ -230,7 +238,7 @@ class Dump(common.Dump):
         contents = rest.out
         if contents and _needs_start(contents[0]):
             contents.insert(0, {"role": "user", "parts": [{"text": START}]})
-        system = self._join(rest._system)
+        system = _joined(rest._system)
         return {"contents": contents} | ({"systemInstruction": system} if system else {})
 
     def _starts_anew(self, message: Message) -> bool:
@@ -243,13 +251,20 @@ class Dump(common.Dump):
             return last.role != "tool"
         if last.role == "tool":
             return PART not in (message.origin or {})
-        return MESSAGE in (message.origin or {}) and not message.tool_calls
+        return message.role == "user" and MESSAGE in (message.origin or {})
 
     def _close_group(self) -> None:
-        first = self._group[0]
-        values = {"role": _wire_role(first), "parts": self._joined()}
-        content = fill(first.origin, MESSAGE, values, "parts")
-        self.out.append(self.trim(content, GEMINI_CONTENT))
+        """One content; or those of the model as they came, unless there is a call, which must be
+        in the first content after the user."""
+        first, size = self._group[0], len(self._group)
+        starts = [0]
+        if first.role == "assistant" and not any(message.tool_calls for message in self._group):
+            starts += [at for at in range(1, size) if MESSAGE in (self._group[at].origin or {})]
+        for start, end in pairwise([*starts, size]):
+            parts = self._joined() if len(starts) == 1 else list(chain(*self._parts[start:end]))
+            values = {"role": _wire_role(first), "parts": parts}
+            content = fill(self._group[start].origin, MESSAGE, values, "parts")
+            self.out.append(self.trim(content, GEMINI_CONTENT))
         self._group, self._parts, self._order = [], [], []
 
     def _joined(self) -> list[Json]:
@@ -319,14 +334,20 @@ class Dump(common.Dump):
         function = self.trim(fill(message.origin, FUNCTION, values, *needed), GEMINI_RESPONSE)
         return self.trim(_placed(message.origin, RESULT, function), GEMINI_PART)
 
-    def _join(self, messages: list[Message]) -> dict[str, Json]:
-        """The system texts as one content; what came as one stays as it was."""
-        blocks = (block for message in messages for block in message.blocks)
-        parts = self._known_parts(block for block in blocks if not isinstance(block, ToolCall))
-        if not parts:
-            return {}
-        origin = messages[0].origin if len(messages) == 1 else None
-        return self.trim(fill(origin, SYSTEM, {"parts": parts}, "parts"), GEMINI_CONTENT)
+    def _add_system(self, message: Message) -> None:
+        self.note_unknown(message, SYSTEM, GEMINI_CONTENT)
+        blocks = (block for block in message.blocks if not isinstance(block, ToolCall))
+        self._system.append((message, self._known_parts(blocks)))
+
+
+def _joined(system: Sequence[tuple[Message, list[Json]]]) -> dict[str, Json]:
+    """The system texts as one content; what came as one stays as it was."""
+    parts = [part for _, parts in system for part in parts]
+    if not parts:
+        return {}
+    origin = system[0][0].origin if len(system) == 1 else None
+    content = fill(origin, SYSTEM, {"parts": parts}, "parts")
+    return {key: value for key, value in content.items() if key in GEMINI_CONTENT}
 
 
 def _placed(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tract.model import Json
+
 Keys = Mapping[str, frozenset[str]]
 
 
@@ -165,3 +167,21 @@ MCP_TOOL = frozenset(
     {"type", "name", "description", "inputSchema", "outputSchema", "annotations", "title"}
     | {"icons", "execution", "_meta"}
 )
+
+
+FRAMEWORK_PARTS = {
+    "tool-call": "toolCallId",
+    "tool-result": "toolCallId",
+    "tool-approval-request": "approvalId",
+    "tool-approval-response": "approvalId",
+    "redacted-reasoning": "data",
+    "image": "image",
+    "file": "mediaType",
+}
+"""Parts of a message of the AI SDK, each with a key that no provider's part of that type has."""
+
+
+def is_framework_part(part: dict[str, Json]) -> bool:
+    """Whether no provider knows such a part."""
+    kind = part.get("type")
+    return isinstance(kind, str) and kind in FRAMEWORK_PARTS and FRAMEWORK_PARTS[kind] in part

@@ -124,6 +124,7 @@ class Dump(common.Dump):
     """Chat messages, one for one."""
 
     provider = PROVIDER
+    known_parts = CHAT_PARTS
 
     def __init__(self) -> None:
         super().__init__(LEGAL_ID)
@@ -151,7 +152,7 @@ class Dump(common.Dump):
         if wire.get("tool_calls") == []:
             del wire["tool_calls"]  # an empty list is refused by the provider
         if isinstance(wire.get("content"), list):
-            wire["content"] = self.trim_all(wire["content"], CHAT_PARTS)
+            wire["content"] = self.trim_all(wire["content"])
         self.out.append(self.trim(wire, _known(message.role)))
 
     def _spoken(self, message: Message) -> dict[str, Json]:

@@ -12,6 +12,7 @@ from tract.providers import common
 from tract.providers.assemblers import ResponseAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
+    LAST_THOUGHT,
     check_message,
     dicts,
     fill,
@@ -22,6 +23,7 @@ from tract.providers.common import (
     result_words,
     without,
 )
+from tract.providers.frameworks.marks import framework_of
 from tract.providers.functions import Function, Schema, dump_function, load_function
 from tract.providers.known_keys import RESPONSES_ITEMS, RESPONSES_PARTS, RESPONSES_TOOLS
 from tract.providers.responses_items import (
@@ -60,6 +62,7 @@ class Dump(common.Dump):
     """Items: texts, calls and results, each for itself."""
 
     provider = PROVIDER
+    known_parts = RESPONSES_PARTS
 
     def __init__(self) -> None:
         super().__init__(LEGAL_ID, unique=True)
@@ -96,22 +99,22 @@ class Dump(common.Dump):
         kind = kind_of_item(item)
         item = self.trim(item, RESPONSES_ITEMS.get(kind))
         parts = {key: item[key] for key in PART_LISTS.get(kind, ()) if key in item}
-        trimmed = {key: self.trim_all(value, RESPONSES_PARTS) for key, value in parts.items()}
+        trimmed = {key: self.trim_all(value) for key, value in parts.items()}
         return item if trimmed == parts else item | trimmed
 
+    def may_have(self, block: Json) -> bool:
+        """An item may be a message, and a reference has no type."""
+        if not isinstance(block, dict) or framework_of(block):
+            return False
+        is_item = block.get("type") is None and not {"role", "id"}.isdisjoint(block)
+        return is_item or super().may_have(block)
+
     def _answer(self, message: Message) -> list[dict[str, Json]]:
-        """The items of an answer; parts that came in one message go out in one. A thought that the
-        provider could not find again is left out, and with it the ids that refer to it."""
+        """The items of an answer; parts that came in one message go out in one."""
         items: list[dict[str, Json]] = []
         breaks = (message.origin or {}).get(ANSWER, {}).get("breaks", ())
         around: Json = None
-        has_lost = any(map(_is_lost, message.blocks))
-        if has_lost:
-            self.notes.append("reasoning without id and encrypted_content was left out")
-        for place, block in enumerate(message.blocks):
-            if has_lost and _is_lost(block):
-                continue
-            block = without_item_id(block) if has_lost else block
+        for place, block in self._without_thoughts(message.blocks):
             item = self._call(block) if isinstance(block, ToolCall) else _item(block)
             if item is None:
                 continue
@@ -122,6 +125,21 @@ class Dump(common.Dump):
             else:
                 items.append(item)
         return items
+
+    def _without_thoughts(self, blocks: Sequence[Block]) -> list[tuple[int, Block]]:
+        """The blocks by their positions, without thoughts that the provider refuses: those that it
+        could not find again, and with them the ids that refer to them; and those that lead to
+        nothing, because the answer was cut off there."""
+        kept = [(place, block) for place, block in enumerate(blocks) if not _is_lost(block)]
+        if len(kept) < len(blocks):
+            self.notes.append("reasoning without id and encrypted_content was left out")
+            kept = [(place, without_item_id(block)) for place, block in kept]
+        # One without an id may be the last: the provider does not look for what followed it.
+        if kept and _thought(kept[-1][1]).get("id"):
+            self.notes.append(LAST_THOUGHT)
+        while kept and _thought(kept[-1][1]).get("id"):
+            kept.pop()
+        return kept
 
     def _call(self, call: ToolCall) -> dict[str, Json]:
         call_id = self.ids.call(call.id)
@@ -158,11 +176,16 @@ class Dump(common.Dump):
                 return
 
 
+def _thought(block: Block) -> dict[str, Json]:
+    """The item of a thought; an empty one for anything else."""
+    data = block.data if isinstance(block, Raw) else None
+    return data if isinstance(data, dict) and data.get("type") == "reasoning" else {}
+
+
 def _is_lost(block: Block) -> bool:
     """Whether it is a thought of which the provider has only what people can read."""
-    data = block.data if isinstance(block, Raw) else {}
-    is_thought = isinstance(data, dict) and data.get("type") == "reasoning"
-    return is_thought and not (data.get("id") or data.get("encrypted_content"))
+    thought = _thought(block)
+    return bool(thought) and not (thought.get("id") or thought.get("encrypted_content"))
 
 
 def _call_kind(call: ToolCall) -> str:

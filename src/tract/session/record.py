@@ -32,8 +32,8 @@ def record(
     loaded, details = load_any(messages)
     history = full_history(loaded, response, metadata)
     previous = loaded.config.get("previous_response_id")
-    names = _providers(loaded)
     is_request = isinstance(messages, dict)
+    names = _providers(loaded, is_request=is_request)
 
     def sent(head: Head) -> Iterator[FullHistory]:
         for inline in (False, True):
@@ -43,18 +43,22 @@ def record(
             if inline and not context.has_changed_tools:
                 return
             for name in names:
-                yield _request(context, name, is_request=is_request)
+                try:
+                    request = _request(context, name, is_request=is_request)
+                except InputError:  # then it is not what came: that was readable
+                    continue
+                yield request
 
     return record_history(session, history, previous, details, sent=sent)
 
 
-def _providers(loaded: Loaded) -> list[str]:
+def _providers(loaded: Loaded, *, is_request: bool) -> list[str]:
     """The providers that may have been sent a history: the one whose format it has. Without a call,
-    it may have that of another, too."""
+    it may have that of another, too: a request of one that has the same key, a list of any."""
     if loaded.provider and any(m.tool_calls or m.role == "tool" for m in loaded.messages):
         return [loaded.provider]
     key = PROVIDERS[loaded.provider].history if loaded.provider else "messages"
-    alike = [known.name for known in PROVIDERS.values() if known.history == key]
+    alike = [name for name, known in PROVIDERS.items() if not is_request or known.history == key]
     return sorted(alike, key=loaded.provider.__ne__)
 
 

@@ -33,6 +33,7 @@ from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
 from tract.storage.codec import unseal
+from tract.storage.store import Stand
 from tract.tokens import TokenCounter, token_counter
 
 Commit = str | CommitInfo
@@ -67,8 +68,7 @@ class Session:
         self.branch, self.detached = store.dialogs.checked_out(dialog) or (MAIN, None)
         """The branch that commits go to, and the old commit that is checked out instead, if any."""
         self.settings = forms.settings(**(store.dialogs.settings(dialog, "result_settings") or {}))
-        """These decide the forms of new results. They are read again with the head: another process
-        may change them."""
+        """These decide the forms of new results. They are read again with each head."""
         self._stored_settings: str | None = ""  # not known
         self.listener: Callable[[Sequence[CommitInfo]], None] | None = None
         """Called with new results, once they are committed."""
@@ -119,21 +119,21 @@ class Session:
         if at is not None:
             return self.find(at)
         if self.detached:
-            return self.store.check_head(self.dialog, self.detached)
-        head = self.store.branch(self.dialog, self.branch)
-        self._notice_settings()
-        if head is None and self.store.dialogs.has(self.dialog):
-            head = self.store.branch(self.dialog, self.branch)  # perhaps created just now
-            if head is None:
+            return self._notice(self.store.check_head(self.dialog, self.detached))
+        stand = self.store.branch(self.dialog, self.branch)
+        if stand is None and self.store.dialogs.has(self.dialog):
+            stand = self.store.branch(self.dialog, self.branch)  # perhaps created just now
+            if stand is None:
                 raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
-        return head or EMPTY
+        return self._notice(stand or Stand(EMPTY, None))
 
-    def _notice_settings(self) -> None:
-        stored = self.store.result_settings(self.dialog)
-        if stored == self._stored_settings:
-            return
-        self._stored_settings = stored
-        self.settings = forms.settings(**({} if stored is None else unseal(stored)))
+    def _notice(self, stand: Stand) -> Head:
+        """Return the head. Another process may have changed the settings that were read with it."""
+        stored = stand.result_settings
+        if stored != self._stored_settings:
+            self._stored_settings = stored
+            self.settings = forms.settings(**({} if stored is None else unseal(stored)))
+        return stand.head
 
     def chain(self, head: Head | None = None) -> Chain:
         """Return the history up to a commit, by default the head. The caller holds the lock."""
@@ -151,8 +151,8 @@ class Session:
 
     def find(self, name: Commit) -> Head:
         """Return a commit, or the newest one of a branch."""
-        head = self.store.branch(self.dialog, name) if isinstance(name, str) else None
-        return head or self.resolve(name)
+        stand = self.store.branch(self.dialog, name) if isinstance(name, str) else None
+        return self._notice(stand or self.store.check_head(self.dialog, self.resolve(name)))
 
     def places(self, chain: Chain, commits: Sequence[Commit]) -> list[Place]:
         """Return the places of commits in the history."""
@@ -288,8 +288,8 @@ class Session:
             locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
             raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
-        self._notice_settings()
-        return locked
+        dialog_id, stand = locked
+        return dialog_id, self._notice(stand)
 
     def withhold(self, commit: CommitInfo) -> None:
         """Do not call the listener with a new result."""

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import zip_longest
 from secrets import randbits
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -120,6 +120,14 @@ def _roll_back(driver: Driver, depth: int) -> None:
         driver.run(f"RELEASE part_{depth}")
 
 
+class Stand(NamedTuple):
+    """Where a dialog stands: a commit, and what was read with it."""
+
+    head: Head
+    result_settings: str | None
+    """The settings for results of the dialog, as stored."""
+
+
 class Store:
     """Dialogs, branches, commits and contents in one database. Threads may share it."""
 
@@ -132,7 +140,6 @@ class Store:
         self._is_left = partial(is_left, driver)
         self._toolsets: dict[bytes, Toolset] = {}
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
-        self._settings: dict[str, str | None] = {}
         self.erasures = 0
         """It changes whenever something is erased or comes back; as it was with the last head."""
 
@@ -176,13 +183,13 @@ class Store:
 
     # Branches
 
-    def check_head(self, dialog: str, head: Head) -> Head:
+    def check_head(self, dialog: str, head: Head) -> Stand:
         """The head; CommitNotFoundError if it is no commit of this dialog."""
-        sql = f"""SELECT (SELECT erasures FROM tract_schema), hash FROM commits
-            WHERE id = ? AND dialog_id = {_DIALOG}"""
-        for erasures, digest in self._run(sql, (head.id, stored_name(dialog))):
+        sql = """SELECT (SELECT erasures FROM tract_schema), d.result_settings, c.hash
+            FROM dialogs d JOIN commits c ON c.dialog_id = d.id WHERE c.id = ? AND d.name = ?"""
+        for erasures, settings, digest in self._run(sql, (head.id, stored_name(dialog))):
             self._notice(erasures)
-            return _head(*head, digest)
+            return Stand(_head(*head, digest), settings)
         raise CommitNotFoundError(f"the commit that is checked out is gone: key {head.id}")
 
     def branches(self, dialog: str) -> dict[str, Head]:
@@ -194,28 +201,21 @@ class Store:
             raise CorruptError(f"dialog {dialog!r} has {rows[0][0]} branches, not {len(named)}")
         return {unescape(name): _branch_head((stored, name), *head) for name, head in named}
 
-    def branch(self, dialog: str, name: str) -> Head | None:
+    def branch(self, dialog: str, name: str) -> Stand | None:
         names = stored_name(dialog), stored_name(name)
         for erasures, settings, *head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):
             self._notice(erasures)
-            self._settings[dialog] = settings
-            return _branch_head(names, *head)
-        self._settings.pop(dialog, None)  # perhaps the dialog was deleted
+            return Stand(_branch_head(names, *head), settings)
         return None
 
-    def lock_branch(self, dialog: str, name: str) -> tuple[int, Head] | None:
-        """The key of the dialog, and the head of the branch, locked until the transaction ends."""
+    def lock_branch(self, dialog: str, name: str) -> tuple[int, Stand] | None:
+        """The key of the dialog, and the branch, locked until the transaction ends."""
         names = stored_name(dialog), stored_name(name)
         for erasures, settings, dialog_id, *head in self._run(self._lock_branch, names):
             self._notice(erasures)
-            self._settings[dialog] = settings
             self._names[dialog_id] = names[0]
-            return dialog_id, _sealed_head(names, *head)
+            return dialog_id, Stand(_sealed_head(names, *head), settings)
         return None
-
-    def result_settings(self, dialog: str) -> str | None:
-        """The settings for results of a dialog, as stored, when its head was read last."""
-        return self._settings.get(dialog)
 
     def create_branch(self, dialog: str, name: str, head: Head) -> None:
         names = stored_name(dialog), stored_name(name)

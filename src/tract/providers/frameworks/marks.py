@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from tract.model import Json
 from tract.providers.common import dicts
+from tract.providers.known_keys import is_framework_part
 
 LANGCHAIN_KINDS = ("human", "ai", "system", "tool", "function", "chat", "developer", "remove")
 AUTOGEN_TYPES = frozenset(
@@ -22,16 +23,6 @@ AUTOGEN_TYPES = frozenset(
 )
 UI_PARTS = ("step-start", "dynamic-tool", "tool-invocation")
 UI_PREFIXES = ("tool-", "data-", "source-")
-MODEL_PARTS = {
-    "tool-call": "toolCallId",
-    "tool-result": "toolCallId",
-    "tool-approval-request": "approvalId",
-    "tool-approval-response": "approvalId",
-    "redacted-reasoning": "data",
-    "image": "image",
-    "file": "mediaType",
-}
-"""Parts of a model message, each with a key that a provider's part of that type does not have."""
 
 
 def unwrap(message: dict[str, Json]) -> tuple[str | None, dict[str, Json]]:
@@ -77,8 +68,7 @@ def is_ai_sdk(message: dict[str, Json]) -> bool:
     content = message.get("content")
     if isinstance(content, list) and message["role"] in ("user", "assistant", "tool"):
         for part in content:  # plain loops: this runs for every message of every request
-            kind = part.get("type") if isinstance(part, dict) else None
-            if isinstance(kind, str) and kind in MODEL_PARTS and MODEL_PARTS[kind] in part:
+            if isinstance(part, dict) and is_framework_part(part):
                 return True
     if isinstance(message.get("toolInvocations"), list):
         return True
