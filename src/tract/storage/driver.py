@@ -141,7 +141,8 @@ class Driver(ABC):
     @property
     @abstractmethod
     def in_transaction(self) -> bool:
-        """Whether the transaction is still open; a full disk ends it by itself."""
+        """Whether the transaction is still open: SQLite rolls back when the disk is full, and a
+        fork leaves it to the parent."""
 
     @abstractmethod
     def tables(self) -> set[str]: ...

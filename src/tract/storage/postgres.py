@@ -125,12 +125,12 @@ class Postgres(Driver):
 
     def rollback(self) -> None:
         self._began = False
-        if not self.connection.closed:
+        if not (self._is_away or self.connection.closed):
             self.run("ROLLBACK")
 
     @property
     def in_transaction(self) -> bool:
-        return self._began and not self.connection.closed
+        return self._began and not (self._is_away or self.connection.closed)
 
     def tables(self) -> set[str]:
         sql = (
@@ -147,6 +147,11 @@ class Postgres(Driver):
 
     def after_fork_in_parent(self) -> None:
         """The connection is still there."""
+
+    def after_fork_in_child(self) -> None:
+        """The transaction is that of the parent, which alone can end it."""
+        super().after_fork_in_child()
+        self._began = False
 
     def _storage_error(self, error: Exception) -> StorageError:
         code: Any = getattr(error, "sqlstate", None) or ""

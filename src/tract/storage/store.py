@@ -109,7 +109,10 @@ def transaction(driver: Driver, *, alone: bool = False) -> Iterator[None]:
 
 def _check_open(driver: Driver) -> None:
     if not driver.in_transaction:
-        raise StorageError("an earlier failure has rolled the batch back")
+        raise StorageError(
+            "the batch is not open: an earlier failure has rolled it back, or the process forked "
+            "inside it, and only its parent can end it"
+        )
 
 
 def _roll_back(driver: Driver, depth: int) -> None:
