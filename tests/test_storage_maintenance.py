@@ -483,6 +483,26 @@ def test_search_goes_over_pages(db: str) -> None:
         ]
 
 
+def test_search_goes_on_when_gc_removes_what_it_has_not_reached(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db, dialog="other") as other:
+        t.user("root needle")
+        t.branch("aside")
+        t.checkout("aside")
+        with t.batch():
+            for i in range(1_100):  # more than a page
+                t.user(f"old needle {i}")
+        t.checkout("main")
+        t.user("new needle")
+        hits = t.search("needle")
+        assert next(hits).snippet == "new needle"
+        t.delete_branch("aside")
+        assert other.gc(dry_run=False, grace_seconds=-1).commits == 1_100
+        with t.batch():
+            for i in range(1_100):  # as many as are gone
+                t.user(f"other {i}")
+        assert [hit.snippet for hit in hits][-1] == "root needle"
+
+
 def test_search_takes_any_text(db: str) -> None:
     with Tract.open(db) as t:
         t.user("a\x00b \ud800 İ ß 100%_ 'quoted'")

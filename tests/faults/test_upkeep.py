@@ -85,6 +85,34 @@ def test_gc_takes_nothing_that_is_written(db: str, number: int) -> None:
 
 
 @sizes
+def test_fsck_and_search_beside_writers_and_gc_report_no_damage(db: str, number: int) -> None:
+    problems: list[str] = []
+    writers, rounds = Writers(db, number), count()
+
+    def collect() -> None:
+        with Tract.open(db, dialog="side") as t:
+            t.user("root")
+            while writers.are_at_work():
+                t.branch("aside")
+                t.checkout("aside")
+                for i in range(20):
+                    t.user(f"aside-{i}")
+                t.checkout("main")
+                t.delete_branch("aside")
+                t.gc(dry_run=False, grace_seconds=-3600)
+
+    collector = threading.Thread(target=collect)
+    collector.start()
+    with Tract.open(db) as t, in_time(900):
+        while writers.are_at_work() or not next(rounds):
+            problems += t.fsck().problems
+            assert list(t.search("no such text", all_dialogs=True)) == []
+    collector.join()
+    assert problems == []
+    writers.assert_all_is_written()
+
+
+@sizes
 def test_a_backup_under_load_is_a_beginning_of_the_history(
     db: str, number: int, tmp_path: Path
 ) -> None:

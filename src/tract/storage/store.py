@@ -107,6 +107,21 @@ def transaction(driver: Driver, *, alone: bool = False) -> Iterator[None]:
             raise
 
 
+@contextmanager
+def snapshot(driver: Driver) -> Iterator[None]:
+    """Read the database as it is now, whatever others write and collect meanwhile. Inside a
+    transaction it is that one: no one collects beside it."""
+    with driver.lock:
+        if driver.depth:
+            yield
+            return
+        driver.begin_snapshot()
+        try:
+            yield
+        finally:
+            driver.rollback()
+
+
 def _check_open(driver: Driver) -> None:
     if not driver.in_transaction:
         raise StorageError(
