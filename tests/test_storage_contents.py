@@ -350,6 +350,15 @@ def test_what_was_forgotten_can_be_written_again(t: Tract) -> None:
     assert t.session.store.contents.gists([blob_id])[blob_id].summary == gist_of(LONG).summary
 
 
+def test_what_comes_back_in_a_batch_is_shown_in_it(t: Tract) -> None:
+    t.forget(t.user("secret"))
+    assert [message.content for message in t.compile().messages] != ["secret"]
+    with t.batch():
+        t.user("secret")
+        assert [message.content for message in t.compile().messages] == ["secret", "secret"]
+    assert [message.content for message in t.compile().messages] == ["secret", "secret"]
+
+
 def test_the_layout_is_as_told(db: str) -> None:
     """Each chunk of a text knows how many lines end before it."""
     with Tract.open(db) as t:

@@ -41,14 +41,13 @@ def fork_in_batch(t: Tract) -> int:
     with t.batch():
         say(t.user("one").commit_hash)
         child = os.fork()
+        status = os.waitpid(child, 0)[1] if child else None
         if child:
-            _, status = os.waitpid(child, 0)
             say(t.user("two").commit_hash)
-    if not child:
-        os._exit(1)
-    return os.waitstatus_to_exitcode(status)
+    return 1 if status is None else os.waitstatus_to_exitcode(status)
 
 
+first = os.getpid()
 t = Tract.open(db)
 t.user("before the fork")
 t.compile()
@@ -57,6 +56,8 @@ if own:
         code = fork_in_batch(t)
     except StorageError as error:
         os._exit(0 if "forked" in str(error) else 2)
+    if os.getpid() != first:
+        os._exit(1)
     append(t, "parent")
     t.close()
     sys.exit(code)

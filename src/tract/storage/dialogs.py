@@ -56,16 +56,27 @@ class _Row(NamedTuple):
 _WEIGHTS = (3, 5, 7, 11, 13, 17, 19)
 
 
+class Changes(msgspec.Struct):
+    """What a transaction counts, and writes when it ends: until then, no other writer waits."""
+
+    added: dict[int, tuple[Totals, int | None]] = {}
+    """What it adds to the totals of dialogs, by key, and the last time."""
+    created: int = 0
+    """How many dialogs it adds."""
+    erasures: int | None = None
+    """The number by which others notice that it erases something, or brings it back."""
+
+    def copy(self) -> Changes:
+        return Changes(self.added.copy(), self.created, self.erasures)
+
+
 class Dialogs:
-    """The dialogs of a database. They are looked up by name every time: a key may be used again
-    after a deletion."""
+    """The dialogs of a database. They are looked up by name every time: one that was deleted and
+    created again has another key."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver, self._run = driver, driver.run
-        self.added: dict[int, tuple[Totals, int | None]] = {}
-        """What this transaction adds to the totals of dialogs, by key, and the last time."""
-        self.created = 0
-        """How many dialogs it adds."""
+        self.changes = Changes()
 
     def has(self, name: str) -> bool:
         stored = (stored_name(name),)
@@ -81,29 +92,30 @@ class Dialogs:
         names, created_at = (stored_name(name), stored_name(branch)), now()
         total = _Row(created_at=created_at).total
         values = (*names, created_at, text_sum(*names, *EMPTY), total)
-        self.created += len(self._run(_CREATE, values))
+        self.changes.created += len(self._run(_CREATE, values))
         for (dialog_id,) in self._run(_CREATE_BRANCH, (*names, branch_checksum(*names, EMPTY))):
             self.add(dialog_id, Totals(branches=1))
 
     # Totals
 
     def add(self, dialog_id: int, more: Totals, at: int | None = None) -> None:
-        """Add to the totals of a dialog when the transaction ends: until then, other writers of the
-        dialog need not wait."""
-        if dialog_id in self.added:
-            known, last = self.added[dialog_id]
+        """Add to the totals of a dialog when the transaction ends."""
+        added = self.changes.added
+        if dialog_id in added:
+            known, last = added[dialog_id]
             more = Totals._make(map(int.__add__, known, more))
             at = last if at is None else at
-        self.added[dialog_id] = more, at
+        added[dialog_id] = more, at
 
     def flush(self) -> None:
-        """Write the totals, always in the same order, so that two writers never wait for each
-        other."""
-        for dialog_id, (more, at) in sorted(self.added.items()):
+        """Write what was counted, always in the same order, so that two writers that end never wait
+        for each other: dialogs by key, then the one row of `tract_schema`."""
+        changes = self.changes
+        for dialog_id, (more, at) in sorted(changes.added.items()):
             self._run(_ADD, (*more, at, _Row(*more).total, at, dialog_id))
-        if self.created:
-            self._run("UPDATE tract_schema SET dialogs = dialogs + ?", (self.created,))
-        self.added, self.created = {}, 0
+        if changes.created or changes.erasures:
+            self._run(_COUNT, (changes.created, changes.erasures))
+        self.changes = Changes()
 
     def settle(self) -> None:
         """Write the totals before they are read in the same transaction."""
@@ -229,6 +241,8 @@ UPDATE dialogs SET branches = branches + ?, commits = commits + ?, tokens = toke
     bytes = bytes + ?, errors = errors + ?, updated_at = coalesce(?, updated_at),
     total = total + ? + {_WEIGHTS[5]} * (coalesce(?, updated_at) - updated_at)
 WHERE id = ?"""
+
+_COUNT = "UPDATE tract_schema SET dialogs = dialogs + ?, erasures = coalesce(?, erasures)"
 
 _DIALOGS = """
 SELECT s.dialogs, d.name, d.branch, d.detached_id, d.detached_hash, d.checksum, d.branches,

@@ -205,7 +205,7 @@ def delete_dialog(store: Store, name: str) -> None:
         _delete_commits(store, ids)
         run("DELETE FROM branches WHERE dialog_id = ?", (dialog_id,))
         run("DELETE FROM dialogs WHERE id = ?", (dialog_id,))
-        store.dialogs.created -= 1
+        store.dialogs.changes.created -= 1
         delete_unused_tools(store.driver)
         _delete_contents(store)
 

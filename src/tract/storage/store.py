@@ -41,7 +41,7 @@ from tract.storage.contents import (
     is_left,
     put_chunks,
 )
-from tract.storage.dialogs import Dialogs, Totals
+from tract.storage.dialogs import Changes, Dialogs, Totals
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.rows import (
     READ_COLUMNS,
@@ -147,6 +147,7 @@ class Store:
         self.contents = Contents(driver)
         self._run = driver.run
         self._lock_branch = driver.translate(_LOCK_BRANCH)
+        self._lock_blob = driver.translate(_LOCK_BLOB)
         self._is_left = partial(is_left, driver)
         self._toolsets: dict[bytes, Toolset] = {}
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
@@ -168,12 +169,12 @@ class Store:
     def writing(self, *, alone: bool = False) -> Iterator[None]:
         with transaction(self.driver, alone=alone):
             if self.depth == 1:
-                self.dialogs.added, self.dialogs.created = {}, 0
-            before = self.dialogs.added.copy(), self.dialogs.created
+                self.dialogs.changes = Changes()
+            before = self.dialogs.changes.copy()
             try:
                 yield
             except BaseException:
-                self.dialogs.added, self.dialogs.created = before
+                self.dialogs.changes = before
                 raise
             if self.depth == 1:
                 _check_open(self.driver)
@@ -185,9 +186,11 @@ class Store:
     def count_erasure(self) -> None:
         """Have all who read a history before read it again. Runs inside `writing`: a number that
         another transaction gets after this one is rolled back must not be the same."""
-        self._run("UPDATE tract_schema SET erasures = ?", (randbits(62),))
+        self.dialogs.changes.erasures = randbits(62)
 
     def _notice(self, erasures: int) -> None:
+        """The number that was read with a head, unless this transaction ends with another one."""
+        erasures = self.dialogs.changes.erasures or erasures
         if erasures != self.erasures:
             self.erasures = erasures
             self._toolsets.clear()
@@ -324,8 +327,7 @@ class Store:
         gist = stored_gist(draft.gist) if draft.gist else None
         blob_id = self.driver.insert(_INSERT_BLOB, (*blob, gist))
         if blob_id is None:
-            [(blob_id, *columns)] = self._run(f"{WITHOUT_PAYLOAD} WHERE hash = ?", blob[:1])
-            known = BlobRow._make(columns)
+            blob_id, known = self._known_content(blob.hash)
             if known.codec != FORGOTTEN:
                 verify_blob(known)
                 return blob_id, known
@@ -335,6 +337,14 @@ class Store:
         if blob.codec in (CHUNKED, TEXT_CHUNKED):
             put_chunks(self.driver, blob_id, blob, draft.payload or b"")
         return blob_id, blob
+
+    def _known_content(self, digest: bytes) -> tuple[int, BlobRow]:
+        """The key and the row of a content that is stored. If it was forgotten, the row is locked:
+        another writer may store it again at the same time."""
+        [(blob_id, *columns)] = self._run(f"{WITHOUT_PAYLOAD} WHERE hash = ?", (digest,))
+        if BlobRow._make(columns).codec == FORGOTTEN:
+            [(_, *columns)] = self._run(self._lock_blob, (digest,))
+        return blob_id, BlobRow._make(columns)
 
     @contextmanager
     def recounting(self, blob_ids: Sequence[int]) -> Iterator[None]:
@@ -561,6 +571,8 @@ SELECT (SELECT erasures FROM tract_schema), d.result_settings,
     r.dialog_id, r.head_id, r.commit_hash, r.checksum
 FROM branches r JOIN dialogs d ON d.id = r.dialog_id
 WHERE d.name = ? AND r.name = ? {lock}"""
+
+_LOCK_BLOB = f"{WITHOUT_PAYLOAD} r WHERE hash = ? {{lock}}"
 
 _CREATE_BRANCH = f"""
 INSERT INTO branches (dialog_id, name, head_id, commit_hash, checksum)
