@@ -177,6 +177,24 @@ def test_a_file_that_goes_away_in_a_batch(tmp_path: Path) -> None:
         assert texts(t) == ["before", "after"]
 
 
+@pytest.mark.parametrize("gone", ["file", "log"])
+def test_a_file_that_is_deleted_during_commit_is_noticed(tmp_path: Path, gone: str) -> None:
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        t.user("before")
+        doomed = path if gone == "file" else Path(files.log(str(path)))
+        if not doomed.exists():
+            pytest.skip("this SQLite is not used with a log")
+
+        def delete(sql: str) -> None:
+            if sql == "COMMIT":
+                doomed.unlink()
+
+        t.store.driver.connection.set_trace_callback(delete)
+        with pytest.raises(StorageError, match=r"outcome is unknown.*was deleted"):
+            t.user("lost")
+
+
 def test_a_log_that_is_gone_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     with Tract.open(path) as t:
@@ -185,7 +203,7 @@ def test_a_log_that_is_gone_is_noticed(tmp_path: Path) -> None:
         if not log.exists():
             pytest.skip("this SQLite is not used with a log")
         log.unlink()
-        with pytest.raises(StorageError, match="nothing was written"):
+        with pytest.raises(StorageError, match="was deleted or replaced"):
             t.user("lost")
 
 

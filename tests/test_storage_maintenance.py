@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from contextlib import suppress
@@ -389,6 +390,18 @@ def test_a_backup_that_is_killed_leaves_no_file_with_its_name(db: str, tmp_path:
     assert list(tmp_path.glob("copy*")) == [copy]
     with Tract.open(copy) as t:
         assert texts(t) == ["x"]
+
+
+def test_a_backup_removes_no_file_of_others(db: str, tmp_path: Path) -> None:
+    """Neither a file that only looks like an unfinished copy, nor one that is being written."""
+    download = tmp_path / "copy.db.download.part"
+    other = tmp_path / f"copy.db.{os.getppid()}-0123abcd.part"
+    for path in (download, other):
+        path.write_text("mine")
+    with Tract.open(db) as t:
+        t.user("x")
+        t.backup(tmp_path / "copy.db")
+    assert [path.read_text() for path in (download, other)] == ["mine", "mine"]
 
 
 def test_a_backup_does_not_replace_a_file_that_appears_meanwhile(

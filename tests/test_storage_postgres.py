@@ -62,7 +62,7 @@ def test_a_connection_that_is_lost_during_commit(pg_url: str) -> None:
 
     with Tract.open(pg_url) as t:
         before = t.user("before")
-        with pytest.raises(StorageError, match=r"not known whether.*parent="):
+        with pytest.raises(StorageError, match=r"outcome is unknown.*parent="):
             end_of_batch()
         first = t.user("one", parent=before)
         assert t.user("one", parent=before) == first

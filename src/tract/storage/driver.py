@@ -15,7 +15,9 @@ Row = tuple[Any, ...]
 Item = TypeVar("Item")
 PAGE = 500
 """Rows that one statement reads or writes."""
-OUTCOME_UNKNOWN = "it is not known whether this was written: with parent=, repeating it is safe"
+OUTCOME_UNKNOWN = (
+    "the outcome is unknown: repeat the call; with parent=, a message is written at most once"
+)
 Durability = str
 """`"full"`: a commit survives a power cut. `"relaxed"`: it survives the process."""
 

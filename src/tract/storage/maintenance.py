@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
@@ -216,9 +214,9 @@ def backup(store: Store, path: str) -> None:
     target = files.absolute(path)
     if files.identity(target) is not None:
         raise ConflictError(f"{path} exists already")
-    for rest in files.beside(target, files.PART):
+    for rest in files.abandoned_parts(target):
         files.remove(rest)
-    part = f"{target}.{os.getpid()}-{secrets.token_hex(4)}{files.PART}"
+    part = files.new_part(target)
     try:
         if isinstance(store.driver, Sqlite):
             store.driver.backup(part)

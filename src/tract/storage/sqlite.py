@@ -162,10 +162,15 @@ class Sqlite(Driver):
         log = files.identity(self._log_path)
         if self._log not in (None, log):
             raise StorageError(
-                f"{self._log_path} was deleted or replaced while it was open; nothing was written: "
+                f"{self._log_path} was deleted or replaced while it was open: "
                 "open the database again"
             )
         self._log = log
+
+    def _check_files(self) -> None:
+        if self._file:
+            self._check_file()
+            self._check_log()
 
     def _check_state(self) -> None:
         if self._state != files.state(self.place):
@@ -184,7 +189,7 @@ class Sqlite(Driver):
             if self._is_away or self._is_closed:
                 self._reopen()
             if self._file and not self.connection.in_transaction:
-                self._check_file()  # before COMMIT, too
+                self._check_file()
             try:
                 rows: list[Row] = self.connection.execute(sql, values).fetchall()
             except self.failure as error:
@@ -236,13 +241,15 @@ class Sqlite(Driver):
         self.run("BEGIN")
 
     def commit(self) -> None:
-        if self._file:
-            self._check_file()
-            self._check_log()
+        self._check_files()
         try:
             self.run("COMMIT")
         except DiskError as error:
             raise DiskError(f"{OUTCOME_UNKNOWN}; {error}") from error
+        try:
+            self._check_files()  # perhaps it went between the check and the commit
+        except StorageError as error:
+            raise type(error)(f"{OUTCOME_UNKNOWN}; {error}") from error
 
     def rollback(self) -> None:
         if self.in_transaction:
