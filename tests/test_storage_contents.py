@@ -252,8 +252,21 @@ def test_a_short_result_has_no_gist_until_it_is_shown(t: Tract) -> None:
 def test_many_gists_are_read_at_once(t: Tract) -> None:
     with t.batch():
         ids = [result(t, f"{number} {LOG}") for number in range(600)]
-    assert list(t.session.store.contents.gists([*ids, 10**9])) == ids
+    assert sorted(t.session.store.contents.gists([*ids, 10**9])) == ids
     assert t.session.store.contents.gists([]) == {}
+
+
+def test_the_gist_of_another_result_is_not_shown(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("u")
+        for number in range(2):
+            t.tool_result(f"c{number}", "run", f"{number} {LOG}", form="reference")
+    other = "(SELECT b.gist FROM blobs b WHERE b.gist IS NOT NULL ORDER BY b.id LIMIT 1)"
+    execute(db, f"UPDATE blobs SET gist = {other} WHERE gist IS NOT NULL")
+    with Tract.open(db) as t:
+        with pytest.raises(CorruptError, match="preview"):
+            t.compile()
+        assert t.fsck().problems
 
 
 def test_a_gist_keeps_odd_texts(t: Tract) -> None:

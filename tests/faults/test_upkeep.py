@@ -155,7 +155,7 @@ def test_a_backup_whose_folder_cannot_be_synced_leaves_no_file(
     nursery: Nursery, scratch: Path
 ) -> None:
     with case_of(nursery, "backup", scratch) as case:
-        last = [call for call in case.calls(("fsync",))][-1]
+        last = case.calls(("fsync",))[-1]
         with tracing(case.child(), ("fsync",), injection(last, "error=EIO")):
             nursery.tell("go")
             lines = nursery.lines_until("end")

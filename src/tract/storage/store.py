@@ -219,7 +219,7 @@ class Store:
         names = stored_name(dialog), stored_name(name)
         for erasures, settings, *head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):
             self._notice(erasures)
-            self._settings[dialog] = settings
+            self._notice_settings(dialog, settings)
             return _branch_head(names, *head)
         self._settings.pop(dialog, None)  # perhaps the dialog was deleted
         return None
@@ -229,10 +229,15 @@ class Store:
         names = stored_name(dialog), stored_name(name)
         for erasures, settings, dialog_id, *head in self._run(self._lock_branch, names):
             self._notice(erasures)
-            self._settings[dialog] = settings
+            self._notice_settings(dialog, settings)
             self._names[dialog_id] = names[0]
             return dialog_id, _sealed_head(names, *head)
         return None
+
+    def _notice_settings(self, dialog: str, stored: str | None) -> None:
+        if self._settings.setdefault(dialog, stored) != stored:
+            self.dialogs.settings(dialog, "result_settings")  # verifies the row that has them
+            self._settings[dialog] = stored
 
     def result_settings(self, dialog: str) -> str | None:
         """The settings for results of a dialog, as stored, when its head was read last."""
@@ -324,7 +329,7 @@ class Store:
     def _put_content(self, blob: BlobRow, draft: Draft) -> tuple[int, BlobRow]:
         """Return the key of the content, and its row as it is stored. A known content is not
         written again, unless it was forgotten: the counts of the first writer stay."""
-        gist = stored_gist(draft.gist) if draft.gist else None
+        gist = stored_gist(draft.gist, blob.hash) if draft.gist else None
         blob_id = self.driver.insert(_INSERT_BLOB, (*blob, gist))
         if blob_id is None:
             blob_id, known = self._known_content(blob.hash)
