@@ -42,6 +42,8 @@ _ERRORS: dict[str, tuple[type[StorageError], str]] = {
     "XX001": (CorruptError, "the database is damaged"),
     "XX002": (CorruptError, "the database is damaged"),
 }
+_NO_CONNECTION_LEFT = ("too many clients", "too many connections", "remaining connection slots")
+"""A connection that is refused has no code, only the server's text."""
 
 
 @cache
@@ -155,6 +157,8 @@ class Postgres(Driver):
 
     def _storage_error(self, error: Exception) -> StorageError:
         code: Any = getattr(error, "sqlstate", None) or ""
+        if not code and any(text in str(error) for text in _NO_CONNECTION_LEFT):
+            code = "53300"
         kind, fact = (
             _ERRORS.get(code) or _ERRORS.get(code[:2]) or (StorageError, "PostgreSQL failed")
         )
