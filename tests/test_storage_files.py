@@ -210,6 +210,26 @@ def test_a_log_that_is_gone_is_noticed(tmp_path: Path) -> None:
 # Forks
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files")
+def test_a_fork_while_another_thread_opens_the_file(tmp_path: Path) -> None:
+    """The child has inherited a file that is in use, although no one has a Tract of it yet."""
+    path = tmp_path.resolve() / "t.db"
+    with Tract.open(path) as t:
+        t.user("before")
+    locker, opener = start("locker.py", path, "alone"), start("fork_opener.py", path)
+    go(locker)
+    assert locker.stdout is not None
+    assert locker.stdout.readline() == "held\n"
+    go(opener)
+    assert opener.stdout is not None
+    assert "forked while it used" in opener.stdout.readline()
+    assert opener.stdout.readline() == "forked 0\n"
+    go(locker)
+    assert finish(locker) == finish(opener) == []
+    with Tract.open(path) as t:
+        assert texts(t) == ["before", "thread"]
+
+
 def test_a_child_outlives_its_parent(tmp_path: Path) -> None:
     """What the child was promised is there, although its parent was the last to have locks."""
     path = tmp_path / "t.db"

@@ -444,7 +444,7 @@ def test_an_open_writer_is_stopped_by_a_migration(filled: str, write: str) -> No
         t.compile()
         bring(filled, ADD)
         before = rows_of(filled)
-        with pytest.raises(SchemaError, match=f"schema {NEXT} now.*writes schema {NEXT - 1}"):
+        with pytest.raises(SchemaError, match=f"schema {NEXT}, .*writes schema {NEXT - 1}"):
             WRITES[write](t)
         assert rows_of(filled) == before
 

@@ -239,8 +239,8 @@ def _copy(source: Driver, path: str) -> None:
             try:
                 for table, keys in _KEYS.items():
                     _copy_table(source, target, table, keys)
-                number = source.run("SELECT dialogs FROM tract_schema")[0]
-                target.run("UPDATE tract_schema SET dialogs = ?", number)
+                for number in source.run("SELECT dialogs FROM tract_schema"):
+                    target.run("UPDATE tract_schema SET dialogs = ?", number)
             finally:
                 source.rollback()
         target.commit()

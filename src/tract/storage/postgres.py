@@ -99,7 +99,7 @@ class Postgres(Driver):
         self._began = True
         while cursor.nextset():
             pass
-        self.check_schema(*cursor.fetchall()[0])
+        self.check_schema(cursor.fetchall())
 
     def begin_alone(self) -> None:
         self.run("BEGIN")
@@ -108,7 +108,7 @@ class Postgres(Driver):
         if "commits" in self.tables():
             # In the order in which a writer locks them, so that none waits for the other.
             self.run("LOCK TABLE tract_schema, branches, dialogs, blobs, commits IN EXCLUSIVE MODE")
-            self.check_schema(*self.run("SELECT version FROM tract_schema")[0])
+            self.check_schema(self.run("SELECT version FROM tract_schema"))
 
     def begin_snapshot(self) -> None:
         self.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
@@ -144,7 +144,7 @@ class Postgres(Driver):
         for table in _TEXTS:
             self.run(f"VACUUM FULL {table}")
 
-    def before_fork(self) -> None:
+    def before_fork(self, seconds: float) -> None:
         """psycopg closes a connection only in the process that made it."""
 
     def after_fork_in_parent(self) -> None:
@@ -162,7 +162,7 @@ class Postgres(Driver):
         kind, fact = (
             _ERRORS.get(code) or _ERRORS.get(code[:2]) or (StorageError, "PostgreSQL failed")
         )
-        if kind is StorageError and hasattr(self, "connection") and self.connection.closed:
+        if kind is StorageError and self.connection is not None and self.connection.closed:
             fact = "the connection to PostgreSQL was lost; nothing was written"
         return kind(f"{fact} ({error})")
 

@@ -29,8 +29,6 @@ MEMORY = ":memory:"
 BUSY_SECONDS = 30
 PAUSE = 0.001, 0.01
 """Seconds between two tries to get the lock: about as long as a write holds it."""
-FORK_SECONDS = 1.0
-"""How long a fork waits for other threads to finish."""
 
 
 def is_safe_for_wal(version: tuple[int, ...]) -> bool:
@@ -100,7 +98,7 @@ class Sqlite(Driver):
 
     def _connect(self) -> None:
         if self.place == MEMORY:
-            if hasattr(self, "connection"):
+            if self.connection is not None:
                 raise StorageError("a database in memory does not survive a fork")
             self._open(MEMORY)
         else:
@@ -235,7 +233,7 @@ class Sqlite(Driver):
             except self.failure as error:
                 self._repeat(error, lambda: self.connection.execute("BEGIN IMMEDIATE").fetchall())
         if self.schema is not None:
-            self.check_schema(*self.run("SELECT version FROM tract_schema")[0])
+            self.check_schema(self.run("SELECT version FROM tract_schema"))
 
     def begin_snapshot(self) -> None:
         self.run("BEGIN")
@@ -300,11 +298,11 @@ class Sqlite(Driver):
     def integrity(self) -> list[str]:
         return [row[0] for row in self.run("PRAGMA integrity_check") if row[0] != "ok"]
 
-    def before_fork(self) -> None:
+    def before_fork(self, seconds: float) -> None:
         """Close the file, so that neither process has locks that SQLite and the system disagree
         about: a child that opened it beside this connection would hold none at all, and its log
         could be deleted under it. What another thread uses stays open; the child cannot use it."""
-        self._is_held = self.lock.acquire(timeout=FORK_SECONDS)
+        self._is_held = self.lock.acquire(timeout=seconds)
         is_idle = self._is_held and not (self.depth or self._is_away or self._is_closed)
         if is_idle and self._file:
             self.connection.close()
