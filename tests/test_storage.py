@@ -657,3 +657,13 @@ def test_file_is_small(tmp_path: Path) -> None:
 def test_database_file_is_opened_by_sqlite_alone(tmp_path: Path) -> None:
     """Whoever else in a process opens and closes the file cancels SQLite's locks on it."""
     assert ask("opener.py", tmp_path / "t.db") == ["ok"]
+
+
+def test_a_lost_version_is_damage(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("before")
+        execute(db, "DELETE FROM tract_schema")
+        for use in (lambda: t.user("lost"), t.dialogs, lambda: t.gc(dry_run=False)):
+            with pytest.raises(CorruptError, match="tract_schema"):
+                use()
+        assert t.fsck().problems

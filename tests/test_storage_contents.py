@@ -252,8 +252,21 @@ def test_a_short_result_has_no_gist_until_it_is_shown(t: Tract) -> None:
 def test_many_gists_are_read_at_once(t: Tract) -> None:
     with t.batch():
         ids = [result(t, f"{number} {LOG}") for number in range(600)]
-    assert list(t.session.store.contents.gists([*ids, 10**9])) == ids
+    assert sorted(t.session.store.contents.gists([*ids, 10**9])) == ids
     assert t.session.store.contents.gists([]) == {}
+
+
+def test_the_gist_of_another_result_is_not_shown(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("u")
+        for number in range(2):
+            t.tool_result(f"c{number}", "run", f"{number} {LOG}", form="reference")
+    other = "(SELECT b.gist FROM blobs b WHERE b.gist IS NOT NULL ORDER BY b.id LIMIT 1)"
+    execute(db, f"UPDATE blobs SET gist = {other} WHERE gist IS NOT NULL")
+    with Tract.open(db) as t:
+        with pytest.raises(CorruptError, match="preview"):
+            t.compile()
+        assert t.fsck().problems
 
 
 def test_a_gist_keeps_odd_texts(t: Tract) -> None:
@@ -348,6 +361,15 @@ def test_what_was_forgotten_can_be_written_again(t: Tract) -> None:
     assert _body(t.get_tool_result("b", lines="3-4")) == _lines(LONG, "3-4")
     blob_id = result(t, LONG, "c")
     assert t.session.store.contents.gists([blob_id])[blob_id].summary == gist_of(LONG).summary
+
+
+def test_what_comes_back_in_a_batch_is_shown_in_it(t: Tract) -> None:
+    t.forget(t.user("secret"))
+    assert [message.content for message in t.compile().messages] != ["secret"]
+    with t.batch():
+        t.user("secret")
+        assert [message.content for message in t.compile().messages] == ["secret", "secret"]
+    assert [message.content for message in t.compile().messages] == ["secret", "secret"]
 
 
 def test_the_layout_is_as_told(db: str) -> None:

@@ -20,9 +20,13 @@ def filled(db: str) -> str:
         t.assistant("answer", usage=usage, generation_config={"model": "m"})
         t.branch("old")
         t.configure_results(inline_tokens=10)
+        settings = {"instructions": {"f": "be brief"}}
+        t.store.dialogs.set_settings("default", "summarization", settings)
+        t.store.dialogs.set_settings("default", "facts", {"title": "A question"})
     with Tract.open(db, dialog="other") as t:
         t.assistant(tool_calls=[ToolCall("c", "f")])
         t.tool_result("c", "f", "it broke", is_error=True)
+        t.store.dialogs.set_settings("other", "facts", {"title": "A failure"})
     return db
 
 
@@ -142,6 +146,20 @@ FLIPS: dict[str, tuple[str, Callable[[Tract], object]]] = {
         "UPDATE branches SET dialog_id = 2 WHERE name = 'old'",
         lambda t: t.sibling("other").branches(),
     ),
+    "facts are gone": ("UPDATE dialogs SET facts = NULL", Tract.dialogs),
+    "facts of another": (
+        "UPDATE dialogs SET facts = (SELECT facts FROM dialogs WHERE name = 'default')",
+        Tract.dialogs,
+    ),
+    "settings are gone": ("UPDATE dialogs SET result_settings = NULL", Tract.compile),
+    "settings are gone before it is opened": (
+        "UPDATE dialogs SET result_settings = NULL",
+        lambda t: t.sibling("default"),
+    ),
+    "other settings are gone": (
+        "UPDATE dialogs SET summarization = NULL",
+        lambda t: t.sibling("default"),
+    ),
     "usage": (
         """UPDATE commits SET usage = '{"input_tokens":8}' WHERE id = 2""",
         lambda t: list(t.usages()),
@@ -193,6 +211,17 @@ def look_at(path: str) -> None:
     with Tract.open(path) as t:
         t.compile()
         t.dialogs()
+
+
+@pytest.mark.parametrize("use", ["read", "write", "create another"])
+def test_a_dialog_whose_name_was_altered_is_not_empty(db: str, use: str) -> None:
+    with Tract.open(db) as t:
+        t.user("hello")
+    execute(db, "UPDATE dialogs SET name = 'defaulu'")
+    dialog = "new" if use == "create another" else "default"
+    with Tract.open(db, dialog=dialog) as t, pytest.raises(CorruptError, match="defaulu"):
+        list(t.log()) if use == "read" else t.user("again")
+    assert execute(db, "SELECT name FROM dialogs") == [("defaulu",)]
 
 
 def test_settings_of_another_dialog_are_not_read(filled: str) -> None:

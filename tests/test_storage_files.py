@@ -182,6 +182,24 @@ def test_a_file_that_goes_away_in_a_batch(tmp_path: Path) -> None:
         assert texts(t) == ["before", "after"]
 
 
+@pytest.mark.parametrize("gone", ["file", "log"])
+def test_a_file_that_is_deleted_during_commit_is_noticed(tmp_path: Path, gone: str) -> None:
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        t.user("before")
+        doomed = path if gone == "file" else Path(files.log(str(path)))
+        if not doomed.exists():
+            pytest.skip("this SQLite is not used with a log")
+
+        def delete(sql: str) -> None:
+            if sql == "COMMIT":
+                doomed.unlink()
+
+        t.store.driver.connection.set_trace_callback(delete)
+        with pytest.raises(StorageError, match=r"outcome is unknown.*was deleted"):
+            t.user("lost")
+
+
 @pytest.mark.parametrize("since", ["a write", "a read"])
 def test_a_log_that_is_gone_is_noticed(tmp_path: Path, since: str) -> None:
     path = tmp_path / "t.db"
@@ -194,7 +212,7 @@ def test_a_log_that_is_gone_is_noticed(tmp_path: Path, since: str) -> None:
         if not log.exists():
             pytest.skip("this SQLite is not used with a log")
         log.unlink()
-        with pytest.raises(StorageError, match="nothing was written"):
+        with pytest.raises(StorageError, match="was deleted or replaced"):
             t.user("lost")
 
 
@@ -212,6 +230,26 @@ def test_the_log_of_a_replaced_file_is_named(tmp_path: Path) -> None:
 
 
 # Forks
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files")
+def test_a_fork_while_another_thread_opens_the_file(tmp_path: Path) -> None:
+    """The child has inherited a file that is in use, although no one has a Tract of it yet."""
+    path = tmp_path.resolve() / "t.db"
+    with Tract.open(path) as t:
+        t.user("before")
+    locker, opener = start("locker.py", path, "alone"), start("fork_opener.py", path)
+    go(locker)
+    assert locker.stdout is not None
+    assert locker.stdout.readline() == "held\n"
+    go(opener)
+    assert opener.stdout is not None
+    assert "forked while it used" in opener.stdout.readline()
+    assert opener.stdout.readline() == "forked 0\n"
+    go(locker)
+    assert finish(locker) == finish(opener) == []
+    with Tract.open(path) as t:
+        assert texts(t) == ["before", "thread"]
 
 
 def test_a_child_outlives_its_parent(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from contextlib import suppress
@@ -391,6 +392,18 @@ def test_a_backup_that_is_killed_leaves_no_file_with_its_name(db: str, tmp_path:
         assert texts(t) == ["x"]
 
 
+def test_a_backup_removes_no_file_of_others(db: str, tmp_path: Path) -> None:
+    """Neither a file that only looks like an unfinished copy, nor one that is being written."""
+    download = tmp_path / "copy.db.download.part"
+    other = tmp_path / f"copy.db.{os.getppid()}-0123abcd.part"
+    for path in (download, other):
+        path.write_text("mine")
+    with Tract.open(db) as t:
+        t.user("x")
+        t.backup(tmp_path / "copy.db")
+    assert [path.read_text() for path in (download, other)] == ["mine", "mine"]
+
+
 def test_a_backup_does_not_replace_a_file_that_appears_meanwhile(
     db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -481,6 +494,26 @@ def test_search_goes_over_pages(db: str) -> None:
         assert [hit.snippet for hit in t.search("needle")] == [
             f"needle {i}" for i in range(1100, -1, -100)
         ]
+
+
+def test_search_goes_on_when_gc_removes_what_it_has_not_reached(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db, dialog="other") as other:
+        t.user("root needle")
+        t.branch("aside")
+        t.checkout("aside")
+        with t.batch():
+            for i in range(1_100):  # more than a page
+                t.user(f"old needle {i}")
+        t.checkout("main")
+        t.user("new needle")
+        hits = t.search("needle")
+        assert next(hits).snippet == "new needle"
+        t.delete_branch("aside")
+        assert other.gc(dry_run=False, grace_seconds=-1).commits == 1_100
+        with t.batch():
+            for i in range(1_100):  # as many as are gone
+                t.user(f"other {i}")
+        assert [hit.snippet for hit in hits][-1] == "root needle"
 
 
 def test_search_takes_any_text(db: str) -> None:

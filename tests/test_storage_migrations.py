@@ -7,6 +7,7 @@ import random
 import shutil
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -19,11 +20,12 @@ from tests.faults.harness import execute, go, is_postgres, killed, start, togeth
 from tests.faults.operations import fill_version_6
 from tests.fixtures.make_v6 import LARGE, abridged, state
 from tests.toolkit import names, tool
-from tract import ForgottenError, SchemaError, StorageError, Tract
+from tract import CorruptError, ForgottenError, SchemaError, StorageError, Tract
 from tract.content.blocks import size_of
 from tract.model import Head
 from tract.storage import _driver
 from tract.storage.migrations import Migration, known_migrations, migrate
+from tract.storage.rows import text_sum
 from tract.storage.sqlite import Sqlite, binding
 from tract.storage.store import transaction
 
@@ -393,6 +395,28 @@ def test_backup_is_made_while_nobody_else_can_migrate(tmp_path: Path) -> None:
     assert [version(backup) for backup in backups] == [NEXT - 1]
 
 
+def test_version_13_is_bound_and_sealed(db: str) -> None:
+    """A checksum covered less then, and a gist named no content. What was altered stays so."""
+    with Tract.open(db) as t:
+        t.user("question")
+        t.configure_results(inline_tokens=10)
+        t.tool_result("c", "f", "a line of a result\n" * 500)
+        shown = t.compile().to_anthropic()
+        t.sibling("other").user("question")
+    for error, (name, branch) in enumerate(execute(db, "SELECT name, branch FROM dialogs")):
+        checksum = text_sum(name, branch, None, None) + error
+        execute(db, "UPDATE dialogs SET checksum = ? WHERE name = ?", (checksum, name))
+    [(digest, stored)] = execute(db, "SELECT hash, gist FROM blobs WHERE gist IS NOT NULL")
+    plain = zlib.compress(zlib.decompressobj(zdict=digest).decompress(stored))
+    execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (plain,))
+    execute(db, "UPDATE tract_schema SET version = 13")
+    with Tract.open(db) as t:
+        assert t.compile().to_anthropic() == shown
+        with pytest.raises(CorruptError, match="'other'"):
+            t.sibling("other")
+    assert execute(db, "SELECT gist FROM blobs WHERE gist IS NOT NULL") == [(stored,)]
+
+
 # Writers that are open meanwhile
 
 
@@ -420,7 +444,7 @@ def test_an_open_writer_is_stopped_by_a_migration(filled: str, write: str) -> No
         t.compile()
         bring(filled, ADD)
         before = rows_of(filled)
-        with pytest.raises(SchemaError, match=f"schema {NEXT} now.*writes schema {NEXT - 1}"):
+        with pytest.raises(SchemaError, match=f"schema {NEXT}, .*writes schema {NEXT - 1}"):
             WRITES[write](t)
         assert rows_of(filled) == before
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import closing
 
+import psycopg
 import pytest
 
 from tests.faults.harness import execute
@@ -61,7 +63,7 @@ def test_a_connection_that_is_lost_during_commit(pg_url: str) -> None:
 
     with Tract.open(pg_url) as t:
         before = t.user("before")
-        with pytest.raises(StorageError, match=r"not known whether.*parent="):
+        with pytest.raises(StorageError, match=r"outcome is unknown.*parent="):
             end_of_batch()
         first = t.user("one", parent=before)
         assert t.user("one", parent=before) == first
@@ -130,3 +132,51 @@ def test_options_of_the_url_stay(pg_url: str) -> None:
     with Tract.open(f"{pg_url}&options=-csearch_path%3Dmine", durability="relaxed") as t:
         assert t.store.driver.run("SHOW lock_timeout") == [("30s",)]
         assert t.store.driver.run("SHOW synchronous_commit") == [("off",)]
+
+
+def test_a_content_that_comes_back_beside_a_new_dialog(pg_url: str) -> None:
+    """Both count in the same two rows, and lock them in the same order."""
+    with Tract.open(pg_url) as t, Tract.open(pg_url) as other:
+        t.forget(t.user("secret"))
+        t.branch("side")
+        other.checkout("side")
+
+        def write() -> None:
+            with other.batch():
+                other.user("beside")
+                other.sibling("new").user("first")
+
+        second = threading.Thread(target=write)
+        with t.batch():
+            t.user("secret")
+            second.start()
+            while second.is_alive() and not blocked(pg_url):
+                time.sleep(0.01)
+        second.join()
+        assert [info.commits for info in t.dialogs()] == [3, 1]
+        assert t.fsck().ok
+
+
+@pytest.mark.parametrize("count", [4, 300_000], ids=["short", "in chunks"])
+def test_a_content_comes_back_in_two_writers_at_once(pg_url: str, count: int) -> None:
+    """Both see that it was forgotten, before either of them writes it."""
+    text = "secret " * count
+    with Tract.open(pg_url) as t, Tract.open(pg_url, dialog="other") as other:
+        t.forget(t.user(text))
+        writers = [threading.Thread(target=one.user, args=(text,)) for one in (t, other)]
+        with psycopg.connect(pg_url) as holder:
+            holder.execute("SELECT 1 FROM blobs FOR UPDATE")
+            for writer in writers:
+                writer.start()
+            while blocked(pg_url) < 2:
+                time.sleep(0.01)
+        for writer in writers:
+            writer.join()
+        assert [info.commits for info in t.dialogs()] == [2, 1]
+        assert t.fsck().problems == []
+
+
+def blocked(url: str) -> int:
+    """How many wait for a lock."""
+    [(number,)] = execute(url, "SELECT count(*) FROM pg_locks WHERE NOT granted")
+    return int(number)

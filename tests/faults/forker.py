@@ -1,6 +1,7 @@
-"""Parent and child of a fork go on with one Tract: `forker.py DB COUNT [busy]`.
+"""Parent and child of a fork go on with one Tract: `forker.py DB COUNT [busy | own]`.
 
 Prints the hashes that both were given. With `busy`, a thread is in a batch while the process forks.
+With `own`, the forking thread is, and the child leaves the batch first.
 """
 
 import os
@@ -12,7 +13,8 @@ import warnings
 from tract import StorageError, Tract
 
 warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of a fork beside threads
-db, number, busy = sys.argv[1], int(sys.argv[2]), sys.argv[3:] == ["busy"]
+db, number = sys.argv[1], int(sys.argv[2])
+busy, own = sys.argv[3:] == ["busy"], sys.argv[3:] == ["own"]
 print("ready", flush=True)
 sys.stdin.readline()
 
@@ -34,9 +36,31 @@ def hold_batch(t: Tract, inside: threading.Event) -> None:
     say(info.commit_hash)
 
 
+def fork_in_batch(t: Tract) -> int:
+    """The child leaves the batch with an error that says why, and commits nothing of it."""
+    with t.batch():
+        say(t.user("one").commit_hash)
+        child = os.fork()
+        status = os.waitpid(child, 0)[1] if child else None
+        if child:
+            say(t.user("two").commit_hash)
+    return 1 if status is None else os.waitstatus_to_exitcode(status)
+
+
+first = os.getpid()
 t = Tract.open(db)
 t.user("before the fork")
 t.compile()
+if own:
+    try:
+        code = fork_in_batch(t)
+    except StorageError as error:
+        os._exit(0 if "forked" in str(error) else 2)
+    if os.getpid() != first:
+        os._exit(1)
+    append(t, "parent")
+    t.close()
+    sys.exit(code)
 inside, forked = threading.Event(), threading.Event()
 thread = threading.Thread(target=hold_batch, args=(t, inside))
 if busy:

@@ -307,6 +307,17 @@ def test_parent_and_child_of_a_fork_go_on(db: str, busy: bool) -> None:
         assert_sound(t)
 
 
+def test_a_child_does_not_end_the_batch_of_its_parent(db: str) -> None:
+    worker = start("forker.py", db, 3, "own")
+    go(worker)
+    done = finish(worker)
+    with Tract.open(db) as t:
+        assert [commit.commit_hash for commit in t.log()][-2::-1] == done
+        parents = [f"parent-{i}" for i in range(3)]
+        assert texts(t) == ["before the fork", "one", "two", *parents]
+        assert_sound(t)
+
+
 @pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.long)])
 def test_a_fork_during_a_write_goes_on_or_is_refused_at_once(db: str, count: int) -> None:
     """A child that the fork met in a transaction of another thread cannot write to SQLite: its

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.cases import Nursery, case_of
 from tests.faults.harness import (
     assert_sound,
     execute,
@@ -21,6 +22,7 @@ from tests.faults.harness import (
     start_crew,
     texts,
 )
+from tests.faults.tracing import injection, tracing
 from tract import SchemaError, Tract
 from tract.storage.migrations import known_migrations
 
@@ -85,6 +87,34 @@ def test_gc_takes_nothing_that_is_written(db: str, number: int) -> None:
 
 
 @sizes
+def test_fsck_and_search_beside_writers_and_gc_report_no_damage(db: str, number: int) -> None:
+    problems: list[str] = []
+    writers, rounds = Writers(db, number), count()
+
+    def collect() -> None:
+        with Tract.open(db, dialog="side") as t:
+            t.user("root")
+            while writers.are_at_work():
+                t.branch("aside")
+                t.checkout("aside")
+                for i in range(20):
+                    t.user(f"aside-{i}")
+                t.checkout("main")
+                t.delete_branch("aside")
+                t.gc(dry_run=False, grace_seconds=-3600)
+
+    collector = threading.Thread(target=collect)
+    collector.start()
+    with Tract.open(db) as t, in_time(900):
+        while writers.are_at_work() or not next(rounds):
+            problems += t.fsck().problems
+            assert list(t.search("no such text", all_dialogs=True)) == []
+    collector.join()
+    assert problems == []
+    writers.assert_all_is_written()
+
+
+@sizes
 def test_a_backup_under_load_is_a_beginning_of_the_history(
     db: str, number: int, tmp_path: Path
 ) -> None:
@@ -104,6 +134,33 @@ def test_a_backup_under_load_is_a_beginning_of_the_history(
             copy.unlink()
     assert next(copies)
     writers.assert_all_is_written()
+
+
+@pytest.mark.usefixtures("strace")
+@pytest.mark.parametrize("error", ["EOPNOTSUPP", "ENOSYS", "EMLINK", "EPERM"])
+def test_a_backup_on_a_file_system_without_links(
+    nursery: Nursery, error: str, scratch: Path
+) -> None:
+    with case_of(nursery, "backup", scratch) as case:
+        fault = f"-einject=?link,?linkat:error={error}"
+        with tracing(case.child(), ("link", "linkat"), fault):
+            nursery.tell("go")
+            lines = nursery.lines_until("end")
+        assert "done" in lines
+        assert case.check(lines)
+
+
+@pytest.mark.usefixtures("strace")
+def test_a_backup_whose_folder_cannot_be_synced_leaves_no_file(
+    nursery: Nursery, scratch: Path
+) -> None:
+    with case_of(nursery, "backup", scratch) as case:
+        last = case.calls(("fsync",))[-1]
+        with tracing(case.child(), ("fsync",), injection(last, "error=EIO")):
+            nursery.tell("go")
+            lines = nursery.lines_until("end")
+        assert any(line.startswith("error DiskError") for line in lines)
+        assert not case.check(lines)
 
 
 # Two versions

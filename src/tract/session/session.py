@@ -17,7 +17,7 @@ from tract.context import CompiledContext
 from tract.core import drafts, forms
 from tract.core.chain import Chain, Place
 from tract.core.drafts import NO_DETAILS, Details
-from tract.core.forms import AS_THEY_ARE, ResultView
+from tract.core.forms import AS_THEY_ARE, ResultSettings, ResultView
 from tract.errors import (
     BranchNotFoundError,
     ConflictError,
@@ -32,7 +32,6 @@ from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
-from tract.storage.codec import unseal
 from tract.storage.store import Stand
 from tract.tokens import TokenCounter, token_counter
 
@@ -67,7 +66,7 @@ class Session:
         self.compiler = self.new_compiler()
         self.branch, self.detached = store.dialogs.checked_out(dialog) or (MAIN, None)
         """The branch that commits go to, and the old commit that is checked out instead, if any."""
-        self.settings = forms.settings(**(store.dialogs.settings(dialog, "result_settings") or {}))
+        self.settings = self._settings_as_stored()
         """These decide the forms of new results. They are read again with each head."""
         self._stored_settings: str | None = ""  # not known
         self.listener: Callable[[Sequence[CommitInfo]], None] | None = None
@@ -132,8 +131,12 @@ class Session:
         stored = stand.result_settings
         if stored != self._stored_settings:
             self._stored_settings = stored
-            self.settings = forms.settings(**({} if stored is None else unseal(stored)))
+            self.settings = self._settings_as_stored()
         return stand.head
+
+    def _settings_as_stored(self) -> ResultSettings:
+        stored = self.store.dialogs.settings(self.dialog, "result_settings")
+        return forms.settings(**(stored or {}))
 
     def chain(self, head: Head | None = None) -> Chain:
         """Return the history up to a commit, by default the head. The caller holds the lock."""

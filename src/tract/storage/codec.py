@@ -109,19 +109,44 @@ def unseal(stored: str) -> Json:
         raise CorruptError(f"stored JSON is damaged: {error}") from error
 
 
-def stored_gist(gist: Gist) -> bytes:
+def stored_gist(gist: Gist, content: bytes) -> bytes:
     """Compressed by zlib, which has a sum of its own and starts faster than zstd: thousands of
     gists are read at once."""
     text = to_json([gist.kind, gist.summary, gist.preview, gist.is_error, gist.token_count])
-    return zlib.compress(text.encode("ascii"))
+    return _deflate(text.encode("ascii"), content)
 
 
-def gist_of(stored: bytes) -> Gist:
+def gist_of(stored: bytes, content: bytes) -> Gist:
+    """The gist of the content with this hash."""
     try:
-        reader = zlib.decompressobj()
-        data = reader.decompress(stored, MAX_GIST)
-        if not reader.eof:
-            raise CorruptError("a stored preview is cut off, or too large")
-        return Gist(*from_json(data))
+        if not stored[1] & _WITH_DICTIONARY:
+            raise CorruptError("a stored preview is damaged: it names no content")
+        return Gist(*from_json(_inflate(stored, content)))
     except (zlib.error, *DAMAGE) as error:
         raise CorruptError(f"a stored preview is damaged: {error}") from error
+
+
+def bound_gist(stored: bytes, content: bytes) -> bytes:
+    """A gist that was stored without the hash of its content, as it is stored with it."""
+    try:
+        return _deflate(_inflate(stored, content), content)
+    except (zlib.error, *DAMAGE) as error:
+        raise CorruptError(f"a stored preview is damaged: {error}") from error
+
+
+_WITH_DICTIONARY = 0x20
+"""The bit in the second byte of a stream that can be read only with its dictionary."""
+
+
+def _deflate(data: bytes, content: bytes) -> bytes:
+    """The hash of the content is the dictionary: with any other one, zlib refuses the stream."""
+    writer = zlib.compressobj(zdict=content)
+    return writer.compress(data) + writer.flush()
+
+
+def _inflate(stored: bytes, content: bytes) -> bytes:
+    reader = zlib.decompressobj(zdict=content)
+    data = reader.decompress(stored, MAX_GIST)
+    if not reader.eof:
+        raise CorruptError("a stored preview is cut off, or too large")
+    return data

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 
 from tract.errors import CorruptError, ForgottenError
 from tract.hashing import from_json
 from tract.model import Gist
 from tract.storage import codec
-from tract.storage.driver import Driver
+from tract.storage.driver import PAGE, Driver
 from tract.storage.rows import BlobRow, chunk_checksum, measured, tombstone, verify_blob
 
 BLOB_COLUMNS = ", ".join(BlobRow._fields)
@@ -66,6 +67,17 @@ def measure_contents(driver: Driver) -> None:
             continue
         values = row.text_size, row.checksum, blob_id
         driver.run("UPDATE blobs SET text_size = ?, checksum = ? WHERE id = ?", values)
+
+
+def bind_gists(driver: Driver) -> None:
+    """Bind gists to their contents that were written without that. A damaged one stays so."""
+    last = 0
+    while rows := driver.run(_GISTS, (last, PAGE)):
+        for blob_id, digest, gist in rows:
+            with suppress(CorruptError):
+                values = codec.bound_gist(gist, digest), blob_id
+                driver.run("UPDATE blobs SET gist = ? WHERE id = ?", values)
+        last = rows[-1][0]
 
 
 def _blob(driver: Driver, blob_id: int) -> BlobRow:
@@ -192,13 +204,16 @@ class Contents:
     def add_gist(self, blob_id: int, gist: Gist) -> None:
         """Add the gist of a content that was written without one."""
         sql = "UPDATE blobs SET gist = ? WHERE id = ? AND gist IS NULL AND codec <> ?"
-        self._driver.run(sql, (codec.stored_gist(gist), blob_id, codec.FORGOTTEN))
+        for (digest,) in self._driver.run("SELECT hash FROM blobs WHERE id = ?", (blob_id,)):
+            stored = codec.stored_gist(gist, digest)
+            self._driver.run(sql, (stored, blob_id, codec.FORGOTTEN))
 
     def gists(self, blob_ids: Sequence[int]) -> dict[int, Gist]:
         """What is shown in the place of contents, as far as it was written with them."""
-        sql = "SELECT id, gist FROM blobs WHERE gist IS NOT NULL AND id IN"
+        sql = "SELECT id, gist, hash FROM blobs WHERE gist IS NOT NULL AND id IN"
         return {
-            blob_id: codec.gist_of(gist) for blob_id, gist in self._driver.run_in(sql, blob_ids)
+            blob_id: codec.gist_of(gist, digest)
+            for blob_id, gist, digest in self._driver.run_in(sql, blob_ids)
         }
 
     def forgotten(self, blob_ids: Sequence[int]) -> set[int]:
@@ -213,6 +228,9 @@ class Contents:
 
 
 WITHOUT_PAYLOAD = f"SELECT id, {BLOB_COLUMNS.replace('payload', 'NULL')} FROM blobs"
+
+_GISTS = """
+SELECT id, hash, gist FROM blobs WHERE gist IS NOT NULL AND id > ? ORDER BY id LIMIT ?"""
 
 _CHUNK = """
 SELECT hash, codec, payload, first_line, checksum FROM chunks WHERE blob_id = ? AND position = ?"""

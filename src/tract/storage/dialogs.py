@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -56,16 +56,43 @@ class _Row(NamedTuple):
 _WEIGHTS = (3, 5, 7, 11, 13, 17, 19)
 
 
+class _Own(NamedTuple):
+    """Columns of a row of `dialogs` that its checksum covers, with its name."""
+
+    branch: str
+    detached_id: int | None = None
+    detached_hash: bytes | None = None
+    result_settings: str | None = None
+    summarization: str | None = None
+    facts: str | None = None
+
+
+_OWN = ", ".join(_Own._fields)
+
+
+class Changes(msgspec.Struct):
+    """What a transaction counts, and writes when it ends: until then, no other writer waits."""
+
+    added: dict[int, tuple[Totals, int | None]] = {}
+    """What it adds to the totals of dialogs, by key, and the last time."""
+    created: int = 0
+    """How many dialogs it adds."""
+    erasures: int | None = None
+    """The number by which others notice that it erases something, or brings it back."""
+
+    def copy(self) -> Changes:
+        return Changes(self.added.copy(), self.created, self.erasures)
+
+
 class Dialogs:
-    """The dialogs of a database. They are looked up by name every time: a key may be used again
-    after a deletion."""
+    """The dialogs of a database. They are looked up by name every time: one that was deleted and
+    created again has another key."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver, self._run = driver, driver.run
-        self.added: dict[int, tuple[Totals, int | None]] = {}
-        """What this transaction adds to the totals of dialogs, by key, and the last time."""
-        self.created = 0
-        """How many dialogs it adds."""
+        self._lock_row = driver.translate(_LOCK_ROW)
+        self._are_verified = False
+        self.changes = Changes()
 
     def has(self, name: str) -> bool:
         stored = (stored_name(name),)
@@ -74,36 +101,46 @@ class Dialogs:
         # To miss a dialog because its entry in the index is damaged is to start an empty one.
         if self._run(_HAS_IN_TABLE, stored) and not self._run(_HAS, stored):
             raise CorruptError(f"the index of dialogs is damaged: it does not have {name!r}")
+        self._verify_names()
         return bool(self._run(_HAS, stored))
+
+    def _verify_names(self) -> None:
+        """A dialog whose name was altered must not be missed either. Once, because it reads all of
+        them: an import creates thousands."""
+        if not self._are_verified:
+            for name, *rest in self._rows():
+                _verify(name, _Own(*rest[: len(_Own._fields)]), rest[len(_Own._fields)])
+            self._are_verified = True
 
     def create(self, name: str, branch: str) -> None:
         """A dialog with its first, empty branch, unless another writer was faster."""
         names, created_at = (stored_name(name), stored_name(branch)), now()
         total = _Row(created_at=created_at).total
-        values = (*names, created_at, text_sum(*names, *EMPTY), total)
-        self.created += len(self._run(_CREATE, values))
+        values = (*names, created_at, text_sum(names[0], *_Own(names[1])), total)
+        self.changes.created += len(self._run(_CREATE, values))
         for (dialog_id,) in self._run(_CREATE_BRANCH, (*names, branch_checksum(*names, EMPTY))):
             self.add(dialog_id, Totals(branches=1))
 
     # Totals
 
     def add(self, dialog_id: int, more: Totals, at: int | None = None) -> None:
-        """Add to the totals of a dialog when the transaction ends: until then, other writers of the
-        dialog need not wait."""
-        if dialog_id in self.added:
-            known, last = self.added[dialog_id]
+        """Add to the totals of a dialog when the transaction ends."""
+        added = self.changes.added
+        if dialog_id in added:
+            known, last = added[dialog_id]
             more = Totals._make(map(int.__add__, known, more))
             at = last if at is None else at
-        self.added[dialog_id] = more, at
+        added[dialog_id] = more, at
 
     def flush(self) -> None:
-        """Write the totals, always in the same order, so that two writers never wait for each
-        other."""
-        for dialog_id, (more, at) in sorted(self.added.items()):
+        """Write what was counted, always in the same order, so that two writers that end never wait
+        for each other: dialogs by key, then the one row of `tract_schema`."""
+        changes = self.changes
+        for dialog_id, (more, at) in sorted(changes.added.items()):
             self._run(_ADD, (*more, at, _Row(*more).total, at, dialog_id))
-        if self.created:
-            self._run("UPDATE tract_schema SET dialogs = dialogs + ?", (self.created,))
-        self.added, self.created = {}, 0
+        if changes.created or changes.erasures:
+            self._run(_COUNT, (changes.created, changes.erasures))
+        self.changes = Changes()
 
     def settle(self) -> None:
         """Write the totals before they are read in the same transaction."""
@@ -113,59 +150,82 @@ class Dialogs:
 
     def infos(self) -> list[DialogInfo]:
         self.settle()
-        rows = self._run(_DIALOGS)
+        return [_info(row) for row in self._rows()]
+
+    def _rows(self) -> list[Row]:
+        """The rows of all dialogs; a damaged file may hide one."""
+        with self._driver.lock:
+            rows, created = self._run(_DIALOGS), self.changes.created
+        if not rows:
+            raise CorruptError("the row of tract_schema is missing")
         named = [row[1:] for row in rows if row[1] is not None]
-        if len(named) != rows[0][0]:  # a damaged file hides one
-            raise CorruptError(f"there are {len(named)} dialogs, and there must be {rows[0][0]}")
-        return [_info(row) for row in named]
+        known, number = len(named) - created, rows[0][0]
+        if known != number:
+            raise CorruptError(
+                f"{known} of {number} dialogs are readable: the table or its index is damaged"
+            )
+        return named
 
     # One dialog
 
     def checked_out(self, name: str) -> tuple[str, Head | None] | None:
         """The branch that is checked out, and the commit if HEAD is detached."""
-        for branch, *head, _ in self._facts(name):
-            return unescape(branch), Head(*head) if head != [None, None] else None
+        for own in self._read(name, _ROW):
+            head = Head(own.detached_id, own.detached_hash)
+            return unescape(own.branch), None if head == EMPTY else head
         return None
 
     def check_out(self, name: str, branch: str, detached: Head | None) -> None:
-        names, head = (stored_name(name), stored_name(branch)), detached or EMPTY
-        self._run(_CHECK_OUT, (names[1], *head, text_sum(*names, *head), names[0]))
+        commit_id, digest = detached or EMPTY
+        self._change(name, branch=stored_name(branch), detached_id=commit_id, detached_hash=digest)
 
     def settings(self, name: str, kind: str) -> Json:
         """The value of one of the SETTINGS of a dialog; None if it is not set."""
-        for *_, stored in self._facts(name, _column(kind)):
+        for own in self._read(name, _ROW):
+            stored = own._asdict()[kind]
             return None if stored is None else unseal(stored)
         return None
 
     def set_settings(self, name: str, kind: str, settings: Json) -> None:
-        sql = f"UPDATE dialogs SET {_column(kind)} = ? WHERE name = ?"
-        self._run(sql, (seal(settings), stored_name(name)))
+        self._change(name, **{kind: seal(settings)})
 
-    def _facts(self, name: str, column: str = "NULL") -> Iterator[Row]:
-        """The row of a dialog, verified, with one more column; none if it is not there."""
+    def _change(self, name: str, **columns: Any) -> None:
+        """Change columns of a row. Runs inside a transaction, which locks the row: another writer
+        would seal what it has read before."""
         stored = stored_name(name)
-        for *facts, checksum, value in self._run(_FACTS.format(column), (stored,)):
-            if text_sum(stored, *facts) != checksum:
-                raise CorruptError(f"dialog {name!r}: what is checked out was altered")
-            yield (*facts, value)
+        for own in self._read(name, self._lock_row):
+            new = own._replace(**columns)
+            self._run(_CHANGE, (*new, text_sum(stored, *new), stored))
+
+    def _read(self, name: str, sql: str) -> Iterator[_Own]:
+        """The row of a dialog, verified; none if it is not there."""
+        stored = stored_name(name)
+        for *columns, checksum in self._run(sql, (stored,)):
+            own = _Own(*columns)
+            _verify(stored, own, checksum)
+            yield own
 
 
-def _column(kind: str) -> str:
-    return SETTINGS[SETTINGS.index(kind)]
+def _verify(name: str, own: _Own, checksum: int) -> None:
+    if text_sum(name, *own) != checksum:
+        raise CorruptError(
+            f"dialog {name!r:.80}: its name, its settings or what is checked out was altered"
+        )
 
 
 def _info(row: Row) -> DialogInfo:
-    name, branch, *head, checksum = row[:5]
-    *counts, total, known = row[5:]
+    name, *rest = row
+    own, checksum = _Own(*rest[: len(_Own._fields)]), rest[len(_Own._fields)]
+    *counts, total = rest[len(_Own._fields) + 1 :]
     try:
-        if text_sum(name, branch, *head) != checksum:
-            raise CorruptError(f"dialog {name!r:.80}: its name or what is checked out was altered")
+        _verify(name, own, checksum)
         if _Row(*counts).total != total:
             raise CorruptError(f"dialog {name!r:.80}: its totals or times were altered")
         totals, (updated_at, created_at) = Totals._make(counts[:5]), counts[5:]
         times = as_datetime(created_at), as_datetime(updated_at) if updated_at else None
-        about = DialogFacts() if known is None else msgspec.convert(unseal(known), DialogFacts)
-        return DialogInfo(unescape(name), unescape(branch), *totals, *times, about)
+        facts = {} if own.facts is None else unseal(own.facts)
+        about = msgspec.convert(facts, DialogFacts)
+        return DialogInfo(unescape(name), unescape(own.branch), *totals, *times, about)
     except (*DAMAGE, msgspec.ValidationError) as error:
         raise CorruptError(f"a row of dialogs is damaged: {error}") from error
 
@@ -183,11 +243,23 @@ def seal_dialogs(driver: Driver) -> None:
     driver.run("UPDATE tract_schema SET dialogs = ?", (len(rows),))
 
 
+def seal_settings(driver: Driver) -> None:
+    """Have the checksums of dialogs cover their settings. One that is wrong stays wrong."""
+    for dialog_id, name, *columns, checksum in driver.run(
+        f"SELECT id, name, {_OWN}, checksum FROM dialogs"
+    ):
+        own = _Own(*columns)
+        if text_sum(name, *own[:3]) == checksum:
+            values = text_sum(name, *own), dialog_id
+            driver.run("UPDATE dialogs SET checksum = ? WHERE id = ?", values)
+
+
 def seal_names(driver: Driver, dialog_id: int) -> None:
     """Write the checksums of a dialog and of its branches, which have new names."""
-    sql = "SELECT name, branch, detached_id, detached_hash FROM dialogs WHERE id = ?"
-    [(dialog, *others)] = driver.run(sql, (dialog_id,))
-    checksum = text_sum(dialog, *others)
+    [(dialog, *columns)] = driver.run(
+        f"SELECT name, {_OWN} FROM dialogs WHERE id = ?", (dialog_id,)
+    )
+    checksum = text_sum(dialog, *columns)
     driver.run("UPDATE dialogs SET checksum = ? WHERE id = ?", (checksum, dialog_id))
     sql = "SELECT name, head_id, commit_hash FROM branches WHERE dialog_id = ?"
     for name, *head in driver.run(sql, (dialog_id,)):
@@ -203,7 +275,9 @@ def bad_dialogs(driver: Driver) -> list[str]:
         stored = info.branches, info.commits, info.tokens, info.bytes, info.errors
         actual = [int(count) for count in counts.get(stored_name(info.dialog), (0,) * 5)]
         if list(stored) != actual:
-            problems.append(f"dialog {info.dialog!r} has {actual}, and {stored} was written")
+            problems.append(
+                f"dialog {info.dialog!r}: stored totals {list(stored)}, actual totals {actual}"
+            )
     return problems
 
 
@@ -218,11 +292,10 @@ _CREATE_BRANCH = """
 INSERT INTO branches (dialog_id, name, checksum)
 VALUES ((SELECT id FROM dialogs WHERE name = ?), ?, ?) ON CONFLICT DO NOTHING RETURNING dialog_id"""
 
-_CHECK_OUT = """
-UPDATE dialogs SET branch = ?, detached_id = ?, detached_hash = ?, checksum = ? WHERE name = ?"""
+_ROW = f"SELECT {_OWN}, checksum FROM dialogs WHERE name = ?"
+_LOCK_ROW = f"SELECT {_OWN}, checksum FROM dialogs r WHERE name = ? {{lock}}"
 
-_FACTS = """
-SELECT branch, detached_id, detached_hash, checksum, {} FROM dialogs WHERE name = ?"""
+_CHANGE = f"UPDATE dialogs SET {' = ?, '.join(_Own._fields)} = ?, checksum = ? WHERE name = ?"
 
 _ADD = f"""
 UPDATE dialogs SET branches = branches + ?, commits = commits + ?, tokens = tokens + ?,
@@ -230,9 +303,11 @@ UPDATE dialogs SET branches = branches + ?, commits = commits + ?, tokens = toke
     total = total + ? + {_WEIGHTS[5]} * (coalesce(?, updated_at) - updated_at)
 WHERE id = ?"""
 
-_DIALOGS = """
-SELECT s.dialogs, d.name, d.branch, d.detached_id, d.detached_hash, d.checksum, d.branches,
-    d.commits, d.tokens, d.bytes, d.errors, d.updated_at, d.created_at, d.total, d.facts
+_COUNT = "UPDATE tract_schema SET dialogs = dialogs + ?, erasures = coalesce(?, erasures)"
+
+_DIALOGS = f"""
+SELECT s.dialogs, d.name, {", ".join(f"d.{column}" for column in _Own._fields)}, d.checksum,
+    {", ".join(f"d.{column}" for column in _Row._fields)}, d.total
 FROM tract_schema s LEFT JOIN dialogs d ON 1 = 1 ORDER BY d.id"""
 
 _SEAL = """

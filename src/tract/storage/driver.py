@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
-from tract.errors import SchemaError, StorageError
+from tract.errors import CorruptError, SchemaError, StorageError
 
 Row = tuple[Any, ...]
 Item = TypeVar("Item")
 PAGE = 500
 """Rows that one statement reads or writes."""
-OUTCOME_UNKNOWN = "it is not known whether this was written: with parent=, repeating it is safe"
+FORK_SECONDS = 1.0
+"""How long a fork waits for other threads to finish."""
+OUTCOME_UNKNOWN = (
+    "the outcome is unknown: repeat the call; with parent=, a message is written at most once"
+)
 Durability = str
 """`"full"`: a commit survives a power cut. `"relaxed"`: it survives the process."""
 
@@ -36,7 +41,7 @@ class Driver(ABC):
     words: ClassVar[dict[str, str]]
     """The SQL of this database for the words in braces."""
     failure: ClassVar[type[Exception] | tuple[type[Exception], ...]]
-    connection: Any
+    connection: Any = None
 
     def __init__(self, place: str, durability: Durability) -> None:
         self.place = place
@@ -46,8 +51,14 @@ class Driver(ABC):
         self.schema: int | None = None
         """The version that every write expects; None until it is known."""
         self._is_away = self._is_closed = False
-        self._guard(self._connect)
-        _drivers.add(self)
+        with _registering:
+            _drivers.add(self)  # before it connects: another thread may fork meanwhile
+        with self.lock:
+            try:
+                self._guard(self._connect)
+            except BaseException:
+                self._is_closed = True
+                raise
 
     @abstractmethod
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
@@ -82,8 +93,8 @@ class Driver(ABC):
             self._is_closed = True
 
     @abstractmethod
-    def before_fork(self) -> None:
-        """Called in the process that forks."""
+    def before_fork(self, seconds: float) -> None:
+        """Called in the process that forks; it may wait so long for other threads."""
 
     @abstractmethod
     def after_fork_in_parent(self) -> None:
@@ -102,11 +113,15 @@ class Driver(ABC):
         self._guard(self._connect)
         self._is_away = False
 
-    def check_schema(self, version: int) -> None:
-        """Refuse to write to a database that another process has migrated meanwhile."""
+    def check_schema(self, rows: Sequence[Row]) -> None:
+        """Refuse to write to a database that another process has migrated meanwhile, with the
+        version as it was read."""
+        if len(rows) != 1:
+            raise CorruptError(f"tract_schema has {len(rows)} rows, not 1")
+        [(version,)] = rows
         if self.schema not in (None, version):
             raise SchemaError(
-                f"the database has schema {version} now, this process writes schema {self.schema}: "
+                f"the database has schema {version}, this process writes schema {self.schema}: "
                 "nothing was written; upgrade tract-context and open it again"
             )
 
@@ -141,7 +156,8 @@ class Driver(ABC):
     @property
     @abstractmethod
     def in_transaction(self) -> bool:
-        """Whether the transaction is still open; a full disk ends it by itself."""
+        """Whether the transaction is still open: SQLite rolls back when the disk is full, and a
+        fork leaves it to the parent."""
 
     @abstractmethod
     def tables(self) -> set[str]: ...
@@ -162,21 +178,26 @@ class Driver(ABC):
 
 
 _drivers: WeakSet[Driver] = WeakSet()
+_registering = threading.RLock()
 
 
 def _before_fork() -> None:
+    _registering.acquire()
+    end = time.monotonic() + FORK_SECONDS
     for driver in list(_drivers):
-        driver.before_fork()
+        driver.before_fork(max(0, end - time.monotonic()))
 
 
 def _after_fork_in_parent() -> None:
     for driver in list(_drivers):
         driver.after_fork_in_parent()
+    _registering.release()
 
 
 def _after_fork_in_child() -> None:
     for driver in list(_drivers):
         driver.after_fork_in_child()
+    _registering.release()
 
 
 if hasattr(os, "register_at_fork"):

@@ -6,8 +6,10 @@ Nothing here opens a file that exists: to close it again would cancel the locks 
 from __future__ import annotations
 
 import os
+import re
+import secrets
 from contextlib import suppress
-from errno import EIO, ENOSPC
+from errno import EACCES, EIO, EMLINK, ENOSPC, ENOSYS, ENOTSUP, EOPNOTSUPP, EPERM
 from glob import escape
 from pathlib import Path
 from threading import Lock
@@ -18,7 +20,11 @@ MODE = 0o600
 """A history may hold secrets. SQLite copies the mode to the files that it puts beside this one."""
 
 PART = ".part"
-"""How the name of a copy ends that is not complete."""
+"""The suffix of an unfinished copy."""
+_OWNER = re.compile(rf"\.(\d+)-[0-9a-f]{{8}}{re.escape(PART)}")
+"""What `new_part` adds to a path; the number is the process that writes the copy."""
+_NO_LINKS = (EPERM, EACCES, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK)
+"""How a file system says that it has no hard links, or no more of them."""
 
 Identity = tuple[int, int]
 _creating = Lock()
@@ -40,7 +46,7 @@ def absolute(place: str) -> str:
     except UnicodeEncodeError as error:
         raise InputError(f"not a path that this system can have: {place!r:.80}") from error
     except OSError as error:
-        raise failure(place, error) from error
+        raise failure(place, "be resolved", error) from error
 
 
 def create(path: str) -> None:
@@ -58,33 +64,73 @@ def create(path: str) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        raise failure(path, error) from error
+        raise failure(path, "be created", error) from error
+
+
+def new_part(path: str) -> str:
+    """The path of an unfinished copy, which no one else has."""
+    return f"{path}.{os.getpid()}-{secrets.token_hex(4)}{PART}"
+
+
+def abandoned_parts(path: str) -> list[str]:
+    """The unfinished copies of processes that have ended."""
+    owners = {part: _OWNER.fullmatch(part.removeprefix(path)) for part in beside(path, PART)}
+    return [part for part, owner in owners.items() if owner and not _is_alive(int(owner[1]))]
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name != "posix":
+        return True  # to ask would be to end it
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it belongs to another user
+        return True
+    return True
 
 
 def publish(part: str, path: str) -> None:
-    """Give a complete file its name; FileExistsError if another one has it."""
+    """Give a complete file its name; FileExistsError if another one has it. If this fails, no file
+    has the name."""
     try:
         try:
             os.link(part, path)
-        except PermissionError:  # a file system without links
-            if Path(path).exists():
-                raise FileExistsError(path) from None
-            Path(part).rename(path)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            _rename(part, path)
         _sync_folder(path)
     except FileExistsError:
         raise
     except OSError as error:
-        raise failure(path, error) from error
+        raise failure(path, "be given its name", error) from error
+
+
+def _rename(part: str, path: str) -> None:
+    """Take the name with an empty file first: a rename would replace the file of another."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE))
+    try:
+        Path(part).replace(path)
+    except OSError:
+        Path(path).unlink()
+        raise
 
 
 def _sync_folder(path: str) -> None:
-    """The name survives a power cut as well."""
-    if os.name == "posix":
+    """Have the name survive a power cut, on a file system that can sync a folder."""
+    if os.name != "posix":
+        return
+    try:
         folder = os.open(Path(path).parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+    except OSError as error:
+        if error.errno in (EIO, ENOSPC):
+            Path(path).unlink()
+            raise
 
 
 def remove(path: str) -> None:
@@ -100,7 +146,7 @@ def beside(path: str, ending: str) -> list[str]:
     try:
         return sorted(map(str, target.parent.glob(f"{escape(target.name)}.*{ending}")))
     except OSError as error:
-        raise failure(path, error) from error
+        raise failure(str(target.parent), "be listed", error) from error
 
 
 def identity(path: str) -> Identity | None:
@@ -110,7 +156,7 @@ def identity(path: str) -> Identity | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise failure(path, error) from error
+        raise failure(path, "be examined", error) from error
     return stat.st_dev, stat.st_ino
 
 
@@ -125,7 +171,7 @@ def state(path: str) -> tuple[int, ...]:
         stat = Path(path).stat()
         return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, log_size(path)
     except OSError as error:
-        raise failure(path, error) from error
+        raise failure(path, "be examined", error) from error
 
 
 def log_size(path: str) -> int:
@@ -138,9 +184,8 @@ def is_in_fixed_folder(path: str) -> bool:
     return not os.access(Path(path).resolve().parent, os.W_OK)
 
 
-def failure(path: str, error: OSError) -> StorageError:
+def failure(path: str, action: str, error: OSError) -> StorageError:
     """The typed error for what the system reports about a file."""
     kinds = {ENOSPC: DiskFullError, EIO: DiskError}
-    return kinds.get(error.errno or 0, StorageError)(
-        f"the database file cannot be opened: {path} ({error.strerror})"
-    )
+    kind = kinds.get(error.errno or 0, StorageError)
+    return kind(f"{path} cannot {action} ({error.strerror})")

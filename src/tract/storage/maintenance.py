@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
 
 from tract.content.text import one_line
 from tract.errors import (
+    BusyError,
     ConflictError,
     CorruptError,
     DialogNotFoundError,
@@ -24,15 +23,17 @@ from tract.model import Head, Json
 from tract.storage import files
 from tract.storage.codec import DAMAGE
 from tract.storage.dialogs import Totals, bad_dialogs
-from tract.storage.driver import PAGE, Driver, marks, pages
+from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.migrations import known_migrations, migrate
 from tract.storage.rows import now, unescape
 from tract.storage.sqlite import Sqlite
-from tract.storage.store import Store
+from tract.storage.store import Store, snapshot
 from tract.storage.tools import bad_tools, delete_unused_tools
 
 GRACE_SECONDS = 14 * 24 * 3600.0
 SNIPPET = 40
+SEARCH_PAGE = 50
+"""Commits that a search reads before it returns the hits in them."""
 
 
 class Fsck(msgspec.Struct, frozen=True):
@@ -68,10 +69,11 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 def fsck(store: Store) -> Fsck:
-    """Verify every commit, every content and every reference, in bounded memory."""
+    """Verify every commit, every content and every reference, in bounded memory. Each check reads
+    one state of the database: between two states of a writer, everything would look damaged."""
     counts = {"commits": 0, "contents": 0}
     problems: list[str] = []
-    checks: tuple[Callable[[], list[str]], ...] = (
+    checks: tuple[Callable[[], Iterable[str]], ...] = (
         store.driver.integrity,
         lambda: _bad_commits(store, counts),
         lambda: _bad_contents(store, counts),
@@ -82,10 +84,13 @@ def fsck(store: Store) -> Fsck:
     )
     for check in checks:
         try:
-            problems += check()
+            with snapshot(store.driver):
+                problems += check()
+        except BusyError:
+            raise  # it says nothing about what is stored
         except StorageError as error:  # the file is too damaged for this check
             if isinstance(error, DiskError) and not isinstance(error, CorruptError):
-                raise  # it says nothing about what is stored
+                raise
             problems.append(str(error))
         except DAMAGE as error:
             problems.append(f"a row is damaged: {error}")
@@ -97,18 +102,16 @@ def _bad_commits(store: Store, counts: dict[str, int]) -> list[str]:
     return problems
 
 
-def _bad_contents(store: Store, counts: dict[str, int]) -> list[str]:
-    problems = []
+def _bad_contents(store: Store, counts: dict[str, int]) -> Iterator[str]:
     for (blob_id,) in store.driver.run("SELECT id FROM blobs ORDER BY id"):
         counts["contents"] += 1
         try:
             store.contents.read(blob_id)
             store.contents.gists([blob_id])
         except CorruptError as error:
-            problems.append(str(error))
+            yield str(error)
         except ForgottenError:
             continue
-    return problems
 
 
 def _dangling_references(store: Store) -> list[str]:
@@ -126,14 +129,12 @@ def _dangling_references(store: Store) -> list[str]:
     return problems + [f"commit {digest.hex()} has lost its content" for (digest,) in lost]
 
 
-def _bad_branches(store: Store) -> list[str]:
-    problems = []
+def _bad_branches(store: Store) -> Iterator[str]:
     for (name,) in store.driver.run("SELECT name FROM dialogs ORDER BY id"):
         try:
             store.branches(unescape(name))
         except CorruptError as error:
-            problems.append(str(error))
-    return problems
+            yield str(error)
 
 
 def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
@@ -202,7 +203,7 @@ def delete_dialog(store: Store, name: str) -> None:
         _delete_commits(store, ids)
         run("DELETE FROM branches WHERE dialog_id = ?", (dialog_id,))
         run("DELETE FROM dialogs WHERE id = ?", (dialog_id,))
-        store.dialogs.created -= 1
+        store.dialogs.changes.created -= 1
         delete_unused_tools(store.driver)
         _delete_contents(store)
 
@@ -213,9 +214,9 @@ def backup(store: Store, path: str) -> None:
     target = files.absolute(path)
     if files.identity(target) is not None:
         raise ConflictError(f"{path} exists already")
-    for rest in files.beside(target, files.PART):
+    for rest in files.abandoned_parts(target):
         files.remove(rest)
-    part = f"{target}.{os.getpid()}-{secrets.token_hex(4)}{files.PART}"
+    part = files.new_part(target)
     try:
         if isinstance(store.driver, Sqlite):
             store.driver.backup(part)
@@ -238,8 +239,8 @@ def _copy(source: Driver, path: str) -> None:
             try:
                 for table, keys in _KEYS.items():
                     _copy_table(source, target, table, keys)
-                number = source.run("SELECT dialogs FROM tract_schema")[0]
-                target.run("UPDATE tract_schema SET dialogs = ?", number)
+                for number in source.run("SELECT dialogs FROM tract_schema"):
+                    target.run("UPDATE tract_schema SET dialogs = ?", number)
             finally:
                 source.rollback()
         target.commit()
@@ -260,21 +261,44 @@ def _copy_table(source: Driver, target: Driver, table: str, keys: tuple[str, ...
 def search(store: Store, text: str, dialog: str | None) -> Iterator[Hit]:
     """Commits whose content contains the text, newest first, one page of commits at a time. Every
     commit is verified: one that was altered could be a hit."""
-    needle, last = text.casefold(), 1 << 62
+    needle, last = text.casefold(), _NEWEST
     seen, known = 0, _count_commits(store, dialog)
+    while True:
+        with snapshot(store.driver):  # not while the caller looks at a hit
+            rows = _search_page(store, last, dialog)
+            hits = list(_hits(store, rows, needle))
+        if not rows:
+            break
+        yield from hits
+        seen, last = seen + len(rows), rows[-1][0]
+    if seen < known:  # others have deleted commits, or a damaged file hides some
+        _check_count(store, dialog)
+
+
+def _search_page(store: Store, last: int, dialog: str | None) -> list[Row]:
     where = "" if dialog is None else "AND d.name = ?"
     names = () if dialog is None else (escape(dialog),)
-    while rows := store.driver.run(_SEARCH.format(where=where), (last, *names, PAGE)):
-        infos = store.infos([Head(commit_id, digest) for commit_id, digest, *_ in rows])
-        for (_, _, blob_id, in_dialog), info in zip(rows, infos, strict=True):
-            snippet = None if blob_id is None else _snippet(store, blob_id, needle)
-            if snippet is not None:
-                assert info.created_at is not None
-                name, role, at = unescape(in_dialog), info.role or "", info.created_at
-                yield Hit(name, info.commit_hash, role, info.name, snippet, at)
-        seen, last = seen + len(rows), rows[-1][0]
-    if seen < min(known, _count_commits(store, dialog)):  # others may delete commits meanwhile
-        raise CorruptError(f"{known} commits were written; only {seen} are left to search in")
+    return store.driver.run(_SEARCH.format(where=where), (last, *names, SEARCH_PAGE))
+
+
+def _hits(store: Store, rows: Sequence[Row], needle: str) -> Iterator[Hit]:
+    infos = store.infos([Head(commit_id, digest) for commit_id, digest, *_ in rows])
+    for (_, _, blob_id, in_dialog), info in zip(rows, infos, strict=True):
+        snippet = None if blob_id is None else _snippet(store, blob_id, needle)
+        if snippet is not None:
+            assert info.created_at is not None
+            name, role, at = unescape(in_dialog), info.role or "", info.created_at
+            yield Hit(name, info.commit_hash, role, info.name, snippet, at)
+
+
+def _check_count(store: Store, dialog: str | None) -> None:
+    """Raise CorruptError if a search misses commits that the dialogs have."""
+    with snapshot(store.driver):
+        known, seen, last = _count_commits(store, dialog), 0, _NEWEST
+        while rows := _search_page(store, last, dialog):
+            seen, last = seen + len(rows), rows[-1][0]
+    if seen < known:
+        raise CorruptError(f"{known} commits expected, {seen} readable")
 
 
 def _count_commits(store: Store, dialog: str | None) -> int:
@@ -334,6 +358,9 @@ _TOTALS = """
 SELECT c.dialog_id, count(*), coalesce(sum(b.token_count), 0), coalesce(sum(b.text_size), 0),
     sum(c.is_error)
 FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id WHERE c.id IN {} GROUP BY c.dialog_id"""
+
+_NEWEST = 1 << 62
+"""No commit has a larger key."""
 
 _SEARCH = """
 SELECT c.id, c.hash, c.blob_id, d.name

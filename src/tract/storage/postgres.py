@@ -42,6 +42,8 @@ _ERRORS: dict[str, tuple[type[StorageError], str]] = {
     "XX001": (CorruptError, "the database is damaged"),
     "XX002": (CorruptError, "the database is damaged"),
 }
+_NO_CONNECTION_LEFT = ("too many clients", "too many connections", "remaining connection slots")
+"""A connection that is refused has no code, only the server's text."""
 
 
 @cache
@@ -97,7 +99,7 @@ class Postgres(Driver):
         self._began = True
         while cursor.nextset():
             pass
-        self.check_schema(*cursor.fetchall()[0])
+        self.check_schema(cursor.fetchall())
 
     def begin_alone(self) -> None:
         self.run("BEGIN")
@@ -106,7 +108,7 @@ class Postgres(Driver):
         if "commits" in self.tables():
             # In the order in which a writer locks them, so that none waits for the other.
             self.run("LOCK TABLE tract_schema, branches, dialogs, blobs, commits IN EXCLUSIVE MODE")
-            self.check_schema(*self.run("SELECT version FROM tract_schema")[0])
+            self.check_schema(self.run("SELECT version FROM tract_schema"))
 
     def begin_snapshot(self) -> None:
         self.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
@@ -125,12 +127,12 @@ class Postgres(Driver):
 
     def rollback(self) -> None:
         self._began = False
-        if not self.connection.closed:
+        if not (self._is_away or self.connection.closed):
             self.run("ROLLBACK")
 
     @property
     def in_transaction(self) -> bool:
-        return self._began and not self.connection.closed
+        return self._began and not (self._is_away or self.connection.closed)
 
     def tables(self) -> set[str]:
         sql = (
@@ -142,18 +144,25 @@ class Postgres(Driver):
         for table in _TEXTS:
             self.run(f"VACUUM FULL {table}")
 
-    def before_fork(self) -> None:
+    def before_fork(self, seconds: float) -> None:
         """psycopg closes a connection only in the process that made it."""
 
     def after_fork_in_parent(self) -> None:
         """The connection is still there."""
 
+    def after_fork_in_child(self) -> None:
+        """The transaction is that of the parent, which alone can end it."""
+        super().after_fork_in_child()
+        self._began = False
+
     def _storage_error(self, error: Exception) -> StorageError:
         code: Any = getattr(error, "sqlstate", None) or ""
+        if not code and any(text in str(error) for text in _NO_CONNECTION_LEFT):
+            code = "53300"
         kind, fact = (
             _ERRORS.get(code) or _ERRORS.get(code[:2]) or (StorageError, "PostgreSQL failed")
         )
-        if kind is StorageError and hasattr(self, "connection") and self.connection.closed:
+        if kind is StorageError and self.connection is not None and self.connection.closed:
             fact = "the connection to PostgreSQL was lost; nothing was written"
         return kind(f"{fact} ({error})")
 

@@ -29,8 +29,6 @@ MEMORY = ":memory:"
 BUSY_SECONDS = 30
 PAUSE = 0.001, 0.01
 """Seconds between two tries to get the lock: about as long as a write holds it."""
-FORK_SECONDS = 1.0
-"""How long a fork waits for other threads to finish."""
 
 
 def is_safe_for_wal(version: tuple[int, ...]) -> bool:
@@ -100,7 +98,7 @@ class Sqlite(Driver):
 
     def _connect(self) -> None:
         if self.place == MEMORY:
-            if hasattr(self, "connection"):
+            if self.connection is not None:
                 raise StorageError("a database in memory does not survive a fork")
             self._open(MEMORY)
         else:
@@ -167,10 +165,15 @@ class Sqlite(Driver):
         log = files.identity(self._log_path)
         if self._log not in (None, log):
             raise StorageError(
-                f"{self._log_path} was deleted or replaced while it was open; nothing was written: "
+                f"{self._log_path} was deleted or replaced while it was open: "
                 "open the database again"
             )
         self._log = log
+
+    def _check_files(self) -> None:
+        if self._file:
+            self._check_file()
+            self._check_log()
 
     def _check_state(self) -> None:
         if self._state != files.state(self.place):
@@ -189,7 +192,7 @@ class Sqlite(Driver):
             if self._is_away or self._is_closed:
                 self._reopen()
             if self._file and not self.connection.in_transaction:
-                self._check_file()  # before COMMIT, too
+                self._check_file()
             try:
                 rows: list[Row] = self.connection.execute(sql, values).fetchall()
             except self.failure as error:
@@ -235,19 +238,21 @@ class Sqlite(Driver):
             except self.failure as error:
                 self._repeat(error, lambda: self.connection.execute("BEGIN IMMEDIATE").fetchall())
         if self.schema is not None:
-            self.check_schema(*self.run("SELECT version FROM tract_schema")[0])
+            self.check_schema(self.run("SELECT version FROM tract_schema"))
 
     def begin_snapshot(self) -> None:
         self.run("BEGIN")
 
     def commit(self) -> None:
-        if self._file:
-            self._check_file()
-            self._check_log()
+        self._check_files()
         try:
             self.run("COMMIT")
         except DiskError as error:
             raise DiskError(f"{OUTCOME_UNKNOWN}; {error}") from error
+        try:
+            self._check_files()  # perhaps it went between the check and the commit
+        except StorageError as error:
+            raise type(error)(f"{OUTCOME_UNKNOWN}; {error}") from error
 
     def rollback(self) -> None:
         if self.in_transaction:
@@ -298,11 +303,11 @@ class Sqlite(Driver):
     def integrity(self) -> list[str]:
         return [row[0] for row in self.run("PRAGMA integrity_check") if row[0] != "ok"]
 
-    def before_fork(self) -> None:
+    def before_fork(self, seconds: float) -> None:
         """Close the file, so that neither process has locks that SQLite and the system disagree
         about: a child that opened it beside this connection would hold none at all, and its log
         could be deleted under it. What another thread uses stays open; the child cannot use it."""
-        self._is_held = self.lock.acquire(timeout=FORK_SECONDS)
+        self._is_held = self.lock.acquire(timeout=seconds)
         is_idle = self._is_held and not (self.depth or self._is_away or self._is_closed)
         if is_idle and self._file:
             self.connection.close()

@@ -41,7 +41,7 @@ from tract.storage.contents import (
     is_left,
     put_chunks,
 )
-from tract.storage.dialogs import Dialogs, Totals
+from tract.storage.dialogs import Changes, Dialogs, Totals
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.rows import (
     READ_COLUMNS,
@@ -107,9 +107,27 @@ def transaction(driver: Driver, *, alone: bool = False) -> Iterator[None]:
             raise
 
 
+@contextmanager
+def snapshot(driver: Driver) -> Iterator[None]:
+    """Read the database as it is now, whatever others write and collect meanwhile. Inside a
+    transaction it is that one: no one collects beside it."""
+    with driver.lock:
+        if driver.depth:
+            yield
+            return
+        driver.begin_snapshot()
+        try:
+            yield
+        finally:
+            driver.rollback()
+
+
 def _check_open(driver: Driver) -> None:
     if not driver.in_transaction:
-        raise StorageError("an earlier failure has rolled the batch back")
+        raise StorageError(
+            "the batch is not open: an earlier failure has rolled it back, or the process forked "
+            "inside it, and only its parent can end it"
+        )
 
 
 def _roll_back(driver: Driver, depth: int) -> None:
@@ -137,6 +155,7 @@ class Store:
         self.contents = Contents(driver)
         self._run = driver.run
         self._lock_branch = driver.translate(_LOCK_BRANCH)
+        self._lock_blob = driver.translate(_LOCK_BLOB)
         self._is_left = partial(is_left, driver)
         self._toolsets: dict[bytes, Toolset] = {}
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
@@ -157,12 +176,12 @@ class Store:
     def writing(self, *, alone: bool = False) -> Iterator[None]:
         with transaction(self.driver, alone=alone):
             if self.depth == 1:
-                self.dialogs.added, self.dialogs.created = {}, 0
-            before = self.dialogs.added.copy(), self.dialogs.created
+                self.dialogs.changes = Changes()
+            before = self.dialogs.changes.copy()
             try:
                 yield
             except BaseException:
-                self.dialogs.added, self.dialogs.created = before
+                self.dialogs.changes = before
                 raise
             if self.depth == 1:
                 _check_open(self.driver)
@@ -174,9 +193,11 @@ class Store:
     def count_erasure(self) -> None:
         """Have all who read a history before read it again. Runs inside `writing`: a number that
         another transaction gets after this one is rolled back must not be the same."""
-        self._run("UPDATE tract_schema SET erasures = ?", (randbits(62),))
+        self.dialogs.changes.erasures = randbits(62)
 
     def _notice(self, erasures: int) -> None:
+        """The number that was read with a head, unless this transaction ends with another one."""
+        erasures = self.dialogs.changes.erasures or erasures
         if erasures != self.erasures:
             self.erasures = erasures
             self._toolsets.clear()
@@ -303,11 +324,10 @@ class Store:
     def _put_content(self, blob: BlobRow, draft: Draft) -> tuple[int, BlobRow]:
         """Return the key of the content, and its row as it is stored. A known content is not
         written again, unless it was forgotten: the counts of the first writer stay."""
-        gist = stored_gist(draft.gist) if draft.gist else None
+        gist = stored_gist(draft.gist, blob.hash) if draft.gist else None
         blob_id = self.driver.insert(_INSERT_BLOB, (*blob, gist))
         if blob_id is None:
-            [(blob_id, *columns)] = self._run(f"{WITHOUT_PAYLOAD} WHERE hash = ?", blob[:1])
-            known = BlobRow._make(columns)
+            blob_id, known = self._known_content(blob.hash)
             if known.codec != FORGOTTEN:
                 verify_blob(known)
                 return blob_id, known
@@ -317,6 +337,14 @@ class Store:
         if blob.codec in (CHUNKED, TEXT_CHUNKED):
             put_chunks(self.driver, blob_id, blob, draft.payload or b"")
         return blob_id, blob
+
+    def _known_content(self, digest: bytes) -> tuple[int, BlobRow]:
+        """The key and the row of a content that is stored. If it was forgotten, the row is locked:
+        another writer may store it again at the same time."""
+        [(blob_id, *columns)] = self._run(f"{WITHOUT_PAYLOAD} WHERE hash = ?", (digest,))
+        if BlobRow._make(columns).codec == FORGOTTEN:
+            [(_, *columns)] = self._run(self._lock_blob, (digest,))
+        return blob_id, BlobRow._make(columns)
 
     @contextmanager
     def recounting(self, blob_ids: Sequence[int]) -> Iterator[None]:
@@ -543,6 +571,8 @@ SELECT (SELECT erasures FROM tract_schema), d.result_settings,
     r.dialog_id, r.head_id, r.commit_hash, r.checksum
 FROM branches r JOIN dialogs d ON d.id = r.dialog_id
 WHERE d.name = ? AND r.name = ? {lock}"""
+
+_LOCK_BLOB = f"{WITHOUT_PAYLOAD} r WHERE hash = ? {{lock}}"
 
 _CREATE_BRANCH = f"""
 INSERT INTO branches (dialog_id, name, head_id, commit_hash, checksum)

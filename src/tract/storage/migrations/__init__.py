@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from tract.errors import SchemaError
 from tract.storage import files
-from tract.storage.contents import measure_contents, seal_chunks
-from tract.storage.dialogs import seal_dialogs
+from tract.storage.contents import bind_gists, measure_contents, seal_chunks
+from tract.storage.dialogs import seal_dialogs, seal_settings
 from tract.storage.driver import Driver
 from tract.storage.sqlite import MEMORY, Sqlite
 from tract.storage.store import transaction
@@ -19,6 +19,8 @@ AFTERWARDS: tuple[tuple[int, Callable[[Driver], None]], ...] = (
     (13, seal_chunks),
     (11, measure_contents),
     (13, seal_dialogs),
+    (14, seal_settings),
+    (14, bind_gists),
 )
 """What SQL alone cannot do in a database that has contents, in the order in which it is done when
 all tables are as they are read."""

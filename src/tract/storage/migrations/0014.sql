@@ -1,0 +1,2 @@
+-- Nothing but what SQL cannot do: the checksum of a dialog covers its settings and facts too, and a
+-- gist is bound to its content.
