@@ -21,9 +21,10 @@ def create(session: Session, name: str, at: Commit | None) -> None:
     check_name("branch", name)
     store, dialog = session.store, session.dialog
     with session.batch():
+        head = session.head(at)
         if not store.dialogs.has(dialog):
             store.dialogs.create(dialog, session.branch)
-        store.create_branch(dialog, name, session.head(at))
+        store.create_branch(dialog, name, head)
     if session.detached and at is None:
         session.go_to(name)
 

@@ -26,7 +26,7 @@ from tract.errors import (
     InputError,
 )
 from tract.llm import LLMClient, check_client
-from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head, Json, Message
+from tract.model import EMPTY, MAX_NAME, ROOT, CommitInfo, Draft, Form, Head, Json, Message
 from tract.providers import as_dict, load_calls, load_message, toolsets
 from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
@@ -42,7 +42,6 @@ MakeDraft = Callable[[Head], Draft]
 """Makes what is to be written, for the head that it follows."""
 
 MAIN = "main"
-MAX_NAME = 200
 
 
 class Session:
@@ -64,7 +63,10 @@ class Session:
         self.tokens = tokens
         self.llm = llm
         self.compiler = self.new_compiler()
-        self.branch, self.detached = store.dialogs.checked_out(dialog) or (MAIN, None)
+        erasures = store.read_erasures()
+        checked_out = store.dialogs.checked_out(dialog)
+        self._seen = erasures if checked_out else None  # the erasures when the dialog was there
+        self.branch, self.detached = checked_out or (MAIN, None)
         """The branch that commits go to, and the old commit that is checked out instead, if any."""
         self.settings = forms.settings(**(store.dialogs.settings(dialog, "result_settings") or {}))
         """These decide the forms of new results. They are read again with the head: another process
@@ -122,11 +124,23 @@ class Session:
             return self.store.check_head(self.dialog, self.detached)
         head = self.store.branch(self.dialog, self.branch)
         self._notice_settings()
-        if head is None and self.store.dialogs.has(self.dialog):
+        if head is None and self._is_there():
             head = self.store.branch(self.dialog, self.branch)  # perhaps created just now
             if head is None:
                 raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
+        if head is not None:
+            self._seen = self.store.erasures
         return head or EMPTY
+
+    def _is_there(self) -> bool:
+        """Whether the dialog exists. One that `forget` has renamed is not an empty one."""
+        if self.store.dialogs.has(self.dialog):
+            return True
+        if self._seen not in (None, self.store.read_erasures()):
+            raise DialogNotFoundError(
+                "this dialog was renamed by forget, or deleted, while it was open: open it again"
+            )
+        return False
 
     def _notice_settings(self) -> None:
         stored = self.store.result_settings(self.dialog)
@@ -282,12 +296,13 @@ class Session:
         branch. No one else can move it until the transaction ends."""
         locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
-            if not self.store.dialogs.has(self.dialog):
+            if not self._is_there():
                 self.store.dialogs.create(self.dialog, self.branch)
             # Also if the dialog exists: another writer may have created it just now.
             locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
             raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
+        self._seen = self.store.erasures
         self._notice_settings()
         return locked
 
