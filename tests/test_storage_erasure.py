@@ -864,6 +864,16 @@ def test_a_deleted_dialog_starts_empty(db: str) -> None:
         assert texts(other) == []
 
 
+def test_a_dialog_of_a_batch_that_failed_is_empty(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db, dialog="new") as other:
+        t.forget(t.user("hi"))
+        with suppress(ZeroDivisionError), other.batch():
+            other.user("hi")  # it comes back
+            other.user("more")
+            raise ZeroDivisionError
+        assert texts(other) == []
+
+
 def test_a_long_name_stays_a_name(db: str) -> None:
     long = "n" * 198 + "s3"
     with Tract.open(db, dialog=long) as t:

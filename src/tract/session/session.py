@@ -216,12 +216,12 @@ class Session:
         after the outermost one has committed."""
         safe: list[tuple[Session, CommitInfo]] = []
         with self.store.writing():
-            before = self.branch, self.detached, self.settings, self.listener
+            before = self.branch, self.detached, self.settings, self.listener, self._seen
             queue = self._queue[:]
             try:
                 yield
             except BaseException:
-                self.branch, self.detached, self.settings, self.listener = before
+                self.branch, self.detached, self.settings, self.listener, self._seen = before
                 self._queue[:] = queue
                 raise
             if self.store.depth == 1:

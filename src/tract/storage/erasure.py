@@ -34,7 +34,7 @@ from tract.storage import codec, files
 from tract.storage.contents import erase_content, keep_left
 from tract.storage.copies import Phrases, phrases_of, shared
 from tract.storage.driver import Row
-from tract.storage.names import free_name, rename
+from tract.storage.names import rename, unique_name
 from tract.storage.rows import commit_checksum, row_hash, split, stored_json
 from tract.storage.sqlite import MEMORY, Sqlite
 from tract.storage.store import Store
@@ -372,12 +372,12 @@ class _Eraser:
             new, others, taken = dialog, dict[str, str](), set(branches)
             for branch in branches:
                 if count := needle.count(branch):
-                    others[branch] = free_name(needle.redact(branch), taken)
+                    others[branch] = unique_name(needle.redact(branch), taken)
                     taken.add(others[branch])
                     self.renamed[dialog, branch] = others[branch]
                     self._erased.append(Trace(dialog, None, "name of a branch", count))
             if count := needle.count(dialog):
-                new = free_name(needle.redact(dialog), dialogs)
+                new = unique_name(needle.redact(dialog), dialogs)
                 dialogs.add(new)
                 self.renamed[dialog, None] = new
                 self._erased.append(Trace(dialog, None, "name of the dialog", count))

@@ -1,7 +1,8 @@
-"""Other names for a dialog and its branches. The checksums of both cover the names."""
+"""Names of dialogs and branches: which are free, and how one is replaced."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from itertools import count
 
@@ -10,17 +11,28 @@ from tract.storage.driver import Driver
 from tract.storage.rows import branch_checksum, text_sum
 
 
+def unique_name(name: str, taken: Container[str]) -> str:
+    """The name, cut if it is too long, and with a number if it is taken."""
+    short = name[:MAX_NAME].rstrip()
+    return short if short not in taken else free_name(short, taken)
+
+
 def free_name(name: str, taken: Container[str]) -> str:
-    """The name, or the name with the first number that makes it new; cut if it is too long."""
-    ends = ("" if number == 1 else f"-{number}" for number in count(1))
-    names = (name[: MAX_NAME - len(end)].rstrip() + end for end in ends)
+    """The name with the next number."""
+    ends = (f"-{number}" for number in count(2))
+    names = (f"{base_name(name)[: MAX_NAME - len(end)]}{end}" for end in ends)
     return next(name for name in names if name not in taken)
 
 
+def base_name(name: str) -> str:
+    """The name without a number, as `free_name` adds it."""
+    return re.sub(r"-\d+$", "", name)
+
+
 def rename(driver: Driver, dialog_id: int, dialog: str, branches: Mapping[str, str]) -> bool:
-    """Give a dialog and some of its branches other names, all of them as stored. A row that was
-    altered stays wrong: only one that is verified gets a checksum for its new name. Returns whether
-    all were verified."""
+    """Give a dialog and some of its branches other names, all of them as stored. Their checksums
+    cover the names: only a row that is verified gets a new one, and one that was altered stays
+    wrong. Returns whether all were verified."""
     [(old, branch, *head, checksum)] = driver.run(_DIALOG, (dialog_id,))
     is_whole: bool = text_sum(old, branch, *head) == checksum
     new = dialog, branches.get(branch, branch)
