@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import unicodedata
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ from tests.toolkit import claude_tool
 from tract import Message, ToolCall, Tract
 from tract.cli import COMMANDS
 from tract.cli.reference import reference
+from tract.storage import sqlite
 from tract.storage.sqlite import binding
 
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ")
@@ -324,7 +326,7 @@ def test_a_text_is_forgotten_in_all_dialogs(session: Session) -> None:
     assert "dry run: nothing was erased" in plan.stderr
     assert ok("search", "sk-123").count("sk-123") == 2
     refused = invoke("forget", "--text", "sk-123")
-    assert (refused.exit_code, "3 places" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "this text at 3 positions" in refused.stderr) == (2, True)
     result = ok_json("forget", "--text", "-", "--yes", stdin="sk-123\n")
     erased = [(trace["dialog"], trace["place"], trace["count"]) for trace in result["erased"]]
     assert erased == [("other", "content", 1), ("default", "content", 1), ("other", "note", 1)]
@@ -339,6 +341,21 @@ def test_the_json_of_forget(session: Session) -> None:
     assert [trace["place"] for trace in result["erased"]] == ["content"]
     assert (result["remains"], result["dry_run"]) == ([], False)
     assert ok_json("show", session.hash("second"))["forgotten"] is True
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_failed_scrub_still_shows_what_was_erased(
+    session: Session, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
+    ok("commit", "again sk-123")
+    db = str(session.folder / ".tract" / "tract.db")
+    with closing(binding.connect(db, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM commits").fetchall()
+        result = invoke("forget", "--text", "sk-123", "--yes", *options)
+    assert (result.exit_code, "forget again" in result.stderr) == (1, True)
+    assert "content" in result.stdout
 
 
 def test_the_json_of_dialogs(session: Session) -> None:

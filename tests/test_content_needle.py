@@ -7,12 +7,13 @@ import json
 import pytest
 
 from tract import InputError
-from tract.content.needle import ERASED, Needle, spellings
+from tract.content.needle import LEVELS, Needle, spellings
+from tract.core.wording import ERASED
 
 SECRET = 'pä"\\n\n/s☃\U0001f600'
 
 
-@pytest.mark.parametrize("depth", range(5))
+@pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, LEVELS])
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_text_is_seen_at_every_depth(depth: int, ascii_only: bool) -> None:
     text = f"before {SECRET} after {SECRET}"
@@ -51,3 +52,16 @@ def test_only_the_text_is_replaced_if_it_stands_there_as_it_is() -> None:
 def test_a_text_that_would_come_back_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         Needle(text)
+
+
+def test_numbers_and_own_keys_are_searched_and_words_of_formats_are_not() -> None:
+    value = {"text": "arguments", "name": {"key of mine": [411122, 1.5, True, None]}}
+    counts = {text: Needle(text).count_json(value) for text in ("1112", "mine", "1.5", "arguments")}
+    assert counts == {"1112": 1, "mine": 1, "1.5": 1, "arguments": 1}
+    for word in ("text", "name", "null", "true", "True", ":", '"'):
+        assert Needle(word).count_json(value) == 0
+
+
+def test_keys_that_become_equal_are_numbered() -> None:
+    left = Needle("s").redact_json({"s": 1, r"\u0073": 2, ERASED: 3})
+    assert left == {f"{ERASED}-2": 1, f"{ERASED}-3": 2, ERASED: 3}

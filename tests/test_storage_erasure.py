@@ -17,6 +17,7 @@ from tests.validity import violations
 from tract import (
     CommitNotFoundError,
     CorruptError,
+    DialogNotFoundError,
     DiskFullError,
     ForgottenError,
     Form,
@@ -30,8 +31,7 @@ from tract import (
     Trace,
     Tract,
 )
-from tract.content.needle import ERASED
-from tract.core.wording import FORGOTTEN
+from tract.core.wording import ERASED, FORGOTTEN
 from tract.model import DialogFacts
 from tract.storage.sqlite import Sqlite
 
@@ -592,21 +592,18 @@ def test_a_text_is_counted_by_place(db: str) -> None:
 
 def test_the_rest_of_what_had_a_text_stays(db: str) -> None:
     with Tract.open(db) as t:
-        metadata = {"a": [f"the {SECRET}.", 1, None], SECRET: True}
+        metadata = {"a": [f"the {SECRET}.", 1, None], ERASED: 0, SECRET: True}
         t.user("x", metadata=metadata, message=f"<{SECRET}>")
         t.forget(text=SECRET)
         [info] = t.log()
-        assert info.metadata == {"a": [f"the {ERASED}.", 1, None], ERASED: True}
+        assert info.metadata == {"a": [f"the {ERASED}.", 1, None], ERASED: 0, f"{ERASED}-2": True}
         assert info.message == f"<{ERASED}>"
 
 
-def test_a_number_and_a_text_over_several_values_are_erased(db: str, tmp_path: Path) -> None:
+def test_a_number_is_erased_with_its_column(db: str, tmp_path: Path) -> None:
     with Tract.open(db) as t:
-        t.user("x", metadata={"card": 4111222233334444, "a": "port", "b": "right"})
+        t.user("x", metadata={"card": 4111222233334444, "a": "port"})
         t.forget(text="11122223333")
-        assert t.get_commit(str(t.head)).metadata == {}
-        t.user("y", metadata={"a": "port", "b": "right"})
-        t.forget(text='"port","b":"right"')
         assert t.get_commit(str(t.head)).metadata == {}
         assert_sound(t, db)
     assert_nowhere(db, tmp_path, "11122223333", "port")
@@ -685,3 +682,310 @@ def test_a_message_that_was_erased_is_not_written_again(db: str) -> None:
         assert len(list(t.log())) == 2
         assert texts(t)[0] == FORGOTTEN
         assert list(t.log())[-1].commit_hash == first.commit_hash
+
+
+# Words of the formats
+
+TOOLS = [
+    tool("read", path="string", title="string"),
+    {
+        "name": "find",
+        "description": f"Find {SECRET} in a file.",
+        "input_schema": {
+            "type": "object",
+            "properties": {"where": {"type": "string", "enum": ["a", "b"]}},
+            "required": ["where"],
+        },
+    },
+]
+
+
+def of_all_kinds(t: Tract) -> None:
+    t.commit({"role": "user", "content": "q", "x_unknown": 1}, tools=TOOLS)
+    call = {"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "p"}}
+    t.commit({"role": "assistant", "content": [{"type": "text", "text": "well"}, call]})
+    t.tool_result("c1", "read", {"answer": None, "ok": True})
+    t.assistant("done", metadata={"a": None})
+    t.configure_results(inline_tokens=500, tools={"read": {"inline_tokens": 900}})
+
+
+FORMATS = ("role", "user", "name", "type", "object", "function", "properties", "required", "text")
+
+
+@pytest.mark.parametrize(
+    "word", [*FORMATS, "a", "d", "null", "arguments", "true", "inline_tokens", '"', ":"]
+)
+def test_a_word_of_a_format_leaves_what_can_be_sent(word: str, tmp_path: Path) -> None:
+    db = str(tmp_path / "t.db")
+    with Tract.open(db) as t:
+        of_all_kinds(t)
+        t.forget(text=word)
+        assert t.forget(text=word).erased == []
+        assert_sound(t, db)
+        assert t.get_tools() is not None
+
+
+def test_what_does_not_have_a_word_is_not_erased(db: str) -> None:
+    with Tract.open(db) as t:
+        of_all_kinds(t)
+        t.commit({"role": "user", "content": [{"type": "image", "source": {"data": "eA=="}}]})
+        before = t.compile().messages
+        for word in ("arguments", "text", "null", "true", "role", "raw", "anthropic", '"', ":"):
+            assert t.forget(text=word).erased == [], word
+        assert t.compile().messages == before
+
+
+def test_a_parameter_with_a_text_leaves_a_tool_without_parameters(db: str, tmp_path: Path) -> None:
+    with Tract.open(db) as t:
+        t.user("q", tools=[tool("read", **{SECRET: "string"}), TOOLS[1]])
+        t.forget(text=SECRET)
+        open_tool, redacted = t.get_tools() or []
+        assert open_tool == {"name": "read", "input_schema": {"type": "object"}}
+        assert redacted == {**TOOLS[1], "description": f"Find {ERASED} in a file."}
+        assert_sound(t, db)
+    assert_nowhere(db, tmp_path, SECRET)
+
+
+# What is damaged
+
+FLIPS = {
+    "usage": """UPDATE commits SET usage = '{"input_tokens":99}' WHERE id = 1""",
+    "metadata": """UPDATE commits SET metadata = '{"a":2}' WHERE id = 1""",
+    "not JSON": f"""UPDATE commits SET metadata = '{{"a {SECRET}' WHERE id = 1""",
+    "role": "UPDATE commits SET role = 'user' WHERE id = 1",
+    "time": "UPDATE commits SET created_at = created_at + 1 WHERE id = 1",
+    "content": "UPDATE commits SET blob_id = 2 WHERE id = 1",
+    "error": "UPDATE commits SET is_error = 1 WHERE id = 1",
+    "link": "UPDATE commit_links SET value = '{x' WHERE commit_id = 4",
+    "schema": "UPDATE tool_definitions SET schema = replace(schema, 'string', 'number')",
+    "tokens": "UPDATE tool_definitions SET token_count = token_count + 1",
+    "head": "UPDATE branches SET head_id = 1 WHERE head_id > 1",
+    "facts": "UPDATE dialogs SET facts = replace(facts, 'model', 'nodel')",
+    "size": "UPDATE blobs SET text_size = text_size + 1 WHERE id = 1",
+}
+
+
+def damaged(db: str, flip: str) -> None:
+    """A dialog that has the secret in many positions, and one value that was altered."""
+    with Tract.open(db, dialog=f"of {SECRET}") as t:
+        t.assistant(f"x {SECRET}", usage={"input_tokens": 10}, message=SECRET, metadata={"a": 1})
+        t.user("other", tools=[tool("read", **{"path": "string", SECRET: "string"})])
+        leak = t.tool_result("c", "cat", BIG)
+        t.reshape({leak.commit_hash: shape("summary", SECRET)}, message=SECRET)
+        t.session.configure("facts", DialogFacts(title=SECRET, model="m"))
+    execute(db, FLIPS[flip])
+
+
+@pytest.mark.parametrize("flip", FLIPS)
+def test_damage_is_not_made_true(db: str, flip: str, tmp_path: Path) -> None:
+    damaged(db, flip)
+    with Tract.open(db, dialog="other") as t:
+        t.user(SECRET)
+        assert t.fsck().problems != []
+        t.forget(t.user("another content, which does not have it"))
+        assert t.fsck().problems != []
+        result = t.forget(text=SECRET)
+        assert t.fsck().problems != []
+        assert [place for place in places(result.remains) if place.startswith("damaged")]
+        assert texts(t) == [FORGOTTEN, FORGOTTEN]
+    if flip != "size":  # what it has cannot be read
+        assert_nowhere(db, tmp_path, SECRET)
+
+
+def test_a_column_of_another_type_is_named(tmp_path: Path) -> None:
+    db = str(tmp_path / "t.db")
+    damaged(db, "usage")
+    for column in ("metadata", "message", "usage", "form", "hash", "tool_call_id"):
+        execute(db, f"UPDATE commits SET {column} = x'ff' WHERE id = 2")
+        with Tract.open(db, dialog=f"{column} {SECRET}") as t:
+            t.user(SECRET + column)
+            assert "damaged commit" in places(t.forget(text=SECRET + column).remains)
+
+
+def test_a_damaged_content_can_be_forgotten(db: str, tmp_path: Path) -> None:
+    with Tract.open(db) as t:
+        leak = t.user(f"the {SECRET}")
+        t.user("after")
+        execute(db, "UPDATE blobs SET payload = ? WHERE id = 1", (f'"The {SECRET}"'.encode(),))
+        assert places(t.forget(leak).erased) == ["content"]
+        assert texts(t) == [FORGOTTEN, "after"]
+        assert_sound(t, db)
+    assert_nowhere(db, tmp_path, SECRET)
+
+
+def test_a_content_with_a_damaged_size_loses_its_bytes(db: str, tmp_path: Path) -> None:
+    with Tract.open(db) as t:
+        leak = t.user(f"the {SECRET}")
+        execute(db, "UPDATE blobs SET token_count = token_count + 1")
+        result = t.forget(leak)
+        assert (places(result.erased), places(result.remains)) == (["content"], ["damaged content"])
+        assert t.forget(leak).erased == []
+        with pytest.raises(CorruptError):
+            t.compile()
+    assert_nowhere(db, tmp_path, SECRET)
+
+
+def test_a_commit_that_lost_its_content_erases_no_other(db: str) -> None:
+    with Tract.open(db) as t:
+        leak = t.user("one")
+        t.user("two")
+        execute(db, "UPDATE commits SET blob_id = 2 WHERE id = 1")
+        with pytest.raises(CorruptError):
+            t.forget(leak)
+
+
+# Dialogs that are open elsewhere
+
+
+def test_a_dialog_that_was_renamed_is_not_an_empty_one(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db, dialog=f"d {SECRET}") as other:
+        sibling, unread = t.sibling(f"d {SECRET}"), t.sibling(f"d {SECRET}")
+        other.user("one")
+        assert texts(sibling) == ["one"]
+        renamed = t.sibling(f"d {SECRET}")  # not read before
+        t.forget(text=SECRET)
+        for gone in (other, sibling, renamed):
+            for use in (gone.compile, lambda o=gone: list(o.log()), lambda o=gone: o.user("two")):
+                with pytest.raises(DialogNotFoundError, match="open it again"):
+                    use()
+            with pytest.raises(DialogNotFoundError, match="open it again"):
+                gone.branch("side")
+        assert [info.dialog for info in t.dialogs()] == [f"d {ERASED}"]
+        assert texts(unread) == []  # it did not exist when this one was opened
+        with Tract.open(db, dialog=f"d {ERASED}") as again:
+            assert texts(again) == ["one"]
+
+
+def test_a_deleted_dialog_starts_empty(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db) as other:
+        t.user("x")
+        assert texts(other) == ["x"]
+        t.delete_dialog()
+        assert texts(other) == []
+
+
+def test_a_dialog_of_a_batch_that_failed_is_empty(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db, dialog="new") as other:
+        t.forget(t.user("hi"))
+        with suppress(ZeroDivisionError), other.batch():
+            other.user("hi")  # it comes back
+            other.user("more")
+            raise ZeroDivisionError
+        assert texts(other) == []
+
+
+def test_a_long_name_stays_a_name(db: str) -> None:
+    long = "n" * 198 + "s3"
+    with Tract.open(db, dialog=long) as t:
+        t.user("x")
+        t.branch(long)
+        t.forget(text="s3")
+        assert len(t.dialog) == 200
+        assert_sound(t, db)
+
+
+def test_traces_and_parents_have_the_new_names(db: str) -> None:
+    with Tract.open(db, dialog=f"p {ERASED}") as taken, Tract.open(db, dialog=f"p {SECRET}") as t:
+        taken.user("x")
+        t.user(SECRET)
+        child = t.sibling("child")
+        child.user("y")
+        facts = DialogFacts(parent=f"p {SECRET}", source=f"{SECRET}.jsonl")
+        child.session.configure("facts", facts)
+        result = t.forget(text=SECRET)
+        assert SECRET not in repr(result)
+        assert {trace.dialog for trace in result.erased} == {f"p {ERASED}-2", "child"}
+        [_, _, info] = t.dialogs()
+        assert info.facts == DialogFacts(parent=f"p {ERASED}-2", source=f"{ERASED}.jsonl")
+
+
+def test_settings_with_a_sum_like_the_text(db: str) -> None:
+    with Tract.open(db) as t:
+        t.configure_results(inline_tokens=500)
+        [(stored,)] = execute(db, "SELECT result_settings FROM dialogs")
+        assert t.forget(text=stored[:4]).erased == []
+
+
+# More of what remains
+
+
+def test_a_summary_of_a_summary_is_named(db: str) -> None:
+    with Tract.open(db) as t:
+        leak = t.user(f"my {SECRET}")
+        [first] = t.compress([leak], content=f"A {SECRET}").summaries
+        [second] = t.compress([first], content=f"B {SECRET}").summaries
+        remains = {(trace.commit, trace.place) for trace in t.forget(leak).remains}
+        assert {(s.commit_hash, "summary (given)") for s in (first, second)} <= remains
+
+
+def test_what_stands_beside_equal_contents_and_edits_is_named(db: str) -> None:
+    with Tract.open(db) as t:
+        leak = t.user("a secret")
+        twin = t.user("a secret", message="note", metadata={"a": 1})
+        edit = t.user("clean", edit=leak, message="why", metadata={"b": 1})
+        pin = t.annotate(leak, "pinned")
+        undo = t.restore(pin, message="because")
+        result = t.forget(leak)
+        assert {(trace.commit, trace.place) for trace in result.remains} == {
+            (commit.commit_hash, place) for commit in (twin, edit) for place in ("note", "metadata")
+        }
+        assert (undo.commit_hash, "note") in {(t.commit, t.place) for t in result.erased}
+        assert_sound(t, db)
+
+
+def test_a_form_of_an_edit_goes_with_the_edit(db: str, tmp_path: Path) -> None:
+    with Tract.open(db) as t:
+        t.user("q")
+        result = result_of(t, "a line that is like the others\n" * 900)
+        edit = t.tool_result("c", "cat", BIG, edit=result)
+        assert SECRET in (t.summarize_tool_result("c").text or "")
+        assert places(t.forget(edit).erased) == ["content", "form"]
+        assert_sound(t, db)
+    assert_nowhere(db, tmp_path, SECRET)
+
+
+def test_copies_in_tools_settings_and_names_are_named(db: str) -> None:
+    line = f"{WORDS} {SECRET}"
+    with Tract.open(db, dialog=f"d {line}") as t:
+        leak = t.user(line, tools=[{**tool("read"), "description": line}])
+        t.branch(f"b {line}")
+        t.session.configure("facts", DialogFacts(folder=line))
+        t.configure_tool_summarization(instructions={"read": line})
+        result = t.forget(leak)
+        assert [place.split(" ")[0] for place in places(result.remains)] == [
+            *("facts", "name", "name", "summarization", "tool")
+        ]
+
+
+def test_the_imported_file_is_named_if_only_a_note_had_the_text(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("x", message=SECRET)
+        t.session.configure("facts", DialogFacts(source="a.jsonl"))
+        result = t.forget(text=SECRET)
+        assert places(result.remains) == ["file that it was imported from: a.jsonl"]
+
+
+def test_an_unfinished_backup_is_named(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        (tmp_path / "t.db.7-ab.part").touch()
+        assert places(t.forget(t.user("x")).remains) == ["backup t.db.7-ab.part"]
+
+
+def test_a_dry_run_shows_the_commit_as_it_is(db: str) -> None:
+    with Tract.open(db) as t:
+        leak = t.user("x", message="note")
+        assert t.forget(leak, dry_run=True).commit == leak
+
+
+def test_a_tool_can_be_declared_again(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db) as other:
+        tools = [{**tool("read"), "description": SECRET}, tool("find")]
+        t.set_tools(tools)
+        t.forget(text=SECRET)
+        assert t.get_tools() != tools
+        assert t.set_tools(tools) is None
+        assert t.get_tools() == other.get_tools() == tools
+        t.forget(text=SECRET)
+        t.user("x", tools=tools)
+        assert t.get_tools() == other.get_tools() == tools
+        assert_sound(t, db)

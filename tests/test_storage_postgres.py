@@ -17,10 +17,12 @@ from tract import (
     DiskFullError,
     InputError,
     ReadOnlyError,
+    ScrubError,
     StorageError,
     Tract,
 )
 from tract.storage import open_store
+from tract.storage.postgres import Postgres
 
 CODES: dict[str, type[StorageError]] = {
     "25006": ReadOnlyError,
@@ -180,3 +182,49 @@ def blocked(url: str) -> int:
     """How many wait for a lock."""
     [(number,)] = execute(url, "SELECT count(*) FROM pg_locks WHERE NOT granted")
     return int(number)
+
+
+SECRET = "hunter2-SECRET-9f8e"
+
+
+def test_forget_does_not_succeed_while_a_snapshot_keeps_the_rows(pg_url: str) -> None:
+    with Tract.open(pg_url) as t, psycopg.connect(pg_url, autocommit=True) as old:
+        t.user(SECRET)
+        driver = t.session.store.driver
+        assert isinstance(driver, Postgres)
+        driver.busy_seconds = 0.1
+        old.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        old.execute("SELECT 1 FROM pg_class LIMIT 1")
+        with pytest.raises(ScrubError, match="older transaction") as caught:
+            t.forget(text=SECRET)
+        assert [trace.place for trace in caught.value.result.erased] == ["content"]
+        old.execute("ROLLBACK")
+        t.forget(text=SECRET)
+
+
+def test_forget_waits_for_a_snapshot(pg_url: str) -> None:
+    with Tract.open(pg_url) as t, psycopg.connect(pg_url, autocommit=True) as old:
+        t.user(SECRET)
+        old.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        old.execute("SELECT 1 FROM pg_class LIMIT 1")
+        timer = threading.Timer(0.3, lambda: old.execute("ROLLBACK"))
+        timer.start()
+        t.forget(text=SECRET)
+        timer.join()
+
+
+def test_forgotten_texts_are_not_in_the_statistics(pg_url: str) -> None:
+    columns = "schemaname, tablename, attname, most_common_vals::text, histogram_bounds::text"
+    sql = f"SELECT {columns} FROM pg_stats WHERE schemaname = 'public'"
+    with Tract.open(pg_url) as t:
+        for number in range(4):
+            t.user(f"{SECRET} {number}", message=SECRET, metadata={"a": SECRET})
+        large = t.user("0123456789abcdef" * 70_000 + SECRET)
+        execute(pg_url, "ANALYZE")
+        assert SECRET in repr(execute(pg_url, sql))
+        assert "payload" in {row[2] for row in execute(pg_url, sql) if row[1] == "chunks"}
+        t.forget(large)
+        t.forget(text=SECRET)
+        assert SECRET not in repr(execute(pg_url, sql))
+        assert "payload" not in {row[2] for row in execute(pg_url, sql) if row[1] == "chunks"}
+        assert t.fsck().ok

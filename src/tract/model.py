@@ -18,6 +18,9 @@ ROLES = ("system", "user", "assistant", "tool")
 ROOT = ""
 """The parent of a first commit, for `commit(…, parent=ROOT)`: the branch must still be empty."""
 
+MAX_NAME = 200
+"""Characters of the name of a dialog or a branch."""
+
 Origin = dict[str, dict[str, Json]]
 """What a provider wrote around a value: `{provider: its dict with the modelled values as null}`.
 It restores unknown keys and key order when the value is sent to that provider again."""
@@ -286,7 +289,8 @@ class Trace(msgspec.Struct, frozen=True):
     place: str = ""
     """What it is: the content, the metadata, a tool definition, …"""
     count: int = 1
-    """How often the text stands there; for a copy that remains, how many lines it has of it."""
+    """How often the text stands there; for a copy that remains, the number of lines that it shares
+    with the erased content."""
 
 
 class ForgetResult(msgspec.Struct, frozen=True):

@@ -718,6 +718,6 @@ class Tract:
         else only the text. The commits stay as tombstones.
 
         Returns what was erased and where copies remain; with `dry_run`, nothing is erased.
-        ScrubError: erased from the history, but old bytes are still in the file. Then repeat it.
+        Raises ScrubError if old bytes remain in the file; call it again.
         """
         return erasing.forget(self.session, commit, text, dry_run)

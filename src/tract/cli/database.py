@@ -27,7 +27,7 @@ from tract.cli.screen import (
     table,
 )
 from tract.cli.target import FILE, FOLDER, Target, resolve, without_password
-from tract.errors import DialogNotFoundError, NotFoundError
+from tract.errors import DialogNotFoundError, NotFoundError, ScrubError
 from tract.model import CommitInfo, ForgetResult, Trace
 from tract.tract import Tract
 from tract.view.sanitize import counted
@@ -159,11 +159,12 @@ def forget_command(
         info = None if commit is None else tract.get_commit(resolve(tract, commit))
         if not dry_run:
             _confirm(tract, info, text, yes)
-        result = tract.forget(info, text=text, dry_run=dry_run)
-        if as_json:
-            dump(plain(result))
-        else:
-            _print_forgotten(tract, result)
+        try:
+            result = tract.forget(info, text=text, dry_run=dry_run)
+        except ScrubError as error:
+            _print_result(tract, error.result, as_json)
+            raise
+        _print_result(tract, result, as_json)
     if dry_run:
         say("dry run: nothing was erased")
 
@@ -181,11 +182,15 @@ def _confirm(tract: Tract, info: CommitInfo | None, text: str | None, yes: bool)
         question = f"Permanently erase the content of {short} ({info.preview})?"
         ask(question, f"this would permanently erase {short}", yes=yes)
     elif not yes:
-        places = counted(len(tract.forget(text=text, dry_run=True).erased), "place")
-        ask(f"Permanently erase {places}?", f"this would permanently erase {places}", yes=False)
+        places = counted(len(tract.forget(text=text, dry_run=True).erased), "position")
+        fact = f"permanently erase this text at {places}"
+        ask(f"{fact.capitalize()}?", f"this would {fact}", yes=False)
 
 
-def _print_forgotten(tract: Tract, result: ForgetResult) -> None:
+def _print_result(tract: Tract, result: ForgetResult, as_json: bool) -> None:
+    if as_json:
+        dump(plain(result))
+        return
     if result.commit and not result.dry_run:
         print_commits(tract, [result.commit])
     verb = "would erase" if result.dry_run else "erased"

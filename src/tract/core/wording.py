@@ -56,6 +56,8 @@ def fetching_tokens(count: Callable[[str], int]) -> int:
 START = "[The beginning of this conversation is not shown.]"
 SKIPPED = "[This result was left out.]"
 FORGOTTEN = "[This content was forgotten.]"
+ERASED = "[forgotten]"
+"""What stands for a text that was erased from inside another one."""
 NO_MESSAGES = "the history has no messages to send; the provider refuses an empty request"
 NO_RESULT = "[No result was recorded for this call.]"
 CLOSINGS = (NO_RESULT, f"Error: {NO_RESULT}")

@@ -29,8 +29,9 @@ from tract.model import (
 )
 from tract.providers import toolsets
 from tract.session import Session
-from tract.session.branches import free_name, is_numbered
+from tract.session.branches import is_numbered
 from tract.session.record import knows, record_history
+from tract.storage.names import unique_name
 
 
 class Dialog(Thread[Head]):
@@ -127,7 +128,7 @@ class Dialog(Thread[Head]):
             if head is not None and self._may_move(head, end):
                 store.move_branch(self._open(), candidate, head, end)
                 return candidate
-        new = name if name not in branches else free_name(name, branches)
+        new = unique_name(name, branches)
         store.create_branch(self.name, new, end)
         return new
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
-from itertools import count
 
 from tract.errors import BranchNotFoundError, CommitNotFoundError, ConflictError
 from tract.model import EMPTY, Head
 from tract.session.session import MAIN, Commit, Session, check_name
+from tract.storage.names import base_name, free_name
 
 
 def branches(session: Session) -> dict[str, str | None]:
@@ -21,9 +20,10 @@ def create(session: Session, name: str, at: Commit | None) -> None:
     check_name("branch", name)
     store, dialog = session.store, session.dialog
     with session.batch():
+        head = session.head(at)
         if not store.dialogs.has(dialog):
             store.dialogs.create(dialog, session.branch)
-        store.create_branch(dialog, name, session.head(at))
+        store.create_branch(dialog, name, head)
     if session.detached and at is None:
         session.go_to(name)
 
@@ -37,17 +37,7 @@ def create_numbered(session: Session, head: Head) -> None:
 
 def is_numbered(name: str, other: str) -> bool:
     """Whether the other name is the same with a number, as `free_name` makes it."""
-    return re.fullmatch(re.escape(_base(name)) + r"-\d+", other) is not None
-
-
-def _base(name: str) -> str:
-    return re.sub(r"-\d+$", "", name)
-
-
-def free_name(name: str, taken: Container[str]) -> str:
-    """The name with the next number."""
-    base = _base(name)
-    return next(name for n in count(2) if (name := f"{base}-{n}") not in taken)
+    return re.fullmatch(re.escape(base_name(name)) + r"-\d+", other) is not None
 
 
 def checkout(session: Session, name: Commit) -> None:

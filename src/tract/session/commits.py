@@ -148,6 +148,7 @@ def set_tools(
     with session.batch():
         _, head = session.lock_branch()
         if session.chain(head).toolset == toolset.hash:
+            session.store.restore_tools(toolset)
             return None
         return session.write(lambda _: drafts.offer(toolset, Details(message)))
 

@@ -26,7 +26,7 @@ from tract.errors import (
     InputError,
 )
 from tract.llm import LLMClient, check_client
-from tract.model import EMPTY, ROOT, CommitInfo, Draft, Form, Head, Json, Message
+from tract.model import EMPTY, MAX_NAME, ROOT, CommitInfo, Draft, Form, Head, Json, Message
 from tract.providers import as_dict, load_calls, load_message, toolsets
 from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
@@ -42,7 +42,6 @@ MakeDraft = Callable[[Head], Draft]
 """Makes what is to be written, for the head that it follows."""
 
 MAIN = "main"
-MAX_NAME = 200
 
 
 class Session:
@@ -64,7 +63,10 @@ class Session:
         self.tokens = tokens
         self.llm = llm
         self.compiler = self.new_compiler()
-        self.branch, self.detached = store.dialogs.checked_out(dialog) or (MAIN, None)
+        erasures = store.read_erasures()
+        checked_out = store.dialogs.checked_out(dialog)
+        self._seen = erasures if checked_out else None  # the erasures when the dialog was there
+        self.branch, self.detached = checked_out or (MAIN, None)
         """The branch that commits go to, and the old commit that is checked out instead, if any."""
         self.settings = self._settings_as_stored()
         """These decide the forms of new results. They are read again with each head."""
@@ -120,11 +122,23 @@ class Session:
         if self.detached:
             return self._notice(self.store.check_head(self.dialog, self.detached))
         stand = self.store.branch(self.dialog, self.branch)
-        if stand is None and self.store.dialogs.has(self.dialog):
+        if stand is None and self._is_there():
             stand = self.store.branch(self.dialog, self.branch)  # perhaps created just now
             if stand is None:
                 raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
+        if stand is not None:
+            self._seen = self.store.erasures
         return self._notice(stand or Stand(EMPTY, None))
+
+    def _is_there(self) -> bool:
+        """Whether the dialog exists. One that `forget` has renamed is not an empty one."""
+        if self.store.dialogs.has(self.dialog):
+            return True
+        if self._seen not in (None, self.store.read_erasures()):
+            raise DialogNotFoundError(
+                "this dialog was renamed by forget, or deleted, while it was open: open it again"
+            )
+        return False
 
     def _notice(self, stand: Stand) -> Head:
         """Return the head. Another process may have changed the settings that were read with it."""
@@ -205,12 +219,12 @@ class Session:
         after the outermost one has committed."""
         safe: list[tuple[Session, CommitInfo]] = []
         with self.store.writing():
-            before = self.branch, self.detached, self.settings, self.listener
+            before = self.branch, self.detached, self.settings, self.listener, self._seen
             queue = self._queue[:]
             try:
                 yield
             except BaseException:
-                self.branch, self.detached, self.settings, self.listener = before
+                self.branch, self.detached, self.settings, self.listener, self._seen = before
                 self._queue[:] = queue
                 raise
             if self.store.depth == 1:
@@ -285,12 +299,13 @@ class Session:
         branch. No one else can move it until the transaction ends."""
         locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
-            if not self.store.dialogs.has(self.dialog):
+            if not self._is_there():
                 self.store.dialogs.create(self.dialog, self.branch)
             # Also if the dialog exists: another writer may have created it just now.
             locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
             raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
+        self._seen = self.store.erasures
         dialog_id, stand = locked
         return dialog_id, self._notice(stand)
 

@@ -37,9 +37,15 @@ def seal_chunks(driver: Driver) -> None:
 
 
 def erase_content(driver: Driver, blob_id: int) -> None:
-    """Replace a content by a tombstone."""
+    """Replace a content by a tombstone. A row that is damaged loses its texts and stays damaged."""
     driver.run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
-    driver.run(REWRITE_BLOB, (*tombstone(_blob(driver, blob_id))[1:], None, blob_id))
+    try:
+        row = tombstone(_blob(driver, blob_id))
+    except (CorruptError, *codec.DAMAGE):
+        sql = "UPDATE blobs SET payload = NULL, preview = NULL, gist = NULL WHERE id = ?"
+        driver.run(sql, (blob_id,))
+    else:
+        driver.run(REWRITE_BLOB, (*row[1:], None, blob_id))
 
 
 def is_left(driver: Driver, digest: bytes, left: bytes) -> bool:

@@ -1,27 +1,27 @@
 """Erasing for good: a content with what tract copied of it, or a text wherever it stands.
 
 A content becomes a tombstone. A commit or a tool definition of which a text is erased keeps its
-hash, and the hash of what is left of it is stored too, so that it is still verified.
+hash, and the hash of what is left of it is stored too, so that it is still verified. What is
+damaged is not sealed again: it stays damaged, and is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from tract.content.needle import ERASED, Needle
+from tract.content.needle import Needle, texts
 from tract.core.titles import title_of
-from tract.core.wording import FORGOTTEN
+from tract.core.wording import ERASED, FORGOTTEN
 from tract.errors import CorruptError, ForgottenError, InputError, ScrubError, StorageError
 from tract.hashing import checked_json, escape, from_json
 from tract.model import (
     STRUCTURE,
+    CommitInfo,
     DialogFacts,
     ForgetResult,
     Head,
@@ -30,45 +30,30 @@ from tract.model import (
     pack_shape,
     unpack_shape,
 )
-from tract.storage import files
-from tract.storage.codec import unseal
+from tract.storage import codec, files
 from tract.storage.contents import erase_content, keep_left
-from tract.storage.dialogs import SETTINGS, seal_names
-from tract.storage.driver import PAGE, Row
-from tract.storage.rows import (
-    commit_checksum,
-    row_hash,
-    split,
-    stored_json,
-    unescape,
-)
+from tract.storage.copies import Phrases, phrases_of, shared
+from tract.storage.driver import Row
+from tract.storage.names import rename, unique_name
+from tract.storage.rows import commit_checksum, row_hash, split, stored_json
 from tract.storage.sqlite import MEMORY, Sqlite
 from tract.storage.store import Store
-from tract.storage.tools import ToolRow, rewrite_definition
+from tract.storage.survey import (
+    DAMAGED,
+    NAMES,
+    PLACES,
+    Cell,
+    Holder,
+    Setting,
+    Survey,
+    everything,
+    readable_name,
+    tool_place,
+)
+from tract.storage.tools import rewrite_definition
 
-NAMES = ("tool_call_id", "name", "message")
-VALUES = ("origin", "metadata", "generation_config", "usage", "calls")
 OWN = ("message", "metadata", "origin")
 """What a message has beside its content: its note, its metadata, and keys of its provider."""
-PLACES = {"message": "note", "origin": "provider's keys", "tool_call_id": "call id"}
-"""What people call a column; others have their own names."""
-PHRASE = 12
-"""A line of at least this many characters, in another place, is a copy."""
-FEW = 3
-"""So many lines of a content, or all if it has fewer, make another text a copy of it."""
-
-
-class Holder(NamedTuple):
-    """A commit that has a content."""
-
-    blob_id: int
-    commit_id: int
-    hash: bytes
-    dialog: str
-
-    def trace(self, place: str, count: int = 1) -> Trace:
-        return Trace(unescape(self.dialog), self.hash.hex(), place, count)
-
 
 Renamed = dict[tuple[str, str | None], str]
 """The new names of dialogs, and of branches of a dialog."""
@@ -76,26 +61,35 @@ Renamed = dict[tuple[str, str | None], str]
 
 def erase_commit(store: Store, commit: Head, *, dry_run: bool) -> ForgetResult:
     """Erase the content of a commit, and what was copied of it."""
-    blob_id = store.step(commit).blob_id
+    blob_id, info = Survey(store).content_of(commit), None
     if blob_id is None:
         raise InputError("a mark has no content to forget")
     with _erasing(store, dry_run) as eraser:
         eraser.erase_commit(commit, blob_id)
-        info = store.info(commit)  # once it is erased, only a ScrubError may follow
-    return ForgetResult(eraser.erased, eraser.remains, info, dry_run)
+        if not dry_run:
+            info = _info(store, commit)  # once it is erased, only a ScrubError may follow
+    return ForgetResult(*eraser.traces(), _info(store, commit) if dry_run else info, dry_run)
+
+
+def _info(store: Store, commit: Head) -> CommitInfo | None:
+    try:
+        return store.info(commit)
+    except CorruptError:
+        return None
 
 
 def erase_text(store: Store, needle: Needle, *, dry_run: bool) -> tuple[ForgetResult, Renamed]:
     """Erase a text wherever it stands. A content that has it is erased in full."""
     with _erasing(store, dry_run) as eraser:
         eraser.erase_text(needle)
-    result = ForgetResult(eraser.erased, eraser.remains, dry_run=dry_run)
+    result = ForgetResult(*eraser.traces(), dry_run=dry_run)
     return result, {} if dry_run else eraser.renamed
 
 
 @contextmanager
 def _erasing(store: Store, dry_run: bool) -> Iterator[_Eraser]:
-    """One transaction. A dry run erases too, and rolls back."""
+    """One transaction. A dry run erases too, and rolls back, so that it lists what would be erased.
+    It needs the lock of a writer for that."""
     with store.writing(alone=True):
         store.driver.run("SAVEPOINT erasure")
         yield _Eraser(store)
@@ -120,108 +114,186 @@ class _Eraser:
     """One erasure, inside a transaction."""
 
     def __init__(self, store: Store) -> None:
-        self.erased: list[Trace] = []
-        self.remains: list[Trace] = []
         self.renamed: Renamed = {}
+        self._erased: list[Trace] = []
+        self._remains: dict[Trace, None] = {}
         self._store, self._run = store, store.driver.run
-        self._changed: dict[int, None] = {}
+        self._survey = Survey(store)
+        self._whole: dict[int, bool] = {}  # the commits that were changed, as they were before
+
+    def traces(self) -> tuple[list[Trace], list[Trace]]:
+        """What was erased, and what remains. A dialog has its new name."""
+        remains = [*self._remains, *self._survey.damage, *self._files()]
+        erased, remains = (
+            [replace(t, dialog=self.renamed.get((t.dialog or "", None), t.dialog)) for t in traces]
+            for traces in (self._erased, remains)
+        )
+        return erased, remains
 
     # A content
 
     def erase_commit(self, commit: Head, blob_id: int) -> None:
         phrases = self._phrases(blob_id)
-        for commit_id, metadata in self._same(commit):
+        same = self._run("SELECT id, metadata FROM commits WHERE hash = ?", (commit.hash,))
+        for commit_id, metadata in same:
             self._clear(commit_id, OWN)
             self._clear_inherited(commit_id, metadata)
+        self._name_own([holder.commit_id for holder in self._survey.holders([blob_id])])
         self._erase_contents({blob_id: 1})
         self._keep_hashes()
         if phrases:
             self._look_for_copies(phrases)
-        self.remains += self._files()
-
-    def _same(self, commit: Head) -> list[Row]:
-        """The commit, in every dialog that has it."""
-        return self._run("SELECT id, metadata FROM commits WHERE hash = ?", (commit.hash,))
+        self._name_sources()
 
     def _clear_inherited(self, commit_id: int, metadata: str | None) -> None:
         """An edit has the metadata of what it replaces, unless it was written with its own."""
-        if metadata is not None:
-            for operation, edit_id, _, inherited in self._changes([commit_id]):
-                if operation == "edit" and inherited == metadata:
+        for operation, edit_id, _, inherited in self._changes([commit_id]):
+            if operation == "edit":
+                if metadata is not None and inherited == metadata:
                     self._clear(edit_id, ("metadata",))
-                    self._clear_inherited(edit_id, metadata)
+                self._name_own([edit_id])
+                self._clear_inherited(edit_id, metadata)
 
-    def _changes(self, commit_ids: Sequence[int]) -> Iterator[Row]:
+    def _name_own(self, commit_ids: Sequence[int]) -> None:
+        """Other commits with the same content, and edits of it, keep what stands beside it."""
+        sql = f"SELECT id, {', '.join(OWN)} FROM commits WHERE id IN"
+        for commit_id, *values in self._store.driver.run_in(sql, commit_ids):
+            for column, value in zip(OWN, values, strict=True):
+                if value not in (None, escape(ERASED)):
+                    self._remember(self._survey.trace(commit_id, PLACES.get(column, column)))
+
+    def _changes(self, commit_ids: Sequence[int]) -> list[Row]:
         """What replaces these commits: operation, key, content and metadata of each."""
-        return self._store.driver.run_in(_CHANGES, commit_ids)
+        return list(self._store.driver.run_in(_CHANGES, commit_ids))
 
     def _erase_contents(self, counts: dict[int, int]) -> None:
         """Make contents tombstones, together with what was copied of them; `counts` says how often
         each of them has what is to be erased."""
         while counts:
             titles = {blob_id: self._title(blob_id) for blob_id in counts}
-            holders = [Holder(*row) for row in self._store.driver.run_in(_HOLDERS, list(counts))]
-            known = self._store.contents.forgotten(list(counts))
-            new = sorted(counts.keys() - known)
-            with self._store.recounting(new):
-                for blob_id in new:
-                    erase_content(self._store.driver, blob_id)
+            holders = self._survey.holders(list(counts))
+            new = [blob_id for blob_id in counts if not self._is_erased(blob_id)]
+            self._erase_new(new)
             for holder in holders:
-                if holder.blob_id not in known:
-                    self.erased.append(holder.trace("content", counts[holder.blob_id]))
-            for blob_id in counts.keys() - known - {holder.blob_id for holder in holders}:
-                self.erased.append(Trace(place="content without a commit", count=counts[blob_id]))
+                if holder.blob_id in new:
+                    self._erased.append(holder.trace("content", counts[holder.blob_id]))
+            for blob_id in set(new) - {holder.blob_id for holder in holders}:
+                self._erased.append(Trace(place="content without a commit", count=counts[blob_id]))
             self._erase_titles(holders, titles)
             ids = [holder.commit_id for holder in holders]
             self._erase_forms(ids)
             counts = self._outlines(ids)
 
+    def _erase_new(self, blob_ids: Sequence[int]) -> None:
+        # The size of one that is damaged is not known; it stays in the totals.
+        whole = [blob_id for blob_id in blob_ids if self._is_whole_content(blob_id)]
+        with self._store.recounting(whole):
+            for blob_id in blob_ids:
+                erase_content(self._store.driver, blob_id)
+        damaged = [blob_id for blob_id in blob_ids if blob_id not in whole]
+        self._survey.name_damage(self._survey.holders(damaged), "damaged content")
+
+    def _is_erased(self, blob_id: int) -> bool:
+        """Whether nothing is left to erase of a content. One that is damaged has no tombstone."""
+        for (kind,) in self._run(_BARE, (blob_id,)):
+            return kind == codec.FORGOTTEN or not self._is_whole_content(blob_id)
+        return False
+
+    def _is_whole_content(self, blob_id: int) -> bool:
+        try:
+            self._store.contents.forgotten([blob_id])
+        except DAMAGED:
+            return False
+        return True
+
     def _erase_forms(self, commit_ids: Sequence[int]) -> None:
-        """The texts that are shown instead of results, and the notes of the marks on them."""
+        """The texts that are shown instead of results, and the notes of the marks on them, and of
+        marks on those marks."""
         forms = "SELECT id, form FROM commits WHERE form IS NOT NULL AND id IN"
         for commit_id, form in self._store.driver.run_in(forms, commit_ids):
-            self._set_form(commit_id, None, form, _without_text)
-        for change, position, value in self._store.driver.run_in(_MARKS, commit_ids):
-            self._set_form(change, position, value, _without_text)
-            self._clear(change, ("message",))
+            self._erase_form(commit_id, None, form)
+        marks, targets = set[int](), list(commit_ids)
+        while targets:
+            rows = list(self._store.driver.run_in(_MARKS, targets))
+            for mark, position, form in rows:
+                self._erase_form(mark, position, form)
+                self._clear(mark, ("message",))
+            targets = sorted({mark for mark, _, _ in rows} - marks)
+            marks.update(targets)
+        for mark, position, form in list(self._store.driver.run_in(_FORMS_OF_EDITS, commit_ids)):
+            if self._erase_form(mark, position, form):
+                self._clear(mark, ("message",))
+
+    def _erase_form(self, commit_id: int, position: int | None, stored: str | None) -> bool:
+        """Returns whether a form had a text."""
+        if stored is None:
+            return False
+        try:
+            shape = unpack_shape(stored)
+            left = pack_shape(replace(shape, text=FORGOTTEN))
+            if shape.text in (None, FORGOTTEN):
+                return False
+        except DAMAGED:
+            left = None
+        self._set(commit_id, "form", left, 1, position)
+        return True
 
     def _outlines(self, commit_ids: Sequence[int]) -> dict[int, int]:
-        """The contents of summaries that are made of their lines. Any other summary remains."""
-        outlines = {}
+        """The contents of summaries that are made of their lines. Any other summary remains, and
+        so do the summaries of that."""
+        outlines: dict[int, int] = {}
+        kept = list[int]()
         for operation, change, blob_id, stored in self._changes(commit_ids):
-            if operation != "compress" or self._store.contents.forgotten([blob_id]):
-                continue
-            made_by = ((stored_json(stored) or {}).get("summary") or {}).get("made_by")
-            if made_by == STRUCTURE:
-                outlines[blob_id] = 1
-            else:
-                self._remember(self._trace(change, f"summary ({made_by})"))
+            if operation == "compress" and not self._is_erased(blob_id):
+                made_by = _made_by(stored)
+                if made_by == STRUCTURE:
+                    outlines[blob_id] = 1
+                else:
+                    self._remember(self._survey.trace(change, f"summary ({made_by})"))
+                    kept.append(change)
+        while kept:
+            summaries = [row for row in self._changes(kept) if row[0] == "compress"]
+            for _, change, _, stored in summaries:
+                self._remember(self._survey.trace(change, f"summary ({_made_by(stored)})"))
+            kept = [change for _, change, _, _ in summaries]
         return outlines
 
     def _title(self, blob_id: int) -> str | None:
         """The title that a dialog has if this is its first prompt."""
         try:
             content = from_json(self._store.contents.read(blob_id))
-        except (ForgottenError, CorruptError):
+        except (ForgottenError, *DAMAGED):
             return None
-        texts = [content] if isinstance(content, str) else _texts(content)
-        return next(filter(None, map(title_of, texts)), None)
+        return next(filter(None, map(title_of, texts(content))), None)
 
     def _erase_titles(self, holders: Sequence[Holder], titles: dict[int, str | None]) -> None:
-        for dialog in sorted({unescape(holder.dialog) for holder in holders}):
-            facts = self._store.dialogs.settings(dialog, "facts") or {}
-            own = {titles[h.blob_id] for h in holders if unescape(h.dialog) == dialog}
+        dialogs = {name for h in holders if (name := readable_name(h.dialog)) is not None}
+        for dialog in sorted(dialogs):
+            facts = self._facts(dialog)
+            own = {titles[h.blob_id] for h in holders if readable_name(h.dialog) == dialog}
             if facts.get("title") and facts["title"] in own:
                 rest = {key: facts[key] for key in facts if key != "title"}
                 self._store.dialogs.set_settings(dialog, "facts", rest)
-                self.erased.append(Trace(dialog, None, "title"))
-            if source := facts.get("source"):
+                self._erased.append(Trace(dialog, None, "title"))
+
+    def _facts(self, dialog: str) -> dict[str, Json]:
+        try:
+            return self._store.dialogs.settings(dialog, "facts") or {}
+        except DAMAGED:
+            self._survey.damage[Trace(dialog, None, "damaged facts")] = None
+            return {}
+
+    def _name_sources(self) -> None:
+        """The files that dialogs were imported from still have what was erased of them."""
+        dialogs = {trace.dialog for trace in self._erased if trace.dialog is not None}
+        for old in sorted(dialogs):
+            dialog = self.renamed.get((old, None), old)
+            if source := self._facts(dialog).get("source"):
                 self._remember(Trace(dialog, None, f"file that it was imported from: {source}"))
 
     def _remember(self, trace: Trace) -> None:
         """Name a place that remains, once."""
-        if trace not in self.remains:
-            self.remains.append(trace)
+        self._remains[trace] = None
 
     # Columns of a commit
 
@@ -234,196 +306,163 @@ class _Eraser:
                 if value not in (None, left):
                     self._set(commit_id, column, left, 1)
 
-    def _set(self, commit_id: int, column: str, left: str | None, count: int) -> None:
-        self._run(f"UPDATE commits SET {column} = ? WHERE id = ?", (left, commit_id))
-        self._changed[commit_id] = None
-        self.erased.append(self._trace(commit_id, PLACES.get(column, column), count))
-
-    def _set_form(
-        self,
-        commit_id: int,
-        position: int | None,
-        stored: str | None,
-        redact: Callable[[str], str],
-        count: int = 1,
+    def _set(
+        self, commit_id: int, column: str, left: str | None, count: int, position: int | None = None
     ) -> None:
-        """Erase the text of a form: of a result as it was written, or of one link of a mark."""
-        left = redact(stored) if stored else stored
-        if left == stored:
-            return
-        table, key, values = "commits SET form", "id = ?", [left, commit_id]
+        """Replace a column of a commit by what is left of it; with a position, the value of a
+        link."""
+        if commit_id not in self._whole:
+            self._whole[commit_id] = self._survey.is_whole(commit_id)
+        target, key, values = f"commits SET {column}", "id = ?", [left, commit_id]
         if position is not None:
-            table, key = "commit_links SET value", "commit_id = ? AND position = ?"
+            target, key = "commit_links SET value", "commit_id = ? AND position = ?"
             values.append(position)
-        self._run(f"UPDATE {table} = ? WHERE {key}", values)
-        self._changed[commit_id] = None
-        self.erased.append(self._trace(commit_id, "form", count))
-
-    def _trace(self, commit_id: int, place: str, count: int = 1) -> Trace:
-        [row] = self._run(_HOLDER, (commit_id,))
-        return Holder(*row).trace(place, count)
+        self._run(f"UPDATE {target} = ? WHERE {key}", values)
+        self._erased.append(self._survey.trace(commit_id, PLACES.get(column, column), count))
 
     def _keep_hashes(self) -> None:
-        """Have what is left of the changed commits verified."""
-        for row, parent, links in self._store.rows(list(self._changed)):
+        """Store the hash of what is left of each changed commit. One that was damaged before stays
+        damaged."""
+        whole = [commit_id for commit_id, is_whole in self._whole.items() if is_whole]
+        for commit_id in self._whole.keys() - set(whole):
+            self._survey.damage[self._survey.trace(commit_id, "damaged commit")] = None
+        for row, parent, links in self._store.rows(whole):
             read = split(row)
             commit = read.commit
             total = commit_checksum(commit.usage, commit.calls, commit.created_at)
             self._run("UPDATE commits SET checksum = ? WHERE id = ?", (total, row[0]))
             keep_left(self._store.driver, commit.hash, row_hash(read, parent, links))
+        self._whole.clear()
 
     # A text wherever it stands
 
     def erase_text(self, needle: Needle) -> None:
-        counts = {}
-        for blob_id, stored in self._contents():
-            if count := needle.count(stored):
-                counts[blob_id] = count
-        self._erase_contents(counts)
-        for commit_id, columns in self._commits():
-            if needle.count("\n".join(filter(None, columns.values()))):
-                for column, stored in columns.items():
-                    self._redact_column(needle, commit_id, column, stored)
-        for commit_id, position, value in self._links():
-            redact = partial(_redact_form, needle)
-            self._set_form(commit_id, position, value, redact, needle.count(value))
+        contents = self._survey.contents(needle.may_be_in)
+        counts = {blob_id: needle.count_json(content) for blob_id, content in contents}
+        self._erase_contents({blob_id: count for blob_id, count in counts.items() if count})
         self._keep_hashes()
+        for cells in (self._survey.commits, self._survey.links):
+            for cell in cells(needle.may_be_in):
+                if count := needle.count_json(cell.value):
+                    left = _redacted(needle, cell)
+                    self._set(cell.commit_id, cell.column, left, count, cell.position)
+            self._keep_hashes()
         self._redact_tools(needle)
-        self._redact_dialogs(needle)
-        self.remains += self._files()
-
-    def _contents(self) -> Iterator[tuple[int, str]]:
-        """All contents, as they are stored. One that is damaged remains."""
-        sql, last = "SELECT id FROM blobs WHERE id > ? ORDER BY id LIMIT ?", 0
-        while rows := self._run(sql, (last, PAGE)):
-            for (blob_id,) in rows:
-                try:
-                    yield blob_id, self._store.contents.read(blob_id).decode("ascii")
-                except ForgottenError:
-                    continue
-                except (CorruptError, UnicodeDecodeError):
-                    self._name_holders(blob_id, "damaged content")
-            last = rows[-1][0]
-
-    def _name_holders(self, blob_id: int, place: str, count: int = 1) -> None:
-        for row in self._store.driver.run_in(_HOLDERS, [blob_id]):
-            self._remember(Holder(*row).trace(place, count))
-
-    def _commits(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """The texts beside the contents of all commits, by their columns, as JSON."""
-        columns, last = (*NAMES, *VALUES, "form"), 0
-        sql = f"SELECT id, {', '.join(columns)} FROM commits WHERE id > ? ORDER BY id LIMIT ?"
-        while rows := self._run(sql, (last, PAGE)):
-            for commit_id, *texts in rows:
-                stored = {c: t for c, t in zip(columns, texts, strict=True) if t}
-                yield commit_id, {c: f'"{t}"' if c in NAMES else t for c, t in stored.items()}
-            last = rows[-1][0]
-
-    def _links(self) -> list[Row]:
-        return self._run("SELECT commit_id, position, value FROM commit_links WHERE kind = 'form'")
-
-    def _redact_column(self, needle: Needle, commit_id: int, column: str, stored: str) -> None:
-        count = needle.count(stored)
-        if not count:
-            return
-        if column == "form":
-            self._set_form(commit_id, None, stored, partial(_redact_form, needle), count)
-        elif column in NAMES:
-            self._set(commit_id, column, escape(needle.redact(stored_json(stored))), count)
-        else:
-            left = checked_json(needle.redact_json(stored_json(stored)))
-            self._set(commit_id, column, None if needle.count(left) else left, count)
+        self._redact_names(needle)
+        for setting in list(self._survey.settings(needle.may_be_in)):
+            self._redact_setting(needle, setting)
+        self._name_sources()
 
     def _redact_tools(self, needle: Needle) -> None:
-        sql = f"SELECT {', '.join(ToolRow._fields)} FROM tool_definitions ORDER BY id"
-        for row in map(ToolRow._make, self._run(sql)):
-            if not (count := needle.count(f"{row.name}\n{row.schema}")):
-                continue
-            name = needle.redact(unescape(row.name))
-            schema = checked_json(needle.redact_json(stored_json(row.schema)))
-            if needle.count(schema):
-                schema = checked_json({"name": name, "input_schema": {"type": "object"}})
-            rewrite_definition(self._store.driver, row, escape(name), schema)
-            self.erased.append(Trace(place=f"tool definition {row.hash.hex()}", count=count))
+        for tool in self._survey.tools(needle.may_be_in):
+            if count := needle.count(tool.name) + needle.count_in_tool(tool.schema):
+                name = needle.redact(tool.name)
+                schema = checked_json(needle.redact_tool(tool.schema, tool.name))
+                rewrite_definition(
+                    self._store.driver, tool.row, escape(name), schema, seal=tool.is_whole
+                )
+                self._erased.append(Trace(place=tool_place(tool.row), count=count))
 
     # Dialogs and branches, which no hash covers
 
-    def _redact_dialogs(self, needle: Needle) -> None:
-        for dialog_id, stored, *settings in self._run(_DIALOGS):
-            name, renamed = unescape(stored), len(self.renamed)
-            for kind, value in zip(SETTINGS, settings, strict=True):
-                self._redact_settings(needle, name, kind, value)
-            branches = self._branches(dialog_id)
-            for branch in branches if needle.count("\n".join(branches)) else ():
+    def _redact_names(self, needle: Needle) -> None:
+        all_names = list(self._survey.names())
+        dialogs = {dialog for _, dialog, _ in all_names}
+        for dialog_id, dialog, branches in all_names:
+            new, others, taken = dialog, dict[str, str](), set(branches)
+            for branch in branches:
                 if count := needle.count(branch):
-                    new = _free(needle.redact(branch), self._branches(dialog_id))
-                    for sql in _RENAME_BRANCH:
-                        self._run(sql, (escape(new), dialog_id, escape(branch)))
-                    self.renamed[name, branch] = new
-                    self.erased.append(Trace(name, None, "name of a branch", count))
-            if count := needle.count(name):
-                new = _free(needle.redact(name), [unescape(row[1]) for row in self._run(_DIALOGS)])
-                sql = "UPDATE dialogs SET name = ? WHERE id = ?"
-                self._run(sql, (escape(new), dialog_id))
-                self.renamed[name, None] = new
-                self.erased.append(Trace(new, None, "name of the dialog", count))
-            if len(self.renamed) > renamed:
-                seal_names(self._store.driver, dialog_id)
+                    others[branch] = unique_name(needle.redact(branch), taken)
+                    taken.add(others[branch])
+                    self.renamed[dialog, branch] = others[branch]
+                    self._erased.append(Trace(dialog, None, "name of a branch", count))
+            if count := needle.count(dialog):
+                new = unique_name(needle.redact(dialog), dialogs)
+                dialogs.add(new)
+                self.renamed[dialog, None] = new
+                self._erased.append(Trace(dialog, None, "name of the dialog", count))
+            if new != dialog or others:
+                stored = {escape(old): escape(name) for old, name in others.items()}
+                if not rename(self._store.driver, dialog_id, escape(new), stored):
+                    self._survey.damage[Trace(new, None, "damaged names")] = None
 
-    def _branches(self, dialog_id: int) -> list[str]:
-        sql = "SELECT name FROM branches WHERE dialog_id = ?"
-        return [unescape(name) for (name,) in self._run(sql, (dialog_id,))]
+    def _redact_setting(self, needle: Needle, setting: Setting) -> None:
+        dialog, kind, stored, value, is_whole = setting
+        count = needle.count_json(value)
+        if not count:
+            return
+        if is_whole:
+            self._store.dialogs.set_settings(dialog, kind, self._redacted_setting(needle, setting))
+        else:  # with the wrong sum that it has
+            self._run(f"UPDATE dialogs SET {kind} = ? WHERE name = ?", (stored[:8], escape(dialog)))
+        self._erased.append(Trace(dialog, None, kind, count))
 
-    def _redact_settings(self, needle: Needle, dialog: str, kind: str, stored: str | None) -> None:
-        count = needle.count(stored) if stored else 0
-        if stored and count:
-            value = unseal(stored)
-            left = needle.redact_json(value)
-            usable = left.keys() == value.keys() and (kind != "facts" or _are_facts(left))
-            if needle.count(checked_json(left)) or not usable:
-                left = {}
-            self._store.dialogs.set_settings(dialog, kind, left)
-            self.erased.append(Trace(dialog, None, kind, count))
+    def _redacted_setting(self, needle: Needle, setting: Setting) -> Json:
+        value = setting.value
+        if setting.kind == "facts" and (parent := self.renamed.get((value.get("parent"), None))):
+            value = {**value, "parent": parent}
+        left = needle.redact_json(value)
+        is_usable = setting.kind != "facts" or _are_facts(left)
+        return left if is_usable and not needle.count_json(left) else {}
 
     # Copies that remain
 
-    def _phrases(self, blob_id: int) -> frozenset[str]:
+    def _phrases(self, blob_id: int) -> Phrases:
         try:
-            return frozenset(_lines(self._store.contents.read(blob_id).decode("ascii")))
-        except ForgottenError:
+            return phrases_of(from_json(self._store.contents.read(blob_id)))
+        except (ForgottenError, *DAMAGED):
             return frozenset()
 
-    def _look_for_copies(self, phrases: frozenset[str]) -> None:
+    def _look_for_copies(self, phrases: Phrases) -> None:
         """Name the places that have lines of an erased content."""
-        for blob_id, stored in self._contents():
-            if count := _shared(phrases, stored):
-                self._name_holders(blob_id, "content", count)
-        for commit_id, columns in self._commits():
-            for column, stored in columns.items():
-                if count := _shared(phrases, stored):
-                    self._remember(self._trace(commit_id, PLACES.get(column, column), count))
-        for commit_id, _, value in self._links():
-            if count := _shared(phrases, value or ""):
-                self._remember(self._trace(commit_id, "form", count))
+        survey = self._survey
+        for blob_id, content in survey.contents(everything):
+            if count := shared(phrases, content):
+                for holder in survey.holders([blob_id]):
+                    self._remember(holder.trace("content", count))
+        for cells in (survey.commits, survey.links):
+            for cell in cells(everything):
+                if count := shared(phrases, cell.value):
+                    self._remember(survey.trace(cell.commit_id, cell.place, count))
+        for tool in survey.tools(everything):
+            if count := shared(phrases, [tool.name, tool.schema]):
+                self._remember(Trace(place=tool_place(tool.row), count=count))
+        for setting in survey.settings(everything):
+            if count := shared(phrases, setting.value):
+                self._remember(Trace(setting.dialog, None, setting.kind, count))
+        for _, dialog, branches in survey.names():
+            if count := shared(phrases, dialog):
+                self._remember(Trace(dialog, None, "name of the dialog", count))
+            if count := shared(phrases, branches):
+                self._remember(Trace(dialog, None, "name of a branch", count))
 
     def _files(self) -> list[Trace]:
         driver = self._store.driver
         if not isinstance(driver, Sqlite) or driver.place == MEMORY:
             return []
-        copies = files.beside(driver.place, ".bak")
+        copies = files.beside(driver.place, ".bak") + files.beside(driver.place, files.PART)
         return [Trace(place=f"backup {Path(copy).name}") for copy in copies]
 
 
-def _without_text(stored: str) -> str:
-    shape = unpack_shape(stored)
-    return stored if shape.text is None else pack_shape(replace(shape, text=FORGOTTEN))
+def _redacted(needle: Needle, cell: Cell) -> str | None:
+    """What is left of a column. The keys of a provider go in full: they are only its format."""
+    if not cell.is_readable or cell.column == "origin":
+        return None
+    if cell.column == "form":
+        shape = unpack_shape(cell.stored)
+        return pack_shape(replace(shape, text=needle.redact(shape.text or "")))
+    if cell.column in NAMES:
+        return escape(needle.redact(cell.value))
+    left = needle.redact_json(cell.value)
+    return None if needle.count_json(left) else checked_json(left)
 
 
-def _redact_form(needle: Needle, stored: str) -> str:
-    shape = unpack_shape(stored)
-    if shape.text is None or not needle.count(shape.text):
-        return stored
-    return pack_shape(replace(shape, text=needle.redact(shape.text)))
+def _made_by(metadata: str | None) -> Json:
+    """Who made a summary."""
+    try:
+        return stored_json(metadata)["summary"]["made_by"]
+    except DAMAGED:
+        return None
 
 
 def _are_facts(value: Json) -> bool:
@@ -434,48 +473,6 @@ def _are_facts(value: Json) -> bool:
     return True
 
 
-def _free(name: str, names: Sequence[str]) -> str:
-    """The name, or the name with the first number that makes it new."""
-    number, new = 1, name
-    while new in names:
-        number, new = number + 1, f"{name}-{number + 1}"
-    return new
-
-
-def _texts(value: Json) -> list[str]:
-    """Every text in a JSON value, keys excluded."""
-    match value:
-        case str():
-            return [value]
-        case dict():
-            return [text for item in value.values() for text in _texts(item)]
-        case list():
-            return [text for item in value for text in _texts(item)]
-    return []
-
-
-def _lines(stored: str) -> Iterator[str]:
-    """The lines of the texts in stored JSON that are long enough to be recognized."""
-    value = stored_json(stored) if stored[0] in '"[{' else None  # a form may be just its name
-    for text in _texts(value):
-        yield from (line.strip() for line in text.splitlines() if len(line.strip()) >= PHRASE)
-
-
-def _shared(phrases: frozenset[str], stored: str) -> int:
-    """How many lines a text shares with a content; 0 if they are too few to be a copy."""
-    lines = set(_lines(stored))
-    count = len(lines & phrases)
-    if len(phrases) < FEW:  # a short text may be quoted inside a line
-        count = sum(any(phrase in line for line in lines) for phrase in phrases)
-    return count if count >= min(FEW, len(phrases)) else 0
-
-
-_HOLDERS = """
-SELECT c.blob_id, c.id, c.hash, d.name
-FROM commits c JOIN dialogs d ON d.id = c.dialog_id WHERE c.blob_id IN"""
-
-_HOLDER = _HOLDERS.replace("c.blob_id IN", "c.id = ?")
-
 _CHANGES = """
 SELECT c.operation, c.id, c.blob_id, c.metadata
 FROM commit_links l JOIN commits c ON c.id = l.commit_id
@@ -485,9 +482,13 @@ _MARKS = """
 SELECT commit_id, position, CASE WHEN kind = 'form' THEN value END
 FROM commit_links WHERE kind <> 'replaces' AND target_id IN"""
 
-_DIALOGS = f"SELECT id, name, {', '.join(SETTINGS)} FROM dialogs ORDER BY id"
+_FORMS_OF_EDITS = """
+SELECT m.commit_id, m.position, m.value
+FROM commit_links e JOIN commits c ON c.id = e.commit_id AND c.operation = 'edit'
+JOIN commit_links m ON m.target_id = e.target_id AND m.commit_id > e.commit_id AND m.kind = 'form'
+WHERE e.kind = 'replaces' AND e.commit_id IN"""
+"""An edit is shown at its original's position: a mark names that."""
 
-_RENAME_BRANCH = (
-    "UPDATE branches SET name = ? WHERE dialog_id = ? AND name = ?",
-    "UPDATE dialogs SET branch = ? WHERE id = ? AND branch = ?",
-)
+_BARE = """
+SELECT codec FROM blobs
+WHERE payload IS NULL AND preview IS NULL AND gist IS NULL AND id = ?"""

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from tract.content.blocks import size_of
+from tract.core.wording import ERASED
 from tract.errors import CorruptError
 from tract.hashing import (
     QUOTE,
@@ -304,7 +305,7 @@ def info_of(
 
 def _preview(blob: BlobRow, message: Message | None) -> str:
     if message is None and blob.preview is None:
-        return "[forgotten]"
+        return ERASED
     return glance(message) if message and blob.preview is None else unescape(blob.preview or "")
 
 

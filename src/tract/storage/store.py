@@ -64,7 +64,7 @@ from tract.storage.rows import (
     verify,
     verify_blob,
 )
-from tract.storage.tools import put_toolset, read_toolset
+from tract.storage.tools import put_toolset, read_toolset, restore_definitions
 
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
 _HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
@@ -195,6 +195,10 @@ class Store:
         another transaction gets after this one is rolled back must not be the same."""
         self.dialogs.changes.erasures = randbits(62)
 
+    def read_erasures(self) -> int:
+        """The number as it is, whether or not a head was read."""
+        return int(self._run("SELECT erasures FROM tract_schema")[0][0])
+
     def _notice(self, erasures: int) -> None:
         """The number that was read with a head, unless this transaction ends with another one."""
         erasures = self.dialogs.changes.erasures or erasures
@@ -308,6 +312,7 @@ class Store:
             blob_id, blob = self._put_content(blob_row(draft, content), draft)
         if draft.toolset:
             toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
+            self.restore_tools(draft.toolset)
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
         active = toolset_id if draft.operation in DECIDING else None
         commit_id = self.driver.insert(_INSERT_COMMIT, (*row, active, head.id))
@@ -517,7 +522,12 @@ class Store:
             count, last = count + len(rows), rows[-1][0]
         return count, problems
 
-    # Reading tools
+    # Tools
+
+    def restore_tools(self, toolset: Toolset) -> None:
+        """Write definitions again of which something was erased. Runs inside `writing`."""
+        if restore_definitions(self.driver, toolset.tools):
+            self.count_erasure()
 
     def toolset(self, digest: bytes) -> Toolset:
         """The toolset with this hash, verified. Toolsets are few, and read once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 from zlib import crc32
 
@@ -45,12 +46,28 @@ def put_toolset(driver: Driver, toolset: Toolset) -> int:
 
 
 def _put_definition(driver: Driver, tool: ToolDefinition) -> int:
-    schema = tool.data.decode("ascii")
-    facts = (escape(tool.name), schema, tool.token_count, tool.token_source, now())
+    facts = _facts(tool)
     row = ToolRow(tool.hash, *facts, _checksum(*facts))
     keys = driver.run(_INSERT_DEFINITION, row)
     keys = keys or driver.run("SELECT id FROM tool_definitions WHERE hash = ?", (tool.hash,))
     return int(keys[0][0])
+
+
+def restore_definitions(driver: Driver, tools: Sequence[ToolDefinition]) -> bool:
+    """Write definitions again of which something was erased; whether there were any."""
+    sql = "SELECT hash FROM erased WHERE hash IN"
+    erased = {digest for (digest,) in driver.run_in(sql, [tool.hash for tool in tools])}
+    for tool in tools:
+        if tool.hash in erased:
+            facts = _facts(tool)
+            driver.run(_RESTORE, (*facts, _checksum(*facts), tool.hash))
+            driver.run("DELETE FROM erased WHERE hash = ?", (tool.hash,))
+    return bool(erased)
+
+
+def _facts(tool: ToolDefinition) -> tuple[str, str, int, str, int]:
+    schema = tool.data.decode("ascii")
+    return escape(tool.name), schema, tool.token_count, tool.token_source, now()
 
 
 def read_toolset(driver: Driver, digest: bytes) -> Toolset:
@@ -93,12 +110,16 @@ def bad_tools(driver: Driver) -> list[str]:
     return problems
 
 
-def rewrite_definition(driver: Driver, row: ToolRow, name: str, schema: str) -> None:
-    """Replace a definition by what is left of it. It keeps its hash, by which toolsets name it."""
-    facts = (name, schema, *row[3:6])
+def rewrite_definition(
+    driver: Driver, row: ToolRow, name: str, schema: str, *, seal: bool = True
+) -> None:
+    """Replace a definition by what is left of it. It keeps its hash, by which toolsets name it. One
+    that was damaged is not sealed: it stays damaged."""
+    checksum = _checksum(name, schema, *row[3:6]) if seal else row.checksum
     sql = "UPDATE tool_definitions SET name = ?, schema = ?, checksum = ? WHERE hash = ?"
-    driver.run(sql, (name, schema, _checksum(*facts), row.hash))
-    keep_left(driver, row.hash, hash_stored_schema(schema.encode("ascii")))
+    driver.run(sql, (name, schema, checksum, row.hash))
+    if seal:
+        keep_left(driver, row.hash, hash_stored_schema(schema.encode("ascii")))
 
 
 def delete_unused_tools(driver: Driver) -> None:
@@ -118,6 +139,10 @@ _COLUMNS = ", ".join(f"d.{column}" for column in ToolRow._fields)
 _INSERT_DEFINITION = f"""
 INSERT INTO tool_definitions ({", ".join(ToolRow._fields)})
 VALUES ({", ".join("?" * len(ToolRow._fields))}) ON CONFLICT (hash) DO NOTHING RETURNING id"""
+
+_RESTORE = """
+UPDATE tool_definitions SET name = ?, schema = ?, token_count = ?, token_source = ?,
+    created_at = ?, checksum = ? WHERE hash = ?"""
 
 _MEMBERS = f"""
 SELECT {_COLUMNS} FROM toolsets s JOIN toolset_members m ON m.toolset_id = s.id
