@@ -31,6 +31,8 @@ from benchmarks.measure import (
 )
 from benchmarks.report import Numbers, Result, report
 from tract import Tract
+from tract.model import Head
+from tract.storage.rows import branch_checksum
 
 AT_MOST = {
     "append_full_vs_raw": 1.5,
@@ -179,8 +181,11 @@ def _rows_of(path: Path, texts: list[str]) -> list[Rows]:
             table: run(f"SELECT * FROM {table} ORDER BY id DESC LIMIT ?", (len(texts),)).fetchall()
             for table in ("blobs", "commits")
         }
-        sql = "SELECT id, hash, dialog_id, 'main' FROM commits ORDER BY id DESC LIMIT ?"
-        heads = run(sql, (len(texts),)).fetchall()
+        sql = "SELECT id, hash, dialog_id FROM commits ORDER BY id DESC LIMIT ?"
+        heads = [
+            (key, digest, branch_checksum(t.dialog, "main", Head(key, digest)), dialog)
+            for key, digest, dialog in run(sql, (len(texts),)).fetchall()
+        ]
     return [Rows(*rows) for rows in zip(new["blobs"], new["commits"], heads, strict=True)][::-1]
 
 
@@ -195,7 +200,7 @@ def _writing(connection: Any, rows: list[Rows]) -> Callable[[], object]:
         f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})"
         for table, row in (("blobs", rows[0].blob), ("commits", rows[0].commit))
     )
-    move = "UPDATE branches SET head_id = ?, head_hash = ? WHERE dialog_id = ? AND name = ?"
+    move = "UPDATE branches SET head_id = ?, commit_hash = ?, checksum = ? WHERE dialog_id = ?"
 
     def write() -> None:
         blob, commit, head = next(following)

@@ -7,16 +7,25 @@ import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from tests.corpus import DATA
 from tests.postgres import Server
 
+EXAMPLES_FOR_MUTANTS = 25
 settings.register_profile("ci", derandomize=True, deadline=None)
-settings.load_profile("ci")
+settings.register_profile(
+    "mutants",
+    settings.get_profile("ci"),
+    max_examples=EXAMPLES_FOR_MUTANTS,
+    phases=[Phase.explicit, Phase.generate],  # whether it fails, not how
+)
+PROFILE = os.environ.get("TRACT_TEST_PROFILE", "ci")
+settings.load_profile(PROFILE)
 
 _names = count(1)
 
@@ -24,6 +33,18 @@ _names = count(1)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The soak begins first, because nothing else takes as long."""
     items.sort(key=lambda item: not (item.path.name == "test_soak.py" and "long" in item.keywords))
+    if PROFILE == "mutants":
+        limit_examples(items)
+
+
+def limit_examples(items: list[pytest.Item]) -> None:
+    """A profile alone does not change a test that says how many examples it wants."""
+    for item in items:
+        function: Any = getattr(item, "obj", None)
+        own = getattr(function, "_hypothesis_internal_use_settings", None)
+        if own and own.max_examples > EXAMPLES_FOR_MUTANTS:
+            fewer = settings(own, max_examples=EXAMPLES_FOR_MUTANTS)
+            function._hypothesis_internal_use_settings = fewer
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -55,9 +55,10 @@ def test_every_area_is_there() -> None:
     for area in AREAS:
         assert all((ROOT / "src/tract" / module).is_file() for module in area.modules)
         assert all((ROOT / "tests" / name).exists() for name in area.tests)
-    chosen = chosen_mutants(50, 1, "")
+    number = 10 * len(AREAS)
+    chosen = chosen_mutants(number, 1, "")
     assert [sum(m.area == area for m in chosen) for area in AREAS] == [10] * len(AREAS)
-    assert chosen == chosen_mutants(50, 1, "")
+    assert chosen == chosen_mutants(number, 1, "")
     for mutant in chosen:  # one that is not Python would be killed by any test
         source = (ROOT / "src/tract" / mutant.module).read_bytes()
         compile(mutants.mutated(source, mutant), mutant.module, "exec")
@@ -77,3 +78,9 @@ def test_a_fault_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     harmless, *_, harmful = mutants_of(area, "f.py", source)
     survivors = mutants.try_all([harmless, harmful], workers=1)
     assert [(mutant.old, mutant.new) for mutant in survivors] == [("7", "8")]
+
+
+def test_too_many_survivors_are_a_failure() -> None:
+    chosen = chosen_mutants(10, 1, "fold")
+    rates = [mutants.report(chosen, chosen[:number]) for number in (0, 1, 2)]
+    assert [mutants.exit_code(rate, 0.9) for rate in rates] == [0, 0, 1]

@@ -14,12 +14,6 @@ from tests.faults.tracing import Point, points, tracing
 from tract import Tract
 
 
-def memory() -> Path | None:
-    """A folder in memory where there is one: no fault here is one of a real disk."""
-    folder = Path("/dev/shm")
-    return folder if os.access(folder, os.W_OK) else None
-
-
 class Nursery:
     """Processes that perform operations, one at a time; see nursery.py."""
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.cases import Nursery, memory
+from tests.faults.cases import Nursery
 from tests.faults.tracing import why_not
+from tests.scratch import memory
 
 
 @pytest.fixture

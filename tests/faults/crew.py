@@ -16,8 +16,6 @@ from tract import Tract
 
 script, *rest = sys.argv[1:]
 members = [list(group) for is_end, group in groupby(rest, "--".__eq__) if not is_end]
-if any(argument.startswith("postgresql") for argument in rest):
-    pass
 
 
 def run(arguments: list[str]) -> None:

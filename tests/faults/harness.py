@@ -15,7 +15,14 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from tract import ForgottenError, Tract, TractError
+from tract import (
+    BranchNotFoundError,
+    CommitNotFoundError,
+    DialogNotFoundError,
+    StorageError,
+    Tract,
+    TractError,
+)
 from tract.aio import list_results
 from tract.context import CompiledContext
 from tract.model import DialogInfo
@@ -290,13 +297,16 @@ def in_time(seconds: int = SECONDS) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+DAMAGED = (StorageError, CommitNotFoundError, BranchNotFoundError, DialogNotFoundError)
+"""How damage is reported. What names a commit, a branch or a dialog may be what is damaged."""
+
+
 def wrong(before: dict[str, object], now: dict[str, object]) -> dict[str, str]:
     """What is shown differently now without an error that says so."""
     return {
         name: repr(shown)[:300]
         for name, shown in now.items()
-        if not same(shown, before[name])
-        and (not isinstance(shown, TractError) or isinstance(shown, ForgottenError))
+        if not same(shown, before[name]) and not isinstance(shown, DAMAGED)
     }
 
 

@@ -114,6 +114,8 @@ def test_the_same_new_tools_in_two_orders_are_stored_at_once(pg_url: str) -> Non
     in_threads(2, work)
     assert execute(pg_url, "SELECT count(*) FROM tool_definitions") == [(500,)]
     assert execute(pg_url, "SELECT count(*) FROM toolsets") == [(10,)]
+    with Tract.open(pg_url, dialog="d0") as t:
+        assert t.fsck().problems == []
 
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(10, marks=pytest.mark.long)])
@@ -172,6 +174,7 @@ def test_a_first_write_meets_a_dialog_that_another_just_made(
         made_by_another_meanwhile(pg_url, monkeypatch)
         t.user("slower")
         assert texts(t) == ["faster", "slower"]
+        assert_sound(t)
 
 
 def test_a_first_read_meets_a_dialog_that_another_just_made(
@@ -180,6 +183,7 @@ def test_a_first_read_meets_a_dialog_that_another_just_made(
     with Tract.open(db) as t:
         made_by_another_meanwhile(db, monkeypatch)
         assert t.head is not None
+        assert_sound(t)
 
 
 @pytest.mark.parametrize("count", [10, pytest.param(150, marks=pytest.mark.long)])
@@ -189,6 +193,7 @@ def test_processes_create_databases_at_the_same_moment(tmp_path: Path, count: in
     for i in range(0, count, 10):
         with Tract.open(tmp_path / f"{i}.db", create=False) as t:
             assert texts(t) == ["first"]
+            assert_sound(t)
 
 
 THREADS = 16
@@ -291,6 +296,7 @@ def test_one_message_is_written_by_only_one_of_many_retries(db: str) -> None:
     with Tract.open(db) as t:
         assert {commit.commit_hash for commit in t.log()} == set(given)
         assert texts(t) == ["once"]
+        assert_sound(t)
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["quiet", "in a batch of a thread"])

@@ -74,6 +74,7 @@ def test_error_in_the_first_batch_leaves_no_dialog(db: str) -> None:
         assert t.head is None
         t.user("after")
         assert texts(t) == ["after"]
+        assert_sound(t)
 
 
 def test_failed_commit_that_is_caught_leaves_the_rest_of_the_batch(db: str) -> None:

@@ -6,7 +6,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,15 @@ from tests.faults.harness import (
     ask,
     assert_sound,
     execute,
-    outcome,
     texts,
 )
-from tests.faults.operations import OPERATIONS, Operation
+from tests.faults.operations import COPY, OPERATIONS, Operation
 from tract import (
+    NotFoundError,
     ReadOnlyError,
     SchemaError,
     StorageError,
     Tract,
-    TractError,
 )
 
 # Read-only
@@ -61,6 +59,7 @@ def test_read_only_folder(open_folder: Path) -> None:
     assert ask("unprivileged.py", path) == ["read before", "ReadOnlyError", "read before"]
     with Tract.open(path) as t:
         assert texts(t) == ["before"]
+        assert_sound(t)
 
 
 def test_read_only_postgres(pg_url: str) -> None:
@@ -73,6 +72,7 @@ def test_read_only_postgres(pg_url: str) -> None:
         t.session.store.driver.run("SET default_transaction_read_only = off")
         t.user("after")
         assert texts(t) == ["before", "after"]
+        assert_sound(t)
 
 
 # Files that are not ours
@@ -204,11 +204,13 @@ def test_operation_on_a_replaced_file(scratch: Path, name: str) -> None:
 @pytest.mark.parametrize("size", [0, 100, 4096, 20_000])
 @pytest.mark.parametrize("name", OPEN)
 def test_operation_on_a_truncated_file(scratch: Path, name: str, size: int) -> None:
-    """It fails, or what is lost is reported: here or by the next `fsck`."""
+    """It fails, and so does the next one to open the file; one that is empty says so."""
     operation, db = OPERATIONS[name], scratch / "t.db"
     operation.prepare(str(db), scratch)
     with Tract.open(db) as t:
         os.truncate(db, size)  # does not open it, which would break the locks
-        outcome(lambda: operation.run(t, scratch))
-    with suppress(TractError), Tract.open(db, create=False) as t:
-        assert not t.fsck().ok
+        with pytest.raises(StorageError):
+            operation.run(t, scratch)
+    assert not (scratch / COPY).exists()
+    with pytest.raises(StorageError if size else NotFoundError):
+        Tract.open(db, create=False)

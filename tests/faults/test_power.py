@@ -11,11 +11,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.faults.cases import Case, Nursery, case_of, memory
+from tests.faults.cases import Case, Nursery, case_of
 from tests.faults.harness import finish, go, start
 from tests.faults.operations import OPERATIONS, SECRET, picture
 from tests.faults.power import CALLS, OPTIONS, Disk, Recording, Said, cuts
 from tests.faults.tracing import tracing
+from tests.scratch import memory
 from tract import Tract
 
 CUTS, JOURNAL_CUTS, RELAXED_CUTS = 10_000, 5_000, 5_000

@@ -235,3 +235,27 @@ def test_a_newer_backup_of_an_older_file(tmp_path: Path) -> None:
         t.user("after")
         assert texts(t) == ["before", "after"]
         assert_sound(t)
+
+
+# Erasing and deleting
+
+
+@sizes
+def test_forgetting_and_deleting_beside_writers(db: str, number: int) -> None:
+    """What is erased or deleted is gone, and nothing of what others write."""
+    turns, writers = count(), Writers(db, number)
+    with Tract.open(db, dialog="side") as t, in_time(900):
+        t.user("root")
+        while writers.are_at_work():
+            turn = next(turns)
+            secret = f"secret number {turn}."
+            other = t.sibling("helper")
+            other.user("root")  # as the writers have it
+            t.user(secret)
+            other.user(f"I know the {secret}")
+            t.forget(text=secret)
+            assert list(t.search(secret, all_dialogs=True)) == []
+            t.delete_dialog("helper")
+        assert [info.dialog for info in t.dialogs() if info.dialog == "helper"] == []
+        assert len(list(t.log())) == 1 + next(turns)
+    writers.assert_all_is_written()

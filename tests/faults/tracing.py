@@ -19,6 +19,8 @@ WRITES = (
     *("rename", "renameat", "renameat2", "link", "linkat", "chmod", "fchmod", "fchmodat", "fchown"),
 )
 """The calls by which a process changes files."""
+OTHERS = ("pread64", "fcntl", "close", "mmap", "munmap", "fstat", "newfstatat", "lseek")
+"""The further calls that a process makes on the way to a file, and at which it may die."""
 READS = ("pread64", "fstat", "newfstatat", "lseek")
 """Further calls that can fail. `read` is how a worker waits, and `fcntl` does not reach a disk."""
 

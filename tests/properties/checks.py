@@ -78,14 +78,13 @@ def valid_views(world: World, t: Tract) -> None:
 @check(10)
 def incremental(world: World, t: Tract) -> None:
     """An instance that was open all the time shows what one shows that is opened for it."""
-    fresh = world.fresh(t)
-    now = sent(t.compile())
-    same(now, sent(fresh.compile()), "fresh")
-    same(sent(t.compile(tools="inline")), sent(fresh.compile(tools="inline")), "inline")
-    turns = [[turn.all_hashes for turn in each.find_tool_turns()] for each in (t, fresh)]
-    assert turns[0] == turns[1], f"turns: {turns}"
-    results = [each.list_tool_results() for each in (t, fresh)]
-    assert results[0] == results[1], f"results: {results}"
+    with world.fresh(t) as fresh:
+        same(sent(t.compile()), sent(fresh.compile()), "fresh")
+        same(sent(t.compile(tools="inline")), sent(fresh.compile(tools="inline")), "inline")
+        turns = [[turn.all_hashes for turn in each.find_tool_turns()] for each in (t, fresh)]
+        assert turns[0] == turns[1], f"turns: {turns}"
+        results = [each.list_tool_results() for each in (t, fresh)]
+        assert results[0] == results[1], f"results: {results}"
 
 
 @check(4)
@@ -295,13 +294,15 @@ def turns_can_be_compressed(world: World, t: Tract) -> None:
 
 @check(1)
 def kept(world: World, t: Tract) -> None:
-    """What was committed is there, unchanged."""
-    for info in t.log():
-        if info.content_hash in world.forgotten:
-            continue
+    """What was committed is there, unchanged, on every branch."""
+    log = [info.commit_hash for info in t.log()]
+    chain = world.chain(t.dialog, t.head)
+    assert log == chain, f"log:\n{log}\n{chain}"
+    names = {name for head in t.branches().values() for name in world.chain(t.dialog, head)}
+    for info in map(t.get_commit, sorted(names.union(chain))):
         known = world.infos[t.dialog, info.commit_hash]
         assert info == known, f"commit {info} {known}"
-        if info.role is not None:
+        if info.role is not None and info.content_hash not in world.forgotten:
             assert t.get_message(info) == world.messages[info.commit_hash], "message"
 
 
@@ -309,3 +310,7 @@ def kept(world: World, t: Tract) -> None:
 def sound(world: World, t: Tract) -> None:
     problems = t.fsck().problems
     assert not problems, f"{problems}"
+
+
+EACH_STEP = [name for name in CHECKS if name != "others"]
+"""An instance that read after each step would never read several changes at once."""

@@ -29,6 +29,9 @@ PARTLY = ("review", "compress_in_review")
 BASIC = ("say", "call", "result")
 """Operations that every run has."""
 NUMBERS = 12
+EAGER = 0.75
+"""How many runs check everything after each step. The others check something at random, so that
+an instance reads several changes at once."""
 WRITERS = [LONG_LIVED, LONG_LIVED, LONG_LIVED, SECOND_WRITER]
 READERS = [LONG_LIVED, READER, READER, SECOND_WRITER]
 WHERE = [DIALOGS[0]] * 7 + [DIALOGS[1]]
@@ -51,9 +54,11 @@ def steps_of(seed: int, length: int) -> list[Step]:
         for name, weight in operations.WEIGHTS.items()
         if name in BASIC or random.random() < share
     }
-    liked |= checks.WEIGHTS
+    is_eager = random.random() < EAGER
+    liked |= {"others": checks.WEIGHTS["others"]} if is_eager else checks.WEIGHTS
     names = random.choices(list(liked), list(liked.values()), k=length)
-    return [[name, *(random.randrange(1000) for _ in range(NUMBERS))] for name in names]
+    steps = [[name, *(random.randrange(1000) for _ in range(NUMBERS))] for name in names]
+    return [["check_each_step"], *steps] if is_eager else steps
 
 
 def play(steps: Sequence[Step], place: str | None = None) -> World:
@@ -96,6 +101,9 @@ def _do(world: World, number: int, step: Step) -> None:
     t = world.tract(who, t.dialog)  # it may have been opened again
     world.find_branch(t)
     _checked("learn", number, lambda: world.learn(t))
+    if world.checks_each_step:
+        for check in checks.EACH_STEP:
+            _checked(check, number, partial(checks.CHECKS[check], world, t))
 
 
 def _checked(rule: str, number: int, run: Callable[[], None]) -> None:

@@ -98,6 +98,12 @@ TOOLSETS: list[Any] = [
 ROLES = ["user", "assistant", "system"]
 
 
+@operation(0)
+def check_each_step(world: World, t: Tract, picks: Picks) -> None:
+    """From here on."""
+    world.checks_each_step = True
+
+
 # What operations choose
 
 
@@ -532,7 +538,9 @@ def checkout(world: World, t: Tract, picks: Picks) -> None:
 
 @operation(1)
 def delete_branch(world: World, t: Tract, picks: Picks) -> None:
-    t.delete_branch(picks.one(list(t.branches())))
+    name = picks.one(list(t.branches()))
+    t.delete_branch(name)
+    world.lose_branch(t.dialog, name)
 
 
 # Histories
@@ -612,6 +620,7 @@ def import_history(world: World, t: Tract, picks: Picks) -> None:
     path.write_text(json.dumps(request))
     target = picks.one(["imported", DIALOGS[1], t.dialog])
     import_file(t, path, dialog=target)
+    world.lose_branches(target)  # they may move to a longer form of what they have
     assert import_file(t, path, dialog=target).messages == 0, "import twice"
 
 
@@ -625,12 +634,15 @@ def forget(world: World, t: Tract, picks: Picks) -> None:
     is_trial = picks.number(6) == 5
     if picks.number(4) == 3:
         words = picks.one(["hello", "line", "function_3", "\ud800"])
-        t.forget(text=words, dry_run=is_trial)
+        result = t.forget(text=words, dry_run=is_trial)
         hits = [] if is_trial else list(t.search(words, all_dialogs=True))
         assert not hits, f"still there: {hits}"
     elif names:
-        t.forget(picks.one(names), dry_run=is_trial)
-    world.learn_anew()
+        result = t.forget(picks.one(names), dry_run=is_trial)
+    else:
+        return
+    if not is_trial:
+        world.unlearn(result.erased)
 
 
 @operation(1)
@@ -658,7 +670,9 @@ def reopen(world: World, t: Tract, picks: Picks) -> None:
 
 @operation(1)
 def delete_dialog(world: World, t: Tract, picks: Picks) -> None:
-    t.delete_dialog(picks.one(["imported", DIALOGS[1]]))
+    name = picks.one(["imported", DIALOGS[1]])
+    t.delete_dialog(name)
+    world.lose_dialog(name)
 
 
 # Reading

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tract import CommitInfo, Message, Tract
 from tract.errors import BranchNotFoundError, ForgottenError, NotFoundError
 from tract.llm import ScriptedLLM
+from tract.model import Trace
 from tract.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -58,6 +58,12 @@ class World:
         self.messages: dict[str, Message] = {}
         """By commit, as it was read right after it was written."""
         self.infos: dict[tuple[str, str], CommitInfo] = {}
+        """By dialog and commit, as it was read right after it was written."""
+        self.parents: dict[tuple[str, str], str | None] = {}
+        """By dialog and commit. Nothing that is erased changes it."""
+        self.heads: dict[tuple[str, str], str | None] = {}
+        """By dialog and branch: the newest commit that was acknowledged."""
+        self.checks_each_step = False
         self.forgotten: set[str] = set()
         """The contents that were erased, by their hashes."""
         self.files = 0
@@ -74,9 +80,9 @@ class World:
             self._open[key] = self._opened() if is_first else self.tract(who).sibling(dialog)
         return self._open[key]
 
-    def _opened(self) -> Tract:
+    def _opened(self, dialog: str = DIALOGS[0]) -> Tract:
         return Tract.open(
-            self.place, dialog=DIALOGS[0], llm=self.llm, durability="relaxed", tokens=TOKENS
+            self.place, dialog=dialog, llm=self.llm, durability="relaxed", tokens=TOKENS
         )
 
     def reopen(self, who: int) -> None:
@@ -98,11 +104,12 @@ class World:
             tract.close()
         self._open.clear()
 
-    def fresh(self, t: Tract) -> Tract:
-        """Another instance on another connection, which has read nothing yet, at the same head."""
-        other = self.tract(READER).sibling(t.dialog)
-        self.align(other, t)
-        return other
+    @contextmanager
+    def fresh(self, t: Tract) -> Iterator[Tract]:
+        """A new instance on a new connection, which has read nothing yet, at the same head."""
+        with self._opened(t.dialog) as other:
+            self.align(other, t)
+            yield other
 
     def align(self, other: Tract, t: Tract) -> None:
         """Have an instance look at what another one has checked out, without checking it out."""
@@ -126,27 +133,64 @@ class World:
             t.checkout(next(iter(t.branches())))
 
     def learn(self, t: Tract) -> None:
-        """Remember what is new on the branch."""
-        new = takewhile(lambda info: (t.dialog, info.commit_hash) not in self.infos, t.log())
-        for info in list(new):
-            self.infos[t.dialog, info.commit_hash] = info
-            if info.role is None:
-                continue
-            try:
-                self.messages[info.commit_hash] = t.get_message(info)
-            except ForgottenError:
-                self.forgotten.add(info.content_hash or "")
-            else:
-                if info.content_hash in self.forgotten:  # it was said again
-                    self.learn_anew()
-                    self.learn(t)
-                    return
+        """Remember what is new on all branches, where everything that was there has to be still."""
+        heads = {(t.dialog, name): head for name, head in t.branches().items()}
+        for head in [*heads.values()] * 2:  # what is said again is back wherever it was erased
+            self._learn_commits(t, head)
+        for (dialog, name), old in self.heads.items():
+            if dialog == t.dialog and old:
+                chain = self.chain(dialog, heads.get((dialog, name)))
+                assert old in chain, f"lost from {name}: {old}, after it {chain}"
+        self.heads |= heads
 
-    def learn_anew(self) -> None:
-        """After something was erased: it may have been anywhere."""
-        self.infos.clear()
-        self.messages.clear()
-        self.forgotten.clear()
+    def _learn_commits(self, t: Tract, head: str | None) -> None:
+        name = head
+        while name:
+            if (t.dialog, name) not in self.infos:
+                info = self.infos[t.dialog, name] = t.get_commit(name)
+                self.parents[t.dialog, name] = info.parent_hash
+                if info.role is not None:
+                    self._learn_message(t, info)
+            name = self.parents[t.dialog, name]
+
+    def _learn_message(self, t: Tract, info: CommitInfo) -> None:
+        try:
+            self.messages[info.commit_hash] = t.get_message(info)
+        except ForgottenError:
+            self.forgotten.add(info.content_hash or "")
+        else:
+            if info.content_hash in self.forgotten:
+                self.forgotten.remove(info.content_hash)
+                self._unlearn(lambda other: other.content_hash == info.content_hash)
+
+    def unlearn(self, erased: Iterable[Trace]) -> None:
+        """What was erased is read anew."""
+        names = {trace.commit for trace in erased}
+        self._unlearn(lambda info: info.commit_hash in names)
+
+    def _unlearn(self, is_outdated: Callable[[CommitInfo], bool]) -> None:
+        self.infos = {key: info for key, info in self.infos.items() if not is_outdated(info)}
+
+    def chain(self, dialog: str, head: str | None) -> list[str]:
+        """The commits up to a head, newest first, as they were written."""
+        names = []
+        while head:
+            names.append(head)
+            head = self.parents[dialog, head]
+        return names
+
+    def lose_branch(self, dialog: str, branch: str) -> None:
+        self.heads.pop((dialog, branch), None)
+
+    def lose_branches(self, dialog: str) -> None:
+        """They may be anywhere."""
+        for key in [key for key in self.heads if key[0] == dialog]:
+            del self.heads[key]
+
+    def lose_dialog(self, dialog: str) -> None:
+        self.lose_branches(dialog)
+        for key in [key for key in self.infos if key[0] == dialog]:
+            del self.infos[key], self.parents[key]
 
     def log(self, t: Tract) -> list[CommitInfo]:
         """Oldest first."""

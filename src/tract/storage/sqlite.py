@@ -280,6 +280,8 @@ class Sqlite(Driver):
         source = connect(self.place) if is_own else self.connection
         target = connect(path)
         try:
+            # A file that was emptied meanwhile has no tables: its copy would be empty too.
+            source.execute("SELECT version FROM tract_schema").fetchone()
             source.backup(target)
         finally:
             target.close()
