@@ -124,7 +124,7 @@ class Session:
             return self.store.check_head(self.dialog, self.detached)
         head = self.store.branch(self.dialog, self.branch)
         self._notice_settings()
-        if head is None and self._is_there():
+        if head is None and self.is_there():
             head = self.store.branch(self.dialog, self.branch)  # perhaps created just now
             if head is None:
                 raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
@@ -132,7 +132,7 @@ class Session:
             self._seen = self.store.erasures
         return head or EMPTY
 
-    def _is_there(self) -> bool:
+    def is_there(self) -> bool:
         """Whether the dialog exists. One that `forget` has renamed is not an empty one."""
         if self.store.dialogs.has(self.dialog):
             return True
@@ -296,7 +296,7 @@ class Session:
         branch. No one else can move it until the transaction ends."""
         locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
-            if not self._is_there():
+            if not self.is_there():
                 self.store.dialogs.create(self.dialog, self.branch)
             # Also if the dialog exists: another writer may have created it just now.
             locked = self.store.lock_branch(self.dialog, self.branch)
