@@ -836,6 +836,15 @@ def test_a_commit_that_lost_its_content_erases_no_other(db: str) -> None:
 
 # Dialogs that are open elsewhere
 
+USES: tuple[Callable[[Tract], object], ...] = (
+    lambda t: t.compile(),
+    lambda t: list(t.log()),
+    lambda t: list(t.usages()),
+    lambda t: t.branches(),
+    lambda t: t.user("two"),
+    lambda t: t.branch("side"),
+)
+
 
 def test_a_dialog_that_was_renamed_is_not_an_empty_one(db: str) -> None:
     with Tract.open(db) as t, Tract.open(db, dialog=f"d {SECRET}") as other:
@@ -845,11 +854,9 @@ def test_a_dialog_that_was_renamed_is_not_an_empty_one(db: str) -> None:
         renamed = t.sibling(f"d {SECRET}")  # not read before
         t.forget(text=SECRET)
         for gone in (other, sibling, renamed):
-            for use in (gone.compile, lambda o=gone: list(o.log()), lambda o=gone: o.user("two")):
+            for use in USES:
                 with pytest.raises(DialogNotFoundError, match="open it again"):
-                    use()
-            with pytest.raises(DialogNotFoundError, match="open it again"):
-                gone.branch("side")
+                    use(gone)
         assert [info.dialog for info in t.dialogs()] == [f"d {ERASED}"]
         assert texts(unread) == []  # it did not exist when this one was opened
         with Tract.open(db, dialog=f"d {ERASED}") as again:

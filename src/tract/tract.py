@@ -685,7 +685,8 @@ class Tract:
 
     def usages(self) -> Iterator[tuple[str | None, dict[str, Json]]]:
         """Iterate over the answers of the dialog, on all branches: the model and the usage."""
-        for config, usage in self.session.store.usages(self.dialog):
+        rows = self.session.store.usages(self.dialog) if self.session.is_there() else ()
+        for config, usage in rows:
             model = (config or {}).get("model")
             yield model if isinstance(model, str) else None, usage
 

@@ -11,7 +11,9 @@ from tract.storage.names import base_name, free_name
 
 
 def branches(session: Session) -> dict[str, str | None]:
-    heads = session.store.branches(session.dialog) or {session.branch: EMPTY}
+    heads = session.store.branches(session.dialog)
+    if not heads and not session.is_there():
+        heads = {session.branch: EMPTY}
     return {name: head.hash.hex() if head.hash else None for name, head in heads.items()}
 
 

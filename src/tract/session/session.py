@@ -122,7 +122,7 @@ class Session:
         if self.detached:
             return self._notice(self.store.check_head(self.dialog, self.detached))
         stand = self.store.branch(self.dialog, self.branch)
-        if stand is None and self._is_there():
+        if stand is None and self.is_there():
             stand = self.store.branch(self.dialog, self.branch)  # perhaps created just now
             if stand is None:
                 raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
@@ -130,7 +130,7 @@ class Session:
             self._seen = self.store.erasures
         return self._notice(stand or Stand(EMPTY, None))
 
-    def _is_there(self) -> bool:
+    def is_there(self) -> bool:
         """Whether the dialog exists. One that `forget` has renamed is not an empty one."""
         if self.store.dialogs.has(self.dialog):
             return True
@@ -299,7 +299,7 @@ class Session:
         branch. No one else can move it until the transaction ends."""
         locked = self.store.lock_branch(self.dialog, self.branch)
         if locked is None:
-            if not self._is_there():
+            if not self.is_there():
                 self.store.dialogs.create(self.dialog, self.branch)
             # Also if the dialog exists: another writer may have created it just now.
             locked = self.store.lock_branch(self.dialog, self.branch)

@@ -56,7 +56,7 @@ class _Row(NamedTuple):
 _WEIGHTS = (3, 5, 7, 11, 13, 17, 19)
 
 
-class _Own(NamedTuple):
+class DialogRow(NamedTuple):
     """Columns of a row of `dialogs` that its checksum covers, with its name."""
 
     branch: str
@@ -67,7 +67,7 @@ class _Own(NamedTuple):
     facts: str | None = None
 
 
-_OWN = ", ".join(_Own._fields)
+DIALOG_COLUMNS = ", ".join(DialogRow._fields)
 
 
 class Changes(msgspec.Struct):
@@ -109,14 +109,14 @@ class Dialogs:
         them: an import creates thousands."""
         if not self._are_verified:
             for name, *rest in self._rows():
-                _verify(name, _Own(*rest[: len(_Own._fields)]), rest[len(_Own._fields)])
+                _verify(name, DialogRow(*rest[: len(DialogRow._fields)]), rest[len(DialogRow._fields)])
             self._are_verified = True
 
     def create(self, name: str, branch: str) -> None:
         """A dialog with its first, empty branch, unless another writer was faster."""
         names, created_at = (stored_name(name), stored_name(branch)), now()
         total = _Row(created_at=created_at).total
-        values = (*names, created_at, text_sum(names[0], *_Own(names[1])), total)
+        values = (*names, created_at, text_sum(names[0], *DialogRow(names[1])), total)
         self.changes.created += len(self._run(_CREATE, values))
         for (dialog_id,) in self._run(_CREATE_BRANCH, (*names, branch_checksum(*names, EMPTY))):
             self.add(dialog_id, Totals(branches=1))
@@ -179,6 +179,13 @@ class Dialogs:
         commit_id, digest = detached or EMPTY
         self._change(name, branch=stored_name(branch), detached_id=commit_id, detached_hash=digest)
 
+    def is_whole(self, name: str) -> bool:
+        """Whether the row of a dialog is as it was written."""
+        try:
+            return bool(list(self._read(name, _ROW)))
+        except (CorruptError, *DAMAGE):
+            return False
+
     def settings(self, name: str, kind: str) -> Json:
         """The value of one of the SETTINGS of a dialog; None if it is not set."""
         for own in self._read(name, _ROW):
@@ -197,16 +204,16 @@ class Dialogs:
             new = own._replace(**columns)
             self._run(_CHANGE, (*new, text_sum(stored, *new), stored))
 
-    def _read(self, name: str, sql: str) -> Iterator[_Own]:
+    def _read(self, name: str, sql: str) -> Iterator[DialogRow]:
         """The row of a dialog, verified; none if it is not there."""
         stored = stored_name(name)
         for *columns, checksum in self._run(sql, (stored,)):
-            own = _Own(*columns)
+            own = DialogRow(*columns)
             _verify(stored, own, checksum)
             yield own
 
 
-def _verify(name: str, own: _Own, checksum: int) -> None:
+def _verify(name: str, own: DialogRow, checksum: int) -> None:
     if text_sum(name, *own) != checksum:
         raise CorruptError(
             f"dialog {name!r:.80}: its name, its settings or what is checked out was altered"
@@ -215,8 +222,8 @@ def _verify(name: str, own: _Own, checksum: int) -> None:
 
 def _info(row: Row) -> DialogInfo:
     name, *rest = row
-    own, checksum = _Own(*rest[: len(_Own._fields)]), rest[len(_Own._fields)]
-    *counts, total = rest[len(_Own._fields) + 1 :]
+    own, checksum = DialogRow(*rest[: len(DialogRow._fields)]), rest[len(DialogRow._fields)]
+    *counts, total = rest[len(DialogRow._fields) + 1 :]
     try:
         _verify(name, own, checksum)
         if _Row(*counts).total != total:
@@ -246,9 +253,9 @@ def seal_dialogs(driver: Driver) -> None:
 def seal_settings(driver: Driver) -> None:
     """Have the checksums of dialogs cover their settings. One that is wrong stays wrong."""
     for dialog_id, name, *columns, checksum in driver.run(
-        f"SELECT id, name, {_OWN}, checksum FROM dialogs"
+        f"SELECT id, name, {DIALOG_COLUMNS}, checksum FROM dialogs"
     ):
-        own = _Own(*columns)
+        own = DialogRow(*columns)
         if text_sum(name, *own[:3]) == checksum:
             values = text_sum(name, *own), dialog_id
             driver.run("UPDATE dialogs SET checksum = ? WHERE id = ?", values)
@@ -257,7 +264,7 @@ def seal_settings(driver: Driver) -> None:
 def seal_names(driver: Driver, dialog_id: int) -> None:
     """Write the checksums of a dialog and of its branches, which have new names."""
     [(dialog, *columns)] = driver.run(
-        f"SELECT name, {_OWN} FROM dialogs WHERE id = ?", (dialog_id,)
+        f"SELECT name, {DIALOG_COLUMNS} FROM dialogs WHERE id = ?", (dialog_id,)
     )
     checksum = text_sum(dialog, *columns)
     driver.run("UPDATE dialogs SET checksum = ? WHERE id = ?", (checksum, dialog_id))
@@ -292,10 +299,10 @@ _CREATE_BRANCH = """
 INSERT INTO branches (dialog_id, name, checksum)
 VALUES ((SELECT id FROM dialogs WHERE name = ?), ?, ?) ON CONFLICT DO NOTHING RETURNING dialog_id"""
 
-_ROW = f"SELECT {_OWN}, checksum FROM dialogs WHERE name = ?"
-_LOCK_ROW = f"SELECT {_OWN}, checksum FROM dialogs r WHERE name = ? {{lock}}"
+_ROW = f"SELECT {DIALOG_COLUMNS}, checksum FROM dialogs WHERE name = ?"
+_LOCK_ROW = f"SELECT {DIALOG_COLUMNS}, checksum FROM dialogs r WHERE name = ? {{lock}}"
 
-_CHANGE = f"UPDATE dialogs SET {' = ?, '.join(_Own._fields)} = ?, checksum = ? WHERE name = ?"
+_CHANGE = f"UPDATE dialogs SET {' = ?, '.join(DialogRow._fields)} = ?, checksum = ? WHERE name = ?"
 
 _ADD = f"""
 UPDATE dialogs SET branches = branches + ?, commits = commits + ?, tokens = tokens + ?,
@@ -306,7 +313,7 @@ WHERE id = ?"""
 _COUNT = "UPDATE tract_schema SET dialogs = dialogs + ?, erasures = coalesce(?, erasures)"
 
 _DIALOGS = f"""
-SELECT s.dialogs, d.name, {", ".join(f"d.{column}" for column in _Own._fields)}, d.checksum,
+SELECT s.dialogs, d.name, {", ".join(f"d.{column}" for column in DialogRow._fields)}, d.checksum,
     {", ".join(f"d.{column}" for column in _Row._fields)}, d.total
 FROM tract_schema s LEFT JOIN dialogs d ON 1 = 1 ORDER BY d.id"""
 

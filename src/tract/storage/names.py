@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 from itertools import count
 
 from tract.model import MAX_NAME, Head
+from tract.storage.dialogs import DIALOG_COLUMNS, DialogRow
 from tract.storage.driver import Driver
 from tract.storage.rows import branch_checksum, text_sum
 
@@ -33,10 +34,11 @@ def rename(driver: Driver, dialog_id: int, dialog: str, branches: Mapping[str, s
     """Give a dialog and some of its branches other names, all of them as stored. Their checksums
     cover the names: only a row that is verified gets a new one, and one that was altered stays
     wrong. Returns whether all were verified."""
-    [(old, branch, *head, checksum)] = driver.run(_DIALOG, (dialog_id,))
-    is_whole: bool = text_sum(old, branch, *head) == checksum
-    new = dialog, branches.get(branch, branch)
-    values = *new, text_sum(*new, *head) if is_whole else checksum, dialog_id
+    [(old, *columns, checksum)] = driver.run(_DIALOG, (dialog_id,))
+    row = DialogRow(*columns)
+    is_whole: bool = text_sum(old, *row) == checksum
+    row = row._replace(branch=branches.get(row.branch, row.branch))
+    values = dialog, row.branch, text_sum(dialog, *row) if is_whole else checksum, dialog_id
     driver.run("UPDATE dialogs SET name = ?, branch = ?, checksum = ? WHERE id = ?", values)
     for name, *pointer, own in driver.run(_BRANCHES, (dialog_id,)):
         target, renamed = Head(*pointer), branches.get(name, name)
@@ -48,7 +50,7 @@ def rename(driver: Driver, dialog_id: int, dialog: str, branches: Mapping[str, s
     return is_whole
 
 
-_DIALOG = "SELECT name, branch, detached_id, detached_hash, checksum FROM dialogs WHERE id = ?"
+_DIALOG = f"SELECT name, {DIALOG_COLUMNS}, checksum FROM dialogs WHERE id = ?"
 
 _BRANCHES = "SELECT name, head_id, commit_hash, checksum FROM branches WHERE dialog_id = ?"
 

@@ -181,13 +181,17 @@ class Survey:
         for name, *values in self._run(_SETTINGS):
             dialog = readable_name(name)
             for kind, stored in zip(SETTINGS, values, strict=True):
-                if dialog is None or stored is None or not is_wanted(str(stored)):
-                    continue
-                try:
-                    yield Setting(dialog, kind, stored, unseal(stored), True)
-                except DAMAGED:
-                    self.damage[Trace(dialog, None, f"damaged {kind}")] = None
-                    yield Setting(dialog, kind, str(stored), str(stored), False)
+                if dialog is not None and stored is not None and is_wanted(str(stored)):
+                    yield self._setting(dialog, kind, str(stored))
+
+    def _setting(self, dialog: str, kind: str, stored: str) -> Setting:
+        is_whole = self._store.dialogs.is_whole(dialog)
+        if not is_whole:
+            self.damage[Trace(dialog, None, f"damaged {kind}")] = None
+        try:
+            return Setting(dialog, kind, stored, unseal(stored), is_whole)
+        except DAMAGED:
+            return Setting(dialog, kind, stored, stored, False)
 
     def names(self) -> Iterator[tuple[int, str, list[str]]]:
         """The key of each dialog, its name, and those of its branches."""
