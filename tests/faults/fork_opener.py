@@ -1,5 +1,5 @@
-"""Forks while a thread opens a file that is locked: `fork_opener.py DB`. Prints `forked` and what the
-child is told when it opens the file too, then waits until the thread has opened it."""
+"""Forks while a thread opens a file that is locked: `fork_opener.py DB`. Prints the error that the
+child gets when it opens the file too, and `forked`; then waits until the thread has opened it."""
 
 import os
 import signal

@@ -63,7 +63,7 @@ class Postgres(Driver):
     _began = False
 
     def _connect(self) -> None:
-        self.connection: psycopg.Connection[Row] = psycopg.connect(self.place, autocommit=True)
+        self.connection = psycopg.connect(self.place, autocommit=True)
         wait = "off" if self.durability == "relaxed" else "on"
         self.connection.execute(_SETTINGS, (wait, f"{LOCK_SECONDS}s"))
 
