@@ -143,7 +143,9 @@ class DiskError(StorageError):
 
 
 class UnreadableError(CorruptError, DiskError):
-    """The file is damaged, or the disk cannot read it. SQLite does not tell these apart."""
+    """The file is damaged, or the disk cannot read it: SQLite reports both as damage. It is both a
+    CorruptError and a DiskError, so handle it before these. `fsck` raises DiskError if the disk is
+    the cause, as far as SQLite tells."""
 
 
 class DiskFullError(StorageError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from itertools import count
@@ -18,12 +19,14 @@ from tests.faults.harness import (
     in_order,
     in_time,
     is_postgres,
+    outcome,
     start,
     start_crew,
     texts,
 )
-from tests.faults.tracing import injection, tracing
-from tract import SchemaError, Tract
+from tests.faults.tracing import Point, injection, tracing
+from tract import DiskError, SchemaError, Tract, TractError
+from tract.storage.maintenance import Fsck
 from tract.storage.migrations import known_migrations
 
 WRITERS = 3
@@ -112,6 +115,26 @@ def test_fsck_and_search_beside_writers_and_gc_report_no_damage(db: str, number:
     collector.join()
     assert problems == []
     writers.assert_all_is_written()
+
+
+@pytest.mark.usefixtures("strace")
+def test_fsck_does_not_take_a_failing_disk_for_damage(tmp_path: Path) -> None:
+    """SQLite names the error of a page that `integrity_check` cannot read. Elsewhere it reports a
+    damaged file, and then the problem says that it may be the disk."""
+    path, outcomes = tmp_path / "t.db", []
+    with Tract.open(path) as t, t.batch():
+        for i in range(300):
+            t.user(f"text {i} " * 60)
+    for number in range(2, 40, 4):
+        with Tract.open(path) as t:
+            fault = injection(Point("pread64", number), "error=EIO")
+            with tracing(os.getpid(), ("pread64",), fault):
+                outcomes.append(outcome(t.fsck))
+    problems = [fact for report in outcomes if isinstance(report, Fsck) for fact in report.problems]
+    assert all("or the disk cannot read it" in fact for fact in problems)
+    errors = [type(error) for error in outcomes if isinstance(error, TractError)]
+    assert DiskError in errors
+    assert set(errors) == {DiskError}
 
 
 @sizes

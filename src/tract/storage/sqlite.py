@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import random
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -65,6 +66,7 @@ _ERRORS: dict[str, tuple[type[StorageError], str]] = {
     "SQLITE_CORRUPT": (UnreadableError, "the database file is damaged, or the disk cannot read it"),
     "SQLITE_NOTADB": (SchemaError, "the file is not a SQLite database"),
 }
+_IO_ERROR = 10
 Outcome = TypeVar("Outcome")
 _lost: set[files.Identity] = set()
 """Files that this process inherited while they were in use. Its SQLite takes the locks of its
@@ -137,7 +139,7 @@ class Sqlite(Driver):
 
     def _open_without_locks(self, error: Exception) -> None:
         """In a folder that cannot be written to, a database in WAL mode can be read while no other
-        process has it open: whoever does has a log beside it."""
+        process has it open: an open database has a log beside it."""
         unreadable = _name(error) in ("SQLITE_READONLY", "SQLITE_CANTOPEN")
         if not unreadable or not files.is_in_fixed_folder(self.place):
             raise error
@@ -215,8 +217,8 @@ class Sqlite(Driver):
 
     def _repeat(self, error: Exception, action: Callable[[], Outcome]) -> Outcome:
         """Try again while another connection has the lock. SQLite itself would pause longer and
-        longer, so that whoever waits for long meets whoever comes back at once, and loses. It
-        takes a page that the disk did not deliver for a damaged one; the next try may get it."""
+        longer, so that a writer that has waited long loses to one that retries at once. It reports
+        a page that the disk did not deliver as a damaged one; the next try may get it."""
         if _name(error) == "SQLITE_CORRUPT":
             with suppress(*self.failure):
                 return action()
@@ -303,7 +305,11 @@ class Sqlite(Driver):
         self.run("PRAGMA user_version = 0")
 
     def integrity(self) -> list[str]:
-        return [row[0] for row in self.run("PRAGMA integrity_check") if row[0] != "ok"]
+        problems = [row[0] for row in self.run("PRAGMA integrity_check") if row[0] != "ok"]
+        for code in re.findall(r"error code=(\d+)", "\n".join(problems)):
+            if int(code) & 255 == _IO_ERROR:  # the rest of the code is the kind of it
+                raise DiskError(f"the disk failed to read {self.place} (SQLite error {code})")
+        return problems
 
     def before_fork(self, seconds: float) -> None:
         """Close the file, so that neither process has locks that SQLite and the system disagree
