@@ -65,7 +65,7 @@ class Dump(common.Dump):
     known_parts = RESPONSES_PARTS
 
     def __init__(self) -> None:
-        super().__init__(LEGAL_ID, unique=True)
+        super().__init__(LEGAL_ID)
         self._answers = 0
         self._asked: dict[str, ToolCall] = {}  # the calls of this turn, by their ids in `out`
         self._held: list[tuple[int, dict[str, Json]]] = []  # outputs, and how long they wait
@@ -322,7 +322,6 @@ class OpenAIResponses(Provider):
     assembler = ResponseAssembler
     dump = Dump
     legal_id = LEGAL_ID
-    has_unique_ids = True
     longest_name = 64
     tool_keys: ClassVar[Mapping[str, str]] = {
         "strict": "strict",
