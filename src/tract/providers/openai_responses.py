@@ -36,6 +36,7 @@ from tract.providers.responses_items import (
     INSTRUCTIONS,
     ITEM,
     LATE,
+    OUTPUTS,
     OWN_PARTS,
     PROVIDER,
     arguments_key,
@@ -69,6 +70,7 @@ class Dump(common.Dump):
         self._answers = 0
         self._asked: dict[str, ToolCall] = {}  # the calls of this turn, by their ids in `out`
         self._held: list[tuple[int, dict[str, Json]]] = []  # outputs, and how long they wait
+        self._item_ids: set[str] = set()  # those that were sent
 
     def feed(self, message: Message) -> None:
         message = self.shown(message, *_shown_types(message))
@@ -95,8 +97,12 @@ class Dump(common.Dump):
         return [*rest.out, *held, *self.tool_changes.get(self._answers, [])]
 
     def _known(self, item: dict[str, Json]) -> dict[str, Json]:
-        """The item with the keys that the provider knows."""
-        kind = kind_of_item(item)
+        """The item with the keys that the provider knows. An id that another item has is left out:
+        the provider refuses it. In a reference and in an output it names the other item."""
+        kind, item_id = kind_of_item(item), item.get("id")
+        if isinstance(item_id, str) and kind != "item_reference" and kind not in OUTPUTS:
+            item = without(item, "id") if item_id in self._item_ids else item
+            self._item_ids.add(item_id)
         item = self.trim(item, RESPONSES_ITEMS.get(kind))
         parts = {key: item[key] for key in PART_LISTS.get(kind, ()) if key in item}
         trimmed = {key: self.trim_all(value) for key, value in parts.items()}
@@ -130,7 +136,7 @@ class Dump(common.Dump):
         """The blocks by their positions, without thoughts that the provider refuses: those that it
         could not find again, and with them the ids that refer to them; and those that lead to
         nothing, because the answer was cut off there."""
-        kept = [(place, block) for place, block in enumerate(blocks) if not _is_lost(block)]
+        kept = [(place, block) for place, block in enumerate(blocks) if not self._is_lost(block)]
         if len(kept) < len(blocks):
             self.notes.append("reasoning without id and encrypted_content was left out")
             kept = [(place, without_item_id(block)) for place, block in kept]
@@ -140,6 +146,13 @@ class Dump(common.Dump):
         while kept and _thought(kept[-1][1]).get("id"):
             kept.pop()
         return kept
+
+    def _is_lost(self, block: Block) -> bool:
+        """Whether it is a thought of which the provider has only what people can read, also if
+        another has its id."""
+        thought = _thought(block)
+        has_id = thought.get("id") and str(thought["id"]) not in self._item_ids
+        return bool(thought) and not (has_id or thought.get("encrypted_content"))
 
     def _call(self, call: ToolCall) -> dict[str, Json]:
         call_id = self.ids.call(call.id)
@@ -180,12 +193,6 @@ def _thought(block: Block) -> dict[str, Json]:
     """The item of a thought; an empty one for anything else."""
     data = block.data if isinstance(block, Raw) else None
     return data if isinstance(data, dict) and data.get("type") == "reasoning" else {}
-
-
-def _is_lost(block: Block) -> bool:
-    """Whether it is a thought of which the provider has only what people can read."""
-    thought = _thought(block)
-    return bool(thought) and not (thought.get("id") or thought.get("encrypted_content"))
 
 
 def _call_kind(call: ToolCall) -> str:
