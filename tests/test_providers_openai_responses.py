@@ -123,6 +123,8 @@ def test_a_thought_that_leads_to_nothing_is_left_out() -> None:
     with Tract.open(tokens="estimate") as t:
         t.user("q")
         t.assistant(cut)
+        assert validate(t.compile().to_responses_params(), "responses") == []
+        assert t.compile().notes_for("responses") == [LAST_THOUGHT]
         t.user("go on")
         context = t.compile()
         assert validate(context.to_responses_params(), "responses") == []

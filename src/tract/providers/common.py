@@ -130,6 +130,8 @@ class Dump:
         self.out: list[dict[str, Json]] = []
         self.notes: list[str] = []
         """What the provider is not shown."""
+        self.last_notes: list[str] = []
+        """The same for the end that it was finished with."""
         self.tool_changes: Mapping[int, list[Json]] = {}
         """Blocks that change the tools, by the number of the answer before which they stand."""
         self._unknown: list[str] = []  # keys that were left out
@@ -223,6 +225,7 @@ class Dump:
         rest.notes, rest.tool_changes, rest.ids = [], {}, self.ids.aside()
         for message in tail:
             rest.feed(message)
+        self.last_notes = rest.notes
         return rest
 
 

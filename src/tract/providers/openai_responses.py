@@ -74,6 +74,8 @@ class Dump(common.Dump):
 
     def feed(self, message: Message) -> None:
         message = self.shown(message, *_shown_types(message))
+        if message.role != "assistant":
+            self._drop_last_thoughts()
         if message.role == "tool":
             self._answer_call(message)
         elif message.role == "assistant":
@@ -93,6 +95,7 @@ class Dump(common.Dump):
 
     def finish(self, tail: Iterable[Message] = ()) -> list[dict[str, Json]]:
         rest = self.with_tail(tail)
+        rest._drop_last_thoughts()
         held = [item for _, item in rest._held]
         return [*rest.out, *held, *self.tool_changes.get(self._answers, [])]
 
@@ -134,18 +137,20 @@ class Dump(common.Dump):
 
     def _without_thoughts(self, blocks: Sequence[Block]) -> list[tuple[int, Block]]:
         """The blocks by their positions, without thoughts that the provider refuses: those that it
-        could not find again, and with them the ids that refer to them; and those that lead to
-        nothing, because the answer was cut off there."""
+        could not find again, and with them the ids that refer to them."""
         kept = [(place, block) for place, block in enumerate(blocks) if not self._is_lost(block)]
         if len(kept) < len(blocks):
             self.notes.append("reasoning without id and encrypted_content was left out")
             kept = [(place, without_item_id(block)) for place, block in kept]
-        # One without an id may be the last: the provider does not look for what followed it.
-        if kept and _thought(kept[-1][1]).get("id"):
-            self.notes.append(LAST_THOUGHT)
-        while kept and _thought(kept[-1][1]).get("id"):
-            kept.pop()
         return kept
+
+    def _drop_last_thoughts(self) -> None:
+        """Leave out thoughts that lead to nothing, because the answer was cut off there. One
+        without an id may be the last: the provider does not look for what followed it."""
+        if self.out and _is_named_thought(self.out[-1]):
+            self.notes.append(LAST_THOUGHT)
+        while self.out and _is_named_thought(self.out[-1]):
+            self.out.pop()
 
     def _is_lost(self, block: Block) -> bool:
         """Whether it is a thought of which the provider has only what people can read, also if
@@ -193,6 +198,10 @@ def _thought(block: Block) -> dict[str, Json]:
     """The item of a thought; an empty one for anything else."""
     data = block.data if isinstance(block, Raw) else None
     return data if isinstance(data, dict) and data.get("type") == "reasoning" else {}
+
+
+def _is_named_thought(item: dict[str, Json]) -> bool:
+    return item.get("type") == "reasoning" and bool(item.get("id"))
 
 
 def _call_kind(call: ToolCall) -> str:
