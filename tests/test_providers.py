@@ -529,9 +529,11 @@ def test_real_chat_histories() -> None:
             context = t.compile()
             assert validate(context.to_openai(), "openai") == [], name
             assert validate(context.to_anthropic(), "anthropic") == [], name
-            if validate(messages, "openai") == []:
+            calls = [call["id"] for m in messages for call in m.get("tool_calls") or ()]
+            is_reused = len(set(calls)) < len(calls)  # each id is sent once
+            if validate(messages, "openai") == [] and not is_reused:
                 assert json.dumps(context.to_openai()) == json.dumps(messages), name
-                assert t.record(context.to_openai()) == [], name
+            assert t.record(context.to_openai()) == [], name
             assert t.record(messages) == [], name
 
 

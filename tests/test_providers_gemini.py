@@ -96,10 +96,7 @@ CONTENTS: dict[str, list[dict[str, Any]]] = {
         user(returned("b"), returned("a", {"x": 1}), returned("a", {"x": 2})),
         model({"text": "done"}),
     ],
-    "the same id in every turn": [
-        HELLO,
-        *[model(called(id="x")), user(returned(id="x"))] * 2,
-    ],
+    "no ids in several turns": [HELLO, *[model(called()), user(returned())] * 2],
     "underscores": [
         HELLO,
         model({"function_call": {"name": "run", "args": {}}, "thought_signature": SIGNATURE}),

@@ -123,6 +123,8 @@ def test_a_thought_that_leads_to_nothing_is_left_out() -> None:
     with Tract.open(tokens="estimate") as t:
         t.user("q")
         t.assistant(cut)
+        assert validate(t.compile().to_responses_params(), "responses") == []
+        assert t.compile().notes_for("responses") == [LAST_THOUGHT]
         t.user("go on")
         context = t.compile()
         assert validate(context.to_responses_params(), "responses") == []
@@ -241,13 +243,13 @@ INPUTS: dict[str, list[dict[str, Any]]] = {
     "no parts": [{"role": "user", "content": []}],
     "an answer as a text": [HELLO, {"role": "assistant", "content": "hi"}],
     "an answer in parts": [HELLO, {"role": "assistant", "content": [HI, HI]}],
-    "an answer without parts": [HELLO, said_by_model(), said_by_model(HI)],
+    "an answer without parts": [HELLO, said_by_model(), said_by_model(HI, id="msg_2")],
     "two answers": [HELLO, *[{"role": "assistant", "content": "hi"}] * 2],
     "two answers in parts": [HELLO, *[{"role": "assistant", "content": [HI]}] * 2],
     "two refusals": [HELLO, *[{"role": "assistant", "content": [REFUSAL, HI]}] * 2],
     "reasoning and calls": [HELLO, REASONING, said_by_model(HI), CALL, DONE],
     "parallel calls": [
-        *(HELLO, CALL, said_by_model(HI), {**CALL, "call_id": "b"}),
+        *(HELLO, CALL, said_by_model(HI), {**CALL, "id": "fc_2", "call_id": "b"}),
         *({**DONE, "call_id": "b"}, DONE),
     ],
     "an output in parts": [HELLO, CALL, {**DONE, "output": OUTPUT_PARTS}],
@@ -292,9 +294,9 @@ INPUTS: dict[str, list[dict[str, Any]]] = {
         said_by_model(HI),
     ],
     "late outputs": [
-        *(HELLO, CALL, {**CALL, "call_id": "b"}, {**CALL, "call_id": "c"}),
+        *(HELLO, CALL, *({**CALL, "id": f"fc_{name}", "call_id": name} for name in "bc")),
         *({**DONE, "call_id": "b"}, HELLO, DONE, REASONING, said_by_model(HI), HELLO),
-        *({**DONE, "call_id": "c"}, said_by_model(HI), HELLO),
+        *({**DONE, "call_id": "c"}, said_by_model(HI, id="msg_2"), HELLO),
     ],
     "references": [
         HELLO,
@@ -571,8 +573,23 @@ def test_ids_become_legal_and_unique(ids: tuple[str, str], parallel: bool) -> No
 
 def test_a_call_keeps_what_came_with_it_under_another_id() -> None:
     items = dumped([CALL], Message("tool", "1", "call_1"), [CALL], Message("tool", "2", "call_1"))
-    assert items[2] == {**CALL, "call_id": items[3]["call_id"]}
+    kept = {key: value for key, value in CALL.items() if key != "id"}
+    assert items[2] == {**kept, "call_id": items[3]["call_id"]}
     assert problems(items) == []
+
+
+@pytest.mark.parametrize("thought", [REASONING, {**REASONING, "encrypted_content": None}])
+def test_an_answer_that_came_twice_is_sent_without_its_ids(thought: Any) -> None:
+    with Tract.open(tokens="estimate") as t:
+        for question in ("q", "again"):
+            t.user(question)
+            t.assistant({"object": "response", "output": [thought, said_by_model(HI)]})
+        t.user("n")
+        items = t.compile().to_responses()
+        ids = [item["id"] for item in items if "id" in item]
+        assert ids == ["rs_1", "msg_1"]
+        assert validate(items, "responses") == []
+        assert t.record(items) == []
 
 
 # What is not shown

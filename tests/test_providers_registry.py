@@ -25,7 +25,7 @@ class TinyDump(Dump):
     """Lines of `[role, text]`; a call is `[assistant, name, id]`."""
 
     def __init__(self) -> None:
-        super().__init__("t[0-9]+", unique=True)
+        super().__init__("t[0-9]+")
         self._lines: list[Json] = []
 
     def feed(self, message: Message) -> None:

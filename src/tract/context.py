@@ -152,7 +152,8 @@ class _Wire:
         self._dumped = len(arrangement.messages)
         tail, notes = arrangement.ending()
         sent = self._dump.finish(with_legal_names(m, longest) for m in [*tail, *following])
-        return sent, [*arrangement.notes, *notes, *self._dump.notes]
+        dump = self._dump
+        return sent, [*arrangement.notes, *notes, *dump.notes, *dump.last_notes]
 
 
 class Seen(NamedTuple):

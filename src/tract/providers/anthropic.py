@@ -148,7 +148,7 @@ class Dump(common.Dump):
     known_parts = ANTHROPIC_BLOCKS
 
     def __init__(self) -> None:
-        super().__init__(LEGAL_ID, unique=True)
+        super().__init__(LEGAL_ID)
         self._system: list[tuple[Message, list[Json]]] = []  # each with its blocks
         self._system_text: str | list[Json] | None = ""  # None where it has to be made anew
         self._group: list[Message] = []
@@ -421,7 +421,6 @@ class Anthropic(Provider):
     assembler = MessageAssembler
     dump = Dump
     legal_id = LEGAL_ID
-    has_unique_ids = True
     longest_name = 128
     betas = ("inline-tools-2026-09-15",)
     tool_keys: ClassVar[Mapping[str, str]] = {

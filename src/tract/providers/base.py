@@ -155,8 +155,6 @@ class Provider:
 
     legal_id: ClassVar[str] = r"(?s).+"
     """The pattern of the call ids that it accepts."""
-    has_unique_ids: ClassVar[bool] = False
-    """Whether ids must differ in a full request."""
     longest_name: ClassVar[int | None] = None
     """How long the name of a tool may be; None if any name is legal."""
     betas: ClassVar[tuple[str, ...]] = ()

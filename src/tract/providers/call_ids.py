@@ -87,7 +87,7 @@ def _sent_as(places: Sequence[Place], wire: str) -> Iterator[_Call]:
     in_view = [item.place for item in shown if item.shape.form != Form.COLLAPSED]
     for calling in (in_view, places):
         for provider in PROVIDERS.values():
-            ids = WireIds(provider.legal_id, unique=provider.has_unique_ids)
+            ids = WireIds(provider.legal_id)
             for place in calling:
                 ids.start_turn()
                 for call in _calls(place):

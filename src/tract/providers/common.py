@@ -31,17 +31,14 @@ class WireIds:
     that depends only on the ids up to it. An id that came later never changes an earlier one: those
     bytes were sent."""
 
-    def __init__(self, legal: str, *, unique: bool) -> None:
+    def __init__(self, legal: str) -> None:
         self._legal = re.compile(legal)
-        self._unique = unique
         self._seen: dict[str, int] = {}
         self._used: set[str] = set()
-        self._replacements: set[str] = set()
         self._turn: dict[str, list[str]] = {}
-        self._used_in_turn: set[str] = set()
 
     def start_turn(self) -> None:
-        self._turn, self._used_in_turn = {}, set()
+        self._turn = {}
 
     def aside(self) -> WireIds:
         """The same ids, for answering open calls without consuming them."""
@@ -52,19 +49,11 @@ class WireIds:
     def call(self, call_id: str) -> str:
         self._seen[call_id] = times = self._seen.get(call_id, 0) + 1
         wire = call_id
-        if self._is_taken(call_id) or not self._legal.fullmatch(call_id):
+        if call_id in self._used or not self._legal.fullmatch(call_id):
             wire = self._replacement(call_id, times)
-            self._replacements.add(wire)
         self._used.add(wire)
-        self._used_in_turn.add(wire)
         self._turn.setdefault(call_id, []).append(wire)
         return wire
-
-    def _is_taken(self, call_id: str) -> bool:
-        """Whether another call has it. Agents reuse ids, so some providers accept that in another
-        turn; but a replacement names one call alone."""
-        used = self._used if self._unique else self._used_in_turn
-        return call_id in used or call_id in self._replacements
 
     def _replacement(self, call_id: str, times: int) -> str:
         """One that is made of the id and of how often it came, so that it means the same call
@@ -136,11 +125,13 @@ class Dump:
     known_parts: ClassVar[Keys] = {}
     """The keys of its blocks by their types."""
 
-    def __init__(self, legal_id: str = r"(?s).+", *, unique: bool = False) -> None:
-        self.ids = WireIds(legal_id, unique=unique)
+    def __init__(self, legal_id: str = r"(?s).+") -> None:
+        self.ids = WireIds(legal_id)
         self.out: list[dict[str, Json]] = []
         self.notes: list[str] = []
         """What the provider is not shown."""
+        self.last_notes: list[str] = []
+        """The same for the end that it was finished with."""
         self.tool_changes: Mapping[int, list[Json]] = {}
         """Blocks that change the tools, by the number of the answer before which they stand."""
         self._unknown: list[str] = []  # keys that were left out
@@ -234,6 +225,7 @@ class Dump:
         rest.notes, rest.tool_changes, rest.ids = [], {}, self.ids.aside()
         for message in tail:
             rest.feed(message)
+        self.last_notes = rest.notes
         return rest
 
 

@@ -36,6 +36,7 @@ from tract.providers.responses_items import (
     INSTRUCTIONS,
     ITEM,
     LATE,
+    OUTPUTS,
     OWN_PARTS,
     PROVIDER,
     arguments_key,
@@ -65,13 +66,16 @@ class Dump(common.Dump):
     known_parts = RESPONSES_PARTS
 
     def __init__(self) -> None:
-        super().__init__(LEGAL_ID, unique=True)
+        super().__init__(LEGAL_ID)
         self._answers = 0
         self._asked: dict[str, ToolCall] = {}  # the calls of this turn, by their ids in `out`
         self._held: list[tuple[int, dict[str, Json]]] = []  # outputs, and how long they wait
+        self._item_ids: set[str] = set()  # those that were sent
 
     def feed(self, message: Message) -> None:
         message = self.shown(message, *_shown_types(message))
+        if message.role != "assistant":
+            self._drop_last_thoughts()
         if message.role == "tool":
             self._answer_call(message)
         elif message.role == "assistant":
@@ -91,12 +95,17 @@ class Dump(common.Dump):
 
     def finish(self, tail: Iterable[Message] = ()) -> list[dict[str, Json]]:
         rest = self.with_tail(tail)
+        rest._drop_last_thoughts()
         held = [item for _, item in rest._held]
         return [*rest.out, *held, *self.tool_changes.get(self._answers, [])]
 
     def _known(self, item: dict[str, Json]) -> dict[str, Json]:
-        """The item with the keys that the provider knows."""
-        kind = kind_of_item(item)
+        """The item with the keys that the provider knows. An id that another item has is left out:
+        the provider refuses it. In a reference and in an output it names the other item."""
+        kind, item_id = kind_of_item(item), item.get("id")
+        if isinstance(item_id, str) and kind != "item_reference" and kind not in OUTPUTS:
+            item = without(item, "id") if item_id in self._item_ids else item
+            self._item_ids.add(item_id)
         item = self.trim(item, RESPONSES_ITEMS.get(kind))
         parts = {key: item[key] for key in PART_LISTS.get(kind, ()) if key in item}
         trimmed = {key: self.trim_all(value) for key, value in parts.items()}
@@ -128,18 +137,27 @@ class Dump(common.Dump):
 
     def _without_thoughts(self, blocks: Sequence[Block]) -> list[tuple[int, Block]]:
         """The blocks by their positions, without thoughts that the provider refuses: those that it
-        could not find again, and with them the ids that refer to them; and those that lead to
-        nothing, because the answer was cut off there."""
-        kept = [(place, block) for place, block in enumerate(blocks) if not _is_lost(block)]
+        could not find again, and with them the ids that refer to them."""
+        kept = [(place, block) for place, block in enumerate(blocks) if not self._is_lost(block)]
         if len(kept) < len(blocks):
             self.notes.append("reasoning without id and encrypted_content was left out")
             kept = [(place, without_item_id(block)) for place, block in kept]
-        # One without an id may be the last: the provider does not look for what followed it.
-        if kept and _thought(kept[-1][1]).get("id"):
-            self.notes.append(LAST_THOUGHT)
-        while kept and _thought(kept[-1][1]).get("id"):
-            kept.pop()
         return kept
+
+    def _drop_last_thoughts(self) -> None:
+        """Leave out thoughts that lead to nothing, because the answer was cut off there. One
+        without an id may be the last: the provider does not look for what followed it."""
+        if self.out and _is_named_thought(self.out[-1]):
+            self.notes.append(LAST_THOUGHT)
+        while self.out and _is_named_thought(self.out[-1]):
+            self.out.pop()
+
+    def _is_lost(self, block: Block) -> bool:
+        """Whether it is a thought of which the provider has only what people can read, also if
+        another has its id."""
+        thought = _thought(block)
+        has_id = thought.get("id") and str(thought["id"]) not in self._item_ids
+        return bool(thought) and not (has_id or thought.get("encrypted_content"))
 
     def _call(self, call: ToolCall) -> dict[str, Json]:
         call_id = self.ids.call(call.id)
@@ -182,10 +200,8 @@ def _thought(block: Block) -> dict[str, Json]:
     return data if isinstance(data, dict) and data.get("type") == "reasoning" else {}
 
 
-def _is_lost(block: Block) -> bool:
-    """Whether it is a thought of which the provider has only what people can read."""
-    thought = _thought(block)
-    return bool(thought) and not (thought.get("id") or thought.get("encrypted_content"))
+def _is_named_thought(item: dict[str, Json]) -> bool:
+    return item.get("type") == "reasoning" and bool(item.get("id"))
 
 
 def _call_kind(call: ToolCall) -> str:
@@ -322,7 +338,6 @@ class OpenAIResponses(Provider):
     assembler = ResponseAssembler
     dump = Dump
     legal_id = LEGAL_ID
-    has_unique_ids = True
     longest_name = 64
     tool_keys: ClassVar[Mapping[str, str]] = {
         "strict": "strict",
