@@ -279,6 +279,7 @@ def _inner(content: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _gemini(request: dict[str, Any]) -> Iterator[str]:
+    yield from _gemini_roles([content["role"] for content in request["contents"]])
     before: dict[str, Any] = {"role": "", "parts": []}
     for content in [*request["contents"], {"role": "", "parts": [{}]}]:
         calls, answers = _inner(content, "functionCall"), _inner(content, "functionResponse")
@@ -300,12 +301,22 @@ def _gemini(request: dict[str, Any]) -> Iterator[str]:
         yield "an empty system text"
 
 
+def _gemini_roles(roles: list[str]) -> Iterator[str]:
+    if unknown := set(roles) - {"user", "model"}:
+        yield f"roles {unknown}"
+
+
 def _marks(functions: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(function.get("id", ""), function["name"]) for function in functions]
 
 
 def _gemini_parts(parts: list[dict[str, Any]]) -> Iterator[str]:
     for part in parts:
+        for function in (part[key] for key in ("functionCall", "functionResponse") if key in part):
+            if not function["name"]:
+                yield "a function without a name"
+        if part.get("text") == "" and not part.get("thoughtSignature"):
+            yield "an empty text"
         if "functionCall" in part and not isinstance(part["functionCall"].get("args", {}), dict):
             yield "arguments that are no object"
         if "functionResponse" in part and not isinstance(

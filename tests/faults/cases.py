@@ -133,13 +133,13 @@ class Case:
         before, after = self.before, self.after
         if "done again" in lines:
             before, after = self.before_again, self.after_again
-        found = self.state()
-        if found != before:
-            assert found == after
-        assert found == after or "done" not in lines
+        now = self.state()
+        if now != before:
+            assert now == after
+        assert now == after or "done" not in lines
         if "done again" not in lines:
-            self._carry_on(found == before)
-        return found == after
+            self._carry_on(now == before)
+        return now == after
 
     def _carry_on(self, is_before: bool) -> None:
         if is_before or self.name == "forget":

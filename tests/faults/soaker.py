@@ -1,8 +1,8 @@
-"""An agent at work, task after task, on one SQLite file: `soaker.py DB TASKS SECONDS`.
+"""An agent at work, task after task, on one database: `soaker.py DB TASKS SECONDS`.
 
 With SECONDS it goes on for that long, and rests four times as long as it works; otherwise it does
-so many TASKS. Prints `task MEMORY FILE WAL` after each, in bytes. After each it
-compares what it sees with what another instance sees, and both with what was acknowledged.
+so many TASKS. Prints `task MEMORY FILE WAL` after each, in bytes; a server has no files here. After
+each it compares what it sees with what another instance sees, and both with what was acknowledged.
 """
 
 import os

@@ -74,8 +74,8 @@ def test_a_crowd_of_processes(db: str, durability: str, branches: int, count: in
 
 def tools_by_commit(lines: list[str]) -> dict[str, list[str]]:
     """What workers said that they wrote: for each commit the names of its tools."""
-    said = [line.split() for line in lines if line.startswith("done")]
-    return {commit: tools for _, commit, *tools in said}
+    words = [line.split() for line in lines if line.startswith("done")]
+    return {commit: tools for _, commit, *tools in words}
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["one dialog", "a dialog each"])
@@ -83,18 +83,18 @@ def test_processes_write_with_different_tools(db: str, apart: bool) -> None:
     """In PostgreSQL, writers to different dialogs store the same tools at the same moment."""
     dialogs = [f"d{number}" if apart else "default" for number in range(4)]
     workers = [(db, dialog, f"w{number}", 15) for number, dialog in enumerate(dialogs)]
-    given = tools_by_commit(crew("offerer.py", workers))
-    assert len(given) == 60
-    found: dict[str, list[str]] = {}
+    acknowledged = tools_by_commit(crew("offerer.py", workers))
+    assert len(acknowledged) == 60
+    stored: dict[str, list[str]] = {}
     for dialog in set(dialogs):
         with Tract.open(db, dialog=dialog) as t:
             for info in t.log():
                 tools = t.get_commit_tools(info)
-                found[info.commit_hash] = [str(each["name"]) for each in tools]
+                stored[info.commit_hash] = [str(each["name"]) for each in tools]
             assert t.fsck().problems == []
-    assert found == given
+    assert stored == acknowledged
     assert execute(db, "SELECT count(*) FROM tool_definitions") == [(30,)]
-    sets = {tuple(tools) for tools in given.values()}
+    sets = {tuple(tools) for tools in acknowledged.values()}
     assert execute(db, "SELECT count(*) FROM toolsets") == [(len(sets),)]
     members = sum(map(len, sets))
     assert execute(db, "SELECT count(*) FROM toolset_members") == [(members,)]
@@ -121,16 +121,18 @@ def test_the_same_new_tools_in_two_orders_are_stored_at_once(pg_url: str) -> Non
 @pytest.mark.parametrize("rounds", [1, pytest.param(10, marks=pytest.mark.long)])
 def test_kill_while_tools_are_stored(db: str, rounds: int) -> None:
     dice = random.Random(5)
-    given: dict[str, list[str]] = {}
+    acknowledged: dict[str, list[str]] = {}
     for number in range(rounds):
         worker = start("offerer.py", db, "default", f"w{number}", 0)
         go(worker)
-        given |= tools_by_commit(killed(worker, dice.randrange(1, 12), dice.uniform(0, 0.01)))
+        acknowledged |= tools_by_commit(
+            killed(worker, dice.randrange(1, 12), dice.uniform(0, 0.01))
+        )
         with Tract.open(db) as t:
             assert_sound(t)
-            for commit, tools in given.items():
+            for commit, tools in acknowledged.items():
                 assert [each["name"] for each in t.get_commit_tools(commit)] == tools
-    assert given
+    assert acknowledged
 
 
 def test_gc_beside_a_writer_of_tools(db: str) -> None:
@@ -147,10 +149,10 @@ def test_gc_beside_a_writer_of_tools(db: str) -> None:
             t.checkout("main")
             t.delete_branch("aside")
             assert t.gc(dry_run=False, grace_seconds=-3600).commits == 1
-    given = tools_by_commit(finish(worker))
+    acknowledged = tools_by_commit(finish(worker))
     with Tract.open(db) as t:
         assert t.fsck().problems == []
-        for commit, tools in given.items():
+        for commit, tools in acknowledged.items():
             assert [each["name"] for each in t.get_commit_tools(commit)] == tools
 
 
@@ -285,16 +287,16 @@ def test_tasks_that_are_cancelled_at_random(db: str, calls: int) -> None:
 
 
 def test_one_message_is_written_by_only_one_of_many_retries(db: str) -> None:
-    given: list[str] = []
+    acknowledged: list[str] = []
 
     def work(index: int) -> None:
         with Tract.open(db) as t:
-            given.append(t.user("once", parent=ROOT).commit_hash)
+            acknowledged.append(t.user("once", parent=ROOT).commit_hash)
 
     in_threads(8, work)
-    assert len(given) == 8
+    assert len(acknowledged) == 8
     with Tract.open(db) as t:
-        assert {commit.commit_hash for commit in t.log()} == set(given)
+        assert {commit.commit_hash for commit in t.log()} == set(acknowledged)
         assert texts(t) == ["once"]
         assert_sound(t)
 

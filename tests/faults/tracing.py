@@ -74,11 +74,11 @@ def injection(point: Point, fault: str, *, lasting: bool = False) -> str:
 def points(log: Path) -> list[Point]:
     """All calls in a log, in their order."""
     counts: Counter[str] = Counter()
-    found = []
+    made = []
     for call in re.findall(r"^(\w+)\(", log.read_text(), re.MULTILINE):
         counts[call] += 1
-        found.append(Point(call, counts[call]))
-    return found
+        made.append(Point(call, counts[call]))
+    return made
 
 
 def some(calls: list[Point]) -> list[Point]:

@@ -145,7 +145,20 @@ def sent_after(fault: Callable[[list[Any]], list[Any]]) -> Iterator[tuple[Histor
         yield history, {**request, "messages": fault(request["messages"])}
 
 
-@pytest.mark.parametrize("fault", [cut_by_position, any_id_in_common])
+@pytest.mark.parametrize("provider", REQUESTS)
+def test_a_cut_by_position_is_found(provider: str) -> None:
+    """By both sets of rules, which agree on each request."""
+    key, verdicts = PROVIDERS[provider].history, set()
+    for number in range(PLANTED):
+        _, context = next(History(number).contexts())
+        request = REQUESTS[provider](context)
+        cut = {**request, key: cut_by_position(request[key])}
+        verdicts.add((bool(validate(cut, provider)), bool(faults(cut, provider))))
+    assert (True, True) in verdicts
+    assert verdicts <= {(True, True), (False, False)}
+
+
+@pytest.mark.parametrize("fault", [any_id_in_common])
 def test_a_cut_through_a_turn_is_found(fault: Callable[[list[Any]], list[Any]]) -> None:
     """By both sets of rules, which agree on each request."""
     refused = [
