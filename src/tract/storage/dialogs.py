@@ -109,7 +109,9 @@ class Dialogs:
         them: an import creates thousands."""
         if not self._are_verified:
             for name, *rest in self._rows():
-                _verify(name, DialogRow(*rest[: len(DialogRow._fields)]), rest[len(DialogRow._fields)])
+                _verify(
+                    name, DialogRow(*rest[: len(DialogRow._fields)]), rest[len(DialogRow._fields)]
+                )
             self._are_verified = True
 
     def create(self, name: str, branch: str) -> None:
