@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -68,6 +68,7 @@ class DialogRow(NamedTuple):
 
 
 DIALOG_COLUMNS = ", ".join(DialogRow._fields)
+_SEALED = len(DialogRow._fields) + 1  # columns, with their checksum
 
 
 class Changes(msgspec.Struct):
@@ -109,9 +110,7 @@ class Dialogs:
         them: an import creates thousands."""
         if not self._are_verified:
             for name, *rest in self._rows():
-                _verify(
-                    name, DialogRow(*rest[: len(DialogRow._fields)]), rest[len(DialogRow._fields)]
-                )
+                _verified(name, rest[:_SEALED])
             self._are_verified = True
 
     def create(self, name: str, branch: str) -> None:
@@ -209,25 +208,26 @@ class Dialogs:
     def _read(self, name: str, sql: str) -> Iterator[DialogRow]:
         """The row of a dialog, verified; none if it is not there."""
         stored = stored_name(name)
-        for *columns, checksum in self._run(sql, (stored,)):
-            own = DialogRow(*columns)
-            _verify(stored, own, checksum)
-            yield own
+        for columns in self._run(sql, (stored,)):
+            yield _verified(stored, columns)
 
 
-def _verify(name: str, own: DialogRow, checksum: int) -> None:
-    if text_sum(name, *own) != checksum:
+def _verified(name: str, columns: Sequence[Any]) -> DialogRow:
+    """What a dialog has in these columns, of which the last is the checksum."""
+    *values, checksum = columns
+    row = DialogRow(*values)
+    if text_sum(name, *row) != checksum:
         raise CorruptError(
             f"dialog {name!r:.80}: its name, its settings or what is checked out was altered"
         )
+    return row
 
 
 def _info(row: Row) -> DialogInfo:
     name, *rest = row
-    own, checksum = DialogRow(*rest[: len(DialogRow._fields)]), rest[len(DialogRow._fields)]
-    *counts, total = rest[len(DialogRow._fields) + 1 :]
+    *counts, total = rest[_SEALED:]
     try:
-        _verify(name, own, checksum)
+        own = _verified(name, rest[:_SEALED])
         if _Row(*counts).total != total:
             raise CorruptError(f"dialog {name!r:.80}: its totals or times were altered")
         totals, (updated_at, created_at) = Totals._make(counts[:5]), counts[5:]
