@@ -235,7 +235,7 @@ def test_metadata_never_loads_a_large_result(db: str) -> None:
     store(db, "c1", "read", {}, BIG)
     with Tract.open(db, dialog="d") as tract:
         tract.session.store.driver.run(
-            "UPDATE blobs SET payload = ? WHERE byte_size > 9999", (b"?",)
+            "UPDATE blobs SET payload = ? WHERE json_size > 9999", (b"?",)
         )
         known = metadata(tract, "c1")
         assert "3000 lines" in known.summary

@@ -457,7 +457,7 @@ def test_log_of_a_damaged_database(filled: Path) -> None:
     with opened() as tract:  # long enough for the log not to read it, and short enough to be folded
         tract.tool_result("d", "x", "damaged " * 200)
     database = binding.connect(filled / ".tract" / "tract.db")
-    database.execute("UPDATE blobs SET payload = x'00' WHERE byte_size = 1602")
+    database.execute("UPDATE blobs SET payload = x'00' WHERE json_size = 1602")
     database.commit()
     database.close()
     assert invoke("results").exit_code == 1

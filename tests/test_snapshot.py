@@ -146,7 +146,7 @@ def test_nothing_large_is_loaded_before_somebody_looks(tmp_path: Path) -> None:
         tract.reshape({names["result5"]: "collapsed"})
     with sqlite3.connect(path) as database:
         broken = database.execute(
-            "UPDATE blobs SET payload = x'00' WHERE byte_size > 5000"
+            "UPDATE blobs SET payload = x'00' WHERE json_size > 5000"
         ).rowcount
     database.close()
     assert broken == 9

@@ -193,7 +193,7 @@ def _store_as_version_7(t: Tract, blob_id: int, text: str) -> None:
     run = t.session.store.driver.run
     run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
     [facts] = run(
-        "SELECT byte_size, token_count, token_source, preview, text_size FROM blobs WHERE id = ?",
+        "SELECT json_size, token_count, token_source, preview, text_size FROM blobs WHERE id = ?",
         (blob_id,),
     )
     sql = "UPDATE blobs SET codec = ?, checksum = ?, gist = NULL WHERE id = ?"

@@ -643,7 +643,7 @@ def test_ids_stay_paired(db: str) -> None:
 def test_a_damaged_content_is_named(db: str) -> None:
     with Tract.open(db) as t:
         damaged, other = t.user("damaged"), t.user(SECRET)
-        execute(db, "UPDATE blobs SET payload = ? WHERE byte_size = 9", (b'"damages"',))
+        execute(db, "UPDATE blobs SET payload = ? WHERE json_size = 9", (b'"damages"',))
         result = t.forget(text=SECRET)
         assert [trace.commit for trace in result.erased] == [other.commit_hash]
         assert result.remains == [Trace(t.dialog, damaged.commit_hash, "damaged content")]

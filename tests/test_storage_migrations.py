@@ -409,6 +409,7 @@ def test_version_13_is_bound_and_sealed(db: str) -> None:
     [(digest, stored)] = execute(db, "SELECT hash, gist FROM blobs WHERE gist IS NOT NULL")
     plain = zlib.compress(zlib.decompressobj(zdict=digest).decompress(stored))
     execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (plain,))
+    execute(db, "ALTER TABLE blobs RENAME COLUMN json_size TO byte_size")
     execute(db, "UPDATE tract_schema SET version = 13")
     with Tract.open(db) as t:
         assert t.compile().to_anthropic() == shown
@@ -483,7 +484,15 @@ def test_a_writer_that_waits_for_a_migration_is_stopped(filled: str) -> None:
     assert execute(filled, "SELECT count(*) FROM commits") == [(2,)]
 
 
-def test_a_program_of_the_schema_before_is_stopped(filled: str) -> None:
-    """It would leave the checksum of the branch as it is."""
-    with pytest.raises((binding.Error, psycopg.Error), match="head_hash"):
-        execute(filled, "UPDATE branches SET head_id = 1, head_hash = NULL")
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE branches SET head_id = 1, head_hash = NULL",
+        "SELECT byte_size FROM blobs WHERE id NOT IN (SELECT blob_id FROM commits)",
+    ],
+    ids=["append", "gc"],
+)
+def test_a_program_of_the_schema_before_is_stopped(filled: str, sql: str) -> None:
+    """It would leave checksums and totals as they are."""
+    with pytest.raises((binding.Error, psycopg.Error), match="head_hash|byte_size"):
+        execute(filled, sql)

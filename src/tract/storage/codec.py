@@ -58,9 +58,9 @@ def pack(data: bytes, digest: bytes | None = None) -> Piece:
     return Piece(digest, PLAIN, data)
 
 
-def unpack(digest: bytes, codec: int, payload: bytes | None, byte_size: int) -> bytes:
+def unpack(digest: bytes, codec: int, payload: bytes | None, json_size: int) -> bytes:
     """The bytes, verified; a flipped bit is reported, never returned."""
-    data = payload if codec == PLAIN else inflate(payload, byte_size)
+    data = payload if codec == PLAIN else inflate(payload, json_size)
     if not isinstance(data, bytes) or content_hash(data) != digest:
         raise CorruptError(f"content {digest.hex()} does not match its hash")
     return data
@@ -83,10 +83,10 @@ def text_chunks(text: str) -> Iterator[tuple[Piece, int]]:
         lines += part.count("\n")
 
 
-def inflate(payload: bytes | None, byte_size: int) -> bytes:
+def inflate(payload: bytes | None, json_size: int) -> bytes:
     # One byte beyond the recorded size is allowed, so that a bomb stops there and fails the hash.
     try:
-        return zstd.ZstdDecompressor().decompress(payload or b"", max_length=byte_size + 1)
+        return zstd.ZstdDecompressor().decompress(payload or b"", max_length=json_size + 1)
     except (zstd.ZstdError, EOFError, TypeError) as error:
         raise CorruptError(f"a content cannot be decompressed: {error}") from None
 

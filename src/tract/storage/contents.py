@@ -198,8 +198,8 @@ class Contents:
         blob = _readable_blob(self._driver, blob_id)
         if blob.codec in (codec.CHUNKED, codec.TEXT_CHUNKED):
             data = b"".join(_chunks(self._driver, blob_id, blob.hash))
-            return codec.unpack(blob.hash, codec.PLAIN, data, blob.byte_size)
-        return codec.unpack(blob.hash, blob.codec, blob.payload, blob.byte_size)
+            return codec.unpack(blob.hash, codec.PLAIN, data, blob.json_size)
+        return codec.unpack(blob.hash, blob.codec, blob.payload, blob.json_size)
 
     def text(self, blob_id: int) -> StoredText | None:
         """A text that is large enough to be read in parts; None for any other content."""

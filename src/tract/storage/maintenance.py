@@ -185,7 +185,7 @@ def _delete_contents(store: Store) -> tuple[int, int]:
     """Delete the contents that no commit refers to; their number and their bytes."""
     run = store.driver.run
     unused = "NOT IN (SELECT blob_id FROM commits WHERE blob_id IS NOT NULL)"
-    sizes = run(f"SELECT byte_size FROM blobs WHERE id {unused}")
+    sizes = run(f"SELECT json_size FROM blobs WHERE id {unused}")
     run(f"DELETE FROM chunks WHERE blob_id {unused}")
     run(f"DELETE FROM blobs WHERE id {unused}")
     run(_DELETE_ERASED)

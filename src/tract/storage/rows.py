@@ -86,7 +86,7 @@ class BlobRow(NamedTuple):
     hash: bytes
     codec: int
     payload: bytes | None
-    byte_size: int
+    json_size: int
     token_count: int
     token_source: str
     preview: str | None
@@ -264,7 +264,7 @@ def info_of(
         name = unescape(name)
     is_parsed = row.calls is not None or (blob is not None and blob.preview is None)
     if message is None and blob and blob.codec != FORGOTTEN and is_parsed:
-        message = message_of(row.role, unpack(blob.hash, blob.codec, blob.payload, blob.byte_size))
+        message = message_of(row.role, unpack(blob.hash, blob.codec, blob.payload, blob.json_size))
     metadata: dict[str, Json] = {}  # it repeats the message, which is its only source
     if call_id is not None:
         metadata = {"tool_call_id": call_id, "name": name}
@@ -330,7 +330,7 @@ def _described_calls(stored: str, message: Message | None) -> list[dict[str, Jso
 # The hash of a content is not read where its bytes are: it is computed from them.
 STEP_COLUMNS = """
     c.id, c.hash, c.operation, c.role, c.blob_id, b.hash, b.codec, b.payload,
-    b.byte_size, b.token_count, b.token_source, b.preview, b.checksum,
+    b.json_size, b.token_count, b.token_source, b.preview, b.checksum,
     c.calls, c.tool_call_id, c.name, c.is_error, c.origin, c.message, c.metadata,
     c.generation_config, c.form, s.hash, b.text_size, c.usage, c.created_at, c.checksum"""
 
@@ -346,7 +346,7 @@ def steps_of(
         for row in rows:
             (
                 commit_id, digest, operation, role, blob_id, content, codec, payload,
-                byte_size, token_count, token_source, preview, checksum,
+                json_size, token_count, token_source, preview, checksum,
                 calls, call_id, name, is_error, origin, note, metadata, config, form, toolset,
                 text_size, usage, created_at, own_sum,
             ) = row  # fmt: skip
@@ -354,11 +354,11 @@ def steps_of(
             if own_sum != commit_checksum(usage, calls, created_at):
                 raise CorruptError(f"commit {digest.hex()}: calls, usage or time were altered")
             if checksum is not None:
-                facts = byte_size, token_count, token_source, preview, text_size
+                facts = json_size, token_count, token_source, preview, text_size
                 if checksum != blob_checksum(codec, *facts):
                     raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
                 if payload is not None:
-                    data = payload if codec == PLAIN else inflate(payload, byte_size)
+                    data = payload if codec == PLAIN else inflate(payload, json_size)
                     content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
             is_plain = origin is note is metadata is config is None and not is_error
             if is_plain and parent and operation == "append":
@@ -462,7 +462,7 @@ def commit_checksum(usage: str | None, calls: str | None, created_at: int) -> in
 
 def blob_checksum(
     codec: int,
-    byte_size: int,
+    json_size: int,
     token_count: int,
     token_source: str,
     preview: str | None,
@@ -472,7 +472,7 @@ def blob_checksum(
     is_usual = preview is None
     rest = _source_sum(codec, token_source) if is_usual else text_sum(codec, token_source, preview)
     try:
-        return byte_size ^ text_size << 12 ^ token_count << 24 ^ rest
+        return json_size ^ text_size << 12 ^ token_count << 24 ^ rest
     except TypeError:
         return -1
 

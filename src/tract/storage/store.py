@@ -611,7 +611,7 @@ ON CONFLICT (dialog_id, hash) DO NOTHING"""
 
 _PARTS = """
 LEFT JOIN blobs b ON b.id = c.blob_id LEFT JOIN toolsets s ON s.id = c.toolset_id"""
-_INLINE = f"CASE WHEN b.byte_size <= {INLINE_BELOW} THEN b.payload END"
+_INLINE = f"CASE WHEN b.json_size <= {INLINE_BELOW} THEN b.payload END"
 _ROW = READ_COLUMNS.replace("b.payload", _INLINE)
 _STEP_ROW = STEP_COLUMNS.replace("b.payload", _INLINE).replace(
     "b.hash", f"CASE WHEN {_INLINE} IS NULL THEN b.hash END"
