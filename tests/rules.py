@@ -18,6 +18,7 @@ Pair = tuple[Any, Any]
 
 CLAUDE_ID, CLAUDE_NAME = re.compile(r"[a-zA-Z0-9_-]+"), re.compile(r"[a-zA-Z0-9_-]{1,128}")
 OPENAI_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+GEMINI_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
 RESULT_BLOCKS = {"text", "image", "document", "search_result"}
 THOUGHTS = {"thinking", "redacted_thinking"}
 
@@ -296,7 +297,9 @@ def _gemini(request: dict[str, Any]) -> Iterator[str]:
         yield from _gemini_parts(content["parts"])
         before = content
     tools = [d for tool in request.get("tools", []) for d in tool.get("functionDeclarations", ())]
-    yield from _unique([declared["name"] for declared in tools], "tool")
+    names = [declared["name"] for declared in tools]
+    yield from _unique(names, "tool")
+    yield from (f"the tool name {name!r}" for name in names if not GEMINI_NAME.fullmatch(name))
     if "systemInstruction" in request and not request["systemInstruction"]["parts"]:
         yield "an empty system text"
 
@@ -313,8 +316,8 @@ def _marks(functions: list[dict[str, Any]]) -> list[tuple[str, str]]:
 def _gemini_parts(parts: list[dict[str, Any]]) -> Iterator[str]:
     for part in parts:
         for function in (part[key] for key in ("functionCall", "functionResponse") if key in part):
-            if not function["name"]:
-                yield "a function without a name"
+            if not GEMINI_NAME.fullmatch(function["name"]):
+                yield f"the function name {function['name']!r}"
         if part.get("text") == "" and not part.get("thoughtSignature"):
             yield "an empty text"
         if "functionCall" in part and not isinstance(part["functionCall"].get("args", {}), dict):

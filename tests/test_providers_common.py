@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -12,10 +13,10 @@ from tests.rules import faults
 from tests.validity import unnoted, violations
 from tract import Message, Raw, ScriptedLLM, Text, Tract
 from tract.providers import PROVIDERS
-from tract.providers.common import legal_name
+from tract.providers.common import ToolNames, legal_name
 
-LONGEST = PROVIDERS["anthropic"].longest_name
-LIMITS = [known.longest_name for known in PROVIDERS.values() if known.longest_name]
+CLAUDES = PROVIDERS["anthropic"].tool_names
+RULES = [known.tool_names for known in PROVIDERS.values() if known.tool_names]
 NAMES = ["functions.Bash", "mcp__" + "x" * 90, "two words", "é", "\ud800", "a" * 200]
 
 
@@ -23,17 +24,18 @@ def tool(name: str) -> dict[str, Any]:
     return {"name": name, "description": "A tool.", "input_schema": {"type": "object"}}
 
 
-@given(st.text(), st.sampled_from(LIMITS))
-def test_any_name_is_made_legal_and_stays_so(name: str, longest: int) -> None:
-    legal = legal_name(name, longest)
-    assert 1 <= len(legal) <= longest
-    assert legal_name(legal, longest) == legal
+@given(st.text(), st.sampled_from(RULES))
+def test_any_name_is_made_legal_and_stays_so(name: str, rule: ToolNames) -> None:
+    legal = legal_name(name, rule)
+    assert len(legal) <= rule.longest
+    assert re.fullmatch(rule.legal, legal)
+    assert legal_name(legal, rule) == legal
     assert legal.isascii()
 
 
-@given(st.sets(st.text(max_size=200), min_size=2, max_size=20), st.sampled_from(LIMITS))
-def test_two_names_stay_two(names: set[str], longest: int) -> None:
-    assert len({legal_name(name, longest) for name in names}) == len(names)
+@given(st.sets(st.text(max_size=200), min_size=2, max_size=20), st.sampled_from(RULES))
+def test_two_names_stay_two(names: set[str], rule: ToolNames) -> None:
+    assert len({legal_name(name, rule) for name in names}) == len(names)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,14 +50,36 @@ def test_calls_and_definitions_agree(name: str) -> None:
         called = params["messages"][1]["tool_calls"][0]["function"]["name"]
         assert called == params["tools"][0]["function"]["name"] != name
         assert any(called in note for note in t.compile().notes_for("openai"))
-        for dump in ("to_openai", "to_anthropic", "to_responses"):
-            assert t.record(getattr(t.compile(), dump)()) == []
+        for provider in PROVIDERS:
+            assert t.record(t.compile().to_messages(provider)) == []
+            assert t.record(t.compile().to_params(provider)) == []
         assert t.current_branch == "main"
+
+
+@pytest.mark.parametrize("name", ["server.read", "a:b-c", "_x"])
+def test_gemini_accepts_more_characters(name: str) -> None:
+    with Tract.open() as t:
+        t.user("go", tools=[tool(name)])
+        t.assistant("", tool_calls=[{"id": "c", "name": name, "arguments": {}}])
+        t.tool_result("c", None, "done")
+        [declared] = t.compile().to_gemini_params()["tools"][0]["functionDeclarations"]
+        assert declared["name"] == name
+        assert violations(t.compile()) == []
+
+
+def test_a_name_begins_with_a_letter_for_gemini() -> None:
+    with Tract.open() as t:
+        t.user("go")
+        t.assistant("", tool_calls=[{"id": "c", "name": "2nd", "arguments": {}}])
+        t.tool_result("c", None, "done")
+        [call] = t.compile().to_gemini()["contents"][1]["parts"]
+        assert call["functionCall"]["name"].startswith("tool_2nd_")
+        assert violations(t.compile()) == []
 
 
 @pytest.mark.parametrize("tools", [None, [], [tool("a tool!"), tool("a_tool_a96d5fdd")]])
 def test_a_tool_that_came_back_under_another_name_is_declared_once(tools: Any) -> None:
-    names = ["a tool!", legal_name("a tool!", LONGEST)]
+    names = ["a tool!", legal_name("a tool!", CLAUDES)]
     assert names[1] == "a_tool_a96d5fdd"
     with Tract.open() as t:
         t.user("go", tools=tools)
@@ -71,7 +95,7 @@ def test_a_tool_that_came_back_under_another_name_is_declared_once(tools: Any) -
 
 def test_an_answer_has_the_name_that_is_known() -> None:
     name = "functions.Bash"
-    wire = legal_name(name, PROVIDERS["openai"].longest_name)
+    wire = legal_name(name, PROVIDERS["openai"].tool_names)
     call = {"id": "c", "type": "function", "function": {"name": wire, "arguments": "{}"}}
     with Tract.open() as t:
         t.llm = ScriptedLLM([{"role": "assistant", "content": None, "tool_calls": [call]}])
@@ -93,7 +117,7 @@ def test_tools_that_were_taken_away_are_declared_as_they_are_called() -> None:
         t.user("and?")
         assert violations(t.compile()) == []
         assert names_in(t.compile().to_anthropic_params()) == [
-            legal_name("functions.Bash", LONGEST)
+            legal_name("functions.Bash", CLAUDES)
         ]
 
 
@@ -106,12 +130,12 @@ def test_changes_among_the_messages_have_legal_names_too() -> None:
         params = t.compile(tools="inline").to_anthropic_params()
         assert names_in(params) == [
             "ls",
-            legal_name("old one", LONGEST),
+            legal_name("old one", CLAUDES),
         ]
         (changes,) = [m["content"] for m in params["messages"] if m["role"] == "system"]
         removed, added = changes
-        assert removed["tool"]["name"] == legal_name("old one", LONGEST)
-        assert added["tool"]["definition"]["name"] == legal_name("new one", LONGEST)
+        assert removed["tool"]["name"] == legal_name("old one", CLAUDES)
+        assert added["tool"]["definition"]["name"] == legal_name("new one", CLAUDES)
 
 
 # Stand-ins

@@ -616,6 +616,11 @@ GEMINI_BAD = [
         [QUESTION, content("model", wants("")), content("user", gives(""))],
     ),
     Bad(
+        "function-name-illegal",
+        "contents[1].parts[0].functionCall.name",
+        [QUESTION, content("model", wants("two words")), content("user", gives("two words"))],
+    ),
+    Bad(
         "thought-signature-misplaced",
         "contents[0].parts[0].thoughtSignature",
         [content("user", SAY | SIGNED)],

@@ -494,5 +494,5 @@ def test_a_writer_that_waits_for_a_migration_is_stopped(filled: str) -> None:
 )
 def test_a_program_of_the_schema_before_is_stopped(filled: str, sql: str) -> None:
     """It would leave checksums and totals as they are."""
-    with pytest.raises((binding.Error, psycopg.Error), match="head_hash|byte_size"):
+    with pytest.raises((binding.Error, psycopg.Error), match=r"head_hash|byte_size"):
         execute(filled, sql)

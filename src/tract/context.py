@@ -139,7 +139,7 @@ class _Wire:
         changes: ToolChanges,
         following: Sequence[Message],
     ) -> tuple[Any, list[str]]:
-        arrangement, longest = self._arrangement, self._target.longest_name
+        arrangement, names = self._arrangement, self._target.tool_names
         for message in messages[self._fed : size]:
             arrangement.feed(message)
         self._fed, self._changes = size, changes
@@ -148,10 +148,10 @@ class _Wire:
             self._rewrites = arrangement.rewrites
         self._dump.tool_changes = changes
         for message in arrangement.messages[self._dumped :]:
-            self._dump.feed(with_legal_names(message, longest))
+            self._dump.feed(with_legal_names(message, names))
         self._dumped = len(arrangement.messages)
         tail, notes = arrangement.ending()
-        sent = self._dump.finish(with_legal_names(m, longest) for m in [*tail, *following])
+        sent = self._dump.finish(with_legal_names(m, names) for m in [*tail, *following])
         dump = self._dump
         return sent, [*arrangement.notes, *notes, *dump.notes, *dump.last_notes]
 
@@ -347,7 +347,7 @@ class CompiledContext:
         messages = self._transcript.messages if self.commit_count else following
         first = messages[0] if messages else None
         tools = self._offer(target, called).tools
-        called = list(dict.fromkeys(legal_name(name, target.longest_name) for name in called))
+        called = list(dict.fromkeys(legal_name(name, target.tool_names) for name in called))
         return target.request(sent, tools, called, first)
 
     def to_dicts(self) -> list[dict[str, Json]]:
@@ -414,14 +414,13 @@ class CompiledContext:
             return self._declared(target, called)
         in_list = base if self._accepts_changes(target) else self.toolset
         schemas = in_list.schemas if in_list else []
-        offer = offered([*schemas, *self._beside(schemas)], target.name)
-        return _with_legal_names(offer, target)
+        return _offer_of([*schemas, *self._beside(schemas)], target)
 
     def _declared(self, target: Provider, called: list[str]) -> Offer:
         """The tools that are called, and those by which a model asks for results."""
         extra = {name_of(schema) for schema in self._extra}
         names = [name for name in called if name not in extra]
-        wires = [legal_name(name, target.longest_name) for name in names]
+        wires = [legal_name(name, target.tool_names) for name in names]
         tools = target.declare(dict.fromkeys(wires))
         if self._extra:
             tools += offered(self._extra, target.name).tools
@@ -442,8 +441,8 @@ class CompiledContext:
             return {}
         blocks: dict[int, list[Json]] = {}
         for change in changes_of(self._offered):
-            added = _with_legal_names(offered(change.added, target.name), target).tools
-            removed = [legal_name(name, target.longest_name) for name in change.removed]
+            added = _offer_of(change.added, target).tools
+            removed = [legal_name(name, target.tool_names) for name in change.removed]
             blocks[change.answer] = target.tool_changes(removed, added)
         return {answer: content for answer, content in blocks.items() if content}
 
@@ -456,22 +455,20 @@ def context_of(messages: Sequence[Message], token_count: int = 0) -> CompiledCon
     return CompiledContext(transcript)
 
 
-def _with_legal_names(offer: Offer, target: Provider) -> Offer:
-    """The tools with names that the provider accepts, and a note on each that is replaced."""
-    longest = target.longest_name
-    if longest is None:
-        return offer
-    names = [name_of(tool) for tool in offer.tools]
-    wires = [legal_name(name, longest) for name in names]
+def _offer_of(schemas: Sequence[dict[str, Json]], target: Provider) -> Offer:
+    """Tools with names that the provider accepts, and a note on each that is replaced."""
+    names = [name_of(schema) for schema in schemas]
+    wires = [legal_name(name, target.tool_names) for name in names]
     if names == wires:
-        return offer
-    tools: dict[str, dict[str, Json]] = {}
-    notes = [*offer.notes, *_renamed(names, wires, target)]
-    for tool, name, wire in zip(offer.tools, names, wires, strict=True):
-        if wire in tools:  # one that came back under the name that it was sent as
+        return offered(schemas, target.name)
+    legal: dict[str, dict[str, Json]] = {}
+    notes = _renamed(names, wires, target)
+    for schema, name, wire in zip(schemas, names, wires, strict=True):
+        if wire in legal:  # one that came back under the name that it was sent as
             notes.append(f"tool {name!r:.80} left out: {target.name} has another as {wire}")
-        tools.setdefault(wire, with_legal_name(tool, longest))
-    return Offer(list(tools.values()), notes)
+        legal.setdefault(wire, with_legal_name(schema, target.tool_names))
+    offer = offered(list(legal.values()), target.name)
+    return Offer(offer.tools, [*offer.notes, *notes])
 
 
 def _renamed(names: list[str], wires: list[str], target: Provider) -> list[str]:

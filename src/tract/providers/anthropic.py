@@ -19,6 +19,7 @@ from tract.providers.common import (
     ANY,
     LAST_THOUGHT,
     STARTED,
+    ToolNames,
     as_object,
     check_message,
     dicts,
@@ -421,7 +422,7 @@ class Anthropic(Provider):
     assembler = MessageAssembler
     dump = Dump
     legal_id = LEGAL_ID
-    longest_name = 128
+    tool_names = ToolNames(128)
     betas = ("inline-tools-2026-09-15",)
     tool_keys: ClassVar[Mapping[str, str]] = {
         "strict": "strict",

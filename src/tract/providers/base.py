@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from tract.model import Json, Message, ToolCall
-from tract.providers.common import Dump
+from tract.providers.common import Dump, ToolNames
 from tract.providers.functions import Function, Schema, no_parameters
 
 Event = dict[str, Json]
@@ -155,8 +155,8 @@ class Provider:
 
     legal_id: ClassVar[str] = r"(?s).+"
     """The pattern of the call ids that it accepts."""
-    longest_name: ClassVar[int | None] = None
-    """How long the name of a tool may be; None if any name is legal."""
+    tool_names: ClassVar[ToolNames | None] = None
+    """The names of tools that it accepts; None if any name is legal."""
     betas: ClassVar[tuple[str, ...]] = ()
     """What a request needs whose tools change among the messages."""
 

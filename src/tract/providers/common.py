@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from msgspec.structs import replace
 
@@ -23,7 +23,14 @@ REPLACED = re.compile(r"call_[0-9a-f]{24}")
 
 
 ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]+")
-"""What the name of a tool may not contain."""
+"""What the name of a tool may not contain, whatever the provider."""
+
+
+class ToolNames(NamedTuple):
+    """The names of tools that a provider accepts."""
+
+    longest: int
+    legal: str = r"[a-zA-Z0-9_-]+"
 
 
 class WireIds:
@@ -72,27 +79,29 @@ class WireIds:
 
 
 @lru_cache(maxsize=4096)
-def legal_name(name: str, longest: int | None) -> str:
-    """The name, or its replacement, which depends on the name and on the limit alone. Without a
-    limit every name is legal."""
-    if longest is None or (1 <= len(name) <= longest and not ILLEGAL.search(name)):
+def legal_name(name: str, names: ToolNames | None) -> str:
+    """The name, or its replacement, which depends on the name and on the provider's rule alone.
+    Without a rule every name is legal."""
+    if names is None or (len(name) <= names.longest and re.fullmatch(names.legal, name)):
         return name
     digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    kept = ILLEGAL.sub("_", name)[: longest - 9].strip("_")
-    return f"{kept or 'tool'}_{digest}"
+    kept = ILLEGAL.sub("_", name)[: names.longest - 9].strip("_")
+    if not kept or not re.fullmatch(names.legal, kept):  # it may begin with a digit
+        kept = f"tool_{kept}"[: names.longest - 9].strip("_")
+    return f"{kept}_{digest}"
 
 
-def with_legal_names(message: Message, longest: int | None) -> Message:
+def with_legal_names(message: Message, names: ToolNames | None) -> Message:
     """A message with legal names in its calls."""
     if message.role == "tool":
-        name = message.name and legal_name(message.name, longest)
+        name = message.name and legal_name(message.name, names)
         return message if name == message.name else replace(message, name=name)
     if not isinstance(message.content, tuple):
         return message
     calls = [block for block in message.content if isinstance(block, ToolCall)]
-    if all(legal_name(call.name, longest) == call.name for call in calls):
+    if all(legal_name(call.name, names) == call.name for call in calls):
         return message
-    return with_tool_names(message, lambda name: legal_name(name, longest))
+    return with_tool_names(message, lambda name: legal_name(name, names))
 
 
 def with_tool_names(message: Message, rename: Callable[[str], str]) -> Message:
@@ -104,15 +113,15 @@ def with_tool_names(message: Message, rename: Callable[[str], str]) -> Message:
     return replace(message, content=tuple(blocks))
 
 
-def with_legal_name(schema: dict[str, Json], longest: int | None) -> dict[str, Json]:
+def with_legal_name(schema: dict[str, Json], names: ToolNames | None) -> dict[str, Json]:
     """A definition in a provider's format, with a legal name."""
     function = schema.get("function")
     if isinstance(function, dict):
-        return {**schema, "function": with_legal_name(function, longest)}
+        return {**schema, "function": with_legal_name(function, names)}
     name = schema.get("name")
-    if not isinstance(name, str) or legal_name(name, longest) == name:
+    if not isinstance(name, str) or legal_name(name, names) == name:
         return schema
-    return {**schema, "name": legal_name(name, longest)}
+    return {**schema, "name": legal_name(name, names)}
 
 
 class Dump:

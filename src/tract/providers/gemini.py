@@ -17,6 +17,7 @@ from tract.providers.assemblers import ContentAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     STARTED,
+    ToolNames,
     as_object,
     dicts,
     fill,
@@ -407,6 +408,7 @@ class Gemini(Provider):
 
     name = "gemini"
     history = "contents"
+    tool_names = ToolNames(64, r"|[a-zA-Z_][a-zA-Z0-9_.:-]*")  # none at all: UNNAMED
     accepts_text = True
     system = ("systemInstruction", "system_instruction")
     marks = Marks(shape=_shape, paths=(":generateContent", ":streamGenerateContent"))

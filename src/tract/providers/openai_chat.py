@@ -15,6 +15,7 @@ from tract.providers.assemblers import ChatAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     OTHER_ROLES,
+    ToolNames,
     check_content,
     check_message,
     dicts,
@@ -256,7 +257,7 @@ class OpenAIChat(Provider):
     assembler = ChatAssembler
     dump = Dump
     legal_id = LEGAL_ID
-    longest_name = 64
+    tool_names = ToolNames(64)
     tool_keys: ClassVar[Mapping[str, str]] = {"strict": "strict", "parameters": "parameters"}
 
     load_call = staticmethod(load_call)

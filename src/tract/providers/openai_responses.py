@@ -13,6 +13,7 @@ from tract.providers.assemblers import ResponseAssembler
 from tract.providers.base import Answer, Event, Evidence, Marks, Provider, UsageKeys
 from tract.providers.common import (
     LAST_THOUGHT,
+    ToolNames,
     check_message,
     dicts,
     fill,
@@ -338,7 +339,7 @@ class OpenAIResponses(Provider):
     assembler = ResponseAssembler
     dump = Dump
     legal_id = LEGAL_ID
-    longest_name = 64
+    tool_names = ToolNames(64)
     tool_keys: ClassVar[Mapping[str, str]] = {
         "strict": "strict",
         "parameters": "parameters",

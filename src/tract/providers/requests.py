@@ -224,7 +224,7 @@ def as_sent(message: Message) -> Iterator[list[Message]]:
     for known in PROVIDERS.values():
         dump = known.dump()
         for fed in (*before, message):
-            dump.feed(with_legal_names(fed, known.longest_name))
+            dump.feed(with_legal_names(fed, known.tool_names))
         sent = dump.finish()
         history = sent[known.history] if isinstance(sent, dict) else sent
         yield [m for m in known.load_history(history) if m.role == message.role]
@@ -277,8 +277,8 @@ def is_cut(answer: Answer) -> bool:
 def known_names(message: Message, known: Iterable[str]) -> Message:
     """An answer with the names by which its tools are known here."""
     names = list(known)
-    limits = {provider.longest_name for provider in PROVIDERS.values()}
-    ours = {legal_name(name, longest): name for longest in limits for name in names}
+    rules = {provider.tool_names for provider in PROVIDERS.values()}
+    ours = {legal_name(name, rule): name for rule in rules for name in names}
     ours |= {name: name for name in names}
     if all(ours.get(call.name, call.name) == call.name for call in message.tool_calls):
         return message

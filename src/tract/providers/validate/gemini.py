@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 from tract.model import Json
 from tract.providers.validate import keys
@@ -35,6 +36,9 @@ PROVIDER_TEXTS = {
     "is equal to the number of function call parts of the function call turn.",
     "response-count-differs": "Please ensure that the number of function response parts "
     "is equal to the number of function call parts of the function call turn.",
+    "function-name-illegal": "Invalid function name. Must start with a letter or an underscore. "
+    "Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), "
+    "with a maximum length of 64.",
     "unknown-key": "Invalid JSON payload received. Unknown name ",
     "thought-signature-missing": "Function call is missing a thought_signature in functionCall "
     "parts.",
@@ -42,9 +46,11 @@ PROVIDER_TEXTS = {
     "(TYPE_BYTES), Base64 decoding failed",
 }
 
+NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
 SIGNATURE = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 NEEDS_SIGNATURES = re.compile(r"gemini-(?:[3-9]|[1-9]\d)")
 UNDERSCORED = {
+    "functionDeclarations": "function_declarations",
     "functionCall": "function_call",
     "functionResponse": "function_response",
     "thoughtSignature": "thought_signature",
@@ -52,6 +58,13 @@ UNDERSCORED = {
 NO_DATA = frozenset(
     {"thought", "thoughtSignature", "thought_signature", "videoMetadata", "video_metadata"}
 )
+
+
+def _check_name(name: Json, path: str, findings: Findings) -> None:
+    if not is_full(name):
+        findings.add("function-without-name", path, "it has no name")
+    elif not NAME.fullmatch(str(name)):
+        findings.add("function-name-illegal", path, f"it is {shown(name)}")
 
 
 def violations(params: Json, *, is_request: bool) -> list[Violation]:
@@ -70,8 +83,17 @@ def violations(params: Json, *, is_request: bool) -> list[Violation]:
     model = as_map(params).get("model")
     if is_request and isinstance(model, str) and NEEDS_SIGNATURES.search(model):
         _signatures(turns, findings)
+    for path, declaration in _declarations(as_map(params).get("tools")):
+        _check_name(as_map(declaration).get("name"), f"{path}.name", findings)
     keys.gemini(as_map(params), contents, findings)
     return findings.violations
+
+
+def _declarations(tools: Json) -> Iterator[tuple[str, Json]]:
+    for number, tool in enumerate(tools if isinstance(tools, list) else ()):
+        declarations = _get(tool, "functionDeclarations")
+        for at, declaration in enumerate(declarations if isinstance(declarations, list) else ()):
+            yield f"tools[{number}].functionDeclarations[{at}]", declaration
 
 
 def _get(value: Json, key: str) -> Json:
@@ -124,8 +146,7 @@ class _Turn:
             self._function(path, response, "response")
 
     def _function(self, path: str, value: Json, key: str) -> None:
-        if not is_full(as_map(value).get("name")):
-            self._findings.add("function-without-name", f"{path}.name", "it has no name")
+        _check_name(as_map(value).get("name"), f"{path}.name", self._findings)
         inner = as_map(value).get(key)
         if not isinstance(inner, dict) and (inner is not None or key == "response"):
             self._findings.add(f"{key}-not-object", f"{path}.{key}", f"it is {shown(inner)}")
