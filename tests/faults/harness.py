@@ -114,11 +114,20 @@ def go(worker: subprocess.Popen[str]) -> None:
 
 
 def finish(worker: subprocess.Popen[str], seconds: int = SECONDS) -> list[str]:
-    """The lines that a worker printed until it ended by itself, well."""
-    try:
-        out, err = worker.communicate(timeout=seconds)
-    finally:
-        worker.kill()
+    """The lines that a worker printed until it ended by itself, well. `communicate` would pass over
+    those that `readline` has read ahead."""
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    assert worker.stderr is not None
+    late = threading.Timer(seconds, worker.kill)
+    late.start()
+    with worker:
+        try:
+            worker.stdin.close()
+            out, err = worker.stdout.read(), worker.stderr.read()
+        finally:
+            late.cancel()
+            worker.kill()
     assert worker.returncode == 0, err
     return out.splitlines()
 

@@ -9,11 +9,9 @@ from tract import SchemaError, Tract
 db, name = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()
-with Tract.open(db, create=False) as t:
-    for i in count():
-        try:
-            commit = t.user(f"{name}-{i}").commit_hash
-        except SchemaError:
-            print("stopped", flush=True)
-            break
-        print("done", commit, flush=True)
+try:
+    with Tract.open(db, create=False) as t:
+        for i in count():
+            print("done", t.user(f"{name}-{i}").commit_hash, flush=True)
+except SchemaError:
+    print("stopped", flush=True)

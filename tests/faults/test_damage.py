@@ -240,3 +240,22 @@ def test_checked_out_commit_that_is_another(rich: str) -> None:
         Tract.open(rich)
     with Tract.open(rich, dialog="other") as t:
         assert t.fsck().problems
+
+
+def test_an_index_that_names_a_commit_twice(tmp_path: Path) -> None:
+    """A listing by it has as many commits as it should, and one is another's."""
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        for number in range(3):
+            t.assistant(f"answer {number}", usage={"input_tokens": number})
+    hashes = [digest for (digest,) in execute(str(path), "SELECT hash FROM commits ORDER BY id")]
+    data = path.read_bytes()
+    entry = hashes[2] + bytes([3])  # an index has the key of the row after the hash
+    assert data.count(entry) == 1
+    path.write_bytes(data.replace(entry, hashes[2] + bytes([2])))
+    with Tract.open(path) as t:
+        with pytest.raises(CorruptError):
+            list(t.usages())
+        with pytest.raises(CorruptError):
+            list(t.search("answer"))
+        assert not t.fsck().ok

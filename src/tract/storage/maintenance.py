@@ -278,7 +278,10 @@ def search(store: Store, text: str, dialog: str | None) -> Iterator[Hit]:
 def _search_page(store: Store, last: int, dialog: str | None) -> list[Row]:
     where = "" if dialog is None else "AND d.name = ?"
     names = () if dialog is None else (escape(dialog),)
-    return store.driver.run(_SEARCH.format(where=where), (last, *names, SEARCH_PAGE))
+    rows = store.driver.run(_SEARCH.format(where=where), (last, *names, SEARCH_PAGE))
+    if len({commit_id for commit_id, *_ in rows}) != len(rows):
+        raise CorruptError("a commit is listed twice: an index of commits is damaged")
+    return rows
 
 
 def _hits(store: Store, rows: Sequence[Row], needle: str) -> Iterator[Hit]:

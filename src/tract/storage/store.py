@@ -390,15 +390,16 @@ class Store:
     def _resolve(self, dialog: str, prefixes: Sequence[str]) -> Iterator[Head]:
         ranges = [(n, p.ljust(64, "0"), p.ljust(64, "f")) for n, p in enumerate(prefixes)]
         values = [(n, bytes.fromhex(low), bytes.fromhex(high)) for n, low, high in ranges]
+        # The index alone would do. With a column of the table, it cannot lead to a row that is none.
         sql = f"""WITH wanted (n, low, high) AS (VALUES {", ".join(map(marks, values))})
-            SELECT n, c.id, c.hash FROM wanted CROSS JOIN commits c
+            SELECT n, c.id, c.hash, c.operation FROM wanted CROSS JOIN commits c
             WHERE c.dialog_id = {_DIALOG} AND c.hash BETWEEN low AND high LIMIT ?"""
         # Two rows for a prefix make it ambiguous: no more are needed.
         limit = 2 * len(values) + 1
         rows = self._run(sql, [*(v for row in values for v in row), stored_name(dialog), limit])
         matches: list[list[Row]] = [[] for _ in prefixes]
-        for number, *commit in rows:
-            matches[number].append(tuple(commit))
+        for number, commit_id, digest, _ in rows:
+            matches[number].append((commit_id, digest))
         for prefix, commits in zip(prefixes, matches, strict=True):
             if not all(isinstance(d, bytes) and d.hex().startswith(prefix) for _, d in commits):
                 raise CorruptError(f"the index of commits is damaged: {prefix} finds another one")
@@ -490,7 +491,7 @@ class Store:
         """What each answer of a dialog was asked with, and what it has used."""
         self.dialogs.settle()
         rows = self._run(_USAGES, (stored_name(dialog),))
-        count = sum(commit_id is not None for _, commit_id, *_ in rows)
+        count = len({commit_id for _, commit_id, *_ in rows} - {None})  # an index may repeat one
         if rows and count != rows[0][0]:
             raise CorruptError(f"dialog {dialog!r} has {rows[0][0]} commits, not {count}")
         answers: list[Head] = []
