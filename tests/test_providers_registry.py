@@ -12,7 +12,7 @@ from tract import InputError, Tract, convert_tool
 from tract.model import Json, Message, ToolCall
 from tract.providers import PROVIDERS, Provider, load_answer, load_call, load_message, provider
 from tract.providers.base import Answer, Evidence, Marks, UsageKeys
-from tract.providers.common import Dump
+from tract.providers.common import Dump, ToolNames
 from tract.providers.detect import detect
 from tract.providers.functions import Function, Schema, dump_function, load_function
 from tract.providers.requests import load, load_history
@@ -64,7 +64,7 @@ class Tiny(Provider):
     usage_keys = UsageKeys(read=("tiny_read",))
     stop_key, cut_reasons = "tiny_end", ("full",)
     assembler, dump = TinyAssembler, TinyDump
-    longest_name = 12
+    tool_names = ToolNames(12)
     tool_keys: ClassVar[Mapping[str, str]] = {"parameters": "tiny_schema"}
 
     def load_history(self, history: Json) -> Iterator[Message]:

@@ -986,6 +986,7 @@ def back_to_version_7(db: str) -> None:
     for table, column in added:
         execute(db, f"ALTER TABLE {table} DROP COLUMN {column}")
     execute(db, "ALTER TABLE branches RENAME COLUMN commit_hash TO head_hash")
+    execute(db, "ALTER TABLE blobs RENAME COLUMN json_size TO byte_size")
     execute(db, "DROP TABLE erased")
     execute(db, "UPDATE tract_schema SET version = 7")
 

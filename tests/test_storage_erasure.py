@@ -759,7 +759,7 @@ FLIPS = {
     "link": "UPDATE commit_links SET value = '{x' WHERE commit_id = 4",
     "schema": "UPDATE tool_definitions SET schema = replace(schema, 'string', 'number')",
     "tokens": "UPDATE tool_definitions SET token_count = token_count + 1",
-    "head": "UPDATE branches SET head_id = 1 WHERE head_id > 1",
+    "head": "UPDATE branches SET head_id = 1 WHERE dialog_id = 1",
     "facts": "UPDATE dialogs SET facts = replace(facts, 'model', 'nodel')",
     "size": "UPDATE blobs SET text_size = text_size + 1 WHERE id = 1",
 }

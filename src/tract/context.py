@@ -457,16 +457,17 @@ def context_of(messages: Sequence[Message], token_count: int = 0) -> CompiledCon
 
 def _offer_of(schemas: Sequence[dict[str, Json]], target: Provider) -> Offer:
     """Tools with names that the provider accepts, and a note on each that is replaced."""
-    names = [name_of(schema) for schema in schemas]
+    declared = [declaration for schema in schemas for declaration in declarations(schema)]
+    names = [name_of(declaration) for declaration in declared]
     wires = [legal_name(name, target.tool_names) for name in names]
     if names == wires:
         return offered(schemas, target.name)
     legal: dict[str, dict[str, Json]] = {}
     notes = _renamed(names, wires, target)
-    for schema, name, wire in zip(schemas, names, wires, strict=True):
+    for declaration, name, wire in zip(declared, names, wires, strict=True):
         if wire in legal:  # one that came back under the name that it was sent as
             notes.append(f"tool {name!r:.80} left out: {target.name} has another as {wire}")
-        legal.setdefault(wire, with_legal_name(schema, target.tool_names))
+        legal.setdefault(wire, with_legal_name(declaration, target.tool_names))
     offer = offered(list(legal.values()), target.name)
     return Offer(offer.tools, [*offer.notes, *notes])
 

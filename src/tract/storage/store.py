@@ -390,7 +390,7 @@ class Store:
     def _resolve(self, dialog: str, prefixes: Sequence[str]) -> Iterator[Head]:
         ranges = [(n, p.ljust(64, "0"), p.ljust(64, "f")) for n, p in enumerate(prefixes)]
         values = [(n, bytes.fromhex(low), bytes.fromhex(high)) for n, low, high in ranges]
-        # The index alone would do. With a column of the table, it cannot lead to a row that is none.
+        # A column that only the table has: the index alone may lead to a row that is none.
         sql = f"""WITH wanted (n, low, high) AS (VALUES {", ".join(map(marks, values))})
             SELECT n, c.id, c.hash, c.operation FROM wanted CROSS JOIN commits c
             WHERE c.dialog_id = {_DIALOG} AND c.hash BETWEEN low AND high LIMIT ?"""
