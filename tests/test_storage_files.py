@@ -201,19 +201,72 @@ def test_a_file_that_is_deleted_during_commit_is_noticed(tmp_path: Path, gone: s
 
 
 @pytest.mark.parametrize("since", ["a write", "a read"])
-def test_a_log_that_is_gone_is_noticed(tmp_path: Path, since: str) -> None:
+@pytest.mark.parametrize("gone", [files.log, files.log_index])
+def test_a_log_that_is_gone_is_noticed(
+    tmp_path: Path, since: str, gone: Callable[[str], str]
+) -> None:
     path = tmp_path / "t.db"
     with Tract.open(path) as t:
         t.user("before")
     with Tract.open(path) as t:
         if since == "a write":
             t.user("more")
-        log = Path(files.log(str(path)))
-        if not log.exists():
+        doomed = Path(gone(str(path)))
+        if not doomed.exists():
             pytest.skip("this SQLite is not used with a log")
-        log.unlink()
-        with pytest.raises(StorageError, match="was deleted or replaced"):
+        doomed.unlink()
+        with pytest.raises(StorageError, match=f"{doomed.name} was deleted.*new process"):
             t.user("lost")
+        with pytest.raises(StorageError, match="use a new process"):
+            Tract.open(path)
+
+
+@pytest.mark.parametrize("gone", [("-wal", "-shm"), ("-shm",)], ids=["both", "index"])
+@pytest.mark.parametrize("first", ["the former", "the new one"])
+def test_two_writers_of_which_one_has_lost_its_locks(
+    tmp_path: Path, gone: tuple[str, ...], first: str
+) -> None:
+    """It writes nothing, and when it is closed it neither writes its log back nor deletes that of
+    the other."""
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        t.user("before")
+    with neighbour(path) as former:
+        former("one")
+        if not Path(files.log(str(path))).exists():
+            pytest.skip("this SQLite is not used with a log")
+        for suffix in gone:
+            path.with_name(path.name + suffix).unlink()
+        with neighbour(path) as new:
+            acknowledged = [new("two"), new("three")]
+            assert "new process" in former("lost")
+            if first == "the former":
+                former("close")
+            acknowledged.append(new("four"))
+    with Tract.open(path) as t:
+        assert set(acknowledged) <= {commit.commit_hash for commit in t.log()}
+        assert t.fsck().ok
+
+
+@contextmanager
+def neighbour(path: Path) -> Iterator[Callable[[str], str]]:
+    """A process that has the file open, and writes what it is told."""
+    worker = start("neighbour.py", path)
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    stdin, stdout = worker.stdin, worker.stdout
+
+    def tell(text: str) -> str:
+        stdin.write(f"{text}\n")
+        stdin.flush()
+        return stdout.readline().strip()
+
+    try:
+        yield tell
+        finish(worker)
+    finally:
+        worker.kill()
+        worker.wait()
 
 
 def test_the_log_of_a_replaced_file_is_named(tmp_path: Path) -> None:

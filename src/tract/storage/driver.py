@@ -89,8 +89,11 @@ class Driver(ABC):
     def close(self) -> None:
         with self.lock:
             if not (self._is_away or self._is_closed):
-                self.connection.close()
+                self._disconnect()
             self._is_closed = True
+
+    def _disconnect(self) -> None:
+        self.connection.close()
 
     @abstractmethod
     def before_fork(self, seconds: float) -> None:

@@ -165,6 +165,11 @@ def log(path: str) -> str:
     return f"{os.path.realpath(path)}-wal"
 
 
+def log_index(path: str) -> str:
+    """The file that has the locks of a database in WAL mode, and says what is in its log."""
+    return f"{os.path.realpath(path)}-shm"
+
+
 def state(path: str) -> tuple[int, ...]:
     """What changes when another process writes to a database that is read without locks."""
     try:

@@ -69,8 +69,9 @@ _ERRORS: dict[str, tuple[type[StorageError], str]] = {
 _IO_ERROR = 10
 Outcome = TypeVar("Outcome")
 _lost: set[files.Identity] = set()
-"""Files that this process inherited while they were in use. Its SQLite takes the locks of its
-parent for its own, and would neither wait for them nor hold any."""
+"""Files that this process inherited while they were in use, or whose locks were deleted. Its SQLite
+takes the locks of its parent for its own, and would neither wait for them nor hold any; and it
+keeps using locks that others do not see."""
 
 
 def connect(path: str, **options: Any) -> Any:
@@ -92,8 +93,7 @@ class Sqlite(Driver):
         self.busy_seconds: float = BUSY_SECONDS
         self._creates = create
         self._file: files.Identity | None = None  # what is open; None in memory
-        self._log: files.Identity | None = None  # and its log, once there was one
-        self._log_path = ""
+        self._logs: dict[str, files.Identity | None] = {}  # and its log and the index of that
         self._state: tuple[int, ...] | None = None  # of a file that is read without locks
         self._is_held = False  # by the thread that forks
         super().__init__(place if place == MEMORY else files.absolute(place), durability)
@@ -113,16 +113,20 @@ class Sqlite(Driver):
         if before is None and self._file is None:
             raise NotFoundError(f"no database at {self.place}")
         if before in _lost:
-            raise StorageError(f"the process forked while it used {self.place}: use a new process")
+            raise StorageError(
+                f"this process forked while it used {self.place}, or its log was deleted then: "
+                "use a new process"
+            )
         self._file = self._file or before
-        self._log_path = self._log_path or files.log(self.place)
         self._check_file()
         self._state = None
         try:
             self._open(self.place)
         except binding.Error as error:
             self._open_without_locks(error)
-        self._log = files.identity(self._log_path)  # SQLite has it open now
+        # SQLite has them open now, if there are any.
+        paths = files.log(self.place), files.log_index(self.place)
+        self._logs = {path: files.identity(path) for path in paths}
         self._check_file()  # it is the one that was opened
 
     def _open(self, place: str, **options: Any) -> None:
@@ -160,22 +164,27 @@ class Sqlite(Driver):
         what = "was deleted" if now is None else "was replaced by another file"
         advice = "open it again"
         if now and files.log_size(self.place):  # SQLite would apply it to the new file
-            advice = f"delete {self._log_path}, which is the log of the former file, then {advice}"
+            log = files.log(self.place)
+            advice = f"delete {log}, which is the log of the former file, then {advice}"
         raise StorageError(f"{self.place} {what} while it was open: {advice}")
 
-    def _check_log(self) -> None:
-        log = files.identity(self._log_path)
-        if self._log not in (None, log):
-            raise StorageError(
-                f"{self._log_path} was deleted or replaced while it was open: "
-                "open the database again"
-            )
-        self._log = log
+    def _check_logs(self) -> None:
+        """Refuse to go on with a log, or with locks, that others do not see any more."""
+        for path, before in self._logs.items():
+            now = files.identity(path)
+            if before not in (None, now):
+                assert self._file is not None
+                _lost.add(self._file)
+                raise StorageError(
+                    f"{path} was deleted or replaced while it was open: "
+                    "open the database in a new process"
+                )
+            self._logs[path] = now
 
     def _check_files(self) -> None:
         if self._file:
             self._check_file()
-            self._check_log()
+            self._check_logs()
 
     def _check_state(self) -> None:
         if self._state != files.state(self.place):
@@ -235,6 +244,7 @@ class Sqlite(Driver):
         with self.lock:
             if self._is_away or self._is_closed:
                 self._reopen()
+            self._check_files()  # a large transaction is written to the log before its end
             try:
                 self.connection.execute("BEGIN IMMEDIATE")
             except self.failure as error:
@@ -318,7 +328,7 @@ class Sqlite(Driver):
         self._is_held = self.lock.acquire(timeout=seconds)
         is_idle = self._is_held and not (self.depth or self._is_away or self._is_closed)
         if is_idle and self._file:
-            self.connection.close()
+            self._disconnect()
             self._is_away = True
 
     def after_fork_in_parent(self) -> None:
@@ -327,11 +337,21 @@ class Sqlite(Driver):
 
     def after_fork_in_child(self) -> None:
         if not (self._is_away or self._is_closed):
-            # SQLite forbids even to close such a connection, so it must outlive the interpreter.
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
+            _keep(self.connection)  # SQLite forbids even to close it
             if self._file:
                 _lost.add(self._file)
         super().after_fork_in_child()
+
+    def _disconnect(self) -> None:
+        """Whoever closes a file last writes the log back and deletes it: not if it is another's.
+        That of a file that was moved or replaced is left alone by SQLite itself."""
+        try:
+            if self._file and files.identity(self.place) == self._file:
+                self._check_logs()
+        except StorageError:
+            _keep(self.connection)
+        else:
+            self.connection.close()
 
     def _storage_error(self, error: Exception) -> StorageError:
         if isinstance(error, UnicodeDecodeError):
@@ -340,6 +360,11 @@ class Sqlite(Driver):
         if kind is BusyError:
             fact = f"the database was locked for {self.busy_seconds} s"
         return kind(f"{fact}: {self.place} ({error})")
+
+
+def _keep(connection: Any) -> None:
+    """Have a connection outlive the interpreter, which would close it."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def _name(error: Exception) -> str:
