@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
+from weakref import WeakSet
 
 from tract.errors import (
     BusyError,
@@ -69,9 +70,10 @@ _ERRORS: dict[str, tuple[type[StorageError], str]] = {
 _IO_ERROR = 10
 Outcome = TypeVar("Outcome")
 _lost: set[files.Identity] = set()
-"""Files that this process inherited while they were in use, or whose locks were deleted. Its SQLite
-takes the locks of its parent for its own, and would neither wait for them nor hold any; and it
+"""Files that this process inherited while they were in use, or whose locks were replaced. SQLite
+takes the locks of the parent for its own, and would neither wait for them nor hold any; and it
 keeps using locks that others do not see."""
+_open: WeakSet[Sqlite] = WeakSet()
 
 
 def connect(path: str, **options: Any) -> Any:
@@ -114,11 +116,13 @@ class Sqlite(Driver):
             raise NotFoundError(f"no database at {self.place}")
         if before in _lost:
             raise StorageError(
-                f"this process forked while it used {self.place}, or its log was deleted then: "
+                f"this process forked while it used {self.place}, or its log was replaced then: "
                 "use a new process"
             )
         self._file = self._file or before
         self._check_file()
+        for other in list(_open):  # SQLite shares the locks of a file within a process
+            other.check_logs_of(self._file)
         self._state = None
         try:
             self._open(self.place)
@@ -127,6 +131,7 @@ class Sqlite(Driver):
         # SQLite has them open now, if there are any.
         paths = files.log(self.place), files.log_index(self.place)
         self._logs = {path: files.identity(path) for path in paths}
+        _open.add(self)
         self._check_file()  # it is the one that was opened
 
     def _open(self, place: str, **options: Any) -> None:
@@ -173,13 +178,16 @@ class Sqlite(Driver):
         for path, before in self._logs.items():
             now = files.identity(path)
             if before not in (None, now):
-                assert self._file is not None
-                _lost.add(self._file)
                 raise StorageError(
                     f"{path} was deleted or replaced while it was open: "
-                    "open the database in a new process"
+                    "close the database, then open it again"
                 )
             self._logs[path] = now
+
+    def check_logs_of(self, file: files.Identity | None) -> None:
+        """The same for a file, if it is open here."""
+        if self._file == file and not (self._is_away or self._is_closed):
+            self._check_logs()
 
     def _check_files(self) -> None:
         if self._file:
@@ -282,8 +290,7 @@ class Sqlite(Driver):
         target = files.absolute(path)
         files.create(target)
         with self.lock:
-            if self._file:
-                self._check_file()
+            self._check_files()
             self._guard(lambda: self._copy_to(target))
 
     def _copy_to(self, path: str) -> None:
@@ -343,15 +350,17 @@ class Sqlite(Driver):
         super().after_fork_in_child()
 
     def _disconnect(self) -> None:
-        """Whoever closes a file last writes the log back and deletes it: not if it is another's.
-        That of a file that was moved or replaced is left alone by SQLite itself."""
-        try:
-            if self._file and files.identity(self.place) == self._file:
-                self._check_logs()
-        except StorageError:
+        """Whoever closes a file last writes the log back and deletes it: not if another process has
+        a log of its own. A file that was moved or replaced is left alone by SQLite itself."""
+        if self._file and files.identity(self.place) == self._file and self._has_other_logs():
+            _lost.add(self._file)
             _keep(self.connection)
         else:
             self.connection.close()
+
+    def _has_other_logs(self) -> bool:
+        logs = ((before, files.identity(path)) for path, before in self._logs.items())
+        return any(before and now and now != before for before, now in logs)
 
     def _storage_error(self, error: Exception) -> StorageError:
         if isinstance(error, UnicodeDecodeError):
