@@ -49,6 +49,11 @@ AREAS = (
             "test_tract.py",
             "faults/test_files.py",
             "test_session_results.py",
+            "test_storage_dialogs.py",
+            "faults/test_damage.py",
+            "faults/test_disks.py",
+            "test_storage_erasure.py",
+            "test_importers_writer.py",
         ),
     ),
     Area(
@@ -60,6 +65,8 @@ AREAS = (
             "test_core_compression.py",
             "test_compiler.py",
             "test_session_compress.py",
+            "test_context.py",
+            "test_view_rewrites.py",
         ),
     ),
     Area(
@@ -110,7 +117,13 @@ AREAS = (
     ),
     Area(
         "erasure",
-        ("storage/erasure.py", "content/needle.py"),
+        (
+            "storage/erasure.py",
+            "storage/survey.py",
+            "storage/copies.py",
+            "storage/names.py",
+            "content/needle.py",
+        ),
         ("test_content_needle.py", "test_storage_erasure.py"),
     ),
     Area(

@@ -44,6 +44,12 @@ def test_a_session_is_small() -> None:
 # Siblings
 
 
+@pytest.mark.parametrize("name", ["", " ", "-x", "HEAD", "a\0b", "x" * 201])
+def test_a_sibling_has_a_name(t: Tract, name: str) -> None:
+    with pytest.raises(InputError, match="not a name for a dialog"):
+        t.sibling(name)
+
+
 def test_a_sibling_is_a_full_tract(t: Tract) -> None:
     t.llm = ScriptedLLM(["hello", "short"])
     other = t.sibling("other")
