@@ -197,7 +197,9 @@ class Store:
 
     def read_erasures(self) -> int:
         """The number as it is, whether or not a head was read."""
-        return int(self._run("SELECT erasures FROM tract_schema")[0][0])
+        for (erasures,) in self._run("SELECT erasures FROM tract_schema"):
+            return int(erasures)
+        raise CorruptError("the row of tract_schema is missing")
 
     def _notice(self, erasures: int) -> None:
         """The number that was read with a head, unless this transaction ends with another one."""
