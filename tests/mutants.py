@@ -93,6 +93,7 @@ AREAS = (
             "test_providers_gemini.py",
             "test_providers_openai_chat.py",
             "test_providers_openai_responses.py",
+            "test_providers_message_lists.py",
         ),
     ),
     Area(
@@ -113,6 +114,7 @@ AREAS = (
             "faults/test_damage.py",
             "test_storage_contents.py",
             "test_storage_maintenance.py",
+            "test_storage_migrations.py",
         ),
     ),
     Area(

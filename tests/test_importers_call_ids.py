@@ -27,6 +27,13 @@ def test_a_result_answers_one_call() -> None:
     assert [m.tool_call_id for m in (first, second, stray)] == ["call_1", "call_2", "call_3"]
 
 
+def test_a_number_is_an_id_and_a_truth_value_is_none() -> None:
+    ids = CallIds()
+    assert [ids.call(value) for value in (7, True, None, "", "a")] == [
+        "7", "call_1", "call_2", "call_3", "a"
+    ]  # fmt: skip
+
+
 @given(histories)
 def test_everything_has_an_id_and_nothing_else_changes(history: list[Message]) -> None:
     found = named(*history)
