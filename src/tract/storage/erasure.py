@@ -33,7 +33,7 @@ from tract.model import (
 from tract.storage import codec, files
 from tract.storage.contents import erase_content, keep_left
 from tract.storage.copies import Phrases, phrases_of, shared
-from tract.storage.driver import Row
+from tract.storage.driver import Driver, Row
 from tract.storage.names import rename, unique_name
 from tract.storage.rows import commit_checksum, row_hash, split, stored_json
 from tract.storage.sqlite import MEMORY, Sqlite
@@ -120,10 +120,11 @@ class _Eraser:
         self._store, self._run = store, store.driver.run
         self._survey = Survey(store)
         self._whole: dict[int, bool] = {}  # the commits that were changed, as they were before
+        self._backups = _backups(store.driver)  # now: after it is erased, nothing may fail
 
     def traces(self) -> tuple[list[Trace], list[Trace]]:
         """What was erased, and what remains. A dialog has its new name."""
-        remains = [*self._remains, *self._survey.damage, *self._files()]
+        remains = [*self._remains, *self._survey.damage, *self._backups]
         erased, remains = (
             [replace(t, dialog=self.renamed.get((t.dialog or "", None), t.dialog)) for t in traces]
             for traces in (self._erased, remains)
@@ -436,12 +437,13 @@ class _Eraser:
             if count := shared(phrases, branches):
                 self._remember(Trace(dialog, None, "name of a branch", count))
 
-    def _files(self) -> list[Trace]:
-        driver = self._store.driver
-        if not isinstance(driver, Sqlite) or driver.place == MEMORY:
-            return []
-        copies = files.beside(driver.place, ".bak") + files.beside(driver.place, files.PART)
-        return [Trace(place=f"backup {Path(copy).name}") for copy in copies]
+
+def _backups(driver: Driver) -> list[Trace]:
+    """The copies beside the file, which are not opened."""
+    if not isinstance(driver, Sqlite) or driver.place == MEMORY:
+        return []
+    copies = files.beside(driver.place, ".bak") + files.beside(driver.place, files.PART)
+    return [Trace(place=f"backup {Path(copy).name}") for copy in copies]
 
 
 def _redacted(needle: Needle, cell: Cell) -> str | None:
