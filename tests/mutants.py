@@ -131,7 +131,7 @@ AREAS = (
     Area(
         "record",
         ("core/alignment.py",),
-        ("test_core_alignment.py", "properties/test_record.py"),
+        ("test_core_alignment.py", "properties/test_record.py", "test_core_transcript.py"),
     ),
 )
 
