@@ -128,11 +128,14 @@ class Sqlite(Driver):
             self._open(self.place)
         except binding.Error as error:
             self._open_without_locks(error)
-        # SQLite has them open now, if there are any.
-        paths = files.log(self.place), files.log_index(self.place)
-        self._logs = {path: files.identity(path) for path in paths}
+        self._note_logs()
         _open.add(self)
         self._check_file()  # it is the one that was opened
+
+    def _note_logs(self) -> None:
+        """SQLite has them open now, if there are any."""
+        paths = files.log(self.place), files.log_index(self.place)
+        self._logs = {path: files.identity(path) for path in paths}
 
     def _open(self, place: str, **options: Any) -> None:
         self.connection = connect(place, check_same_thread=False, cached_statements=256, **options)
@@ -205,6 +208,8 @@ class Sqlite(Driver):
         if self._state is None and self.run("PRAGMA journal_mode")[0][0] not in (mode, "memory"):
             with suppress(ReadOnlyError):  # it keeps its journal mode, and can still be read
                 self.run(f"PRAGMA journal_mode = {mode}")
+            if self._file:
+                self._note_logs()  # a log that is not needed any more is deleted
 
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         with self.lock:
