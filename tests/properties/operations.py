@@ -673,6 +673,7 @@ def delete_dialog(world: World, t: Tract, picks: Picks) -> None:
     name = picks.one(["imported", DIALOGS[1]])
     t.delete_dialog(name)
     world.lose_dialog(name)
+    world.drop(name)
 
 
 # Reading

@@ -91,6 +91,12 @@ class World:
             self._snapshots.pop(id(t), None)
             t.close()
 
+    def drop(self, dialog: str) -> None:
+        """Have every instance open a dialog again that was deleted: after an erasure, it is an
+        error to go on with it."""
+        for key in [key for key in self._open if key[1] == dialog]:
+            self._snapshots.pop(id(self._open.pop(key)), None)
+
     def empty(self) -> None:
         """Delete all dialogs, with which everything else goes."""
         t = self.tract(LONG_LIVED)
