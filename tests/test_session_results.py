@@ -987,7 +987,8 @@ def back_to_version_7(db: str) -> None:
         execute(db, f"ALTER TABLE {table} DROP COLUMN {column}")
     execute(db, "ALTER TABLE branches RENAME COLUMN commit_hash TO head_hash")
     execute(db, "ALTER TABLE blobs RENAME COLUMN json_size TO byte_size")
-    execute(db, "DROP TABLE erased")
+    for table in ("erased", "grants", "audit", "receipts"):
+        execute(db, f"DROP TABLE {table}")
     execute(db, "UPDATE tract_schema SET version = 7")
 
 

@@ -27,7 +27,7 @@ from tract.storage import _driver
 from tract.storage.migrations import Migration, known_migrations, migrate
 from tract.storage.rows import text_sum
 from tract.storage.sqlite import Sqlite, binding
-from tract.storage.store import transaction
+from tract.storage.transactions import transaction
 
 FIXTURES = Path(__file__).parent / "fixtures"
 NEXT = known_migrations()[-1].version + 1
@@ -93,6 +93,7 @@ def old(db: str, tmp_path: Path) -> str:
 
 
 TABLES_OF_7 = ("tool_definitions", "toolsets", "toolset_members", "commit_tools")
+TABLES_OF_15 = ("grants", "audit", "receipts")
 
 
 def assert_is_of_version_6(db: str) -> None:
@@ -410,6 +411,8 @@ def test_version_13_is_bound_and_sealed(db: str) -> None:
     plain = zlib.compress(zlib.decompressobj(zdict=digest).decompress(stored))
     execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (plain,))
     execute(db, "ALTER TABLE blobs RENAME COLUMN json_size TO byte_size")
+    for table in TABLES_OF_15:
+        execute(db, f"DROP TABLE {table}")
     execute(db, "UPDATE tract_schema SET version = 13")
     with Tract.open(db) as t:
         assert t.compile().to_anthropic() == shown

@@ -27,8 +27,9 @@ from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.migrations import known_migrations, migrate
 from tract.storage.rows import now, unescape
 from tract.storage.sqlite import Sqlite
-from tract.storage.store import Store, snapshot
+from tract.storage.store import Store
 from tract.storage.tools import bad_tools, delete_unused_tools
+from tract.storage.transactions import snapshot
 
 GRACE_SECONDS = 14 * 24 * 3600.0
 SNIPPET = 40
@@ -81,6 +82,9 @@ def fsck(store: Store) -> Fsck:
         lambda: bad_tools(store.driver),
         lambda: bad_dialogs(store.driver),
         lambda: _bad_branches(store),
+        store.grants.problems,
+        store.audit.problems,
+        store.receipts.problems,
     )
     for check in checks:
         try:
@@ -386,7 +390,13 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "toolset_members": ("toolset_id", "position"),
     "branches": ("dialog_id", "name"),
     "erased": ("hash", "left_hash"),
+    "grants": ("id",),
+    "audit": ("id",),
+    "receipts": ("who", "key_hash"),
 }
 
-_LEAST: dict[str, object] = {"name": "", "hash": b"", "left_hash": b""}
+_LEAST: dict[str, object] = {
+    **dict.fromkeys(("name", "who"), ""),
+    **dict.fromkeys(("hash", "left_hash", "key_hash"), b""),
+}
 """What is before every key of this name; before a number, -1."""

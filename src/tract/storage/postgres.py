@@ -27,6 +27,7 @@ except ImportError as missing:
 _TEXTS = (
     *("blobs", "chunks", "commits", "commit_links"),
     *("tool_definitions", "dialogs", "branches"),
+    *("grants", "audit", "receipts"),
 )
 """The tables from which something can be erased."""
 

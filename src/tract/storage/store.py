@@ -17,7 +17,6 @@ from tract.errors import (
     CommitNotFoundError,
     ConflictError,
     CorruptError,
-    StorageError,
 )
 from tract.hashing import Json, checked_json, content_hash
 from tract.model import (
@@ -32,6 +31,7 @@ from tract.model import (
     Toolset,
     unpack_shape,
 )
+from tract.storage.audit import Audit
 from tract.storage.codec import CHUNKED, FORGOTTEN, TEXT_CHUNKED, stored_gist
 from tract.storage.contents import (
     BLOB_COLUMNS,
@@ -43,6 +43,8 @@ from tract.storage.contents import (
 )
 from tract.storage.dialogs import Changes, Dialogs, Totals
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
+from tract.storage.grants import Grants
+from tract.storage.receipts import Receipts
 from tract.storage.rows import (
     READ_COLUMNS,
     STEP_COLUMNS,
@@ -65,6 +67,7 @@ from tract.storage.rows import (
     verify_blob,
 )
 from tract.storage.tools import put_toolset, read_toolset, restore_definitions
+from tract.storage.transactions import check_open, transaction
 
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
 _HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
@@ -75,67 +78,6 @@ _BRANCHES = f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name".replace("JOIN"
 """A dialog without branches has one row too: none of them may be missed."""
 INLINE_BELOW = 4096
 """Contents up to this size are read together with their commits, larger ones when needed."""
-
-
-@contextmanager
-def transaction(driver: Driver, *, alone: bool = False) -> Iterator[None]:
-    """Write all or nothing, and hold the connection's lock. Inside another transaction it is a
-    savepoint that can fail by itself. With `alone`, it cannot be inside another one, and no one
-    else writes meanwhile."""
-    with driver.lock:
-        depth = driver.depth
-        if depth and alone:
-            raise ConflictError("this cannot be done inside a batch")
-        if depth:
-            _check_open(driver)
-            driver.run(f"SAVEPOINT part_{depth}")
-        try:
-            if not depth:
-                (driver.begin_alone if alone else driver.begin)()
-            driver.depth = depth + 1
-            try:
-                yield
-            finally:
-                driver.depth = depth
-            _check_open(driver)
-            if depth:
-                driver.run(f"RELEASE part_{depth}")
-            else:
-                driver.commit()
-        except BaseException:
-            _roll_back(driver, depth)
-            raise
-
-
-@contextmanager
-def snapshot(driver: Driver) -> Iterator[None]:
-    """Read the database as it is now, whatever others write and collect meanwhile. Inside a
-    transaction it is that one: no one collects beside it."""
-    with driver.lock:
-        if driver.depth:
-            yield
-            return
-        driver.begin_snapshot()
-        try:
-            yield
-        finally:
-            driver.rollback()
-
-
-def _check_open(driver: Driver) -> None:
-    if not driver.in_transaction:
-        raise StorageError(
-            "the batch is not open: an earlier failure has rolled it back, or the process forked "
-            "inside it, and only its parent can end it"
-        )
-
-
-def _roll_back(driver: Driver, depth: int) -> None:
-    if not depth:
-        driver.rollback()
-    elif driver.in_transaction:
-        driver.run(f"ROLLBACK TO part_{depth}")
-        driver.run(f"RELEASE part_{depth}")
 
 
 class Stand(NamedTuple):
@@ -153,6 +95,9 @@ class Store:
         self.driver = driver
         self.dialogs = Dialogs(driver)
         self.contents = Contents(driver)
+        self.grants = Grants(driver)
+        self.audit = Audit(driver)
+        self.receipts = Receipts(driver)
         self._run = driver.run
         self._lock_branch = driver.translate(_LOCK_BRANCH)
         self._lock_blob = driver.translate(_LOCK_BLOB)
@@ -184,7 +129,7 @@ class Store:
                 self.dialogs.changes = before
                 raise
             if self.depth == 1:
-                _check_open(self.driver)
+                check_open(self.driver)
                 self.dialogs.flush()
 
     def close(self) -> None:

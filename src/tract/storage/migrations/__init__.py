@@ -13,7 +13,7 @@ from tract.storage.contents import bind_gists, measure_contents, seal_chunks
 from tract.storage.dialogs import seal_dialogs, seal_settings
 from tract.storage.driver import Driver
 from tract.storage.sqlite import MEMORY, Sqlite
-from tract.storage.store import transaction
+from tract.storage.transactions import transaction
 
 AFTERWARDS: tuple[tuple[int, Callable[[Driver], None]], ...] = (
     (13, seal_chunks),
