@@ -111,15 +111,20 @@ def test_a_second_server_writes_if_the_first_one_fails(pg_url: str) -> None:
     """In SQLite, which has one writer at a time, the second one cannot even begin."""
     first, second = open_store(pg_url), open_store(pg_url)
     waiting = threading.Thread(target=put, args=(second, "ci", "k1", b"second"))
+
+    def wait() -> None:
+        waiting.start()
+        _wait_for_lock(pg_url)
+
     with pytest.raises(ZeroDivisionError):
-        fail_after(first, lambda: (waiting.start(), _wait_for_lock(pg_url)))
+        fail_after(first, wait)
     waiting.join()
     assert first.receipts.find("ci", "k1") == Receipt(REQUEST, b"second")
     first.close()
     second.close()
 
 
-def fail_after(store: Store, action: Callable[[], object]) -> None:
+def fail_after(store: Store, action: Callable[[], None]) -> None:
     with store.writing():
         store.receipts.add("ci", "k1", REQUEST, b"first")
         action()

@@ -72,7 +72,9 @@ class Grants:
         """Have a token allow nothing. One that was revoked before keeps that time."""
         with transaction(self._driver):
             for row in self._rows(name, self._lock_row):
-                return grant_of(row if row.revoked_at else self._set(row, revoked_at=now()))
+                new = row if row.revoked_at else row._replace(revoked_at=now())
+                self._set_times(new)
+                return grant_of(new)
         raise NotFoundError(f"no token has the name {name!r}")
 
     def touch(self, name: str) -> None:
@@ -80,7 +82,7 @@ class Grants:
         if any(map(_is_due, self._rows(name, _ROW))):
             with transaction(self._driver):
                 for row in filter(_is_due, self._rows(name, self._lock_row)):
-                    self._set(row, used_at=now())
+                    self._set_times(row._replace(used_at=now()))
 
     def problems(self) -> Iterator[str]:
         """Why rows cannot be read."""
@@ -94,10 +96,8 @@ class Grants:
         """The row with this name, verified, if there is one."""
         return [verified(row) for row in self._run(sql, (stored_name(name),))]
 
-    def _set(self, row: GrantRow, **times: int) -> GrantRow:
-        new = row._replace(**times)
-        self._run(_SET, (new.used_at, new.revoked_at, text_sum(*new), new.name))
-        return new
+    def _set_times(self, row: GrantRow) -> None:
+        self._run(_SET_TIMES, (row.used_at, row.revoked_at, text_sum(*row), row.name))
 
 
 def verified(stored: Row) -> GrantRow:
@@ -141,4 +141,4 @@ ON CONFLICT DO NOTHING RETURNING id"""
 _ALL = f"SELECT {COLUMNS}, checksum FROM grants ORDER BY id"
 _ROW = f"SELECT {COLUMNS}, checksum FROM grants WHERE name = ?"
 _LOCK_ROW = f"SELECT {COLUMNS}, checksum FROM grants r WHERE name = ? {{lock}}"
-_SET = "UPDATE grants SET used_at = ?, revoked_at = ?, checksum = ? WHERE name = ?"
+_SET_TIMES = "UPDATE grants SET used_at = ?, revoked_at = ?, checksum = ? WHERE name = ?"
