@@ -15,6 +15,7 @@ from hypothesis import Phase, settings
 
 from tests.corpus import DATA
 from tests.postgres import Server
+from tests.serving import serving, url_of
 
 EXAMPLES_FOR_MUTANTS = 25
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -60,13 +61,29 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def db(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A path or URL of an empty database; the test runs once on each kind."""
-    if request.param == "sqlite":
-        return str(tmp_path / "t.db")
-    url: str = request.getfixturevalue("pg_url")
-    return url
+DATABASES = ("sqlite", "postgres")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test with `db` runs on both databases; those of the facade, in modules with ON_SERVERS, on
+    a server too, unless they are marked as being about the database itself."""
+    if "db" in metafunc.fixturenames:
+        is_facade = getattr(metafunc.module, "ON_SERVERS", False)
+        is_file = metafunc.definition.get_closest_marker("database") is not None
+        servers = ("http",) if is_facade and not is_file else ()
+        metafunc.parametrize("db", (*DATABASES, *servers), indirect=True)
+
+
+@pytest.fixture
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A path or URL of an empty database, or of a server with one."""
+    if request.param == "postgres":
+        yield request.getfixturevalue("pg_url")
+    elif request.param == "sqlite":
+        yield str(tmp_path / "t.db")
+    else:
+        with serving(str(tmp_path / "t.db")) as server:
+            yield url_of(server)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.faults.harness import is_postgres
+from tests.serving import open_tract
 from tests.toolkit import tool
 from tract import (
     ROOT,
@@ -41,12 +42,14 @@ from tract import (
 from tract.core.wording import NO_RESULT, SKIPPED
 from tract.providers.validate import validate
 
+ON_SERVERS = True
+
 UNKNOWN = "ab" * 32
 
 
 @pytest.fixture
 def t(db: str) -> Iterator[Tract]:
-    with Tract.open(db) as opened:
+    with open_tract(db) as opened:
         yield opened
 
 
@@ -63,16 +66,16 @@ def test_a_new_dialog_has_no_commit(t: Tract) -> None:
 
 
 def test_what_was_written_is_there_after_reopening(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         info = t.user("hello", metadata={"k": 1}, message="why", generation_config={"m": 1})
-    with Tract.open(db, create=False) as t:
+    with open_tract(db, create=False) as t:
         assert t.get_commit(info) == info
         assert t.head == info.commit_hash
         assert shown(t) == ["hello"]
 
 
 def test_dialogs_share_a_database_and_nothing_else(db: str) -> None:
-    with Tract.open(db, dialog="one") as one, Tract.open(db, dialog="two") as two:
+    with open_tract(db, dialog="one") as one, open_tract(db, dialog="two") as two:
         info = one.user("x")
         assert two.user("x").commit_hash == info.commit_hash
         one.user("only in one")
@@ -83,9 +86,9 @@ def test_dialogs_share_a_database_and_nothing_else(db: str) -> None:
 
 
 def test_without_create_nothing_is_made(db: str) -> None:
-    Tract.open(db).close()
+    open_tract(db).close()
     with pytest.raises(DialogNotFoundError, match="nobody"):
-        Tract.open(db, dialog="nobody", create=False)
+        open_tract(db, dialog="nobody", create=False)
 
 
 def test_bad_names_are_refused(t: Tract) -> None:
@@ -363,7 +366,7 @@ def deep(depth: int) -> Any:
 
 
 def test_a_closed_instance_says_so(db: str) -> None:
-    t = Tract.open(db)
+    t = open_tract(db)
     t.user("x")
     t.close()
     t.close()
@@ -591,10 +594,10 @@ def test_metadata_that_contradicts_its_message_is_refused(t: Tract) -> None:
 
 
 def test_an_instruction_in_force_is_not_repeated(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         first, second = t.system("Be brief."), t.system("Speak French.")
         t.user("Hi")
-    with Tract.open(db) as t:  # the process starts again
+    with open_tract(db) as t:  # the process starts again
         head = t.head
         assert (t.system("Be brief."), t.system("Speak French.")) == (first, second)
         assert (t.head, shown(t)) == (head, ["Be brief.", "Speak French.", "Hi"])
@@ -736,14 +739,14 @@ def test_an_old_commit_is_read_only_until_a_branch_is_named(t: Tract) -> None:
 
 
 def test_where_one_was_is_remembered(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         first = t.user("1")
         t.branch("side")
         t.checkout("side")
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert t.current_branch == "side"
         t.checkout(first)
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert (t.current_branch, t.head) == (None, first.commit_hash)
 
 
@@ -761,7 +764,7 @@ def test_deleting_a_branch_leaves_the_commits(t: Tract) -> None:
 
 
 def test_a_branch_that_somebody_else_deleted(db: str) -> None:
-    with Tract.open(db) as one, Tract.open(db) as other:
+    with open_tract(db) as one, open_tract(db) as other:
         one.user("1")
         other.user("2")
         one.branch("side")
@@ -824,7 +827,7 @@ def test_a_failing_commit_in_a_batch_can_be_caught(t: Tract) -> None:
 
 
 def test_a_batch_is_not_seen_by_others_before_it_ends(db: str) -> None:
-    with Tract.open(db) as one, Tract.open(db) as other:
+    with open_tract(db) as one, open_tract(db) as other:
         one.user("1")
         with one.batch():
             one.user("2")
@@ -835,9 +838,10 @@ def test_a_batch_is_not_seen_by_others_before_it_ends(db: str) -> None:
 # Others
 
 
+@pytest.mark.database
 def test_another_process_appends_in_between(db: str) -> None:
     code = "import sys, tract; tract.Tract.open(sys.argv[1]).user(sys.argv[2])"
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         first = t.user("1")
         t.compile()
         subprocess.run([sys.executable, "-c", code, db, "2"], check=True)
@@ -852,7 +856,7 @@ def test_record_on_both_databases(db: str) -> None:
         {"role": "user", "content": "go"},
         Message("assistant", (ToolCall("a", "f", {"x": 1}),)),
     ]
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert len(t.record(history)) == 2
         assert t.record(history) == []
         assert len(t.record([*history, Message("tool", "y", "a")])) == 1
@@ -861,7 +865,7 @@ def test_record_on_both_databases(db: str) -> None:
         with pytest.raises(InputError):
             t.record([Message("user", "third"), {"role": "robot"}])
         assert list(t.branches()) == ["main", "main-2"]
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert t.current_branch == "main-2"
 
 
@@ -911,7 +915,7 @@ def test_recorders_at_the_same_moment_record_a_history_once(db: str) -> None:
     history = [{"role": "user", "content": f"message {n}"} for n in range(5)]
 
     def record() -> None:
-        with Tract.open(db) as t:
+        with open_tract(db) as t:
             for size in range(1, 6):
                 t.record(history[:size])
 
@@ -920,19 +924,19 @@ def test_recorders_at_the_same_moment_record_a_history_once(db: str) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert list(t.branches()) == ["main"]
         assert [m.content for m in t.compile().messages] == [m["content"] for m in history]
 
 
 def test_a_dialog_that_was_made_again_is_read_again(db: str) -> None:
-    with Tract.open(db) as t, Tract.open(db) as admin:
+    with open_tract(db) as t, open_tract(db) as admin:
         t.user("hello")
         large = "x" * 10_000
         t.user(large)
         t.compile()
         admin.delete_dialog("default")
-        with Tract.open(db, dialog="other") as other:
+        with open_tract(db, dialog="other") as other:
             other.user("something else, so that keys move")
         admin.user("hello")
         admin.user(large)
@@ -964,7 +968,7 @@ def test_an_answer_without_a_text_and_a_response_with_calls_beside_it(t: Tract) 
 
 
 def test_work_on_a_branch_that_somebody_deleted_can_be_named(db: str) -> None:
-    with Tract.open(db) as t, Tract.open(db) as other:
+    with open_tract(db) as t, open_tract(db) as other:
         t.user("one")
         t.branch("x")
         t.checkout("x")

@@ -12,6 +12,7 @@ import pytest
 
 from tests.llm_server import LLMServer, Reply
 from tests.samples.responses import PROVIDERS, UNREADABLE
+from tests.serving import open_tract
 from tests.toolkit import claude_tool, names, tool
 from tests.validity import violations
 from tract import (
@@ -34,6 +35,9 @@ CALLS = {
         {"id": "c2", "type": "function", "function": {"name": "ls", "arguments": "{}"}},
     ],
 }
+
+
+ON_SERVERS = True
 
 
 @pytest.fixture
@@ -106,12 +110,12 @@ def test_chat_sends_what_it_commits(t: Tract) -> None:
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_responses_of_providers(db: str, provider: str) -> None:
     response = PROVIDERS[provider]
-    with Tract.open(db, llm=ScriptedLLM([response], model="asked")) as t:
+    with open_tract(db, llm=ScriptedLLM([response], model="asked")) as t:
         answer = t.chat("find it", tools=[GREP])
         assert answer.text == "I look."
         assert [(c.id, c.name) for c in answer.tool_calls] == [("c1", "grep")]
         assert answer.usage == response["usage"]
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         kept = next(t.log())
         assert kept.usage == response["usage"]
         assert kept.generation_config == {"model": "asked"}
@@ -350,11 +354,11 @@ def test_a_chat_is_a_text(t: Tract, text: Any) -> None:
 @pytest.mark.parametrize("ask", ["chat", "generate"])
 def test_messages_that_came_meanwhile(db: str, ask: str) -> None:
     def meanwhile(_: Any) -> str:
-        with Tract.open(db) as other:
+        with open_tract(db) as other:
             other.user("meanwhile")
         return "an answer to something else"
 
-    with Tract.open(db, llm=ScriptedLLM([meanwhile, "fine"])) as t:
+    with open_tract(db, llm=ScriptedLLM([meanwhile, "fine"])) as t:
         t.user("hi")
         with pytest.raises(ConflictError, match="1 message"):
             t.chat("more") if ask == "chat" else t.generate()
@@ -395,7 +399,7 @@ def test_others_can_write_while_the_model_thinks(db: str) -> None:
         assert written.wait(30)
         return "done"
 
-    with Tract.open(db, llm=ScriptedLLM([slow])) as t:
+    with open_tract(db, llm=ScriptedLLM([slow])) as t:
         t.user("hi")
         errors: list[TractError] = []
 
@@ -423,7 +427,7 @@ def test_of_two_answers_at_once_one_is_kept(db: str) -> None:
         barrier.wait()
         return "an answer"
 
-    with Tract.open(db, llm=ScriptedLLM([answer, answer])) as t:
+    with open_tract(db, llm=ScriptedLLM([answer, answer])) as t:
         t.user("hi")
         got: list[Any] = []
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.serving import open_tract
 from tests.summarizing import any_length
 from tests.toolkit import claude_tool, in_the_end, names, tool
 from tests.validity import violations
@@ -45,9 +46,12 @@ PINNED, SKIP, NORMAL = Priority.PINNED, Priority.SKIP, Priority.NORMAL
 LISTING = "".join(f"src/mod{n}.py: 12 lines\n" for n in range(300))
 
 
+ON_SERVERS = True
+
+
 @pytest.fixture
 def t(db: str) -> Iterator[Tract]:
-    with Tract.open(db) as opened:
+    with open_tract(db) as opened:
         yield opened
 
 
@@ -118,7 +122,7 @@ def test_a_summary_stands_where_the_messages_stood(t: Tract, db: str) -> None:
     assert summary.metadata == {"summary": {"made_by": "given"}}
     assert (result.made_by, result.preserved) == ("given", [])
     assert t.head == summary.commit_hash
-    with Tract.open(db) as other:
+    with open_tract(db) as other:
         assert sent(other) == sent(t)
         assert other.fsck().ok
 
@@ -580,7 +584,7 @@ def test_what_is_said_meanwhile_does_not_matter(t: Tract, db: str) -> None:
     said = [t.user("0"), *turn(t, "a"), t.user("1")]
 
     def append() -> None:
-        with Tract.open(db) as other:
+        with open_tract(db) as other:
             other.user("meanwhile")
             turn(other, "b")
             other.annotate(said[-1], PINNED)
@@ -588,7 +592,7 @@ def test_what_is_said_meanwhile_does_not_matter(t: Tract, db: str) -> None:
     thinking(t, append)
     t.compress(said[:-1])
     assert texts(t) == ["in short", "1", "meanwhile", "", "src"]
-    with Tract.open(db) as other:
+    with open_tract(db) as other:
         assert sent(other) == sent(t)
 
 
@@ -687,7 +691,7 @@ def test_a_conflict_between_two_who_compress(t: Tract, db: str) -> None:
     said = [t.user(f"{number}") for number in range(4)]
 
     def compress_too() -> None:
-        with Tract.open(db) as other:
+        with open_tract(db) as other:
             other.compress(said[1:3], content="by another")
 
     thinking(t, compress_too)
@@ -706,7 +710,7 @@ def test_of_two_who_compress_at_once_one_does(t: Tract, db: str) -> None:
         return "in short"
 
     def compress() -> str:
-        with Tract.open(db, llm=ScriptedLLM([reply])) as other:
+        with open_tract(db, llm=ScriptedLLM([reply])) as other:
             try:
                 other.compress(said[:2])
             except ConflictError:
@@ -724,7 +728,7 @@ def test_two_who_compress_different_parts(t: Tract, db: str) -> None:
     said = [t.user(f"{number}") for number in range(4)]
 
     def compress_too() -> None:
-        with Tract.open(db) as other:
+        with open_tract(db) as other:
             other.compress(said[:2], content="0 and 1")
 
     thinking(t, compress_too)
@@ -1056,7 +1060,7 @@ def test_an_undo_gives_everything_back(t: Tract, db: str) -> None:
     after = sent(t)
     undo = t.restore(*result.summaries)
     assert sent(t) == before
-    with Tract.open(db) as other:
+    with open_tract(db) as other:
         assert sent(other) == before
     t.restore(undo)
     assert sent(t) == after

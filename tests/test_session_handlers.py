@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.serving import open_tract
 from tests.validity import violations
 from tract import (
     CommitInfo,
@@ -25,6 +26,8 @@ from tract import (
 )
 from tract.llm import ScriptedLLM
 from tract.session.handlers import Summarization, summarization
+
+ON_SERVERS = True
 
 BIG = "".join(f"src/mod{n % 7}.py:{n}: def function_{n}(): pass\n" for n in range(300))
 LEFT_OUT = "[This result was left out.]"
@@ -684,7 +687,7 @@ def test_a_handler_that_answers_with_the_model(t: Tract) -> None:
 
 
 def test_results_of_many_threads(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.user("go")
         ids = [f"c{n}" for n in range(8)]
         call(t, *ids)
@@ -736,7 +739,7 @@ def test_review_shows_no_handler_the_result(t: Tract) -> None:
     ],
 )
 def test_review(db: str, decision: str, shown: str, status: str) -> None:
-    with Tract.open(db, llm=ScriptedLLM(["three hits"])) as t:
+    with open_tract(db, llm=ScriptedLLM(["three hits"])) as t:
         t.user("go")
         call(t, "c")
         pending = t.tool_result("c", "grep", BIG, review=True)
@@ -744,7 +747,7 @@ def test_review(db: str, decision: str, shown: str, status: str) -> None:
         LATER[decision](pending)
         assert pending.status == status
         assert seen(t)[0].startswith(shown[:11])
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert seen(t)[0].startswith(shown[:11])
         assert t.get_content(pending.commit) == BIG
         assert t.fsck().ok
@@ -905,11 +908,11 @@ def test_without_a_model_what_is_short_stays(t: Tract) -> None:
 
 
 def test_the_configuration_stays_with_the_dialog(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.configure_tool_summarization({"grep": "Own."}, auto_threshold=9_000, target_tokens=40)
         t.on("tool_result", print)
     llm = ScriptedLLM(["three hits", "s"])
-    with Tract.open(db, llm=llm) as t, Tract.open(db, dialog="other", llm=llm) as other:
+    with open_tract(db, llm=llm) as t, open_tract(db, dialog="other", llm=llm) as other:
         for each in (t, other):
             each.user("go")
             turn(each)
@@ -920,7 +923,7 @@ def test_the_configuration_stays_with_the_dialog(db: str) -> None:
         assert "Own." in told
         assert "40 tokens" in told
         t.configure_tool_summarization()
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         turn(t, "e")
         assert seen(t)[-1] == BIG
         assert t.fsck().ok

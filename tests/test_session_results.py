@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.harness import execute, is_postgres
+from tests.serving import open_tract
 from tests.toolkit import tool
 from tests.validity import violations
 from tract import (
@@ -37,13 +38,15 @@ from tract.view.blocks import ToolResultBlock
 from tract.view.conversation import format_dialog
 from tract.view.lines import format_lines
 
+ON_SERVERS = True
+
 BIG = "".join(f"src/mod{n % 7}.py:{n}: def function_{n}(): pass\n" for n in range(2_000))
 LOAD: dict[str, Any] = {"load_tool_results": True}
 
 
 @pytest.fixture
 def t(db: str) -> Iterator[Tract]:
-    with Tract.open(db) as opened:
+    with open_tract(db) as opened:
         opened.user("go")
         yield opened
 
@@ -111,7 +114,7 @@ def test_without_anything_said_a_result_is_full(t: Tract) -> None:
 
 @pytest.mark.parametrize("form", [Form.REFERENCE, "reference"], ids=["form", "text"])
 def test_a_result_is_born_as_a_reference(db: str, form: Any) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.user("go")
         info = turn(t, "c", BIG, form=form)
         told = seen(t)
@@ -119,7 +122,7 @@ def test_a_result_is_born_as_a_reference(db: str, form: Any) -> None:
     assert is_reference(told[0])
     assert len(told[0]) < 2_500
     assert "grep · c · success" in told[0]
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert seen(t) == told
         assert t.get_content(info) == BIG
         assert t.get_commit(info).form == Form.REFERENCE
@@ -190,7 +193,7 @@ def test_settings_give_forms_at_birth(t: Tract) -> None:
 
 
 def test_settings_survive_reopening(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.configure_results(
             inline_tokens=100,
             preview_tokens=20,
@@ -198,13 +201,13 @@ def test_settings_survive_reopening(db: str) -> None:
             tools={"ls": {"inline_tokens": 10**6}},
         )
         t.user("go")
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         for number, name in enumerate(("grep", "read", "ls", "get_tool_result")):
             turn(t, f"c{number}", BIG, name=name)
         assert forms(t) == ["reference", "full", "full", "full"]
         assert len(seen(t)[0]) < 400
         assert is_offered(t)
-    with Tract.open(db, dialog="other") as other:
+    with open_tract(db, dialog="other") as other:
         turn(other, "c", BIG)
         assert forms(other) == ["full"]
 
@@ -240,7 +243,7 @@ def is_reference_for(t: Tract, content: str) -> bool:
 
 
 def test_settings_of_a_batch_that_failed(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.user("go")
         with suppress(ZeroDivisionError), t.batch():
             t.configure_results(inline_tokens=1)
@@ -296,12 +299,12 @@ def test_restoring_a_result_undoes_its_form(t: Tract) -> None:
 
 
 def test_a_form_survives_reopening(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.user("go")
         a = turn(t, "a", BIG)
         t.reshape({a.commit_hash: Shape(Form.TRUNCATED, 20)})
         told = seen(t)
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert seen(t) == told
         assert len(told[0]) < 150
 
@@ -635,9 +638,9 @@ def test_a_result_is_fetched_by_any_of_its_names(t: Tract) -> None:
 
 
 def test_only_results_of_this_dialog_are_fetched(db: str) -> None:
-    with Tract.open(db, dialog="one") as one:
+    with open_tract(db, dialog="one") as one:
         info = turn(one, "mine", BIG)
-    with Tract.open(db, dialog="two") as two:
+    with open_tract(db, dialog="two") as two:
         turn(two, "yours", BIG)
         for name in ("mine", info.commit_hash):
             with pytest.raises(ResultNotFoundError):
@@ -724,7 +727,7 @@ def test_only_calls_of_the_tool_are_answered(t: Tract) -> None:
 
 
 def test_what_was_offered_once_stays_offered(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.user("go")
         info = turn(t, "c", BIG)
         assert not is_offered(t)
@@ -735,18 +738,18 @@ def test_what_was_offered_once_stays_offered(db: str) -> None:
         assert is_offered(t)
         t.user("more")
         assert is_offered(t)
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert is_offered(t)
 
 
 def test_lazy_results_offer_it_from_the_beginning(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.configure_results(inline_tokens=100)
         t.user("go")
         assert is_offered(t)
         t.configure_results()
         assert is_offered(t)
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert is_offered(t)
 
 
@@ -931,14 +934,15 @@ def test_what_cannot_be_reshaped_is_not_superseded(t: Tract) -> None:
 # Version 7
 
 
+@pytest.mark.database
 def test_a_database_of_version_7_takes_forms(db: str) -> None:
     """Written by hand, because a database that was written by version 7 has no results yet."""
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.user("go")
         info = turn(t, "c", BIG)
         hashes = [each.commit_hash for each in t.log()]
     back_to_version_7(db)
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         [(version,)] = execute(db, "SELECT version FROM tract_schema")
         assert version == known_migrations()[-1].version >= 8
         assert [each.commit_hash for each in t.log()] == hashes
@@ -992,12 +996,13 @@ def back_to_version_7(db: str) -> None:
     execute(db, "UPDATE tract_schema SET version = 7")
 
 
+@pytest.mark.database
 def test_version_8_is_reached_from_an_empty_version_7(db: str) -> None:
     driver = _driver(db, "full", create=True)
     migrate(driver, known_migrations()[:2])
     driver.close()
     assert execute(db, "SELECT version FROM tract_schema") == [(7,)]
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.user("go")
         turn(t, "c", BIG, form="reference")
         assert forms(t) == ["reference"]
@@ -1029,7 +1034,7 @@ def test_an_id_that_is_no_text_is_refused(t: Tract, name: Any) -> None:
 
 
 def test_settings_of_a_dialog_that_another_instance_deleted_are_gone(db: str) -> None:
-    with Tract.open(db, dialog="two") as t, Tract.open(db) as other:
+    with open_tract(db, dialog="two") as t, open_tract(db) as other:
         t.configure_results(inline_tokens=0)
         assert t.compile().to_openai_params()["tools"]
         other.delete_dialog("two")
@@ -1038,7 +1043,7 @@ def test_settings_of_a_dialog_that_another_instance_deleted_are_gone(db: str) ->
 
 @pytest.mark.parametrize("is_detached", [True, False])
 def test_settings_of_another_instance_are_seen_at_an_old_commit(db: str, is_detached: bool) -> None:
-    with Tract.open(db) as t, Tract.open(db) as other:
+    with open_tract(db) as t, open_tract(db) as other:
         old = t.user("q")
         t.user("n")
         if is_detached:
@@ -1048,11 +1053,11 @@ def test_settings_of_another_instance_are_seen_at_an_old_commit(db: str, is_deta
 
 
 def test_settings_of_another_instance_are_seen_by_an_open_one(db: str) -> None:
-    with Tract.open(db) as t, Tract.open(db) as other:
+    with open_tract(db) as t, open_tract(db) as other:
         t.user("q")
         t.compile()
         other.configure_results(inline_tokens=0)
-        with Tract.open(db) as fresh:
+        with open_tract(db) as fresh:
             assert t.compile().to_openai_params() == fresh.compile().to_openai_params()
         t.tool_result("a", "run", "x" * 900)
         assert t.compile().messages[-1].text.startswith("[result of run")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.corpus import RELEASES
+from tests.serving import open_tract
 from tests.toolkit import claude_tool, names, tool
 from tract import (
     ROOT,
@@ -33,9 +34,12 @@ from tract.storage.sqlite import Sqlite
 GREP, READ, LS = tool("grep", pattern="string"), tool("read", path="string"), tool("ls")
 
 
+ON_SERVERS = True
+
+
 @pytest.fixture
 def t(db: str) -> Iterator[Tract]:
-    with Tract.open(db) as opened:
+    with open_tract(db) as opened:
         yield opened
 
 
@@ -156,12 +160,12 @@ CLEARING: dict[str, Callable[[Tract], object]] = {
 @pytest.mark.parametrize("clear", CLEARING)
 @pytest.mark.parametrize("before", [None, [GREP]])
 def test_no_tools_from_here_on(db: str, clear: str, before: list[Any] | None) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         first = t.user("x", tools=before)
         CLEARING[clear](t)
         assert t.get_tools() == []
         assert_has(t)
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert t.get_tools() == []
         assert_has(t)
         t.user("z")
@@ -172,18 +176,18 @@ def test_no_tools_from_here_on(db: str, clear: str, before: list[Any] | None) ->
 
 
 def test_none_says_nothing_of_the_tools(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.set_tools([GREP])
         t.user("x", tools=None)
         assert_has(t, "grep")
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert_has(t, "grep")
         t.assistant("y")
         assert_has(t, "grep")
 
 
 def test_every_instance_sees_them(db: str) -> None:
-    with Tract.open(db) as one, Tract.open(db) as other:
+    with open_tract(db) as one, open_tract(db) as other:
         one.user("x", tools=[GREP])
         assert_has(other, "grep")
         other.set_tools([READ])
@@ -192,7 +196,7 @@ def test_every_instance_sees_them(db: str) -> None:
 
 
 def test_dialogs_have_their_own(db: str) -> None:
-    with Tract.open(db) as one, Tract.open(db, dialog="other") as other:
+    with open_tract(db) as one, open_tract(db, dialog="other") as other:
         one.set_tools([GREP])
         other.user("x")
         assert other.get_tools() is None
@@ -311,7 +315,7 @@ def test_only_none_and_an_empty_list_clear_the_tools(t: Tract, falsy: Any) -> No
 
 
 def test_a_refusal_in_a_batch_leaves_the_rest_of_it(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         with t.batch():
             t.user("one", tools=[GREP])
             for given in ("twice", "NaN", "no dict inside"):
@@ -321,7 +325,7 @@ def test_a_refusal_in_a_batch_leaves_the_rest_of_it(db: str) -> None:
                     t.set_tools(REFUSED[given])
             t.user("two", tools=[READ, GREP])
         assert_has(t, "read", "grep")
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert [message.text for message in t.compile().messages] == ["one", "two"]
         assert [bool(info.toolset_hash) for info in t.log()] == [True, True]
         assert_has(t, "read", "grep")
@@ -388,7 +392,7 @@ def test_tools_are_part_of_the_hash_of_a_commit(t: Tract) -> None:
 
 
 def test_an_old_commit_has_its_own_tools(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         commits = {
             "before": t.user("1"),
             "grep": t.user("2", tools=[GREP]),
@@ -405,7 +409,7 @@ def test_an_old_commit_has_its_own_tools(db: str) -> None:
         "cleared": [],
         "newest": ["ls"],
     }
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         for name, info in commits.items():
             context = t.compile(at=info)
             assert names(context.tools) == expected[name], name
@@ -427,7 +431,7 @@ def test_a_context_keeps_the_tools_that_it_was_compiled_with(t: Tract) -> None:
 
 
 def test_the_tools_of_an_edit_tell_only_where_it_comes_from(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         first = t.user("x", tools=[GREP])
         t.assistant("y")
         t.user("z", tools=[READ])
@@ -444,7 +448,7 @@ def test_the_tools_of_an_edit_tell_only_where_it_comes_from(db: str) -> None:
         assert_has(t, "read")
         t.restore(next(t.log()))
         assert_has(t, "read")
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert_has(t, "read")
         assert names(t.get_commit_tools(edit)) == ["ls"]
         assert names(t.get_commit_tools(first)) == ["grep"]
@@ -467,7 +471,7 @@ def test_skipping_the_message_that_brought_tools_keeps_them(t: Tract) -> None:
 
 
 def test_branches_have_their_own_tools(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         root = t.user("x", tools=[GREP])
         t.branch("side")
         t.set_tools([READ])
@@ -484,7 +488,7 @@ def test_branches_have_their_own_tools(db: str) -> None:
         t.checkout(root)
         assert_has(t, "grep")
         t.checkout("side")
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert_has(t, "ls")
         assert t.fsck().ok
 
@@ -493,7 +497,7 @@ def test_branches_have_their_own_tools(db: str) -> None:
 
 
 def test_an_undone_change_of_the_tools(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.user("x", tools=[GREP])
         mark = written(t.set_tools([READ]))
         t.user("y")
@@ -506,14 +510,14 @@ def test_an_undone_change_of_the_tools(db: str) -> None:
         assert names(t.compile(at=mark).tools) == ["read"]
         with pytest.raises(EditError, match="undone already"):
             t.restore(mark)
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert_has(t, "grep")
         assert t.fsck().ok
 
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_changes_of_the_tools_are_undone_in_any_order(db: str, first: int) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.user("x", tools=[GREP])
         marks = [written(t.set_tools([READ])), written(t.set_tools([LS]))]
         one = t.restore(marks[first])
@@ -523,7 +527,7 @@ def test_changes_of_the_tools_are_undone_in_any_order(db: str, first: int) -> No
         t.restore(one)
         assert_has(t, "read" if first == 0 else "ls")
         assert t.fsck().ok
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert_has(t, "read" if first == 0 else "ls")
 
 
@@ -573,7 +577,7 @@ def answer(text: str) -> dict[str, Any]:
 
 
 def test_a_request_brings_its_tools(db: str) -> None:
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         new = t.record({"messages": [ask("a")], "tools": [GREP], "system": "s"})
         assert [info.role for info in new] == [None, "system", "user"]
         assert_has(t, "grep")
@@ -587,7 +591,7 @@ def test_a_request_brings_its_tools(db: str) -> None:
         assert len(t.record({"messages": [*grown, answer("d"), ask("e")], "tools": [READ]})) == 3
         assert_has(t, "read")
         assert t.current_branch == "main"
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert_has(t, "read")
         assert t.fsck().ok
 
@@ -688,7 +692,7 @@ def test_diff_with_what_was_never_recorded(t: Tract) -> None:
 
 def test_the_history_of_a_tool(db: str) -> None:
     limited = tool("grep", pattern="string", limit="integer")
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         t.user("before")
         first = t.user("1", tools=[GREP, READ])
         t.assistant("2")
@@ -711,7 +715,7 @@ def test_the_history_of_a_tool(db: str) -> None:
         assert last.commit_hash
         assert all(version.token_count > 0 for version in found)
         assert t.tool_history("nobody's") == []
-    with Tract.open(db) as t:
+    with open_tract(db) as t:
         assert t.tool_history("grep") == found
 
 

@@ -8,6 +8,7 @@ from tract.core.forms import ToolResultInfo
 from tract.core.toolsets import ToolDiff, ToolVersion
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
 from tract.errors import (
+    AccessError,
     AmbiguousPrefixError,
     BranchNotFoundError,
     BusyError,
@@ -93,6 +94,7 @@ __all__ = [
     "GET_TOOL_RESULT_TOOL",
     "ROOT",
     "TOOL_SUMMARIZE_SYSTEM",
+    "AccessError",
     "AmbiguousPrefixError",
     "BranchNotFoundError",
     "BusyError",

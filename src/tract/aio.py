@@ -236,6 +236,14 @@ def _find(session: Session, name: str) -> Place | None:
         return None
 
 
+def describe_result(tract: Tract, name: str) -> ToolResultMetadata:
+    """Describe a result without reading it; ResultNotFoundError for an unknown id."""
+    facts = _metadata(tract, name)
+    if facts is None:
+        raise ResultNotFoundError(f"no result {name!r:.100} in this dialog")
+    return facts
+
+
 def list_results(tract: Tract) -> list[ToolResultMetadata]:
     """List the results of the branch, oldest first, without reading them."""
     with tract.session.lock:

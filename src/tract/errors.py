@@ -14,6 +14,7 @@
     │   ├── ResultNotFoundError  an id that no result of this dialog has
     │   └── DialogNotFoundError
     ├── ConflictError            another writer was first
+    ├── AccessError              a server refuses: no token, or one that does not allow this
     ├── ForgottenError           the content was forgotten on purpose
     ├── LLMError                 a model is needed and gave no usable answer
     │   ├── NoLLMError           none is configured
@@ -96,6 +97,10 @@ class DialogNotFoundError(NotFoundError):
 
 class ConflictError(TractError):
     """Another writer was first; nothing was written."""
+
+
+class AccessError(TractError):
+    """A server refuses the request: the token is missing, unknown, or does not allow this."""
 
 
 class ForgottenError(TractError):

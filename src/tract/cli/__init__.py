@@ -49,6 +49,7 @@ COMMANDS = {
     "backup": "database",
     "forget": "database",
     "dialogs": "dialogs",
+    "serve": "serve",
 }
 """The commands in the order of the help, each with its module."""
 
@@ -102,7 +103,8 @@ class LazyGroup(click.Group):
     "--db",
     envvar="TRACT_DB",
     metavar="PATH|URL",
-    help="The database: a SQLite file or postgresql://…  [default: $TRACT_DB, else "
+    help="The database: a SQLite file, postgresql://…, or the https://… of a server, with "
+    "$TRACT_TOKEN.  [default: $TRACT_DB, else "
     ".tract/tract.db in this folder or the nearest one above]",
 )
 @click.option(

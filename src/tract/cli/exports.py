@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,22 +10,19 @@ import click
 from tract.cli.commits import plain
 from tract.cli.files import parse_json, read_file
 from tract.cli.inputs import at_option, json_option
-from tract.cli.screen import dump, json_text, put, say, write
+from tract.cli.screen import dump, put, say, write
 from tract.cli.target import Target, resolve_optional
 from tract.context import CompiledContext
 from tract.errors import InputError
 from tract.importers.partial_json import check_weight
-from tract.model import Json, Message, Raw, Text, ToolCall
-from tract.providers import PROVIDERS, parsed
+from tract.model import Json
+from tract.providers import PROVIDERS
 from tract.providers.detect import detect
 from tract.providers.validate import Violation, validate
-from tract.view.lines import pretty
-from tract.view.sanitize import counted, one_line, visible
+from tract.view.export import FORMATS, JSONL, MARKDOWN, document, markdown
+from tract.view.sanitize import counted, json_text, one_line
 
-JSONL, MARKDOWN = "jsonl", "markdown"
-FORMATS = (*PROVIDERS, JSONL, MARKDOWN)
 MOST_NOTES = 10  # how many are printed
-MAX_TEXT = 1000  # characters of a text for machines, such as an image
 
 
 # Export
@@ -77,7 +72,7 @@ def export_command(
         context = tract.stored(commit) if stored else tract.compile(commit)
         name = tract.dialog
     notes = [] if kind == MARKDOWN else _notes(context, kind)
-    text = _document(context, name, kind, notes) if as_json else _text(context, name, kind)
+    text = _document(context, name, kind, notes) if as_json else document(context, name, kind)
     if output is None:
         write(text)
     else:
@@ -90,23 +85,15 @@ def export_command(
         say(f"{counted(len(notes) - MOST_NOTES, 'more note')} (--json lists them)")
 
 
-def _text(context: CompiledContext, name: str, kind: str) -> str:
-    if kind == MARKDOWN:
-        return markdown(name, context.messages)
-    if kind == JSONL:
-        return "".join(json_text(message) + "\n" for message in context.to_openai())
-    return json_text(context.to_params(kind), indent=2) + "\n"
-
-
 def _document(context: CompiledContext, name: str, kind: str, notes: list[str]) -> str:
-    document: dict[str, Any] = {"dialog": name, "format": kind}
+    fields: dict[str, Any] = {"dialog": name, "format": kind}
     if kind == MARKDOWN:
-        document["text"] = markdown(name, context.messages)
+        fields["text"] = markdown(name, context.messages)
     elif kind == JSONL:
-        document["messages"] = context.to_openai()
+        fields["messages"] = context.to_openai()
     else:
-        document["params"] = context.to_params(kind)
-    return json_text({**document, "notes": notes}) + "\n"
+        fields["params"] = context.to_params(kind)
+    return json_text({**fields, "notes": notes}) + "\n"
 
 
 def _notes(context: CompiledContext, kind: str) -> list[str]:
@@ -114,74 +101,6 @@ def _notes(context: CompiledContext, kind: str) -> list[str]:
     if kind == JSONL:
         return list(dict.fromkeys(context.notes_for("openai", tools=False)))
     return list(dict.fromkeys(context.notes_for(kind)))
-
-
-# Markdown
-
-
-def markdown(name: str, messages: list[Message]) -> str:
-    """A transcript for people. Messages are quoted, arguments and results are fenced, so that no
-    content can pass for a part of the transcript itself. Control characters are escaped."""
-    parts = [f"# {inline_code(name)}"]
-    for message in messages:
-        parts += _paragraphs(message)
-    return "\n\n".join(parts) + "\n"
-
-
-def _paragraphs(message: Message) -> Iterator[str]:
-    if message.role == "tool":
-        failed = ", failed" if message.is_error else ""
-        name, call = inline_code(message.name or "a tool"), inline_code(message.tool_call_id)
-        yield f"## result of {name} {call}{failed}"
-        yield _fence(message.content)
-        return
-    author = f" {inline_code(message.name)}" if message.name else ""
-    yield f"## {message.role}{author}"
-    for block in message.blocks:
-        match block:
-            case Text(text):
-                if text.strip():
-                    yield _quote(text)
-            case ToolCall(id, tool, arguments):
-                yield f"calls {inline_code(tool)} {inline_code(id)}"
-                yield _fence(parsed(arguments) if isinstance(arguments, str) else arguments)
-            case Raw(_, data):
-                yield _fence(_shorten(data))
-
-
-def _quote(text: str) -> str:
-    return "\n".join(f"> {line}" if line else ">" for line in visible(text).split("\n"))
-
-
-def _fence(value: Json) -> str:
-    """A code block whose fence is longer than any run of backticks inside."""
-    text = visible(pretty(value))
-    fence = "`" * max(3, _longest_run(text) + 1)
-    end = "" if text.endswith("\n") else "\n"
-    return f"{fence}{'text' if isinstance(value, str) else 'json'}\n{text}{end}{fence}"
-
-
-def inline_code(text: str | None) -> str:
-    """A name on one line, unchanged."""
-    name = one_line(text or "") or " "
-    ticks = "`" * (_longest_run(name) + 1)
-    pad = " " if name[0] == "`" or name[-1] == "`" else ""
-    return f"{ticks}{pad}{name}{pad}{ticks}"
-
-
-def _longest_run(text: str) -> int:
-    return max(map(len, re.findall("`+", text)), default=0)
-
-
-def _shorten(value: Json) -> Json:
-    """A block whose long texts for machines are cut: images, signatures."""
-    if isinstance(value, str) and len(value) > MAX_TEXT:
-        return f"{value[:MAX_TEXT]}… ({len(value)} characters)"
-    if isinstance(value, dict):
-        return {key: _shorten(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_shorten(inner) for inner in value]
-    return value
 
 
 # Validate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from tract.view.sanitize import counted, cut, one_line, visible, width
+from tract.view.sanitize import counted, cut, json_text, one_line, visible, width
 
 SHORT = 10
 SAMPLE = 200
@@ -91,12 +90,6 @@ def dump_list(values: Iterable[Any]) -> None:
         sys.stdout.write(separator + json_text(value))
         separator = ",\n"
     sys.stdout.write("[]\n" if separator == "[\n" else "\n]\n")
-
-
-def json_text(value: Any, indent: int | None = None) -> str:
-    """JSON in ASCII, without any control character."""
-    # DEL is the one control character that an ASCII encoder lets through.
-    return json.dumps(value, allow_nan=False, indent=indent).replace("\x7f", "\\u007f")
 
 
 def _escape(part: str | Painted) -> str:

@@ -22,7 +22,7 @@ class Target(NamedTuple):
 
     def open(self) -> Tract:
         """An existing dialog; nothing is created."""
-        return Tract.open(self.database(), dialog=self.dialog, create=False)
+        return self._open(create=False)
 
     def open_any(self) -> Tract:
         """An existing database; the first commit creates the dialog."""
@@ -33,7 +33,16 @@ class Target(NamedTuple):
 
     def open_or_create(self) -> Tract:
         """A database, created if it does not exist."""
-        return Tract.open(self.database(), dialog=self.dialog)
+        return self._open(create=True)
+
+    def _open(self, *, create: bool) -> Tract:
+        database = self.database()
+        if not is_server(database):
+            return Tract.open(database, dialog=self.dialog, create=create)
+        from tract.remote.tract import connect
+
+        token = os.environ.get("TRACT_TOKEN")
+        return connect(database, token=token, dialog=self.dialog, create=create)
 
     def database(self) -> str:
         """The database of the options, else the one in the nearest folder that has one."""
@@ -61,6 +70,11 @@ def resolve(tract: Tract, commit: str) -> str:
 
 def resolve_optional(tract: Tract, commit: str | None) -> str | None:
     return None if commit is None else resolve(tract, commit)
+
+
+def is_server(database: str) -> bool:
+    """Whether it is the URL of a tract server."""
+    return database.startswith(("http://", "https://"))
 
 
 def without_password(database: str) -> str:

@@ -187,6 +187,45 @@ class StoredText:
             raise CorruptError(f"content {self._hash.hex()} ends too early") from error
 
 
+class StoredContent:
+    """A content that is sent in pieces: as its JSON, or, if it is a text, as its characters."""
+
+    def __init__(self, driver: Driver, blob_id: int, blob: BlobRow) -> None:
+        self.hash = blob.hash
+        self.json_size = blob.json_size
+        self._driver, self._blob_id, self._blob = driver, blob_id, blob
+        self._is_chunked = blob.codec in (codec.CHUNKED, codec.TEXT_CHUNKED)
+        self._data = b"" if self._is_chunked else _unpacked(blob)
+        self.is_text = blob.codec == codec.TEXT_CHUNKED or self._data[:1] == b'"'
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes of its JSON."""
+        if self._is_chunked:
+            return _chunks(self._driver, self._blob_id, self.hash)
+        return iter((self._data,))
+
+    @property
+    def size(self) -> int:
+        """The bytes of `raw_pieces`."""
+        return self._blob.text_size if self.is_text else self.json_size
+
+    def raw_pieces(self) -> Iterator[bytes]:
+        """The bytes of the text itself in UTF-8; of any other content, of its JSON."""
+        if not self.is_text:
+            yield from self.pieces()
+        elif not self._is_chunked:
+            yield from_json(self._data).encode("utf-8", "surrogatepass")
+        else:
+            text = StoredText(self._driver, self._blob_id, self._blob)
+            for start in range(0, text.size, codec.TEXT_STRIDE):
+                part = text.read(start, start + codec.TEXT_STRIDE)
+                yield part.encode("utf-8", "surrogatepass")
+
+
+def _unpacked(blob: BlobRow) -> bytes:
+    return codec.unpack(blob.hash, blob.codec, blob.payload, blob.json_size)
+
+
 class Contents:
     """The contents of a database. Whatever is read is verified."""
 
@@ -199,7 +238,11 @@ class Contents:
         if blob.codec in (codec.CHUNKED, codec.TEXT_CHUNKED):
             data = b"".join(_chunks(self._driver, blob_id, blob.hash))
             return codec.unpack(blob.hash, codec.PLAIN, data, blob.json_size)
-        return codec.unpack(blob.hash, blob.codec, blob.payload, blob.json_size)
+        return _unpacked(blob)
+
+    def open(self, blob_id: int) -> StoredContent:
+        """A content to be sent in pieces."""
+        return StoredContent(self._driver, blob_id, _readable_blob(self._driver, blob_id))
 
     def text(self, blob_id: int) -> StoredText | None:
         """A text that is large enough to be read in parts; None for any other content."""

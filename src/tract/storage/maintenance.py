@@ -19,7 +19,7 @@ from tract.errors import (
     StorageError,
 )
 from tract.hashing import escape, from_json
-from tract.model import Head, Json
+from tract.model import EMPTY, Head, Json
 from tract.storage import files
 from tract.storage.codec import DAMAGE
 from tract.storage.dialogs import Totals, bad_dialogs
@@ -262,11 +262,12 @@ def _copy_table(source: Driver, target: Driver, table: str, keys: tuple[str, ...
         last = rows[-1][: len(keys)]
 
 
-def search(store: Store, text: str, dialog: str | None) -> Iterator[Hit]:
-    """Commits whose content contains the text, newest first, one page of commits at a time. Every
-    commit is verified: one that was altered could be a hit."""
-    needle, last = text.casefold(), _NEWEST
-    seen, known = 0, _count_commits(store, dialog)
+def search(store: Store, text: str, dialog: str | None, before: Head = EMPTY) -> Iterator[Hit]:
+    """Commits whose content contains the text, newest first, one page of commits at a time; those
+    `before` a commit, if there is one. Every commit is verified: one that was altered could be a
+    hit."""
+    needle, last = text.casefold(), before.id or _NEWEST
+    seen, known = 0, 0 if before.id else _count_commits(store, dialog)
     while True:
         with snapshot(store.driver):  # not while the caller looks at a hit
             rows = _search_page(store, last, dialog)

@@ -173,6 +173,15 @@ class Store:
             raise CorruptError(f"dialog {dialog!r} has {rows[0][0]} branches, not {len(named)}")
         return {unescape(name): _branch_head((stored, name), *head) for name, head in named}
 
+    def heads(self) -> dict[tuple[str, str], Head]:
+        """The heads of all branches of all dialogs, by the names of both."""
+        sql = """SELECT d.name, r.name, r.head_id, r.commit_hash, r.checksum
+            FROM dialogs d JOIN branches r ON r.dialog_id = d.id"""
+        return {
+            (unescape(dialog), unescape(name)): _sealed_head((dialog, name), *head)
+            for dialog, name, *head in self._run(sql)
+        }
+
     def branch(self, dialog: str, name: str) -> Stand | None:
         names = stored_name(dialog), stored_name(name)
         for erasures, settings, *head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):

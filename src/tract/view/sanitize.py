@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 from tract.content.text import counted
 
-__all__ = ["counted", "cut", "one_line", "several", "visible", "width"]
+__all__ = ["counted", "cut", "json_text", "one_line", "several", "visible", "width"]
 
 SEVERAL = 5  # how many names a message lists
 
@@ -79,3 +81,9 @@ def cut(text: str, room: int) -> str:
     while width(text) > room - 1:
         text = text[:-1]
     return text + "…"
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """JSON in ASCII, without any control character."""
+    # DEL is the one control character that an ASCII encoder lets through.
+    return json.dumps(value, allow_nan=False, indent=indent).replace("\x7f", "\\u007f")

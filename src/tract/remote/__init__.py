@@ -1,0 +1,1 @@
+"""A dialog of a tract server, with the methods of `Tract`."""

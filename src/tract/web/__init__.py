@@ -1,0 +1,1 @@
+"""The server: `Tract` over HTTP, for one database and many clients."""

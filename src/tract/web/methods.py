@@ -1,0 +1,203 @@
+"""Operations that are methods of `Tract`, and what every write has: a receipt, an audit entry."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from itertools import islice, takewhile
+from typing import Any, NamedTuple
+
+from msgspec import UNSET, Struct
+
+from tract.access import Grant
+from tract.errors import ConflictError, InputError, NotFoundError
+from tract.model import CommitInfo, CommitOperation
+from tract.remote import wire
+from tract.remote.operations import MOST, PAGE, Operation
+from tract.tract import Tract
+
+ALONE = ("fsck", "gc", "forget", "delete_dialog")
+"""What cannot be done inside a transaction with something else."""
+
+
+class Request(NamedTuple):
+    """One request, as the handlers see it."""
+
+    operation: Operation
+    grant: Grant
+    dialog: str
+    values: dict[str, str]
+    """From the path."""
+    params: Struct
+    """From the query or the body."""
+    body: bytes = b""
+    key: str | None = None
+    """The idempotency key."""
+    wants_results: bool = False
+    """Whether the client wants to know the new results, for its handlers."""
+    has_handlers: bool = False
+    """Whether the client decides about new results; else the settings of the dialog do."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The parameters that were passed."""
+        names = self.params.__struct_fields__
+        values = ((name, getattr(self.params, name)) for name in names)
+        return {name: value for name, value in values if value is not UNSET}
+
+
+class Page(Struct, frozen=True):
+    """A part of a list."""
+
+    items: list[Any]
+    next: str | None = None
+
+
+# Calling
+
+
+def call(tract: Tract, request: Request) -> Any:
+    """Call the method of the operation."""
+    operation = request.operation
+    method = getattr(tract, operation.name)
+    fields = {name: _argument(tract, operation, name, v) for name, v in request.fields.items()}
+    place = (fields.pop("cursor", None), fields.pop("limit", PAGE)) if operation.is_paged else None
+    for name in operation.path_names:
+        if name != "dialog":
+            fields[name] = _argument(tract, operation, name, request.values[name])
+    several = [
+        p.name for p in inspect.signature(method).parameters.values() if p.kind == p.VAR_POSITIONAL
+    ]
+    positional = [value for name in several for value in fields.pop(name, ())]
+    result = method(*positional, **fields)
+    return page(result, *place) if place else result
+
+
+def _argument(tract: Tract, operation: Operation, name: str, value: Any) -> Any:
+    if name in operation.commits:
+        return _commit(tract, value)
+    return wire.unpack(value) if name in operation.messages else value
+
+
+def _commit(tract: Tract, value: Any) -> Any:
+    """The name of a commit, with HEAD replaced by the hash of the newest one."""
+    if isinstance(value, list):
+        return [_commit(tract, item) for item in value]
+    if isinstance(value, dict):
+        return {_commit(tract, name): item for name, item in value.items()}
+    if value == "HEAD":
+        if tract.head is None:
+            raise NotFoundError(f"dialog {tract.dialog!r} has no commits yet")
+        return tract.head
+    return value
+
+
+def page(items: Iterator[Any], cursor: str | None, limit: int) -> Page:
+    """A part of a list. The cursor is the number of items before it."""
+    start = _number(cursor)
+    if not 1 <= limit <= MOST:
+        raise InputError(f"limit must be a whole number from 1 to {MOST}, not {limit}")
+    part = list(islice(items, start, start + limit + 1))
+    more = len(part) > limit
+    return Page(part[:limit], str(start + limit) if more else None)
+
+
+def _number(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
+        raise InputError(f"not a cursor of this list: {cursor!r:.80}")
+    return int(cursor)
+
+
+# Writing
+
+
+class Written(NamedTuple):
+    """What a write returned, and the results that are new."""
+
+    body: bytes
+    results: tuple[str, ...] = ()
+
+
+def write(tract: Tract, request: Request, action: Callable[[Tract, Request], Any]) -> Written:
+    """Carry out a write once: it, its receipt and its audit entry are stored, or none of them."""
+    if request.operation.name in ALONE:
+        result = action(tract, request)
+        with tract.store.writing():
+            _audit(tract, request, result)
+        return Written(_body(request, result))
+    try:
+        return _write(tract, request, action)
+    except ConflictError:
+        receipt = request.key and tract.store.receipts.find(request.grant.name, request.key)
+        if not receipt:  # another server was not faster with the same request
+            raise
+        return Written(_answered(request, receipt.request, receipt.response))
+
+
+def _write(tract: Tract, request: Request, action: Callable[[Tract, Request], Any]) -> Written:
+    receipts, who, key = tract.store.receipts, request.grant.name, request.key
+    with tract.batch():
+        receipt = receipts.find(who, key) if key else None
+        if receipt is not None:
+            return Written(_answered(request, receipt.request, receipt.response))
+        before = tract.head if request.wants_results else None
+        result = action(tract, request)
+        body = _body(request, result)
+        _audit(tract, request, result)
+        if key:
+            receipts.add(who, key, _digest(request), body)
+        results = _new_results(tract, before) if request.wants_results else ()
+    return Written(body, results)
+
+
+def _body(request: Request, result: Any) -> bytes:
+    return b"" if request.operation.returns is None else wire.encode_result(result)
+
+
+def _answered(request: Request, digest: bytes, response: bytes) -> bytes:
+    if digest != _digest(request):
+        raise InputError(f"the idempotency key {request.key!r:.80} was used for another request")
+    return response
+
+
+def _digest(request: Request) -> bytes:
+    """What a repeated request has in common with the first."""
+    parts = [request.operation.name, request.dialog, *map(str, request.values.values())]
+    head = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return sha256(head + b"\0" + request.body).digest()
+
+
+def _audit(tract: Tract, request: Request, result: Any) -> None:
+    commits = [commit.commit_hash for commit in _commits(result)]
+    tract.store.audit.add(
+        request.grant.name, request.operation.name, request.dialog, commits[-1] if commits else None
+    )
+
+
+def _commits(result: Any) -> list[CommitInfo]:
+    """The commits in what a write returned."""
+    if isinstance(result, CommitInfo):
+        return [result]
+    if result is None:
+        return []
+    if isinstance(result, list):
+        return [commit for commit in result if isinstance(commit, CommitInfo)]
+    single = getattr(result, "commit", None)
+    return [
+        *getattr(result, "summaries", ()),
+        *([single] if isinstance(single, CommitInfo) else []),
+    ]
+
+
+def _new_results(tract: Tract, before: str | None) -> tuple[str, ...]:
+    """The results that were appended after a commit, oldest first."""
+    new = takewhile(lambda info: info.commit_hash != before, tract.log())
+    appended = [i.commit_hash for i in new if _is_result(i)]
+    return tuple(reversed(appended))
+
+
+def _is_result(info: CommitInfo) -> bool:
+    return info.role == "tool" and info.operation == CommitOperation.APPEND

@@ -1,0 +1,158 @@
+"""What is not an operation: who answers, the documentation, and an index that needs no scripts."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from starlette.responses import FileResponse, HTMLResponse, Response
+
+from tract.access import Grant
+from tract.errors import NotFoundError
+from tract.model import DialogInfo
+from tract.remote import wire
+from tract.remote.operations import Batch, Hello
+from tract.remote.transport import quoted
+from tract.view.sanitize import one_line, visible
+from tract.web.access import Tokens
+from tract.web.lanes import IDLE_SECONDS, Lane, Lanes
+from tract.web.openapi import openapi
+from tract.web.problems import RefusedError
+
+API = 1
+SCRIPTS = {
+    "swagger-ui-bundle.js": "text/javascript",
+    "swagger-ui.css": "text/css",
+    "favicon-32x32.png": "image/png",
+}
+"""The files of the documentation page that come from a package."""
+MOST = 500
+"""Dialogs and commits that the index shows."""
+
+
+def hello(grant: Grant, counter: str) -> bytes:
+    prefixes = list(grant.prefixes)
+    return wire.encode_result(Hello(version("tract-context"), API, counter, grant.scope, prefixes))
+
+
+def begun(batch: str) -> bytes:
+    return wire.encode_result(Batch(batch, IDLE_SECONDS))
+
+
+def openapi_document() -> bytes:
+    return openapi()
+
+
+# Documentation
+
+DOCS = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>tract API</title>
+<link rel="icon" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/swagger-ui.css"></head>
+<body><div id="page"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script></body></html>
+"""
+START = """SwaggerUIBundle({
+  url: "/openapi.json", dom_id: "#page", deepLinking: true, validatorUrl: null,
+});
+"""
+
+
+def docs(raw_path: bytes) -> Response:
+    """The documentation page and its files; nothing is loaded from elsewhere."""
+    name = raw_path.decode("ascii", "replace").removeprefix("/docs").strip("/")
+    if not name:
+        return HTMLResponse(DOCS, headers=_DOCS_POLICY)
+    if name == "start.js":
+        return Response(START, media_type="text/javascript")
+    if name in SCRIPTS and (folder := _scripts()) is not None:
+        return FileResponse(folder / name, media_type=SCRIPTS[name])
+    raise RefusedError(404, NotFoundError("no such page"))
+
+
+@cache
+def _scripts() -> Path | None:
+    """Where the package keeps its files. It is not imported."""
+    spec = find_spec("swagger_ui")
+    return Path(spec.origin).parent / "static" if spec and spec.origin else None
+
+
+_DOCS_POLICY = {
+    # The page sets styles on its elements, and its icons are data.
+    "content-security-policy": "default-src 'none'; script-src 'self'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+}
+
+
+# The index
+
+
+async def index(
+    lanes: Lanes, tokens: Tokens, token: str, raw_path: bytes, query: dict[str, str | list[str]]
+) -> Response:
+    """A list of dialogs, or the messages of one, as a page without scripts."""
+    if raw_path.split(b"?", 1)[0] != b"/":
+        raise RefusedError(404, NotFoundError("no such page"))
+    grant = await tokens.grant(token)
+    link = f"token={quoted(token)}"
+    dialog = query.get("dialog")
+    if not isinstance(dialog, str):
+        infos = await lanes.upkeep.run(lambda: _dialogs(lanes.upkeep, grant))
+        return _page("tract", _list(infos, link))
+    lane = lanes.of(dialog)
+    body = await lane.run(lambda: _messages(lane, grant, dialog, link))
+    return _page(dialog, body)
+
+
+def _dialogs(lane: Lane, grant: Grant) -> list[DialogInfo]:
+    mine = [info for info in lane.store.dialogs.infos() if grant.covers(info.dialog)]
+    return sorted(mine, key=lambda info: info.updated_at or info.created_at, reverse=True)
+
+
+def _list(infos: list[DialogInfo], link: str) -> str:
+    rows = "".join(
+        f'<tr><td><a href="/?dialog={quoted(info.dialog)}&amp;{link}">{_text(info.dialog)}</a></td>'
+        f"<td>{_text(info.facts.title or '')}</td><td>{info.commits}</td><td>{info.tokens}</td>"
+        f"<td>{info.errors}</td><td>{info.updated_at or info.created_at:%Y-%m-%d %H:%M}</td></tr>"
+        for info in infos[:MOST]
+    )
+    heads = ("dialog", "title", "commits", "tokens", "errors", "updated")
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    more = f"<p>{len(infos) - MOST} more</p>" if len(infos) > MOST else ""
+    empty = "" if infos else "<p>No dialogs yet.</p>"
+    links = '<p><a href="/docs">API documentation</a></p>'
+    return f"<h1>Dialogs</h1><table><tr>{head}</tr>{rows}</table>{more}{empty}{links}"
+
+
+def _messages(lane: Lane, grant: Grant, dialog: str, link: str) -> str:
+    if not grant.covers(dialog) or not lane.store.dialogs.has(dialog):
+        raise RefusedError(404, NotFoundError("no such dialog"))
+    rows = []
+    for info, _ in zip(lane.tract(dialog).log(), range(MOST), strict=False):
+        what = info.role or str(info.operation)
+        name = f" · {_text(info.name)}" if info.name else ""
+        failed = " · failed" if info.is_error else ""
+        rows.append(
+            f"<tr><td><code>{info.commit_hash[:10]}</code></td><td>{_text(what)}{name}{failed}</td>"
+            f"<td>{info.token_count}</td><td>{_text(info.preview)}</td></tr>"
+        )
+    head = "<tr><th>commit</th><th>what</th><th>tokens</th><th>content</th></tr>"
+    back = f'<p><a href="/?{link}">All dialogs</a></p>'
+    return f"{back}<h1>{_text(dialog)}</h1><table>{head}{''.join(rows)}</table>"
+
+
+def _text(text: str) -> str:
+    return escape(one_line(visible(text)))
+
+
+def _page(title: str, body: str) -> Response:
+    head = f"<meta charset='utf-8'><title>{_text(title)}</title>"
+    return HTMLResponse(
+        f"<!doctype html><html lang='en'><head>{head}</head><body>{body}</body></html>",
+        headers={"cache-control": "no-store"},
+    )

@@ -1,0 +1,232 @@
+"""What is read of a dialog beyond the methods of `Tract`: positions, contexts, chains, lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from tract.aio import list_results
+from tract.errors import DialogNotFoundError, InputError
+from tract.model import DialogInfo, Head, Step, Toolset
+from tract.remote.operations import MOST, PAGE, Context, Position, Steps
+from tract.storage import maintenance
+from tract.tract import Tract
+from tract.view.export import document
+from tract.web.methods import Page, Request, page
+
+STEPS = 2000
+"""Commits in one answer."""
+
+
+def position(tract: Tract, request: Request) -> Position:
+    """Where the dialog stands, or a commit or branch of it."""
+    session, store = tract.session, tract.store
+    at = request.fields.get("at")
+    exists = session.is_there()
+    head = session.head(at) if exists or at is not None else Head(None, None)
+    settings = store.dialogs.settings
+    return Position(
+        branch=session.branch,
+        detached=_hex(session.detached) if session.detached else None,
+        head_id=head.id,
+        head=_hex(head),
+        exists=exists,
+        erasures=store.read_erasures(),
+        result_settings=settings(tract.dialog, "result_settings") if exists else None,
+        summarization=settings(tract.dialog, "summarization") if exists else None,
+    )
+
+
+def _hex(head: Head) -> str | None:
+    return head.hash.hex() if head.hash else None
+
+
+def dialog_info(tract: Tract, request: Request) -> DialogInfo:
+    """One dialog with its totals."""
+    for info in tract.dialogs():
+        if info.dialog == request.dialog:
+            return info
+    raise DialogNotFoundError(f"no dialog {request.dialog!r}")
+
+
+def dialogs(tract: Tract, request: Request) -> Page:
+    """The dialogs of the token, by name."""
+    words = request.fields.get("search", "").split()
+    known = sorted(tract.store.dialogs.infos(), key=lambda info: info.dialog)
+    mine = (info for info in known if request.grant.covers(info.dialog) and info.has(words))
+    return _after(mine, request, lambda info: info.dialog)
+
+
+def _after(items: Iterator[Any], request: Request, key: Callable[[Any], str]) -> Page:
+    """The items of a sorted list after the one that the cursor names."""
+    cursor = request.fields.get("cursor")
+    rest = (item for item in items if cursor is None or key(item) > cursor)
+    part = list(islice(rest, limit_of(request) + 1))
+    more = len(part) > limit_of(request)
+    return Page(part[: limit_of(request)], key(part[-2]) if more else None)
+
+
+def limit_of(request: Request) -> int:
+    limit: int = request.fields.get("limit", PAGE)
+    if not 1 <= limit <= MOST:
+        raise InputError(f"limit must be a whole number from 1 to {MOST}, not {limit}")
+    return limit
+
+
+def context(tract: Tract, request: Request) -> Context:
+    """What a model would be sent."""
+    fields = request.fields
+    provider, stored = fields.pop("provider"), fields.pop("stored")
+    if "load_tool_results" in fields:
+        fields["load_tool_results"] = _load(fields["load_tool_results"])
+    compiled = tract.stored(fields.get("at")) if stored else tract.compile(**fields)
+    return Context(
+        provider=provider,
+        request=compiled.to_params(provider),
+        token_count=compiled.token_count,
+        tool_tokens=compiled.tool_tokens,
+        token_source=compiled.token_source,
+        commit_hashes=compiled.commit_hashes,
+        message_forms=[str(form) for form in compiled.message_forms],
+        message_tokens=compiled.message_tokens,
+        notes=compiled.notes_for(provider),
+    )
+
+
+def _load(values: list[str]) -> bool | list[str]:
+    return values[0] == "true" if values in (["true"], ["false"]) else values
+
+
+def export(tract: Tract, request: Request) -> str:
+    """The dialog as a document."""
+    fields = request.fields
+    at = fields.get("at")
+    compiled = tract.stored(at) if fields["stored"] else tract.compile(at)
+    return document(compiled, tract.dialog, fields["format"])
+
+
+# Lists
+
+
+def log(tract: Tract, request: Request) -> Page:
+    """The commits of the branch, newest first. The cursor is the last one of the page before."""
+    fields, session = request.fields, tract.session
+    commits: Iterator[CommitInfo]
+    if "cursor" in fields:
+        commits = islice(session.store.log(session.resolve(fields["cursor"]).id), 1, None)
+    else:
+        commits = session.store.log(session.head(fields.get("at")).id)
+    return _with_cursor(commits, request, lambda info: info.commit_hash)
+
+
+def search(tract: Tract, request: Request) -> Page:
+    """The commits of one dialog that contain a text, newest first."""
+    return _search(tract, request, tract.dialog)
+
+
+def search_all(tract: Tract, request: Request) -> Page:
+    """The same in all dialogs of the token."""
+    return _search(tract, request, None)
+
+
+def _search(tract: Tract, request: Request, dialog: str | None) -> Page:
+    text, cursor = request.fields["text"], request.fields.get("cursor")
+    if not text:
+        raise InputError("nothing to search for")
+    before = Head(None, None)
+    if cursor is not None:
+        commit, _, name = cursor.partition(".")
+        if not request.grant.covers(name):
+            raise InputError(f"not a cursor of this list: {cursor!r:.80}")
+        [before] = tract.store.resolve(name, [commit])
+    hits = maintenance.search(tract.store, text, dialog, before)
+    mine = (hit for hit in hits if request.grant.covers(hit.dialog))
+    return _with_cursor(mine, request, lambda hit: f"{hit.commit_hash}.{hit.dialog}")
+
+
+def _with_cursor(items: Iterator[Any], request: Request, key: Callable[[Any], str]) -> Page:
+    limit = limit_of(request)
+    part = list(islice(items, limit + 1))
+    return Page(part[:limit], key(part[limit - 1]) if len(part) > limit else None)
+
+
+def tool_results(tract: Tract, request: Request) -> Page:
+    """The results of the branch, oldest first, without reading them."""
+    fields = request.fields
+    superseded = None
+    if fields["superseded"]:
+        superseded = {old.result.commit_hash for old in tract.find_superseded()}
+    found = (
+        info
+        for info in list_results(tract)
+        if fields.get("tool") in (None, info.tool_name)
+        and fields.get("status") in (None, info.status)
+        and fields.get("form") in (None, info.form)
+        and (superseded is None or info.commit_hash in superseded)
+    )
+    return page(found, fields.get("cursor"), limit_of(request))
+
+
+def audit(tract: Tract, request: Request) -> Page:
+    """What was written, newest first."""
+    cursor = request.fields.get("cursor")
+    if cursor is not None and not cursor.isdecimal():
+        raise InputError(f"not a cursor of this list: {cursor!r:.80}")
+    limit = limit_of(request)
+    entries = tract.store.audit.entries(int(cursor) if cursor else None, limit + 1)
+    return Page(entries[:limit], str(entries[limit - 1].id) if len(entries) > limit else None)
+
+
+# Chains
+
+
+def steps(tract: Tract, request: Request) -> Steps:
+    """The commits between two, as the fold needs them."""
+    session, store, fields = tract.session, tract.store, request.fields
+    head, known = session.resolve(fields["head"]), Head(None, None)
+    if "known" in fields:
+        heads = _known(tract, fields["known"])
+        if heads is None:
+            return Steps(None)
+        known = heads
+    chain = store.steps(head, known) if head != known else []
+    if chain is None:
+        return Steps(None)
+    part = chain[:STEPS]
+    blobs = [step.blob_id for step in part if step.blob_id is not None and step.role == "tool"]
+    large = [step.blob_id or 0 for step in part if step.blob_id and step.data is None]
+    return Steps(
+        part,
+        store.contents.gists(blobs),
+        sorted(store.contents.forgotten(large)),
+        part[-1].hash.hex() if len(chain) > STEPS else None,
+    )
+
+
+def _known(tract: Tract, name: str) -> Head | None:
+    """A commit that the client has; None if it is gone, such as after a rollback."""
+    try:
+        return tract.session.resolve(name)
+    except LookupError:
+        return None
+
+
+def payload(tract: Tract, request: Request) -> bytes:
+    """The content of a commit as it is stored."""
+    step = _step(tract, request)
+    if step.blob_id is None:
+        raise InputError(f"commit {step.hash.hex()} is a mark and has no content")
+    return step.data if step.data is not None else tract.store.contents.read(step.blob_id)
+
+
+def toolset(tract: Tract, request: Request) -> Toolset:
+    """The toolset that was recorded with a commit."""
+    step = _step(tract, request)
+    if step.toolset is None:
+        raise InputError(f"commit {step.hash.hex()} records no tools")
+    return tract.store.toolset(step.toolset)
+
+
+def _step(tract: Tract, request: Request) -> Step:
+    return tract.store.step(tract.session.find(request.values["commit"]))

@@ -1,0 +1,177 @@
+"""A tool result over HTTP: in full, its bytes, a part of it, or facts about it.
+
+A large result is read in pieces, each in its turn on the lane, so that neither memory nor the
+dialog's other requests depend on its size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from starlette.responses import Response, StreamingResponse
+
+from tract.aio import describe_result
+from tract.core.chain import Place
+from tract.errors import InputError, ResultNotFoundError
+from tract.hashing import checked_json
+from tract.providers.call_ids import find_result
+from tract.remote import wire
+from tract.tract import Tract
+from tract.web.lanes import Lane
+from tract.web.methods import Request
+from tract.web.problems import RefusedError
+
+VIEWS = ("full", "raw", "metadata", "preview")
+PART = ("lines", "grep", "context", "json_path", "offset", "limit")
+JSON, TEXT = "application/json", "text/plain; charset=utf-8"
+AT_ONCE = 1 << 18
+"""Bytes up to which a result is one piece."""
+
+
+class Located(NamedTuple):
+    """A result, its pieces to be read."""
+
+    etag: str
+    media: str
+    size: int
+    pieces: Iterator[bytes]
+    is_fixed: bool
+    """Whether the request names the content, so that the answer never changes."""
+
+
+Answer = Located | tuple[bytes, str]
+"""A result whose bytes are sent, or a short answer with its media type."""
+
+
+def find(tract: Tract, request: Request) -> Answer:
+    """What was asked for. Runs on the lane."""
+    fields = request.fields
+    view, place = fields["view"], _place(tract, request)
+    if view not in VIEWS:
+        raise InputError(f"unknown view {view!r:.80}; expected one of {', '.join(VIEWS)}")
+    part = {key: fields[key] for key in PART if key in fields}
+    if part:
+        return tract.get_tool_result(place.label, **part).encode("utf-8", "surrogatepass"), TEXT
+    if view in ("metadata", "preview"):
+        facts = describe_result(tract, place.label)
+        if view == "preview":
+            return facts.truncated_preview.encode("utf-8", "surrogatepass"), TEXT
+        return wire.encode_result(facts), JSON
+    return _locate(tract, place, view, fields.get("content"))
+
+
+def _place(tract: Tract, request: Request) -> Place:
+    """The result: by default the newest with this id."""
+    places, name = tract.session.chain().places, request.values["id"]
+    occurrence = request.fields.get("occurrence")
+    if occurrence is not None:
+        return find_result(places, f"{name}#{occurrence}")
+    newest = (p for p in reversed(places) if p.origin.tool_call_id == name)
+    return next((p for p in newest if p.origin.role == "tool"), None) or find_result(places, name)
+
+
+def _locate(tract: Tract, place: Place, view: str, wanted: str | None) -> Located:
+    step = place.shown
+    content = tract.store.contents.open(step.blob_id or 0)
+    etag = content.hash.hex()
+    if wanted is not None and wanted != etag:
+        raise ResultNotFoundError(f"result {place.label!r:.80} has another content")
+    is_fixed = wanted is not None
+    if view == "raw":
+        media = TEXT if content.is_text else JSON
+        return Located(etag, media, content.size, content.raw_pieces(), is_fixed)
+    failed = tract.session.compiler.failures([place])
+    head = {
+        "tool_call_id": place.label,
+        "tool_name": step.name or "",
+        "status": "error" if failed else "success",
+        "dialog_id": tract.dialog,
+        "content_hash": etag,
+        "commit_hash": step.hash.hex(),
+        "size_bytes": step.byte_size,
+        "token_count": step.token_count,
+    }
+    opening = checked_json(head).encode("ascii")[:-1] + b',"result":'
+    size = len(opening) + content.json_size + 1
+    return Located(etag, JSON, size, _enveloped(opening, content.pieces()), is_fixed)
+
+
+def _enveloped(opening: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    yield opening
+    yield from pieces
+    yield b"}"
+
+
+# Answers
+
+
+async def respond(lane: Lane, answer: Answer, headers: Mapping[str, str]) -> Response:
+    """The HTTP answer: not modified, a range, or all."""
+    if not isinstance(answer, Located):
+        body, media = answer
+        return Response(body, media_type=media, headers={"cache-control": "no-cache"})
+    known = {
+        "etag": f'"{answer.etag}"',
+        "cache-control": "private, max-age=31536000, immutable"
+        if answer.is_fixed
+        else "private, no-cache",
+        "accept-ranges": "bytes",
+    }
+    if answer.media == TEXT:
+        known["content-disposition"] = "attachment"
+    if _matches(headers.get("if-none-match", ""), answer.etag):
+        return Response(status_code=304, headers=known)
+    span = _range(headers, answer)
+    start, stop = span or (0, answer.size)
+    status = 200
+    if span is not None:
+        status = 206
+        known["content-range"] = f"bytes {start}-{stop - 1}/{answer.size}"
+    known["content-length"] = str(stop - start)
+    if answer.size <= AT_ONCE:
+        body = b"".join(await lane.run(lambda: list(answer.pieces)))
+        return Response(body[start:stop], status, known, answer.media)
+    pieces = _cut(_pieces(lane, answer.pieces), start, stop)
+    return StreamingResponse(pieces, status, known, answer.media)
+
+
+def _matches(header: str, etag: str) -> bool:
+    names = [name.strip().removeprefix("W/") for name in header.split(",")]
+    return "*" in names or f'"{etag}"' in names
+
+
+def _range(headers: Mapping[str, str], answer: Located) -> tuple[int, int] | None:
+    """The bytes that are asked for; None for all. Several ranges count as none."""
+    condition = headers.get("if-range")
+    if condition is not None and condition != f'"{answer.etag}"':
+        return None
+    match = re.fullmatch(r"bytes=(\d{0,18})-(\d{0,18})", headers.get("range", "").strip())
+    if match is None or match.group(1) == match.group(2) == "":
+        return None
+    first, last = match.groups()
+    if first == "":
+        start, stop = max(0, answer.size - int(last)), answer.size
+    else:
+        start, stop = int(first), min(int(last) + 1 if last else answer.size, answer.size)
+    if start >= stop:
+        error = InputError(f"the result has {answer.size} bytes")
+        raise RefusedError(416, error, content_range=f"bytes */{answer.size}")
+    return start, stop
+
+
+async def _pieces(lane: Lane, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    take: Callable[[], bytes | None] = lambda: next(pieces, None)  # noqa: E731
+    while (piece := await lane.run(take)) is not None:
+        yield piece
+
+
+async def _cut(pieces: AsyncIterator[bytes], start: int, stop: int) -> AsyncIterator[bytes]:
+    at = 0
+    async for piece in pieces:
+        if at + len(piece) > start:
+            yield piece[max(0, start - at) : stop - at]
+        at += len(piece)
+        if at >= stop:
+            return

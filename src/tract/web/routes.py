@@ -1,0 +1,90 @@
+"""From a verb and a path to an operation. Pure.
+
+The path is split before it is decoded: an id may contain any character, also an encoded slash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from tract.remote.operations import Operation
+
+
+class Match(NamedTuple):
+    """An operation, and the values in its path."""
+
+    operation: Operation
+    values: dict[str, str]
+
+
+class _Node:
+    def __init__(self) -> None:
+        self.children: dict[str, _Node] = {}
+        self.any: _Node | None = None
+        self.operations: dict[str, Operation] = {}
+
+
+class Routes:
+    """The paths of operations, as a tree."""
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self._root = _Node()
+        for operation in operations:
+            self._add(operation)
+
+    def _add(self, operation: Operation) -> None:
+        node = self._root
+        for part in operation.path.split("/")[1:]:
+            if part.startswith("{"):
+                node.any = node.any or _Node()
+                node = node.any
+            else:
+                node = node.children.setdefault(part, _Node())
+        node.operations[operation.verb] = operation
+
+    def match(self, verb: str, raw_path: bytes) -> Match | list[str] | None:
+        """The operation; the verbs that the path accepts instead; None for an unknown path."""
+        node: _Node | None = self._root
+        values: list[str] = []
+        for part in raw_path.split(b"?", 1)[0].split(b"/")[1:]:
+            text = decoded(part)
+            if text is None or node is None:
+                return None
+            child = node.children.get(text)
+            if child is None:
+                values.append(text)
+                child = node.any
+            node = child
+        if node is None or not node.operations:
+            return None
+        operation = node.operations.get(verb)
+        if operation is None:
+            return sorted(node.operations)
+        return Match(operation, dict(zip(operation.path_names, values, strict=True)))
+
+
+def decoded(part: bytes) -> str | None:
+    """The text of a segment; None if it is not UTF-8. A lone surrogate is one: ids have them."""
+    try:
+        return unquote_to_bytes(part).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+
+
+def query_of(raw: bytes, lists: frozenset[str]) -> dict[str, str | list[str]]:
+    """The parameters of a query. Those in `lists` may be repeated, and are lists."""
+    fields: dict[str, str | list[str]] = {}
+    for pair in filter(None, raw.replace(b"+", b" ").split(b"&")):
+        key, _, text = pair.partition(b"=")
+        name, value = decoded(key), decoded(text)
+        if name is None or value is None:
+            continue
+        if name in lists:
+            known = fields.setdefault(name, [])
+            assert isinstance(known, list)
+            known.append(value)
+        else:
+            fields[name] = value
+    return fields

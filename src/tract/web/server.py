@@ -1,0 +1,146 @@
+"""A running server: its addresses, its tokens, its processes."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+from typing import NamedTuple
+
+from tract.access import new_token
+from tract.errors import AccessError, InputError, MissingExtraError
+from tract.storage import Store, open_store
+from tract.tokens import token_counter
+from tract.web.access import Hosts
+from tract.web.lanes import Lanes
+
+try:
+    import uvicorn
+
+    from tract.web.app import App, Limits
+except ImportError as missing:
+    raise MissingExtraError('a server needs: pip install "tract-context[server]"') from missing
+
+LANES = {"sqlite": 4, "postgres": 8}
+
+
+class Settings(NamedTuple):
+    """How a server is run."""
+
+    database: str
+    host: str = "127.0.0.1"
+    port: int = 8000
+    names: tuple[str, ...] = ()
+    """Further names by which it is reached, such as `tract.example.org`."""
+    durability: str = "full"
+    replica: str | None = None
+    """A second database, which follows the first, for reading."""
+    lanes: int | None = None
+    limits: Limits = Limits()
+
+
+class Server(NamedTuple):
+    """A server that listens; `run` serves until it is stopped."""
+
+    socket: socket.socket
+    uvicorn: uvicorn.Server
+    token: str | None
+    url: str
+
+    @property
+    def link(self) -> str:
+        """Where a person opens it."""
+        return f"{self.url}/?token={self.token}" if self.token else f"{self.url}/"
+
+    def run(self) -> None:
+        self.uvicorn.run([self.socket])
+
+
+def prepare(settings: Settings, token: str | None = None) -> Server:
+    """Open the database and the port. On this machine alone, a token is made for this start; for
+    any other address, tokens must be in the database."""
+    is_local = is_loopback(settings.host)
+    store = _open(settings.database, settings.durability)
+    try:
+        if not is_local and not any(grant.revoked_at is None for grant in store.grants.all()):
+            raise AccessError(
+                f"{settings.host} can be reached from elsewhere, and no tokens exist: "
+                "make one with `tract token add`"
+            )
+    finally:
+        store.close()
+    token = token or (new_token() if is_local else None)
+    listening = _listen(settings.host, settings.port)
+    port = listening.getsockname()[1]
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    app = make_app(settings, port, token)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        log_level=logging.WARNING,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        lifespan="on",
+        timeout_graceful_shutdown=5,
+        timeout_keep_alive=30,
+        limit_concurrency=1000,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+    return Server(listening, uvicorn.Server(config), token, f"http://{host}:{port}")
+
+
+def make_app(settings: Settings, port: int, token: str | None) -> App:
+    """The application of these settings."""
+    counter = token_counter(None)
+    replica = settings.replica
+    lanes = Lanes(
+        lambda: _open(settings.database, settings.durability),
+        counter,
+        settings.lanes or LANES[_kind(settings.database)],
+        None if replica is None else lambda: _open(replica, settings.durability),
+    )
+    hosts = Hosts(host_names(settings.host, port, settings.names))
+    return App(lanes, hosts, token, counter.source, settings.limits)
+
+
+def host_names(host: str, port: int, names: tuple[str, ...]) -> frozenset[str]:
+    """What a Host header may be: the names of this machine, if it is local, and the others."""
+    local = ("127.0.0.1", "localhost", "[::1]") if is_loopback(host) else (host,)
+    own = [f"{name}:{port}".lower() for name in local]
+    for name in names:
+        own += [name.lower(), f"{name}:{port}".lower()]
+    if port in (80, 443):
+        own += [name.lower() for name in local]
+    return frozenset(own)
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With its protocol named, asyncio sends small packets at once; else an answer waits 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(512)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise InputError(f"cannot listen on {host}:{port}: {error}") from error
+    return listening
+
+
+def _open(database: str, durability: str) -> Store:
+    return open_store(database, durability=durability)
+
+
+def _kind(database: str) -> str:
+    return "postgres" if database.startswith(("postgresql://", "postgres://")) else "sqlite"
