@@ -30,10 +30,10 @@ from tests.cli import (
     screen_of,
 )
 from tract import Message, Priority, Text, ToolCall, Tract, import_file, validate
-from tract.cli.exports import markdown
 from tract.importers import MODULES, importer
 from tract.importers.source import MAX_BROKEN
 from tract.providers.validate import anthropic, gemini, openai_chat, openai_responses
+from tract.view.export import markdown
 from tract.view.sanitize import visible
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tract.errors import InputError
+from tract.errors import InputError, NotJsonError
 from tract.hashing import checked_json, to_json
 from tract.model import (
     CommitInfo,
@@ -54,7 +54,10 @@ def encode_result(value: Any) -> bytes:
 
 def encode_arguments(arguments: Mapping[str, Any]) -> bytes:
     """The arguments of a call as JSON; NotJsonError for what JSON cannot hold exactly."""
-    packed = {name: pack(value) for name, value in arguments.items()}
+    try:
+        packed = {name: pack(value) for name, value in arguments.items()}
+    except RecursionError:
+        raise NotJsonError("JSON is nested too deeply") from None
     return to_json(packed).encode("ascii")
 
 

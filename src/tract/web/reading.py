@@ -8,7 +8,7 @@ from typing import Any
 
 from tract.aio import list_results
 from tract.errors import DialogNotFoundError, InputError
-from tract.model import DialogInfo, Head, Step, Toolset
+from tract.model import CommitInfo, DialogInfo, Head, Step, Toolset
 from tract.remote.operations import MOST, PAGE, Context, Position, Steps
 from tract.storage import maintenance
 from tract.tract import Tract
