@@ -49,6 +49,8 @@ COMMANDS = {
     "backup": "database",
     "forget": "database",
     "dialogs": "dialogs",
+    "token": "token",
+    "audit": "token",
 }
 """The commands in the order of the help, each with its module."""
 

@@ -133,7 +133,7 @@ def _json(stored: str) -> Json:
         return str(stored)
 
 
-def _decoded(response: bytes) -> str:
+def _decoded(response: object) -> str:
     return response.decode("utf-8", "replace") if isinstance(response, bytes) else str(response)
 
 
