@@ -38,6 +38,7 @@ from tests.toolkit import claude_tool
 from tract import Message, ToolCall, Tract
 from tract.cli import COMMANDS
 from tract.cli.reference import reference
+from tract.cli.token import token_command
 from tract.storage import sqlite
 from tract.storage.sqlite import binding
 
@@ -369,7 +370,8 @@ def test_the_json_of_dialogs(session: Session) -> None:
 
 
 def test_every_command_offers_json() -> None:
-    assert all("--json" in ok(name, "--help") for name in COMMANDS if name != "tui")
+    assert all("--json" in ok(name, "--help") for name in COMMANDS if name not in ("tui", "token"))
+    assert all("--json" in ok("token", name, "--help") for name in token_command.commands)
 
 
 def test_the_json_of_calls_has_their_arguments(here: Path) -> None:

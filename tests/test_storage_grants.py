@@ -148,6 +148,24 @@ def test_an_altered_right_is_an_error_and_never_a_wider_one(
     assert "token" in fsck(store).problems[0]
 
 
+@pytest.mark.parametrize("column", ["scope", "prefixes"])
+def test_no_flipped_bit_of_a_right_is_missed(tmp_path: Path, column: str) -> None:
+    path = str(tmp_path / "t.db")
+    store = open_store(path)
+    store.grants.add("ci", token_digest("one"), "read", ["team/"])
+    [(right,)] = execute(path, f"SELECT {column} FROM grants")
+    for position, letter in enumerate(right):
+        for bit in range(7):
+            flipped = chr(ord(letter) ^ 1 << bit)
+            altered = right[:position] + flipped + right[position + 1 :]
+            execute(path, f"UPDATE grants SET {column} = ?", (altered,))
+            with pytest.raises(CorruptError, match="altered"):
+                store.grants.find(token_digest("one"))
+    execute(path, f"UPDATE grants SET {column} = ?", (right,))
+    assert store.grants.find(token_digest("one")) is not None
+    store.close()
+
+
 def test_an_altered_digest_matches_no_token(store: Store, db: str) -> None:
     store.grants.add("ci", token_digest("one"), "read")
     execute(db, "UPDATE grants SET digest = ?", (token_digest("two"),))

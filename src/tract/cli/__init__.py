@@ -50,6 +50,8 @@ COMMANDS = {
     "forget": "database",
     "dialogs": "dialogs",
     "serve": "serve",
+    "token": "token",
+    "audit": "token",
 }
 """The commands in the order of the help, each with its module."""
 

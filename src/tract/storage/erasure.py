@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -35,6 +36,7 @@ from tract.storage.contents import erase_content, keep_left
 from tract.storage.copies import Phrases, phrases_of, shared
 from tract.storage.driver import Driver, Row
 from tract.storage.names import rename, unique_name
+from tract.storage.redaction import Redaction
 from tract.storage.rows import commit_checksum, row_hash, split, stored_json
 from tract.storage.sqlite import MEMORY, Sqlite
 from tract.storage.store import Store
@@ -118,16 +120,17 @@ class _Eraser:
         self._erased: list[Trace] = []
         self._remains: dict[Trace, None] = {}
         self._store, self._run = store, store.driver.run
-        self._survey = Survey(store)
+        self._survey, self._redaction = Survey(store), Redaction(store)
         self._whole: dict[int, bool] = {}  # the commits that were changed, as they were before
         self._backups = _backups(store.driver)  # now: after it is erased, nothing may fail
 
     def traces(self) -> tuple[list[Trace], list[Trace]]:
         """What was erased, and what remains. A dialog has its new name."""
-        remains = [*self._remains, *self._survey.damage, *self._backups]
+        damage = {**self._survey.damage, **self._redaction.damage}
+        remains = [*self._remains, *damage, *self._backups]
         erased, remains = (
             [replace(t, dialog=self.renamed.get((t.dialog or "", None), t.dialog)) for t in traces]
-            for traces in (self._erased, remains)
+            for traces in (self._erased + self._redaction.erased, remains)
         )
         return erased, remains
 
@@ -142,6 +145,7 @@ class _Eraser:
         self._name_own([holder.commit_id for holder in self._survey.holders([blob_id])])
         self._erase_contents({blob_id: 1})
         self._keep_hashes()
+        self._redaction.erase_receipts(self._commits(), partial(shared, phrases))
         if phrases:
             self._look_for_copies(phrases)
         self._name_sources()
@@ -352,7 +356,13 @@ class _Eraser:
         self._redact_names(needle)
         for setting in list(self._survey.settings(needle.may_be_in)):
             self._redact_setting(needle, setting)
+        dialogs = {old: new for (old, branch), new in self.renamed.items() if branch is None}
+        self._redaction.erase_text(needle, dialogs, self._commits())
         self._name_sources()
+
+    def _commits(self) -> set[str]:
+        """The commits of which something was erased."""
+        return {trace.commit for trace in self._erased if trace.commit is not None}
 
     def _redact_tools(self, needle: Needle) -> None:
         for tool in self._survey.tools(needle.may_be_in):
@@ -436,6 +446,8 @@ class _Eraser:
                 self._remember(Trace(dialog, None, "name of the dialog", count))
             if count := shared(phrases, branches):
                 self._remember(Trace(dialog, None, "name of a branch", count))
+        for trace in self._redaction.copies(phrases):
+            self._remember(trace)
 
 
 def _backups(driver: Driver) -> list[Trace]:
