@@ -48,17 +48,22 @@ GET_TOOL_RESULT_SCHEMA: dict[str, Json] = {
 
 MCP_SERVER = "tract"
 """The name of tract's MCP server in the settings of a client."""
-FETCHES = frozenset(
-    prefix + GET_TOOL_RESULT
-    for prefix in (
-        "",  # also Codex, which has the server in a namespace beside the name
-        f"mcp__{MCP_SERVER}__",  # Claude Code, qwen
-        f"mcp_{MCP_SERVER}_",  # Gemini CLI
-        f"{MCP_SERVER}_",  # opencode
-        f"{MCP_SERVER}-",  # Copilot
+
+
+def spellings(tool: str) -> frozenset[str]:
+    """What models call a tool of tract: one of their own, or through MCP in each client."""
+    return frozenset(
+        (
+            tool,  # also Codex, which has the server in a namespace beside the name
+            f"mcp__{MCP_SERVER}__{tool}",  # Claude Code, qwen
+            f"mcp_{MCP_SERVER}_{tool}",  # Gemini CLI
+            f"{MCP_SERVER}_{tool}",  # opencode
+            f"{MCP_SERVER}-{tool}",  # Copilot
+        )
     )
-)
-"""What models call `get_tool_result`: with tools of their own, and through MCP in each client."""
+
+
+FETCHES = spellings(GET_TOOL_RESULT)
 
 
 def is_fetch(name: str | None) -> bool:

@@ -62,7 +62,7 @@ def fetch(session: Session, name: str, part: Slice, *, pictures: bool = False) -
     """Return a part of a result as a text; with `pictures`, all blocks if there are pictures."""
     with session.lock:
         place = find_result(session.chain().places, name)
-        source = stored_text(session, place)
+        source: TextReader | str | None = stored_text(session, place)
         if source is None:
             message = session.compiler.load(place.shown)
             if pictures and part == Slice() and has_pictures(message):
