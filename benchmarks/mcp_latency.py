@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 from types import TracebackType
@@ -100,11 +101,11 @@ def latency(folder: Path, scale: Scale) -> Result:
             _turn(t, f"call_{number}", output(number, scale.result))
     start, server = timed(lambda: McpProcess(path))
     with server:
-        first, _ = timed(lambda: server.call("get_tool_result", id="call_0"))
         ids = [f"call_{number * 7 % scale.results}" for number in range(scale.calls)]
-        seconds = [timed(lambda: server.call("get_tool_result", id=name))[0] for name in ids]
-        search, _ = timed(lambda: server.call("search_tool_results", query="not in any result"))
-        listing, _ = timed(lambda: server.call("list_tool_results"))
+        fetches = [partial(server.call, "get_tool_result", id=name) for name in ids]
+        first, *seconds = [timed(fetch)[0] for fetch in fetches]
+        search, _ = timed(partial(server.call, "search_tool_results", query="not in any result"))
+        listing, _ = timed(partial(server.call, "list_tool_results"))
     behind = {
         "p99_ms": quantiles(seconds, n=100)[98] * 1_000,
         "start_ms": start * 1_000,

@@ -62,8 +62,10 @@ def connected_over_http(
     """The same over streamable HTTP, with these headers in each request."""
 
     async def run() -> Result:
-        async with httpx2.AsyncClient(headers=headers) as http:
-            async with Client(streamable_http_client(url, http_client=http)) as client:
-                return await use(client)
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(url, http_client=http)) as client,
+        ):
+            return await use(client)
 
     return anyio.run(run)

@@ -50,7 +50,9 @@ def store(own: Scope, arguments: Json) -> str:
 
 def test_a_part_is_answered_as_without_mcp(dialogs: OpenDialogs, own: Scope) -> None:
     part = {"id": "c3", "grep": "needle", "context": 0}
-    assert get_tool_result(own, part) == dialogs("d").get_tool_result("c3", grep="needle", context=0)
+    assert get_tool_result(own, part) == dialogs("d").get_tool_result(
+        "c3", grep="needle", context=0
+    )
     assert get_tool_result(own, {"id": "c3", "lines": "2"}).splitlines()[1] == "Needle 3"
 
 
@@ -78,7 +80,12 @@ def test_the_first_dialog_that_has_an_id_answers(dialogs: OpenDialogs) -> None:
     assert "of a sub-agent" in get_tool_result(own, {"id": "deep"})
     listed = list_tool_results(own, {}).splitlines()
     assert listed[0] == "[tool results, newest first · 1–2 of 2]"
-    assert [line.split(" · ")[0] for line in listed[1:-1]] == ["[in S.results]", "c", "[in S]", "only"]
+    assert [line.split(" · ")[0] for line in listed[1:-1]] == [
+        "[in S.results]",
+        "c",
+        "[in S]",
+        "only",
+    ]
     assert "deep" not in "".join(listed)
 
 
@@ -110,7 +117,9 @@ def test_pages_have_every_result_once(own: Scope) -> None:
         text = list_tool_results(own, {"limit": 5, "offset": offset})
         ids += [line.split(" · ")[0] for line in text.splitlines() if " UTC" in line]
     assert ids == [f"c{number}" for number in reversed(range(12))]
-    assert list_tool_results(own, {"offset": 12}) == "[no tool results after offset 12: there are 12]"
+    assert (
+        list_tool_results(own, {"offset": 12}) == "[no tool results after offset 12: there are 12]"
+    )
 
 
 def test_a_list_can_be_of_one_tool_or_status(own: Scope) -> None:
@@ -165,9 +174,7 @@ def test_a_search_continues_where_it_stopped(own: Scope) -> None:
     assert hits == [f"  2: Needle {number}" for number in reversed(range(12))]
 
 
-def test_a_search_reads_no_more_than_its_bound(
-    own: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_reads_no_more_than_its_bound(own: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "MAX_SEARCHED", 3 * answers.EACH)
     text = search_tool_results(own, {"query": "not there"})
     assert text == (
@@ -211,9 +218,12 @@ def test_a_stored_text_can_be_fetched(own: Scope) -> None:
 
 
 def test_an_id_that_is_used_again_is_numbered(own: Scope) -> None:
-    for content in ({"a": [1]}, {"a": [2]}):
-        text = store(own, {"tool_name": "web", "content": content, "id": "mine"})
-    assert '(id="mine#2")' in text
+    texts = [
+        store(own, {"tool_name": "web", "content": {"a": [number]}, "id": "mine"})
+        for number in (1, 2)
+    ]
+    assert '(id="mine")' in texts[0]
+    assert '(id="mine#2")' in texts[1]
     assert "[2]" in get_tool_result(own, {"id": "mine#2", "json_path": "$.a"})
 
 

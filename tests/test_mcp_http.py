@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -145,7 +145,13 @@ def test_another_app_serves_it_and_each_token_has_its_dialogs(dialogs: OpenDialo
         return Binding((name,), None)
 
     inner = mcp_app(bind, dialogs)
-    outer = Starlette(routes=inner.routes, lifespan=lambda _: inner.router.lifespan_context(inner))
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with inner.router.lifespan_context(inner):
+            yield
+
+    outer = Starlette(routes=inner.routes, lifespan=lifespan)
     listener, _ = listening()
 
     async def use(client: Client) -> list[tuple[str, bool]]:
