@@ -31,7 +31,7 @@ from tract import (
     import_messages,
     migrate_results,
 )
-from tract import aio as module
+from tract import tool_results as module
 from tract.providers.frameworks.langchain import is_reference
 
 Answer = TypeVar("Answer")
