@@ -49,14 +49,14 @@ class Kind(NamedTuple):
     """A thread of its own, because it may take minutes."""
     is_alone: bool = True
     """The connection for itself. A call that waits for a model takes it only now and then."""
-    unless: str = ""
-    """The argument with which it writes nothing."""
+    unless: tuple[str, ...] = ()
+    """The arguments with which it writes nothing."""
 
 
 READ = Kind()
 WRITE = Kind(writes=True)
 SCAN = Kind(waits=True)
-ASK = Kind(writes=True, waits=True, is_alone=False)
+ASK = Kind(writes=True, waits=True, is_alone=False, unless=("dry_run", "review"))
 
 
 # From a method to one that is awaited
@@ -72,7 +72,7 @@ def _awaited(
         for name in CALLBACKS:
             if options.get(name) is not None:
                 options[name] = in_event_loop(options[name])  # type: ignore[arg-type]
-        writes = kind.writes and not options.get(kind.unless)
+        writes = kind.writes and not any(map(options.get, kind.unless))
         action = partial(getattr(self.tract, method.__name__), *args, **options)
         return await self._run(action, kind._replace(writes=writes))
 
@@ -89,6 +89,18 @@ def _writes(
     method: Callable[Concatenate[Tract, Args], Result],
 ) -> Callable[Concatenate[AsyncTract, Args], Awaiting[Result]]:
     return _awaited(method, WRITE)
+
+
+def _asks(
+    method: Callable[Concatenate[Tract, Args], Result],
+) -> Callable[Concatenate[AsyncTract, Args], Awaiting[Result]]:
+    return _awaited(method, ASK)
+
+
+def _scans(
+    method: Callable[Concatenate[Tract, Args], Result],
+) -> Callable[Concatenate[AsyncTract, Args], Awaiting[Result]]:
+    return _awaited(method, SCAN)
 
 
 def _iterates(
@@ -190,16 +202,22 @@ async def _enter(lane: Gate, batch: _Batch | None) -> Gate:
     return gate
 
 
-_gates: WeakValueDictionary[Hashable, Gate] = WeakValueDictionary()
-_naming = threading.Lock()
+class Writes(Gate):
+    """Admits the writes to a dialog, or the turns."""
+
+    is_in_turn = False
 
 
-def _gate(*key: Hashable, width: int = 1) -> Gate:
-    """Return the gate of this name, which all in this process share that have it."""
-    with _naming:
-        gate = _gates.get(key)
-        if gate is None:
-            gate = _gates[key] = Gate(width)
+AnyGate = TypeVar("AnyGate", bound=Gate)
+_gates: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+_sharing = threading.Lock()
+
+
+def _shared(kind: str, key: Hashable, make: Callable[[], AnyGate]) -> AnyGate:
+    """Return the gate that all in this process share for this key."""
+    with _sharing:
+        gate: AnyGate = _gates.get((kind, key)) or make()
+        _gates[kind, key] = gate
         return gate
 
 
@@ -280,9 +298,9 @@ class AsyncTract:
             database, lane = self._store.identity, self._store.lane
         else:
             database, lane = getattr(tract, "identity", tract), tract
-        self._lane = _gate("lane", lane)
-        self._turn = _gate("turn", database, tract.dialog)
-        self._waiting = _gate("waiting", database, width=WAITING)
+        self._lane = _shared("lane", lane, Gate)
+        self._writes = _shared("writes", (database, tract.dialog), Writes)
+        self._waiting = _shared("waiting", database, partial(Gate, WAITING))
 
     @classmethod
     def open(
@@ -357,20 +375,31 @@ class AsyncTract:
         take them in the same order everywhere. Other processes are not kept out: `parent=` notices
         what they write.
         """
-        if _innermost(_Turn, self._turn):
+        if _innermost(_Turn, self._writes):
             yield
             return
-        if not _innermost(_Batch, self._lane):
-            await self._turn.enter()
-        elif not self._turn.try_enter():  # its owner may be waiting for the end of this batch
+        async with self._in_order():
+            self._writes.is_in_turn = True
+            try:
+                with _holding(_Turn(self._writes)):
+                    yield
+            finally:
+                self._writes.is_in_turn = False
+
+    @asynccontextmanager
+    async def _in_order(self) -> AsyncIterator[None]:
+        """Wait for earlier writes to the dialog, unless they wait for this task."""
+        if _innermost(_Turn, self._writes):
+            yield
+        elif not _innermost(_Batch, self._lane):
+            async with self._writes:
+                yield
+        elif self._writes.is_in_turn:
             raise ConflictError(
                 f"another task has the turn of dialog {self.dialog!r}: begin it before the batch"
             )
-        try:
-            with _holding(_Turn(self._turn)):
-                yield
-        finally:
-            self._turn.leave()
+        else:
+            yield
 
     @asynccontextmanager
     async def batch(self) -> AsyncIterator[None]:
@@ -416,7 +445,7 @@ class AsyncTract:
         self._check_thread()
         if not kind.writes:
             return await self._admit(action, kind)
-        async with self.turn():
+        async with self._in_order():
             return await self._admit(action, kind)
 
     async def _admit(self, action: Callable[[], Result], kind: Kind) -> Result:
@@ -465,8 +494,8 @@ class AsyncTract:
 
     # The model
 
-    chat = _awaited(Tract.chat, ASK)
-    generate = _awaited(Tract.generate, ASK)
+    chat = _asks(Tract.chat)
+    generate = _asks(Tract.generate)
     answer = _writes(Tract.answer)
     token_factor = _reads(Tract.token_factor)
 
@@ -478,9 +507,9 @@ class AsyncTract:
 
     # Summaries
 
-    summarize_tool_result = _awaited(Tract.summarize_tool_result, ASK._replace(unless="dry_run"))
-    compress = _awaited(Tract.compress, ASK._replace(unless="review"))
-    compress_tool_calls = _awaited(Tract.compress_tool_calls, ASK._replace(unless="review"))
+    summarize_tool_result = _asks(Tract.summarize_tool_result)
+    compress = _asks(Tract.compress)
+    compress_tool_calls = _asks(Tract.compress_tool_calls)
 
     # Reading
 
@@ -531,7 +560,7 @@ class AsyncTract:
     dialogs = _reads(Tract.dialogs)
     usages = _iterates(Tract.usages)
     delete_dialog = _writes(Tract.delete_dialog)
-    fsck = _awaited(Tract.fsck, SCAN)
-    gc = _awaited(Tract.gc, SCAN)
-    backup = _awaited(Tract.backup, SCAN)
-    forget = _awaited(Tract.forget, SCAN)
+    fsck = _scans(Tract.fsck)
+    gc = _scans(Tract.gc)
+    backup = _scans(Tract.backup)
+    forget = _scans(Tract.forget)
