@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from concurrent.futures import Future
 from random import Random
@@ -200,3 +202,18 @@ def test_what_a_callback_raises_is_raised_in_the_thread() -> None:
             await call(in_own_thread, lambda: deliver("enough"))
 
     asyncio.run(act())
+
+
+def test_workers_are_there_after_a_fork() -> None:
+    code = (
+        "import asyncio, os\n"
+        "from tract.threads import call, in_worker\n"
+        "asyncio.run(call(in_worker, os.getpid))\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    os._exit(asyncio.run(call(in_worker, os.getpid)) != os.getpid())\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("0\n", "")
