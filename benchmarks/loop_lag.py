@@ -16,11 +16,13 @@ from typing import NamedTuple
 from benchmarks.measure import Texts
 from benchmarks.report import Result, report
 from tract import AsyncTract, ToolCall, Tract
+from tract.model import Json
 
 AT_MOST = {"loop_lag_ms": 50}
 
 TICK = 0.005
 PIECE = 20_000
+TEXTS = Texts(PIECE)
 
 
 class Scale(NamedTuple):
@@ -33,15 +35,22 @@ class Scale(NamedTuple):
 FULL = Scale(dialogs=20, size=2_000_000, results=3)
 QUICK = Scale(dialogs=3, size=20_000, results=2)
 
-Work = Callable[[Path, Scale], Awaitable[None]]
+Make = Callable[[int, int], Json]
+"""Makes a result: its number, its size."""
+Work = Callable[[Path, Scale, Make], Awaitable[None]]
 
 
 def loop_lag(folder: Path, scale: Scale) -> Result:
-    """The lag with `AsyncTract`, and behind it the lag of direct calls of `Tract`."""
-    awaited, seconds = _lags(_awaited, folder / "awaited.db", scale)
-    direct, _ = _lags(_direct, folder / "direct.db", scale)
+    """The lag with `AsyncTract` and texts. Behind it, that of JSON, whose encoder keeps all other
+    threads waiting, and that of direct calls of `Tract`."""
+    with Tract.open() as t:
+        t.user("The first count loads the vocabulary.")
+    awaited, seconds = _lags(_awaited, folder / "awaited.db", scale, _text)
+    json, _ = _lags(_awaited, folder / "json.db", scale._replace(results=1), _rows)
+    direct, _ = _lags(_direct, folder / "direct.db", scale, _text)
     behind = {
         "loop_lag_max_ms": max(awaited),
+        "loop_lag_json_ms": _p99(json),
         "loop_lag_direct_ms": _p99(direct),
         "loop_lag_direct_max_ms": max(direct),
         "loop_lag_results_per_s": scale.dialogs * scale.results / seconds,
@@ -49,7 +58,7 @@ def loop_lag(folder: Path, scale: Scale) -> Result:
     return Result("loop_lag_ms", _p99(awaited), behind)
 
 
-def _lags(work: Work, path: Path, scale: Scale) -> tuple[list[float], float]:
+def _lags(work: Work, path: Path, scale: Scale, make: Make) -> tuple[list[float], float]:
     """Milliseconds by which each tick was late, and the seconds of the work."""
 
     async def run() -> tuple[list[float], float]:
@@ -57,7 +66,7 @@ def _lags(work: Work, path: Path, scale: Scale) -> tuple[list[float], float]:
         clock = asyncio.create_task(_tick(lags))
         await asyncio.sleep(10 * TICK)
         start = perf_counter()
-        await work(path, scale)
+        await work(path, scale, make)
         seconds = perf_counter() - start
         await asyncio.sleep(2 * TICK)  # the last tick may be late
         clock.cancel()
@@ -77,14 +86,12 @@ def _p99(lags: list[float]) -> float:
     return sorted(lags)[len(lags) * 99 // 100]
 
 
-async def _awaited(path: Path, scale: Scale) -> None:
-    texts = Texts(PIECE)
-
+async def _awaited(path: Path, scale: Scale, make: Make) -> None:
     async def agent(t: AsyncTract, dialog: int) -> None:
         for number in range(dialog, dialog + scale.results):
             name = f"call_{number}"
             await t.assistant(tool_calls=[ToolCall(name, "read", {})])
-            await t.tool_result(name, "read", _long(texts, number, scale.size))
+            await t.tool_result(name, "read", make(number, scale.size))
             await t.compile()
             await t.get_tool_result(name, grep="with")
 
@@ -94,20 +101,22 @@ async def _awaited(path: Path, scale: Scale) -> None:
         await asyncio.gather(*map(agent, dialogs, numbers))
 
 
-def _long(texts: Texts, number: int, size: int) -> str:
-    """A log of this size, different for each number."""
+def _text(number: int, size: int) -> str:
+    """A log, different for each number."""
     pieces = range(number, number + size // PIECE)
-    return "\n".join(texts[piece].replace(". ", ".\n") for piece in pieces)
+    return "\n".join(TEXTS[piece].replace(". ", ".\n") for piece in pieces)
 
 
-async def _direct(path: Path, scale: Scale) -> None:
-    texts = Texts(PIECE)
+def _rows(number: int, size: int) -> Json:
+    return [{"n": n, "line": line} for n, line in enumerate(_text(number, size).splitlines())]
 
+
+async def _direct(path: Path, scale: Scale, make: Make) -> None:
     async def agent(t: Tract, dialog: int) -> None:
         for number in range(dialog, dialog + scale.results):
             name = f"call_{number}"
             t.assistant(tool_calls=[ToolCall(name, "read", {})])
-            t.tool_result(name, "read", _long(texts, number, scale.size))
+            t.tool_result(name, "read", make(number, scale.size))
             t.compile()
             t.get_tool_result(name, grep="with")
             await asyncio.sleep(0)

@@ -149,20 +149,35 @@ def test_opening_with_await_and_with_async_with(db: str) -> None:
 
 
 def test_an_opening_that_is_cancelled_leaves_nothing_open(db: str) -> None:
+    started, may = threading.Event(), threading.Event()
+    opened: list[Tract] = []
+
+    def start() -> Tract:
+        started.set()
+        assert may.wait(60)
+        opened.append(Tract.open(db))
+        return opened[0]
+
     async def act() -> None:
-        for pauses in range(8):
-            task = asyncio.create_task(AsyncTract.open(db)._open())
-            for _ in range(pauses):
-                await asyncio.sleep(0.002)
-            task.cancel()
-            done = await asyncio.gather(task, return_exceptions=True)
-            for t in done:
-                if isinstance(t, AsyncTract):
-                    await t.close()
-        async with AsyncTract.open(db) as t:
-            await t.user("x")
+        task = asyncio.create_task(aio.Opening(start)._open())
+        await asyncio.to_thread(started.wait, 60)
+        await cancelled(task)
+        calls = running_calls()
+        may.set()
+        await ended(calls)
+        with pytest.raises(StorageError, match="closed"):
+            opened[0].user("x")
 
     asyncio.run(act())
+
+
+def running_calls() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "tract-call"]
+
+
+async def ended(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        await asyncio.to_thread(thread.join, 60)
 
 
 def test_siblings(db: str) -> None:
@@ -358,6 +373,17 @@ def test_a_call_that_waits_in_a_batch_ends_with_it(db: str) -> None:
         assert await texts(t) == []
         await t.user("next")
         assert await texts(t) == ["next"]
+
+    using(db, act)
+
+
+def test_calls_that_have_begun_are_part_of_a_batch(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        async with t.batch():
+            tasks = [asyncio.create_task(t.user(f"{number}")) for number in range(4)]
+            await asyncio.sleep(0)
+        await asyncio.gather(*tasks)
+        assert await texts(t) == ["0", "1", "2", "3"]
 
     using(db, act)
 
@@ -586,10 +612,9 @@ def test_a_cancelled_chat_commits_nothing(db: str) -> None:
         chat = asyncio.create_task(t.chat("question"))
         await asyncio.to_thread(slow.asked.wait, 60)
         await cancelled(chat)
-        before = {thread for thread in threading.enumerate() if thread.name == "tract-call"}
+        calls = running_calls()
         slow.may.set()
-        for thread in before:
-            await asyncio.to_thread(thread.join, 60)
+        await ended(calls)
         assert await texts(t) == []
         assert (await t.chat("again")).text == "second"
         assert await texts(t) == ["again", "second"]

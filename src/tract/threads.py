@@ -93,8 +93,7 @@ async def call(
     try:
         return await asyncio.wrap_future(future)
     except asyncio.CancelledError:
-        event.set()
-        future.cancel()
+        event.set()  # and `wrap_future` has cancelled the future, unless it runs
         raise
 
 
