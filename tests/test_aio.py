@@ -1,773 +1,792 @@
-"""Results for asynchronous code, and older dialogs whose results become references."""
+"""AsyncTract: the methods of Tract, awaited, in order, and cancelled at any point."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta, timezone
+import inspect
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from random import Random
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings as examples
-from hypothesis import strategies as st
 
-from tests.cli import HEAVY, imported_by, invoke, ok, ok_json, on_a_terminal, read_until
 from tract import (
+    AsyncTract,
+    ChatResponse,
+    CommitInfo,
+    CompressResult,
     ConflictError,
-    CorruptError,
-    ForgottenError,
-    Form,
     InputError,
-    NotJsonError,
+    PendingCompress,
+    PendingToolResult,
+    ScriptedLLM,
     StorageError,
     ToolCall,
-    ToolResultMetadata,
-    ToolResultReference,
-    ToolResultsStorage,
     Tract,
-    import_messages,
-    migrate_results,
+    aio,
 )
-from tract import aio as module
-from tract.providers.frameworks.langchain import is_reference
-
-Answer = TypeVar("Answer")
-BIG = "\n".join(f"line {number} of a log" for number in range(3000))
-WHEN = datetime(2026, 2, 3, 4, 5, 6, 789, tzinfo=timezone(timedelta(hours=2)))
-
-
-def using(
-    place: str | Tract, act: Callable[[ToolResultsStorage], Awaitable[Answer]], dialog: str = "d"
-) -> Answer:
-    """What an agent does with a storage, in an event loop of its own."""
-
-    async def run() -> Answer:
-        async with ToolResultsStorage(place, dialog) as storage:
-            return await act(storage)
-
-    return asyncio.run(run())
-
-
-def store(place: str | Tract, *given: Any, **more: Any) -> ToolResultReference:
-    return using(place, lambda storage: storage.store_result(*given, **more))
-
-
-def get(place: str | Tract, name: str) -> Any:
-    return using(place, lambda storage: storage.get_result(name))
-
-
-def metadata(place: str | Tract, name: str) -> ToolResultMetadata:
-    found = using(place, lambda storage: storage.get_metadata(name))
-    assert found is not None
-    return found
-
-
-# Storing and fetching
-
-
-def test_a_result_is_kept_whole_and_shown_as_a_reference(db: str) -> None:
-    result = {"lines": BIG.splitlines(), "truncated": False, "n": 1.5, "none": None}
-    reference = store(db, "c1", "read_log", {"path": "a.log"}, result, WHEN)
-    assert get(db, "c1") == result
-    with Tract.open(db, dialog="d", create=False) as tract:
-        call, shown = tract.compile().messages
-        assert call.tool_calls == (ToolCall("c1", "read_log", {"path": "a.log"}),)
-        assert shown.tool_call_id == "c1"
-        assert reference.summary in shown.text
-        assert reference.truncated_preview in shown.text
-        assert len(shown.text) < 2500 < reference.size_bytes
-        newest = next(tract.log())
-        assert newest.metadata["timestamp"] == WHEN.isoformat()
-        assert newest.form == Form.REFERENCE
-        assert tract.fsck().ok
-
-
-def test_the_envelope_is_that_of_the_design(db: str) -> None:
-    reference = store(db, "call_abc123", "read_file", {"path": "m.py"}, BIG)
-    assert reference.to_dict() == {
-        "tool_call_id": "call_abc123",
-        "tool_name": "read_file",
-        "status": "success",
-        "metadata": {
-            "size_bytes": reference.size_bytes,
-            "summary": reference.summary,
-            "truncated_preview": reference.truncated_preview,
-        },
-        "result_ref": {
-            "storage_type": "tool_results",
-            "dialog_id": "d",
-            "tool_call_id": "call_abc123",
-        },
-    }
-    assert list(reference.to_dict()) == [
-        *("tool_call_id", "tool_name", "status", "metadata", "result_ref")
-    ]
-    assert reference.size_bytes == len(BIG)
-    assert BIG.startswith(reference.truncated_preview[:100])
-    assert is_reference(reference.to_dict())
-
-
-def test_a_call_that_waits_is_answered_not_repeated(db: str) -> None:
-    with Tract.open(db, dialog="d") as tract:
-        tract.user("look")
-        calls = [ToolCall("c1", "grep", {"p": "x"}), ToolCall("c2", "ls", {})]
-        tract.assistant("both", tool_calls=calls)
-        store(tract, "c2", "ls", {}, "a.py")
-        store(tract, "c1", "grep", {"p": "x"}, "a.py:1:x")
-        assert [turn.tool_names for turn in tract.find_tool_turns()] == [["grep", "ls"]]
-        assert len(tract.find_tool_turns()[0].results) == 2
-        store(tract, "c3", "ls", {"path": "b"}, "c.py")  # nobody called it
-        assert [turn.tool_names for turn in tract.find_tool_turns()] == [["grep", "ls"], ["ls"]]
-
-
-def test_reused_ids_are_numbered(db: str) -> None:
-    references = [store(db, "call_0", "ls", {"n": n}, f"result {n}") for n in range(3)]
-    names = [reference.tool_call_id for reference in references]
-    assert names == ["call_0", "call_0#2", "call_0#3"]
-    assert [get(db, name) for name in names] == ["result 0", "result 1", "result 2"]
-    assert [reference.to_dict()["result_ref"]["tool_call_id"] for reference in references] == names
-    listed = using(db, lambda storage: storage.list_results())
-    assert [known.tool_call_id for known in listed] == names
-
+from tract.context import CompiledContext
+from tract.threads import WORKERS
 
-def test_an_id_that_is_no_name_still_leads_to_its_result(db: str) -> None:
-    for call_id in ("", "two words", "日本", "x#2"):
-        reference = store(db, call_id, "ls", {}, f"of {call_id!r}")
-        assert get(db, reference.tool_call_id) == f"of {call_id!r}"
-
-
-def test_what_is_unknown_is_none(db: str) -> None:
-    assert using(db, lambda storage: storage.get_result("c1")) is None
-    assert using(db, lambda storage: storage.get_metadata("c1")) is None
-    assert using(db, lambda storage: storage.list_results()) == []
-    store(db, "c1", "ls", {}, "a")
-    assert get(db, "c2") is None
-
-
-def test_results_of_another_dialog_are_not_found(db: str) -> None:
-    store(db, "c1", "ls", {}, "a")
-    assert using(db, lambda storage: storage.get_result("c1"), "other") is None
-
-
-@pytest.mark.parametrize(
-    "result", [None, "", 0, False, [], {}, [None, 1.5, "ü\ud800\x00"], {"a": {"b": []}}, BIG]
-)
-def test_any_json_comes_back_as_it_was(db: str, result: Any) -> None:
-    store(db, "c1", "any", {}, result)
-    found = get(db, "c1")
-    assert (found, type(found)) == (result, type(result))
-
-
-@examples(max_examples=40)
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["a", "b", "", "a#2"]),
-            st.recursive(
-                st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=9),
-                lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner),
-                max_leaves=8,
-            ),
-        ),
-        max_size=8,
-    )
-)
-def test_every_reference_leads_to_its_own_result(given: list[tuple[str, Any]]) -> None:
-    async def act(storage: ToolResultsStorage) -> None:
-        references = [
-            await storage.store_result(call_id, "tool", {}, result) for call_id, result in given
-        ]
-        for reference, (_, result) in zip(references, given, strict=True):
-            assert await storage.get_result(reference.tool_call_id) == result
-        listed = await storage.list_results()
-        assert [k.tool_call_id for k in listed] == [r.tool_call_id for r in references]
-        assert len({r.tool_call_id for r in references}) == len(given)
-
-    with Tract.open() as tract:
-        using(tract, act)
-        assert all(len(turn.results) == 1 for turn in tract.find_tool_turns())
-
-
-# Metadata
-
-
-def test_metadata_tells_what_is_known(db: str) -> None:
-    reference = store(db, "c1", "run", {}, {"exit_code": 2, "stderr": "no such file"}, WHEN)
-    known = metadata(db, "c1")
-    assert (known.tool_name, known.status, known.form) == ("run", "error", Form.REFERENCE)
-    assert (known.timestamp, known.dialog_id) == (WHEN, "d")
-    assert known.token_count > 0
-    for field in ("tool_call_id", "status", "size_bytes", "summary", "truncated_preview"):
-        assert getattr(known, field) == getattr(reference, field)
-    with Tract.open(db, dialog="d") as tract:
-        assert known.commit_hash == tract.head
-
-
-def test_an_error_can_be_said(db: str) -> None:
-    assert store(db, "c1", "run", {}, "nothing", is_error=True).status == "error"
-    assert store(db, "c2", "run", {}, "nothing").status == "success"
-    with Tract.open(db, dialog="d") as tract:
-        assert [info.is_error for info in tract.find_tool_results()] == [True, False]
-
-
-def test_without_a_timestamp_it_is_when_it_was_stored(db: str) -> None:
-    before = datetime.now(UTC)
-    store(db, "c1", "ls", {}, "a")
-    known = metadata(db, "c1")
-    assert known.timestamp is not None
-    assert before - timedelta(seconds=1) <= known.timestamp <= datetime.now(UTC)
-
-
-def test_metadata_of_others_is_no_timestamp(db: str) -> None:
-    with Tract.open(db, dialog="d") as tract:
-        for number, said in enumerate(["soon", 7, None]):
-            tract.tool_result(f"c{number}", "ls", "a", metadata={"timestamp": said})
-        stored = {info.commit_hash: info.created_at for info in tract.log()}
-        for known in using(tract, lambda storage: storage.list_results()):
-            assert known.timestamp == stored[known.commit_hash]
-
-
-def test_metadata_never_loads_a_large_result(db: str) -> None:
-    """What cannot be read any more is still known."""
-    store(db, "c1", "read", {}, BIG)
-    with Tract.open(db, dialog="d") as tract:
-        tract.session.store.driver.run(
-            "UPDATE blobs SET payload = ? WHERE json_size > 9999", (b"?",)
-        )
-        known = metadata(tract, "c1")
-        assert "3000 lines" in known.summary
-        assert using(tract, lambda storage: storage.list_results()) == [known]
-        tract.session.store.driver.run(
-            "UPDATE blobs SET gist = NULL"
-        )  # as an older release wrote it
-        known = metadata(tract, "c1")
-        assert known.summary.startswith("line 0 of a log")
-        assert using(tract, lambda storage: storage.list_results()) == [known]
-        with pytest.raises(CorruptError):
-            get(tract, "c1")
-
-
-def test_an_edit_is_the_new_truth(db: str) -> None:
-    with Tract.open(db, dialog="d") as tract:
-        store(tract, "c1", "read", {}, "the password is 1234")
-        tract.tool_result("c1", "read", "redacted", edit=tract.find_tool_results()[0])
-        assert get(tract, "c1") == "redacted"
-        assert metadata(tract, "c1").summary == "redacted"
-        assert metadata(tract, "c1").form == Form.FULL
-
-
-def test_a_hidden_result_is_listed_as_such(db: str) -> None:
-    with Tract.open(db, dialog="d") as tract:
-        store(tract, "c1", "read", {}, "a")
-        tract.annotate(tract.find_tool_results()[0], "skip")
-        assert metadata(tract, "c1").form is None
-        assert get(tract, "c1") == "a"
-
-
-def test_a_collapsed_result_is_told_as_the_model_sees_it(db: str) -> None:
-    with Tract.open(db, dialog="d") as tract:
-        store(tract, "c1", "read", {}, BIG)
-        tract.reshape({tract.find_tool_results()[0].commit_hash: "collapsed"})
-        assert metadata(tract, "c1").form == Form.REFERENCE  # nothing follows it yet
-        tract.user("go on")
-        assert metadata(tract, "c1").form == Form.COLLAPSED
-        assert using(tract, lambda storage: storage.list_results()) == [metadata(tract, "c1")]
-        assert get(tract, "c1") == BIG
-
-
-def test_what_was_forgotten_is_no_result_that_never_was(db: str) -> None:
-    store(db, "c1", "read", {}, BIG)
-    with Tract.open(db, dialog="d") as tract:
-        tract.forget(tract.find_tool_results()[0])
-        with pytest.raises(ForgottenError):
-            get(tract, "c1")
-        known = metadata(tract, "c1")
-        assert (known.tool_name, known.summary) == ("read", "[forgotten]")
-        assert known.truncated_preview == "[forgotten]"
-
-
-# Refusing
-
-
-def test_what_cannot_be_stored_leaves_nothing_behind(db: str) -> None:
-    with Tract.open(db, dialog="d") as tract:
-        wrong: list[tuple[Any, ...]] = [
-            ("c1", "ls", {}, {"set": {1}}),
-            ("c1", "ls", {"bad": float("nan")}, "a"),
-            (7, "ls", {}, "a"),
-            ("c1", "ls", {}, "a", "yesterday"),
-        ]
-        for given in wrong:
-            with pytest.raises((InputError, NotJsonError)):
-                store(tract, *given)
-        assert tract.head is None
-
-
-def test_a_name_that_is_none() -> None:
-    with pytest.raises(InputError):
-        ToolResultsStorage(":memory:", "")
-
-
-def test_a_closed_storage_is_closed(db: str) -> None:
-    async def act() -> None:
-        for storage in (ToolResultsStorage(db, "d"), ToolResultsStorage(db, "d")):
-            await storage.store_result("c1", "ls", {}, "a")
-            await storage.close()
-            await storage.close()
-            with pytest.raises(StorageError, match="closed"):
-                await storage.get_result("c1")
-        unused = ToolResultsStorage(db, "d")
-        await unused.close()
-        with pytest.raises(StorageError, match="closed"):
-            await unused.get_result("c1")
-
-    asyncio.run(act())
-
-
-def test_a_tract_that_was_given_stays_open(db: str) -> None:
-    with Tract.open(db, dialog="mine") as tract:
-        store(tract, "c1", "ls", {}, "a")  # into dialog "d" of the same database
-        assert get(tract, "c1") == "a"
-        tract.user("still here")
-        assert len(list(tract.log())) == 1
-        assert [info.dialog for info in tract.dialogs()] == ["d", "mine"]
-
-
-def test_inside_a_batch_it_refuses_where_it_would_wait_forever(db: str) -> None:
-    async def act() -> None:
-        with Tract.open(db, dialog="d") as tract:
-            storage = ToolResultsStorage(tract, "d")
-            with tract.batch():
-                tract.user("look")
-                with pytest.raises(ConflictError):
-                    await storage.get_result("c1")
-            assert await storage.get_result("c1") is None
-
-    asyncio.run(act())
-
-
-# At the same time
-
-
-def test_many_tasks_store_and_fetch_at_once(db: str) -> None:
-    async def act(storage: ToolResultsStorage) -> None:
-        async def one(number: int) -> None:
-            result = {"number": number, "text": BIG[: number * 50]}
-            reference = await storage.store_result(f"c{number}", "read", {"n": number}, result)
-            assert await storage.get_result(reference.tool_call_id) == result
-
-        await asyncio.gather(*map(one, range(40)))
-        assert len(await storage.list_results()) == 40
-
-    with Tract.open(db, dialog="d", durability="relaxed") as tract:
-        using(tract, act)
-        turns = tract.find_tool_turns()
-        assert len(turns) == 40
-        assert all(len(turn.results) == 1 for turn in turns)
-        assert tract.fsck().ok
-
-
-def test_storages_of_one_database_do_not_disturb_each_other(db: str) -> None:
-    async def act() -> list[str]:
-        async with ToolResultsStorage(db, "d") as one, ToolResultsStorage(db, "d") as other:
-            stored = [
-                storage.store_result("same", "read", {}, f"{number}")
-                for number, storage in enumerate([one, other] * 10)
+Act = Callable[[AsyncTract], Awaitable[None]]
+LONG = "\n".join(f"line {number} of a log" for number in range(400))
+
+
+def using(db: str, act: Act, **options: Any) -> None:
+    async def run() -> None:
+        async with asyncio.timeout(60), AsyncTract.open(db, **options) as t:
+            await act(t)
+
+    asyncio.run(run())
+
+
+async def texts(t: AsyncTract) -> list[str]:
+    """The messages of a dialog, oldest first."""
+    return [str((await t.get_message(info)).text) async for info in t.log()][::-1]
+
+
+async def cancelled(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+# Parity
+
+PUBLIC = sorted(name for name in dir(Tract) if not name.startswith("_"))
+PLAIN = {"dialog", "llm", "store", "tokens"}
+AWAITED = {"head", "current_branch"}
+"""Properties of Tract that read the database."""
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_name_of_tract_is_there(name: str) -> None:
+    ours, theirs = (inspect.getattr_static(cls, name) for cls in (AsyncTract, Tract))
+    assert inspect.getdoc(ours) == inspect.getdoc(theirs)
+    if isinstance(theirs, property):
+        assert name in PLAIN | AWAITED
+        assert (ours.fset is None) == (theirs.fset is None)
+        return
+    ours, theirs = (getattr(value, "__func__", value) for value in (ours, theirs))
+    own, other = (inspect.signature(value) for value in (ours, theirs))
+    assert own.parameters == other.parameters
+
+
+def test_there_is_little_else() -> None:
+    more = {name for name in dir(AsyncTract) if not name.startswith("_")} - {*PUBLIC}
+    assert more == {"handler_errors", "run", "turn"}
+
+
+@pytest.mark.parametrize("name", sorted(set(PUBLIC) - PLAIN - {"open", "batch"}))
+def test_everything_is_awaited_or_iterated(name: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        if name in AWAITED:
+            value = getattr(t, name)
+        else:
+            parameters = inspect.signature(getattr(t, name)).parameters.values()
+            needed = [
+                p for p in parameters if p.default is p.empty and p.kind == p.POSITIONAL_OR_KEYWORD
             ]
-            references = await asyncio.gather(*stored)
-            found = [await one.get_result(ref.tool_call_id) for ref in references]
-            assert found == [str(number) for number in range(20)]
-            return sorted(ref.tool_call_id for ref in references)
+            value = getattr(t, name)(*("x" for _ in needed))
+        if inspect.iscoroutine(value):
+            value.close()
+        else:
+            assert hasattr(value, "__anext__")
 
-    assert asyncio.run(act()) == sorted(["same", *(f"same#{n}" for n in range(2, 21))])
-
-
-def test_the_event_loop_goes_on_while_the_database_is_busy(db: str) -> None:
-    async def act() -> None:
-        async with ToolResultsStorage(db, "d") as storage:
-            await storage.store_result("c1", "ls", {}, "a")
-            with Tract.open(db, dialog="d") as other:
-                with other.batch():
-                    other.user("this takes a while")
-                    stored = asyncio.create_task(storage.store_result("c2", "ls", {}, "b"))
-                    for _ in range(20):  # a loop that waits for the database never comes back
-                        await asyncio.sleep(0.01)
-                    assert not stored.done()
-                await stored
-
-    asyncio.run(act())
+    using(":memory:", act)
 
 
-def test_one_storage_serves_one_loop_after_another(db: str) -> None:
-    storage = ToolResultsStorage(db, "d")
-
-    async def both(number: int) -> list[Any]:
-        await asyncio.gather(
-            *(storage.store_result(f"{number}-{n}", "ls", {}, n) for n in range(5))
-        )
-        return await asyncio.gather(*(storage.get_result(f"{number}-{n}") for n in range(5)))
-
-    assert [asyncio.run(both(number)) for number in range(2)] == [list(range(5))] * 2
-    asyncio.run(storage.close())
+# Use
 
 
-def test_a_call_that_is_cancelled_does_no_harm(db: str) -> None:
-    async def act(storage: ToolResultsStorage) -> None:
-        tasks = [
-            asyncio.create_task(storage.store_result(f"c{n}", "read", {}, BIG)) for n in range(6)
-        ]
-        await asyncio.sleep(0)
-        for task in tasks[::2]:
-            task.cancel()
-        done = await asyncio.gather(*tasks, return_exceptions=True)
-        for answer in done[1::2]:
-            assert isinstance(answer, ToolResultReference)
-            assert await storage.get_result(answer.tool_call_id) == BIG
+def test_a_dialog_from_the_first_message_to_the_last(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        assert await t.head is None
+        await t.system("Be brief.")
+        question: CommitInfo = await t.user("What is in the log?")
+        await t.assistant(tool_calls=[ToolCall("c1", "read", {})])
+        result: CommitInfo = await t.tool_result("c1", "read", LONG)
+        assert await t.head == result.commit_hash
+        assert await t.current_branch == "main"
+        assert (await t.get_commit(question)).parent_hash is not None
+        assert "line 7 of" in await t.get_tool_result("c1", grep="line 7 of")
+        context: CompiledContext = await t.compile()
+        assert len(context.messages) == 4
+        assert len((await t.compile(load_tool_results=False)).messages) == 4
+        await t.branch("other", at=question)
+        await t.checkout("other")
+        assert await texts(t) == ["Be brief.", "What is in the log?"]
+        assert set(await t.branches()) == {"main", "other"}
+        assert (t.dialog, t.llm, list(t.handler_errors)) == ("default", None, [])
+        assert t.tokens is t.tract.tokens
+        assert t.store is t.tract.store
+        assert (await t.fsck()).ok
+        with pytest.raises(InputError):
+            await t.annotate(question, "loud")
+        await t.user("still here")
 
     using(db, act)
-    with Tract.open(db, dialog="d") as tract:
-        assert all(len(turn.results) == 1 for turn in tract.find_tool_turns())
-        assert tract.fsck().ok
-
-
-# Older dialogs
-
-
-def dialog_with(tract: Tract, *results: Any, tool: str = "read") -> list[str]:
-    """Calls with their results, shown whole."""
-    hashes = []
-    for number, result in enumerate(results):
-        tract.user(f"look at {number}")
-        tract.assistant(tool_calls=[ToolCall(f"c{number}", tool, {"n": number})])
-        hashes.append(tract.tool_result(f"c{number}", tool, result).commit_hash)
-    return hashes
-
-
-def seen(tract: Tract) -> list[Form | None]:
-    return [known.form for known in module.list_results(tract)]
-
-
-def test_large_results_become_references(db: str) -> None:
-    with Tract.open(db) as tract:
-        dialog_with(tract, BIG, "small", BIG + "!")
-        before = sum(tract.compile().message_tokens)
-        report = migrate_results(tract)
-        assert seen(tract) == [Form.REFERENCE, Form.FULL, Form.REFERENCE]
-        assert (report.results, report.migrated, report.small) == (3, 2, 1)
-        assert len(report.commits) == 1
-        after = sum(tract.compile().message_tokens)
-        assert before - after == report.tokens_before - report.tokens_after > 10_000
-        assert get(tract, "c0") is None  # of dialog "d"
-        assert using(tract, lambda storage: storage.get_result("c2"), "default") == BIG + "!"
-        tract.restore(report.commits[0])
-        assert sum(tract.compile().message_tokens) == before
-
-
-def test_a_second_run_changes_nothing(db: str) -> None:
-    with Tract.open(db) as tract:
-        dialog_with(tract, BIG, "small")
-        migrate_results(tract, inline_tokens=10)
-        head = tract.head
-        report = migrate_results(tract, inline_tokens=10)
-        assert tract.head == head
-        assert (report.migrated, report.already, report.commits) == (0, 1, [])
-    with Tract.open(db) as tract:
-        assert migrate_results(tract, inline_tokens=10) == report
-        assert tract.head == head
-
-
-def test_a_run_that_is_stopped_goes_on_with_the_next(
-    db: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "BATCH", 2)
-
-    def stop(done: int, total: int) -> None:
-        told.append((done, total))
-        if done == 2:
-            raise KeyboardInterrupt
-
-    told: list[tuple[int, int]] = []
-    with Tract.open(db) as tract:
-        dialog_with(tract, *(f"{n}{BIG}" for n in range(5)))
-        with pytest.raises(KeyboardInterrupt):
-            migrate_results(tract, progress=stop)
-        assert seen(tract) == [Form.REFERENCE] * 2 + [Form.FULL] * 3
-    with Tract.open(db) as tract:
-        again: list[tuple[int, int]] = []
-        report = migrate_results(tract, progress=lambda *numbers: again.append(numbers))
-        assert seen(tract) == [Form.REFERENCE] * 5
-        assert (report.migrated, report.already, len(report.commits)) == (3, 2, 2)
-        assert (told, again) == ([(2, 5)], [(2, 3), (3, 3)])
-        assert tract.fsck().ok
-
-
-def test_what_others_do_meanwhile_is_respected(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BATCH", 1)
-    with Tract.open(db) as tract, Tract.open(db) as other:
-        _, second, third = dialog_with(tract, BIG, BIG + "a", BIG + "b")
-
-        def meanwhile(done: int, total: int) -> None:
-            if done == 1:
-                other.annotate(second, "pinned")
-                other.tool_result("c2", "read", "short", edit=third)
-
-        report = migrate_results(tract, progress=meanwhile)
-        assert (report.migrated, report.already, len(report.commits)) == (1, 2, 1)
-        assert seen(tract) == [Form.REFERENCE, Form.FULL, Form.FULL]
-
-
-def test_what_is_fixed_or_decided_is_left_alone(db: str) -> None:
-    with Tract.open(db) as tract:
-        pinned, told, whole, hidden = dialog_with(tract, BIG, BIG + "a", BIG + "b", BIG + "c")
-        tract.annotate(pinned, "pinned")
-        tract.reshape({told: "summary", whole: "full"})
-        tract.annotate(hidden, "skip")
-        tract.assistant(tool_calls=[ToolCall("g", "get_tool_result", {"id": "c0"})])
-        tract.tool_result("g", "get_tool_result", BIG)
-        head = tract.head
-        report = migrate_results(tract)
-        assert (report.results, report.migrated) == (4, 0)
-        assert (report.fixed, report.already) == (2, 2)
-        assert tract.head == head
-
-
-def test_an_edited_result_is_migrated_as_edited(db: str) -> None:
-    with Tract.open(db) as tract:
-        (first,) = dialog_with(tract, BIG)
-        tract.tool_result("c0", "read", BIG.replace("log", "LOG"), edit=first)
-        assert migrate_results(tract).migrated == 1
-        assert seen(tract) == [Form.REFERENCE]
-        assert "LOG" in tract.get_tool_result("c0", lines="7-7")
-        assert migrate_results(tract).migrated == 0
-
-
-def test_the_settings_of_the_dialog_hold(db: str) -> None:
-    with Tract.open(db) as tract:
-        dialog_with(tract, "word " * 100, tool="grep")
-        dialog_with(tract, BIG, tool="keep")
-        dialog_with(tract, "word " * 100, tool="ls")
-        tract.configure_results(
-            inline_tokens=50, preview_tokens=5, keep=["keep"], tools={"ls": {"inline_tokens": 999}}
-        )
-        assert migrate_results(tract).migrated == 1
-        assert seen(tract) == [Form.REFERENCE, Form.FULL, Form.FULL]
-        assert migrate_results(tract, inline_tokens=0).migrated == 0
-        assert len(module.list_results(tract)[0].truncated_preview) <= 20
-
-
-def test_a_limit_that_was_taken_back_is_no_limit(db: str) -> None:
-    with Tract.open(db) as tract:
-        tract.configure_results(inline_tokens=5)
-        tract.configure_results()
-        dialog_with(tract, "word " * 100, BIG)
-        migrate_results(tract)
-        assert seen(tract) == [Form.FULL, Form.REFERENCE]
-
-
-def test_results_of_an_older_release_are_looked_at_once(db: str) -> None:
-    with Tract.open(db) as tract:
-        dialog_with(tract, BIG)
-        tract.session.store.driver.run("UPDATE blobs SET gist = NULL")
-        migrate_results(tract)
-        [known] = module.list_results(tract)
-        assert "3000 lines" in known.summary
-
-
-@pytest.mark.parametrize("wrong", [-1, "9", 1.5])
-def test_a_limit_that_is_none(wrong: Any) -> None:
-    with Tract.open() as tract, pytest.raises(InputError):
-        migrate_results(tract, inline_tokens=wrong)
-
-
-ENVELOPE = ToolResultReference("c9", "read", "success", 9, "s", "p " * 500, "old").to_dict()
-
-
-@pytest.mark.parametrize(
-    "result",
-    [
-        ENVELOPE,
-        json.dumps(ENVELOPE),
-        {"type": "tool", "tool_call_id": "c9", "content": json.dumps(ENVELOPE)},
-        {"type": "tool", "data": {"tool_call_id": "c9", "content": ENVELOPE}},
-    ],
-)
-def test_references_stay_references(db: str, result: Any) -> None:
-    with Tract.open(db) as tract:
-        dialog_with(tract, result)
-        report = migrate_results(tract, inline_tokens=20)
-        assert (report.migrated, report.already) == (0, 1)
-        assert seen(tract) == [Form.FULL]
-
-
-@pytest.mark.parametrize(
-    "result",
-    [
-        {"type": "tool", "tool_call_id": "c9", "content": BIG},
-        {"tool_call_id": "c9", "tool_name": "read", "status": "success", "result": {"text": BIG}},
-        {"result_ref": {"storage_type": "elsewhere"}, "text": BIG},
-        "tool_results: " + BIG,
-    ],
-)
-def test_what_only_looks_like_a_reference_is_a_result(db: str, result: Any) -> None:
-    with Tract.open(db) as tract:
-        dialog_with(tract, result)
-        assert migrate_results(tract).migrated == 1
-        assert using(tract, lambda storage: storage.get_result("c0"), "default") == result
-
-
-# Files
-
-
-def langchain(wrapped: Callable[[str, dict[str, Any]], dict[str, Any]]) -> list[dict[str, Any]]:
-    """One history in one of the ways in which LangChain writes it."""
-    calls = [{"name": "read", "args": {"path": "a"}, "id": "c1", "type": "tool_call"}]
-    result = {"content": BIG, "name": "read", "tool_call_id": "c1", "status": "error"}
-    block = {"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "a"}}
-    return [
-        wrapped("system", {"content": "Be brief."}),
-        wrapped("human", {"content": "Look.", "id": None}),
-        wrapped("ai", {"content": "Yes.", "tool_calls": calls}),
-        wrapped("tool", result),
-        wrapped("ai", {"content": [{"type": "text", "text": "Yes."}, block], "tool_calls": calls}),
-        wrapped("tool", {**result, "content": json.dumps(ENVELOPE), "status": "success"}),
-        wrapped("ai", {"content": "Done.", "tool_calls": []}),
-    ]
-
-
-def constructor(kind: str, body: dict[str, Any]) -> dict[str, Any]:
-    name = {"ai": "AI"}.get(kind, kind.title()) + "Message"
-    path = ["langchain", "schema", "messages", name]
-    return {"lc": 1, "type": "constructor", "id": path, "kwargs": {**body, "type": kind}}
-
-
-@pytest.mark.parametrize(
-    "wrapped",
-    [
-        lambda kind, body: {"type": kind, "data": {**body, "type": kind}},
-        lambda kind, body: {"type": kind, **body},
-        constructor,
-    ],
-    ids=["data", "flat", "constructor"],
-)
-def test_a_langchain_history_is_recorded(db: str, wrapped: Any) -> None:
-    with Tract.open(db) as tract:
-        assert len(import_messages(tract, langchain(wrapped))) == 7
-        messages = tract.compile().messages
-        roles = ["system", "user", "assistant", "tool", "assistant", "tool", "assistant"]
-        assert [message.role for message in messages] == roles
-        for said in (messages[2], messages[4]):
-            assert said.text == "Yes."
-            [call] = said.tool_calls
-            assert (call.id, call.name, call.arguments) == ("c1", "read", {"path": "a"})
-        assert (messages[3].content, messages[3].is_error) == (BIG, True)
-        assert migrate_results(tract, inline_tokens=30).migrated == 1
-        assert seen(tract) == [Form.REFERENCE, Form.FULL]
-        head = tract.head
-        assert import_messages(tract, langchain(wrapped)) == []
-        assert migrate_results(tract, inline_tokens=30).migrated == 0
-        assert (tract.head, tract.current_branch) == (head, "main")
-
-
-def test_bare_results_are_recorded(db: str) -> None:
-    call = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
-    history = [
-        {"role": "user", "content": "Look."},
-        {"role": "assistant", "content": None, "tool_calls": [call, {**call, "id": "c2"}]},
-        {"tool_call_id": "c1", "tool_name": "read", "status": "error", "result": {"text": "no"}},
-        {**ENVELOPE, "tool_call_id": "c2"},
-    ]
-    with Tract.open(db) as tract:
-        import_messages(tract, {"messages": history})
-        failed, reference = tract.compile().messages[2:]
-        assert (failed.content, failed.name, failed.is_error) == ({"text": "no"}, "read", True)
-        assert is_reference(reference.content)
-
-
-@pytest.mark.parametrize("wrong", [7, "text", None, [7], [{"poem": "x"}], {"a": 1}])
-def test_what_is_no_history(wrong: Any) -> None:
-    with Tract.open() as tract, pytest.raises(InputError):
-        import_messages(tract, wrong)
-
-
-# The command
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    ok("init")
-    (tmp_path / "old.json").write_text(json.dumps(langchain(constructor)))
-    return tmp_path
-
-
-def test_migrating_a_file(here: Path) -> None:
-    out = ok("migrate-results", "old.json")
-    assert "7 commits recorded" in out
-    assert "1 result of 2 now shown as references" in out
-    again = ok_json("migrate-results", "old.json")
-    assert (again["recorded"], again["migrated"], again["commits"]) == (0, 0, [])
-    shown = json.loads(ok("compile", "--json"))
-    assert "get_tool_result" in json.dumps(shown)
-
-
-def test_a_file_that_differs_goes_on_on_a_branch(here: Path) -> None:
-    ok("migrate-results", "old.json")
-    history = langchain(constructor)
-    history[-1]["kwargs"]["content"] = "Done otherwise."
-    result = invoke("migrate-results", "-", stdin=json.dumps(history))
-    assert result.exit_code == 0
-    assert "now on new branch main-2" in result.output
-    assert "1 commit recorded" in result.output
-
-
-def test_migrating_a_dialog_that_is_there(here: Path) -> None:
-    with Tract.open(here / ".tract" / "tract.db") as tract:
-        dialog_with(tract, BIG, "word " * 50)
-    report = ok_json("migrate-results", "--inline-tokens", "1000000")
-    assert report["migrated"] == 0
-    report = ok_json("migrate-results", "--inline-tokens", "20")
-    assert (report["migrated"], report["recorded"]) == (2, 0)
-    assert report["tokens_before"] > report["tokens_after"]
-    undone = ok_json("restore", report["commits"][0])
-    assert undone["operation"] == "mark"
-
-
-def test_there_is_no_bar_where_nobody_looks(here: Path) -> None:
-    result = invoke("migrate-results", "old.json")
-    assert "%" not in result.output
-    assert "[##" not in result.output
-
-
-def test_there_is_a_bar_on_a_terminal(here: Path) -> None:
-    with on_a_terminal("migrate-results", "old.json") as (process, ours):
-        text = read_until(ours, None)
-        assert process.wait(60) == 0, text
-    assert "100%" in text
-    with on_a_terminal("migrate-results", "old.json") as (process, ours):
-        text = read_until(ours, None)
-        assert process.wait(60) == 0, text
-    assert "%" not in text
-
-
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        (("missing.json",), 2),
-        (("bad.json",), 2),
-        (("text.json",), 2),
-        (("--inline-tokens", "-1"), 2),
-        ((), 3),
-    ],
-)
-def test_what_cannot_be_migrated(here: Path, args: tuple[str, ...], code: int) -> None:
-    (here / "bad.json").write_text("{")
-    (here / "text.json").write_text('"text"')
-    assert invoke("migrate-results", *args).exit_code == code
-
-
-def test_the_command_imports_nothing_heavy(here: Path) -> None:
-    modules = imported_by("migrate-results", "old.json")
-    assert {name.split(".")[0] for name in modules} & HEAVY <= {"splintr"}  # it counts tokens
+
+
+def test_opening_with_await_and_with_async_with(db: str) -> None:
+    async def act() -> None:
+        t = await AsyncTract.open(db, dialog="d", llm=ScriptedLLM(["hi"]))
+        await t.user("x")
+        await t.close()
+        with pytest.raises(StorageError, match="closed"):
+            await t.user("y")
+        async with AsyncTract.open(db, dialog="d", create=False) as again, again:
+            assert await texts(again) == ["x"]
+        with pytest.raises(InputError):
+            await AsyncTract.open(db, dialog="")
+        with Tract.open(db, dialog="d") as tract:
+            assert await texts(AsyncTract(tract)) == ["x"]
+
+    asyncio.run(act())
+
+
+def test_an_opening_that_is_cancelled_leaves_nothing_open(db: str) -> None:
+    started, may = threading.Event(), threading.Event()
+    opened: list[Tract] = []
+
+    def start() -> Tract:
+        started.set()
+        assert may.wait(60)
+        opened.append(Tract.open(db))
+        return opened[0]
+
+    async def act() -> None:
+        task = asyncio.create_task(aio.Opening(start)._open())
+        await asyncio.to_thread(started.wait, 60)
+        await cancelled(task)
+        calls = running_calls()
+        may.set()
+        await ended(calls)
+        with pytest.raises(StorageError, match="closed"):
+            opened[0].user("x")
+
+    asyncio.run(act())
+
+
+def running_calls() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "tract-call"]
+
+
+async def ended(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        await asyncio.to_thread(thread.join, 60)
+
+
+def test_siblings(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        other = await t.sibling("other")
+        await asyncio.gather(t.user("here"), other.user("there"))
+        assert (await texts(t), await texts(other)) == (["here"], ["there"])
+        assert [info.dialog for info in await t.dialogs()] == ["default", "other"]
+        assert [hit.dialog async for hit in t.search("there", all_dialogs=True)] == ["other"]
+
+    using(db, act)
+
+
+def test_what_is_returned_can_be_used_in_a_thread(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        messages = [await t.user(f"message {number} " * 20) for number in range(3)]
+        pending: PendingCompress = await t.compress(messages, content="three", review=True)
+        result: CompressResult = await t.run(pending.approve)
+        assert len(result.summaries) == 1
+        review: PendingToolResult = await t.tool_result("c1", "read", LONG, review=True)
+        await t.run(lambda: review.edit_result("redacted"), writes=True)
+        assert (await t.compile()).messages[-1].text.endswith("redacted")
+
+    using(db, act)
+
+
+# Iterators
+
+
+def test_a_log_is_read_page_by_page(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        count = 2 * aio.PAGE + 7
+        async with t.batch():
+            for number in range(count):
+                await t.user(f"{number}")
+        assert await texts(t) == [f"{number}" for number in range(count)]
+        async for info in t.log():
+            assert info.preview == f"{count - 1}"
+            break
+        assert [hit async for hit in t.search("nowhere")] == []
+        assert len([hit async for hit in t.search("1")]) > aio.PAGE
+        with pytest.raises(InputError):
+            await anext(t.search(""))
+
+    using(db, act, durability="relaxed")
+
+
+def test_a_cancelled_page_is_not_lost() -> None:
+    async def act(t: AsyncTract) -> None:
+        random = Random(1)
+        async with t.batch():
+            for number in range(300):
+                await t.user(f"{number}")
+        log, seen = t.log(), []
+        while True:
+            task = asyncio.ensure_future(anext(log, None))
+            for _ in range(random.randrange(6)):
+                await asyncio.sleep(0)
+            task.cancel()
+            [info] = await asyncio.gather(task, return_exceptions=True)
+            if info is None:
+                break
+            if isinstance(info, CommitInfo):
+                seen.append(info.preview)
+        assert seen == [f"{number}" for number in range(299, -1, -1)]
+
+    using(":memory:", act)
+
+
+def test_an_error_comes_after_what_was_read_before_it() -> None:
+    def source() -> Iterator[int]:
+        yield 1
+        raise StorageError("gone")
+
+    async def run(read: Callable[[], None]) -> None:
+        read()
+
+    async def act() -> None:
+        pages = aio._Pages(source, run)
+        assert await anext(pages) == 1
+        for _ in range(2):
+            with pytest.raises(StorageError, match="gone"):
+                await anext(pages)
+
+    asyncio.run(act())
+
+
+def test_usages_of_answers() -> None:
+    async def act(t: AsyncTract) -> None:
+        await t.assistant("hi", usage={"input_tokens": 3}, generation_config={"model": "m"})
+        assert [usage async for usage in t.usages()] == [("m", {"input_tokens": 3})]
+
+    using(":memory:", act)
+
+
+# Batches
+
+
+async def failing_batch(t: AsyncTract, work: Awaitable[object]) -> None:
+    async with t.batch():
+        await work
+        raise ZeroDivisionError
+
+
+async def write(t: AsyncTract, *lines: str) -> None:
+    for line in lines:
+        await t.user(line)
+
+
+def test_a_batch_is_all_or_nothing(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        other = await t.sibling("other")
+        async with t.batch():
+            await t.user("one")
+            await other.user("two")
+        with pytest.raises(ZeroDivisionError):
+            await failing_batch(t, write(t, "three", "four"))
+        with pytest.raises(ZeroDivisionError):
+            await failing_batch(t, write(other, "three", "four"))
+        assert (await texts(t), await texts(other)) == (["one"], ["two"])
+        async with t.batch():
+            await t.user("five")
+            with pytest.raises(ZeroDivisionError):
+                await failing_batch(t, write(t, "six"))
+            async with t.batch(), t.turn():
+                await t.user("seven")
+        assert await texts(t) == ["one", "five", "seven"]
+
+    using(db, act)
+
+
+def test_others_wait_for_a_batch(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        other = await t.sibling("other")
+        begun, end = asyncio.Event(), asyncio.Event()
+
+        async def batch() -> None:
+            async with t.batch():
+                await t.user("one")
+                begun.set()
+                await end.wait()
+                await t.user("two")
+
+        task = asyncio.create_task(batch())
+        await begun.wait()
+        waiting = [asyncio.create_task(other.user("x")), asyncio.create_task(t.user("three"))]
+        await asyncio.wait(waiting, timeout=0.05)
+        assert not any(one.done() for one in waiting)
+        end.set()
+        await asyncio.gather(task, *waiting)
+        assert await texts(t) == ["one", "two", "three"]
+
+    using(db, act)
+
+
+def test_tasks_of_a_batch_belong_to_it(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        over = asyncio.Event()
+        late: list[asyncio.Task[None]] = []
+
+        async def work() -> None:
+            await asyncio.gather(*(t.user(f"{number}") for number in range(5)))
+            assert len(await texts(t)) == 5
+            late.append(asyncio.create_task(after(over, write(t, "late"))))
+
+        with pytest.raises(ZeroDivisionError):
+            await failing_batch(t, work())
+        assert await texts(t) == []
+        over.set()
+        await late[0]  # its batch is over: it writes for itself
+        assert await texts(t) == ["late"]
+
+    using(db, act)
+
+
+async def after(event: asyncio.Event, work: Awaitable[object]) -> None:
+    await event.wait()
+    await work
+
+
+def test_a_call_that_waits_in_a_batch_ends_with_it(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        tasks: list[asyncio.Task[Any]] = []
+
+        async def work() -> None:
+            tasks.extend(asyncio.create_task(t.user(f"{number}")) for number in range(4))
+            await asyncio.sleep(0)
+
+        with pytest.raises(ZeroDivisionError):
+            await failing_batch(t, work())
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        assert any(isinstance(one, ConflictError) for one in done)
+        assert await texts(t) == []
+        await t.user("next")
+        assert await texts(t) == ["next"]
+
+    using(db, act)
+
+
+def test_calls_that_have_begun_are_part_of_a_batch(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        async with t.batch():
+            tasks = [asyncio.create_task(t.user(f"{number}")) for number in range(4)]
+            await asyncio.sleep(0)
+        await asyncio.gather(*tasks)
+        assert await texts(t) == ["0", "1", "2", "3"]
+
+    using(db, act)
+
+
+def test_a_cancelled_batch_is_rolled_back(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        begun = asyncio.Event()
+
+        async def batch() -> None:
+            async with t.batch():
+                await t.user("one")
+                begun.set()
+                await asyncio.sleep(60)
+
+        task = asyncio.create_task(batch())
+        await begun.wait()
+        await cancelled(task)
+        assert await texts(t) == []
+        await t.user("next")
+        assert await texts(t) == ["next"]
+
+    using(db, act)
+
+
+def test_no_model_is_asked_in_a_batch() -> None:
+    async def act(t: AsyncTract) -> None:
+        async with t.batch():
+            with pytest.raises(ConflictError, match="inside a batch"):
+                await t.chat("hello")
+        assert (await t.chat("hello")).text == "hi"
+
+    using(":memory:", act, llm=ScriptedLLM(["hi"]))
+
+
+def test_a_batch_of_the_event_loop_would_wait_forever(db: str) -> None:
+    async def act() -> None:
+        with Tract.open(db) as tract:
+            t = AsyncTract(tract)
+            with tract.batch():
+                tract.user("one")
+                with pytest.raises(ConflictError):
+                    await t.user("two")
+                with pytest.raises(ConflictError):
+                    async with t.batch():
+                        pass
+            assert await texts(t) == ["one"]
+
+    asyncio.run(act())
+
+
+# Turns
+
+
+def test_turns_do_not_interleave(db: str) -> None:
+    async def request(t: AsyncTract, number: int) -> None:
+        async with t.turn():
+            await t.user(f"{number} asks")
+            await asyncio.sleep(0.002)
+            await asyncio.gather(t.assistant(f"{number} answers"))
+            async with t.turn():
+                await t.user(f"{number} ends")
+
+    async def act(t: AsyncTract) -> None:
+        async with AsyncTract.open(db) as second:
+            await t.user("begin")
+            third = await second.sibling("default")
+            objects = [t, second, third] * 2
+            await asyncio.gather(*(request(one, number) for number, one in enumerate(objects)))
+            lines = [text.split() for text in (await texts(t))[1:]]
+        steps = [lines[start : start + 3] for start in range(0, len(lines), 3)]
+        assert len(steps) == 6
+        for step in steps:
+            assert [word for _, word in step] == ["asks", "answers", "ends"]
+            assert len({number for number, _ in step}) == 1
+
+    using(db, act)
+
+
+def test_in_a_turn_others_read_and_do_not_write(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        begun, end = asyncio.Event(), asyncio.Event()
+
+        async def turn() -> None:
+            async with t.turn():
+                await t.user("one")
+                begun.set()
+                await end.wait()
+
+        async def late() -> None:
+            async with t.turn():
+                pass
+
+        task = asyncio.create_task(turn())
+        await begun.wait()
+        assert await texts(t) == ["one"]
+        waiting = asyncio.create_task(t.user("two"))
+        given_up = asyncio.create_task(late())
+        await asyncio.wait([waiting, given_up], timeout=0.02)
+        assert not waiting.done()
+        await cancelled(given_up)
+        end.set()
+        await asyncio.gather(task, waiting)
+        assert await texts(t) == ["one", "two"]
+        async with t.turn():
+            await t.user("three")
+
+    using(db, act)
+
+
+def test_a_task_that_outlives_its_turn_waits_like_others() -> None:
+    async def act(t: AsyncTract) -> None:
+        begun, go, end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def child() -> None:
+            await go.wait()
+            await t.user("child")
+
+        async def turn() -> None:
+            async with t.turn():
+                begun.set()
+                await end.wait()
+                await t.user("turn")
+
+        async with t.turn():
+            late = asyncio.create_task(child())
+        task = asyncio.create_task(turn())
+        await begun.wait()
+        go.set()
+        await asyncio.wait([late], timeout=0.02)
+        assert not late.done()
+        end.set()
+        await asyncio.gather(task, late)
+        assert await texts(t) == ["turn", "child"]
+
+    using(":memory:", act)
+
+
+def test_a_batch_does_not_write_into_the_turn_of_another_task(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        other = await t.sibling("other")
+        begun, end = asyncio.Event(), asyncio.Event()
+
+        async def turn() -> None:
+            async with other.turn():
+                begun.set()
+                await end.wait()
+                await other.user("turn")
+
+        task = asyncio.create_task(turn())
+        await begun.wait()
+        with pytest.raises(ConflictError, match="turn of dialog 'other'"):
+            async with t.batch():
+                await other.user("batch")
+        end.set()
+        await task
+        assert await texts(other) == ["turn"]
+
+    using(db, act)
+
+
+def test_a_batch_goes_before_a_write_that_waits_for_it(db: str) -> None:
+    async def act(t: AsyncTract) -> None:
+        other = await t.sibling("other")
+        begun, end = asyncio.Event(), asyncio.Event()
+
+        async def batch() -> None:
+            async with t.batch():
+                begun.set()
+                await end.wait()
+                await other.user("batch")
+
+        task = asyncio.create_task(batch())
+        await begun.wait()
+        waiting = asyncio.create_task(other.user("write"))
+        await asyncio.sleep(0.01)
+        end.set()
+        await asyncio.gather(task, waiting)
+        assert await texts(other) == ["batch", "write"]
+
+    using(db, act)
+
+
+# Models and handlers
+
+
+class Slow:
+    """A model that answers when it may."""
+
+    def __init__(self) -> None:
+        self.asked, self.may = threading.Event(), threading.Event()
+
+    def __call__(self, _: CompiledContext) -> str:
+        self.asked.set()
+        assert self.may.wait(60)
+        return "answer"
+
+
+def test_a_slow_model_blocks_no_other_dialog(db: str) -> None:
+    slow = Slow()
+
+    async def act(t: AsyncTract) -> None:
+        other = await t.sibling("other")
+        chat = asyncio.create_task(t.chat("question"))
+        await asyncio.to_thread(slow.asked.wait, 60)
+        await other.user("x")
+        async with other.batch():
+            await other.user("y")
+        assert await texts(t) == []
+        waiting = asyncio.create_task(t.user("after the answer"))
+        await asyncio.wait([chat, waiting], timeout=0.02)
+        assert not chat.done()
+        assert not waiting.done()
+        slow.may.set()
+        response: ChatResponse = await chat
+        assert response.text == "answer"
+        await waiting
+        assert await texts(t) == ["question", "answer", "after the answer"]
+
+    using(db, act, llm=ScriptedLLM([slow]))
+
+
+def test_a_cancelled_chat_commits_nothing(db: str) -> None:
+    slow = Slow()
+
+    async def act(t: AsyncTract) -> None:
+        chat = asyncio.create_task(t.chat("question"))
+        await asyncio.to_thread(slow.asked.wait, 60)
+        await cancelled(chat)
+        calls = running_calls()
+        slow.may.set()
+        await ended(calls)
+        assert await texts(t) == []
+        assert (await t.chat("again")).text == "second"
+        assert await texts(t) == ["again", "second"]
+
+    using(db, act, llm=ScriptedLLM([slow, "second"]))
+
+
+def test_text_arrives_in_the_event_loop() -> None:
+    async def act(t: AsyncTract) -> None:
+        pieces: list[str] = []
+        here = threading.get_ident()
+
+        def on_text(piece: str) -> None:
+            assert threading.get_ident() == here
+            pieces.append(piece)
+
+        response = await t.chat("hello", on_text=on_text)
+        assert (len(pieces) > 1, "".join(pieces)) == (True, response.text)
+
+        def refuse(piece: str) -> None:
+            raise LookupError(piece)
+
+        with pytest.raises(LookupError):
+            await t.generate(on_text=refuse)
+        assert await texts(t) == ["hello", "a long answer in pieces"]
+        await t.user(LONG)
+        progress: list[int] = []
+        await t.compress(on_progress=lambda done, _: progress.append(done))
+        assert progress
+
+    replies = ["a long answer in pieces"] * 2 + ["short"]
+    using(":memory:", act, llm=ScriptedLLM(replies))
+
+
+def test_a_handler_blocks_no_other_dialog(db: str) -> None:
+    called, may = threading.Event(), threading.Event()
+    names: list[str] = []
+
+    def handler(pending: PendingToolResult) -> None:
+        names.append(threading.current_thread().name)
+        called.set()
+        assert may.wait(60)
+        pending.edit_result("handled")
+
+    async def act(t: AsyncTract) -> None:
+        other = await t.sibling("other")
+        await t.on("tool_result", handler)
+        await t.assistant(tool_calls=[ToolCall("c1", "read", {})])
+        storing = asyncio.create_task(t.tool_result("c1", "read", "content"))
+        await asyncio.to_thread(called.wait, 60)
+        await other.user("x")
+        assert not storing.done()
+        may.set()
+        await storing
+        assert (await t.compile()).messages[-1].text == "handled"
+        assert names == ["tract-handler"]
+        await t.off("tool_result")
+
+    using(db, act)
+
+
+class Remote:
+    """An object that has the methods of Tract, but no database of its own."""
+
+    def __init__(self, tract: Tract) -> None:
+        self._tract = tract
+        self.identity = "https://somewhere"
+        self.threads: deque[str] = deque()
+
+    @property
+    def store(self) -> Any:
+        raise InputError("the database is on a server")
+
+    def __getattr__(self, name: str) -> Any:
+        self.threads.append(threading.current_thread().name)
+        return getattr(self._tract, name)
+
+
+def test_any_object_with_the_methods_can_be_awaited() -> None:
+    async def act() -> None:
+        with Tract.open(llm=ScriptedLLM(["hi"])) as tract:
+            remote: Any = Remote(tract)
+            t = AsyncTract(remote)
+            await t.user("one")
+            async with t.batch(), t.turn():
+                await t.user("two")
+            await t.chat("three")
+            assert await texts(t) == ["one", "two", "three", "hi"]
+            assert AsyncTract(remote)._writes is t._writes
+
+    asyncio.run(act())
+
+
+# At any point
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_cancelled_at_random_is_done_or_not(db: str, seed: int) -> None:
+    """Each write is one of: there in full, or not at all; those that returned are there, in order;
+    batches and turns are not interleaved; and the dialog goes on."""
+    random = Random(seed)
+
+    async def single(t: AsyncTract, name: str) -> None:
+        await t.user(f"{name} 1/1")
+
+    async def batch(t: AsyncTract, name: str) -> None:
+        async with t.batch():
+            for part in (1, 2, 3):
+                await t.user(f"{name} {part}/3")
+
+    async def turn(t: AsyncTract, name: str) -> None:
+        async with t.turn():
+            for part in (1, 2):
+                await t.user(f"{name} {part}/2")
+                await asyncio.sleep(0)
+
+    async def act(t: AsyncTract) -> None:
+        second = await t.sibling("default")
+        async with AsyncTract.open(db) as third:
+            returned: set[str] = set()
+
+            async def work(number: int) -> None:
+                job, one = random.choice([single, batch, turn]), random.choice([t, second, third])
+                await job(one, f"{job.__name__}-{number}")
+                returned.add(f"{job.__name__}-{number}")
+
+            tasks = [asyncio.create_task(work(number)) for number in range(24)]
+            for task in random.sample(tasks, 12):
+                if random.random() < 0.5:
+                    await asyncio.sleep(random.choice([0, 0, 0.001, 0.004]))
+                task.cancel()
+            done = await asyncio.gather(*tasks, return_exceptions=True)
+            assert {type(one) for one in done} <= {type(None), asyncio.CancelledError}
+            await third.user("last 1/1")
+            lines = await texts(t)
+            assert await texts(third) == lines
+        check(lines, returned)
+        assert (await t.fsck()).ok
+
+    using(db, act, durability="relaxed")
+
+
+def check(lines: list[str], returned: set[str]) -> None:
+    assert lines[-1] == "last 1/1"
+    groups: dict[str, list[str]] = {}
+    for at, line in enumerate(lines):
+        name, part = line.split()
+        if name in groups:
+            assert lines[at - 1].startswith(f"{name} "), "interleaved"
+        groups.setdefault(name, []).append(part)
+    for name, parts in groups.items():
+        size = parts[0].partition("/")[2]
+        assert parts == [f"{number}/{size}" for number in range(1, len(parts) + 1)]
+        assert len(parts) == int(size) or (name.startswith("turn") and name not in returned)
+    assert returned <= set(groups)
+
+
+def test_threads_are_few(tmp_path: Path) -> None:
+    async def act() -> None:
+        tracts = [await AsyncTract.open(tmp_path / f"{number}.db") for number in range(12)]
+        before = threading.active_count()
+        most = 0
+
+        async def work(t: AsyncTract) -> None:
+            nonlocal most
+            for number in range(3):
+                await t.user(f"{number}")
+                most = max(most, threading.active_count())
+
+        await asyncio.gather(*map(work, tracts))
+        assert most <= before + WORKERS
+        for t in tracts:
+            await t.close()
+
+    asyncio.run(act())

@@ -23,14 +23,15 @@ def test_all_is_what_is_exported() -> None:
 
 
 def test_what_is_loaded_late_is_as_good_as_there() -> None:
-    from tract import aio
+    from tract import aio, tool_results
 
-    assert tract.ToolResultsStorage is aio.ToolResultsStorage
+    assert tract.AsyncTract is aio.AsyncTract
+    assert tract.ToolResultsStorage is tool_results.ToolResultsStorage
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = tract.nothing  # type: ignore[attr-defined]
-    code = "import sys, tract.cli; print('tract.aio' in sys.modules)"
+    code = "import sys, tract.cli; print({'tract.aio', 'tract.tool_results'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.strip() == "False", done.stderr
+    assert done.stdout.strip() == "set()", done.stderr
 
 
 def test_all_is_sorted() -> None:
@@ -60,7 +61,7 @@ def test_every_public_name_is_explained(name: str) -> None:
 
 METHODS = [
     (name, method)
-    for name in ("Tract", "ToolResultsStorage")
+    for name in ("Tract", "AsyncTract", "ToolResultsStorage")
     for method in dir(getattr(tract, name))
     if not method.startswith("_")
 ]

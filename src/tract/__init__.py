@@ -77,7 +77,10 @@ from tract.session.handlers import PendingToolResult
 from tract.tract import Tract
 
 if typing.TYPE_CHECKING:
-    from tract.aio import (
+    from tract.aio import AsyncTract
+    from tract.importers.writer import Imported, import_file
+    from tract.providers.validate import Violation, validate
+    from tract.tool_results import (
         MigrationReport,
         ToolResultMetadata,
         ToolResultReference,
@@ -85,8 +88,6 @@ if typing.TYPE_CHECKING:
         import_messages,
         migrate_results,
     )
-    from tract.importers.writer import Imported, import_file
-    from tract.providers.validate import Violation, validate
 
 __all__ = [
     "CONVERSATION_SUMMARIZE_SYSTEM",
@@ -96,6 +97,7 @@ __all__ = [
     "TOOL_SUMMARIZE_SYSTEM",
     "AccessError",
     "AmbiguousPrefixError",
+    "AsyncTract",
     "BranchNotFoundError",
     "BusyError",
     "ChatResponse",
@@ -174,12 +176,13 @@ __all__ = [
 
 
 _LATE = {
+    "AsyncTract": "tract.aio",
     "Imported": "tract.importers.writer",
     "Violation": "tract.providers.validate",
     "import_file": "tract.importers.writer",
     "validate": "tract.providers.validate",
 }
-"""Where names are that few programs need; those that are not here are in `aio`."""
+"""Where names are that few programs need; those that are not here are in `tool_results`."""
 
 if not typing.TYPE_CHECKING:  # or every misspelt name would pass for one of these
 
@@ -189,7 +192,7 @@ if not typing.TYPE_CHECKING:  # or every misspelt name would pass for one of the
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        return getattr(import_module(_LATE.get(name, "tract.aio")), name)
+        return getattr(import_module(_LATE.get(name, "tract.tool_results")), name)
 
 
 def __dir__() -> list[str]:

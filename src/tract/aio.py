@@ -1,149 +1,333 @@
-"""Tool results for asynchronous code, and the migration of older dialogs to references."""
+"""The facade for asynchronous code: the methods of `Tract`, awaited."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self, TypeVar
-from weakref import WeakKeyDictionary
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Hashable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextvars import ContextVar, copy_context
+from functools import partial, wraps
+from itertools import islice
+from typing import (
+    Any,
+    Concatenate,
+    NamedTuple,
+    ParamSpec,
+    Self,
+    TypeVar,
+)
+from weakref import WeakValueDictionary
 
-import msgspec
-from msgspec.structs import replace
-
-from tract.content.preview import gist_of
-from tract.core.chain import Place
-from tract.core.forms import ResultSettings, forms, is_fixed, settings
-from tract.core.turns import results_of
-from tract.core.wording import preview_of, reference_tokens
-from tract.errors import ConflictError, InputError, ResultNotFoundError, StorageError
-from tract.model import CommitInfo, Form, Gist, Json, Shape, Step, ToolCall
-from tract.providers.call_ids import find_result
-from tract.providers.frameworks.langchain import STORAGE_TYPE, is_reference
-from tract.session import Session
-from tract.session.session import check_name
+from tract.errors import ConflictError, HandlerError, TractError
+from tract.llm import LLMClient
+from tract.storage import Store
+from tract.threads import Gate, Start, call, in_event_loop, in_own_thread, in_worker
+from tract.tokens import TokenCounter
 from tract.tract import Tract
 
-if TYPE_CHECKING:
-    import asyncio
-
+Args = ParamSpec("Args")
 Result = TypeVar("Result")
-Progress = Callable[[int, int], None]
-"""Called with the number of results that are done, and of all."""
+Awaiting = Coroutine[Any, Any, Result]
 
-INLINE_TOKENS = 2_000
-"""The default limit for results that stay in full: about 8 KB."""
-BATCH = 500
-ENVELOPE_BYTES = 64_000
-"""No reference is larger, so nothing larger is read to check whether it is one."""
-
-
-class ToolResultMetadata(msgspec.Struct, frozen=True):
-    """Facts about a result that are known without reading it."""
-
-    tool_call_id: str
-    """The id to ask for it by: `id#2` for the second result with the same id."""
-    tool_name: str
-    status: str
-    size_bytes: int
-    token_count: int
-    summary: str
-    truncated_preview: str
-    form: Form | None
-    """What the model sees of it; None if it is not in the view."""
-    timestamp: datetime | None
-    """The time that the caller passed, or else when it was stored."""
-    dialog_id: str
-    commit_hash: str
+PAGE = 100
+"""Items that one call reads for an iterator."""
+WAITING = 32
+"""Calls on one database that wait for models, handlers or a server at the same time."""
+CALLBACKS = ("on_text", "on_progress")
 
 
-class ToolResultReference(msgspec.Struct, frozen=True):
-    """What a message contains instead of a stored result."""
+class Kind(NamedTuple):
+    """What a call needs."""
 
-    tool_call_id: str
-    tool_name: str
-    status: str
-    size_bytes: int
-    summary: str
-    truncated_preview: str
-    dialog_id: str
-
-    def to_dict(self) -> dict[str, Json]:
-        """Return the reference as JSON, to be sent instead of the result."""
-        return {
-            "tool_call_id": self.tool_call_id,
-            "tool_name": self.tool_name,
-            "status": self.status,
-            "metadata": {
-                "size_bytes": self.size_bytes,
-                "summary": self.summary,
-                "truncated_preview": self.truncated_preview,
-            },
-            "result_ref": {
-                "storage_type": STORAGE_TYPE,
-                "dialog_id": self.dialog_id,
-                "tool_call_id": self.tool_call_id,
-            },
-        }
+    writes: bool = False
+    """The turn of its dialog."""
+    waits: bool = False
+    """A thread of its own, because it may take minutes."""
+    is_alone: bool = True
+    """The connection for itself. A call that waits for a model takes it only now and then."""
+    unless: tuple[str, ...] = ()
+    """The arguments with which it writes nothing."""
 
 
-class ToolResultsStorage:
-    """The results of one dialog. Many tasks may share it; all work is done in a thread, so that
-    the event loop is not blocked.
+READ = Kind()
+WRITE = Kind(writes=True)
+SCAN = Kind(waits=True)
+ASK = Kind(writes=True, waits=True, is_alone=False, unless=("dry_run", "review"))
 
-    It is opened on first use. A `Tract` that was passed in stays open when this is closed. A
-    cancelled call may still be carried out.
+
+# From a method to one that is awaited
+
+
+def _awaited(
+    method: Callable[Concatenate[Tract, Args], Result], kind: Kind
+) -> Callable[Concatenate[AsyncTract, Args], Awaiting[Result]]:
+    """Return the same method for `AsyncTract`, with its signature and its docstring."""
+
+    @wraps(method)
+    async def run(self: AsyncTract, /, *args: Args.args, **options: Args.kwargs) -> Result:
+        for name in CALLBACKS:
+            if options.get(name) is not None:
+                options[name] = in_event_loop(options[name])  # type: ignore[arg-type]
+        writes = kind.writes and not any(map(options.get, kind.unless))
+        action = partial(getattr(self.tract, method.__name__), *args, **options)
+        return await self._run(action, kind._replace(writes=writes))
+
+    return run
+
+
+def _reads(
+    method: Callable[Concatenate[Tract, Args], Result],
+) -> Callable[Concatenate[AsyncTract, Args], Awaiting[Result]]:
+    return _awaited(method, READ)
+
+
+def _writes(
+    method: Callable[Concatenate[Tract, Args], Result],
+) -> Callable[Concatenate[AsyncTract, Args], Awaiting[Result]]:
+    return _awaited(method, WRITE)
+
+
+def _asks(
+    method: Callable[Concatenate[Tract, Args], Result],
+) -> Callable[Concatenate[AsyncTract, Args], Awaiting[Result]]:
+    return _awaited(method, ASK)
+
+
+def _scans(
+    method: Callable[Concatenate[Tract, Args], Result],
+) -> Callable[Concatenate[AsyncTract, Args], Awaiting[Result]]:
+    return _awaited(method, SCAN)
+
+
+def _iterates(
+    method: Callable[Concatenate[Tract, Args], Iterator[Result]], kind: Kind = READ
+) -> Callable[Concatenate[AsyncTract, Args], AsyncIterator[Result]]:
+    """Return the same method as an asynchronous iterator."""
+
+    @wraps(method)
+    def iterate(
+        self: AsyncTract, /, *args: Args.args, **options: Args.kwargs
+    ) -> AsyncIterator[Result]:
+        start = partial(getattr(self.tract, method.__name__), *args, **options)
+        return _Pages(start, lambda read: self._run(read, kind))
+
+    return iterate
+
+
+class _Pages(AsyncIterator[Result]):
+    """An iterator that is read page by page in a thread. Between pages it holds none."""
+
+    def __init__(
+        self, start: Callable[[], Iterator[Result]], run: Callable[[Callable[[], None]], Any]
+    ) -> None:
+        self._start, self._run = start, run
+        self._source: Iterator[Result] | None = None
+        self._items: deque[Result] = deque()
+        self._end: Exception | None = None
+
+    async def __anext__(self) -> Result:
+        if not (self._items or self._end):
+            await self._run(self._read)
+        if self._items:
+            return self._items.popleft()
+        raise self._end or StopAsyncIteration
+
+    def _read(self) -> None:
+        """A call that is cancelled leaves what it has read to the next one."""
+        try:
+            self._source = self._source or self._start()
+            before = len(self._items)
+            self._items.extend(islice(self._source, PAGE))
+            if len(self._items) - before < PAGE:
+                self._end = StopAsyncIteration()
+        except TractError as error:
+            self._end = error
+
+
+# Who waits for whom
+
+
+class _Turn:
+    """A turn belongs to the task that began it, and to those that this one starts meanwhile."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self.is_open = True
+
+
+class _Batch(_Turn):
+    """A batch is the turn of a database, with a thread: only the thread that began a transaction
+    may end it. Its calls come one after another, and a batch inside it is like one call."""
+
+    def __init__(self, gate: Gate, thread: ThreadPoolExecutor) -> None:
+        super().__init__(gate)
+        self.thread = thread
+        self.calls = Gate()
+
+
+Hold = TypeVar("Hold", bound=_Turn)
+_holds: ContextVar[tuple[_Turn, ...]] = ContextVar("holds", default=())
+
+
+def _innermost(kind: type[Hold], gate: Gate) -> Hold | None:
+    """Return what the running task has of a gate."""
+    for hold in reversed(_holds.get()):
+        if isinstance(hold, kind) and hold.gate is gate and hold.is_open:
+            return hold
+    return None
+
+
+@contextmanager
+def _holding(hold: _Turn) -> Iterator[None]:
+    before = _holds.get()
+    _holds.set((*before, hold))
+    try:
+        yield
+    finally:
+        hold.is_open = False
+        _holds.set(before)
+
+
+async def _enter(lane: Gate, batch: _Batch | None) -> Gate:
+    """Wait for the calls before this one, on the database or in the batch."""
+    gate = batch.calls if batch else lane
+    await gate.enter()
+    if batch and not batch.is_open:
+        gate.leave()
+        raise ConflictError("the batch has ended, and this call was not a part of it")
+    return gate
+
+
+class Writes(Gate):
+    """Admits the writes to a dialog, or the turns."""
+
+    is_in_turn = False
+
+
+AnyGate = TypeVar("AnyGate", bound=Gate)
+_gates: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+_sharing = threading.Lock()
+
+
+def _shared(kind: str, key: Hashable, make: Callable[[], AnyGate]) -> AnyGate:
+    """Return the gate that all in this process share for this key."""
+    with _sharing:
+        gate: AnyGate = _gates.get((kind, key)) or make()
+        _gates[kind, key] = gate
+        return gate
+
+
+class _Transaction:
+    """A batch of a `Tract`; all of its methods are called in one thread."""
+
+    def __init__(self, manager: AbstractContextManager[None]) -> None:
+        self._manager = manager
+        self._is_open = False
+
+    def begin(self) -> None:
+        self._manager.__enter__()
+        self._is_open = True
+
+    def commit(self) -> None:
+        self._is_open = False
+        self._manager.__exit__(None, None, None)
+
+    def roll_back(self, error: BaseException) -> None:
+        """Undo everything, unless it was committed or did not begin."""
+        if self._is_open:
+            self._is_open = False
+            self._manager.__exit__(type(error), error, error.__traceback__)
+
+
+class Opening:
+    """What `AsyncTract.open` returns: await it, or use it in `async with`."""
+
+    def __init__(self, start: Callable[[], Tract]) -> None:
+        self._start = start
+        self._opened: AsyncTract | None = None
+
+    def __await__(self) -> Generator[Any, None, AsyncTract]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> AsyncTract:
+        self._opened = await self
+        return self._opened
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._opened:
+            await self._opened.close()
+
+    async def _open(self) -> AsyncTract:
+        opening = in_own_thread(partial(copy_context().run, self._start))
+        try:
+            return AsyncTract(await asyncio.wrap_future(opening))
+        except BaseException:
+            opening.cancel()
+            opening.add_done_callback(_close)
+            raise
+
+
+def _close(opened: Future[Tract]) -> None:
+    """Close a database that was opened for a task that is cancelled."""
+    if not (opened.cancelled() or opened.exception()):
+        opened.result().close()
+
+
+class AsyncTract:
+    """One dialog of a database for asynchronous code: `Tract` with `await` in front.
+
+    The work is done in threads. The event loop is not blocked, and one call follows another on each
+    database. A cancelled call is carried out or not, never in part, and the next call works.
+    Iterators need `async for`; the batch and the turn need `async with`. `dialog`, `llm`,
+    `handler_errors`, `store` and `tokens` are not awaited.
     """
 
-    def __init__(self, path_or_store: str | os.PathLike[str] | Tract, dialog_id: str) -> None:
-        check_name("dialog", dialog_id)
-        self.dialog_id = dialog_id
-        self._source = path_or_store
-        self._tract: Tract | None = None
-        self._is_closed = False
-        self._opening = threading.Lock()
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
-            WeakKeyDictionary()
-        )
+    def __init__(self, tract: Tract) -> None:
+        self.tract = tract
+        """The dialog that is open: a `Tract`, or any object that has its methods."""
+        try:
+            store = tract.store
+        except (AttributeError, TractError):
+            store = None
+        self._store = store if isinstance(store, Store) else None
+        if self._store:
+            database, lane = self._store.identity, self._store.lane
+        else:
+            database, lane = getattr(tract, "identity", tract), tract
+        self._lane = _shared("lane", lane, Gate)
+        self._writes = _shared("writes", (database, tract.dialog), Writes)
+        self._waiting = _shared("waiting", database, partial(Gate, WAITING))
 
-    async def store_result(
-        self,
-        tool_call_id: str,
-        tool_name: str,
-        args: Json,
-        result: Json,
-        timestamp: datetime | None = None,
+    @classmethod
+    def open(
+        cls,
+        path_or_url: str | os.PathLike[str] = ":memory:",
         *,
-        is_error: bool = False,
-    ) -> ToolResultReference:
-        """Store a result in full and show it as a reference. Its call is recorded too, unless the
-        dialog has a call with this id that waits for a result."""
-        call = ToolCall(tool_call_id, tool_name, args)
-        if not isinstance(timestamp, datetime | None):
-            raise InputError(f"a timestamp is a datetime, not {type(timestamp).__name__}")
-        metadata = None if timestamp is None else {"timestamp": timestamp.isoformat()}
-        return await self._run(lambda tract: _store(tract, call, result, metadata, is_error))
+        dialog: str = "default",
+        llm: LLMClient | None = None,
+        durability: str = "full",
+        tokens: str | None = None,
+        create: bool = True,
+    ) -> Opening:
+        """Open a dialog in memory, in a SQLite file, or in PostgreSQL (`postgresql://…`).
 
-    async def get_result(self, tool_call_id: str) -> Json:
-        """Return a result exactly as it was stored or last edited; None for an unknown id."""
-        return await self._run(lambda tract: _content(tract, tool_call_id))
+        `durability="relaxed"` is faster, but a power cut or a crash of the PostgreSQL server may
+        lose the last commits; a crash of this process does not. `tokens` names a token counter.
+        With `create=False`, a missing database or dialog is an error. `llm` is the client that
+        answers and summarizes.
+        """
+        options: dict[str, Any] = {"durability": durability, "tokens": tokens, "create": create}
+        return Opening(partial(Tract.open, path_or_url, dialog=dialog, llm=llm, **options))
 
-    async def get_metadata(self, tool_call_id: str) -> ToolResultMetadata | None:
-        """Describe a result without reading it; None for an unknown id."""
-        return await self._run(lambda tract: _metadata(tract, tool_call_id))
+    async def sibling(self, dialog: str) -> AsyncTract:
+        """Open another dialog of the same database, with the same model. It needs no `close()`."""
+        return AsyncTract(await self._run(partial(self.tract.sibling, dialog), READ))
 
-    async def list_results(self) -> list[ToolResultMetadata]:
-        """Describe all results, oldest first, without reading them."""
-        return await self._run(list_results)
-
-    async def close(self) -> None:
-        """Close the database, unless a `Tract` was passed in. Every later call raises an error."""
-        import asyncio
-
-        async with self._turn():
-            await asyncio.to_thread(self._close)
+    close = _reads(Tract.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -151,253 +335,232 @@ class ToolResultsStorage:
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    async def _run(self, action: Callable[[Tract], Result]) -> Result:
-        import asyncio
+    @property
+    def store(self) -> Store:
+        """The database that holds the dialog."""
+        return self.tract.store
 
-        self._check_batch()
-        async with self._turn():
-            return await asyncio.to_thread(lambda: action(self._opened()))
+    @property
+    def tokens(self) -> TokenCounter:
+        """The counter for the tokens of new commits."""
+        return self.tract.tokens
 
-    def _turn(self) -> asyncio.Lock:
-        """One call at a time: there is one connection, and threads that wait for it are missing
-        elsewhere. A lock belongs to one event loop."""
-        import asyncio
+    @property
+    def dialog(self) -> str:
+        """The name of the dialog."""
+        return self.tract.dialog
 
-        return self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+    @property
+    def llm(self) -> LLMClient | None:
+        """The client that answers and summarizes; None without a model."""
+        return self.tract.llm
 
-    def _check_batch(self) -> None:
-        """Refuse a call inside a batch of this thread: another thread would wait forever."""
-        if not isinstance(self._source, Tract):
+    @llm.setter
+    def llm(self, client: LLMClient | None) -> None:
+        self.tract.llm = client
+
+    @property
+    def handler_errors(self) -> deque[HandlerError]:
+        """The errors of handlers, newest last. The results are stored in any case."""
+        return self.tract.handler_errors
+
+    # One after another
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Have the dialog for this task alone, and for the tasks that it starts meanwhile: writes
+        of others wait, also through other objects of this process. Reads do not wait.
+
+        A turn inside a turn is the same turn. Whoever needs the turns of several dialogs should
+        take them in the same order everywhere. Other processes are not kept out: `parent=` notices
+        what they write.
+        """
+        if _innermost(_Turn, self._writes):
+            yield
             return
-        driver = self._source.session.store.driver
-        if driver.lock.acquire(blocking=False):
+        async with self._in_order():
+            self._writes.is_in_turn = True
             try:
-                if driver.depth:
+                with _holding(_Turn(self._writes)):
+                    yield
+            finally:
+                self._writes.is_in_turn = False
+
+    @asynccontextmanager
+    async def _in_order(self) -> AsyncIterator[None]:
+        """Wait for earlier writes to the dialog, unless they wait for this task."""
+        if _innermost(_Turn, self._writes):
+            yield
+        elif not _innermost(_Batch, self._lane):
+            async with self._writes:
+                yield
+        elif self._writes.is_in_turn:
+            raise ConflictError(
+                f"another task has the turn of dialog {self.dialog!r}: begin it before the batch"
+            )
+        else:
+            yield
+
+    @asynccontextmanager
+    async def batch(self) -> AsyncIterator[None]:
+        """Make several commits in one transaction: all of them, or none."""
+        self._check_thread()
+        async with self.turn():
+            outer = _innermost(_Batch, self._lane)
+            gate = await _enter(self._lane, outer)
+            thread = outer.thread if outer else ThreadPoolExecutor(1, "tract-batch")
+            hold = _Batch(self._lane, thread)
+            batch = _Transaction(self.tract.batch())
+
+            def release() -> None:
+                if not outer:
+                    thread.shutdown(wait=False)
+                gate.leave()
+
+            try:
+                with _holding(hold):
+                    await call(thread.submit, batch.begin)
+                    yield
+                    async with hold.calls:  # those of other tasks that have begun
+                        hold.is_open = False
+                        await call(thread.submit, batch.commit)
+            except BaseException as error:
+                # The thread does this after all that has begun, also if the task is cancelled.
+                undone = thread.submit(batch.roll_back, error)
+                undone.add_done_callback(lambda _: release())
+                if isinstance(error, Exception):
+                    await asyncio.shield(asyncio.wrap_future(undone))
+                raise
+            release()
+
+    async def run(
+        self, action: Callable[[], Result], *, writes: bool = True, waits: bool = False
+    ) -> Result:
+        """Run a function in a thread, in its place among the other calls: for methods of what tract
+        returns, such as `approve` of a `PendingCompress`. Say with `writes=False` that it only
+        reads, and with `waits=True` that it waits for a model."""
+        return await self._run(action, Kind(writes, waits, is_alone=not waits))
+
+    async def _run(self, action: Callable[[], Result], kind: Kind) -> Result:
+        self._check_thread()
+        if not kind.writes:
+            return await self._admit(action, kind)
+        async with self._in_order():
+            return await self._admit(action, kind)
+
+    async def _admit(self, action: Callable[[], Result], kind: Kind) -> Result:
+        batch = _innermost(_Batch, self._lane)
+        start: Start[Result] = batch.thread.submit if batch else self._start(kind)
+        if not batch and (not kind.is_alone or (kind.writes and self._has_handler())):
+            gate, start = self._waiting, in_own_thread
+            await gate.enter()
+        else:
+            gate = await _enter(self._lane, batch)
+        return await call(start, action, gate.leave)
+
+    def _start(self, kind: Kind) -> Start[Any]:
+        """Only work on a database of this process is work; everything else waits."""
+        return in_own_thread if kind.waits or not self._store else in_worker
+
+    def _has_handler(self) -> bool:
+        """A handler may wait for a model."""
+        return self._store is not None and self.tract.session.listener is not None
+
+    def _check_thread(self) -> None:
+        """Refuse a call inside a batch of this thread: another thread would wait forever."""
+        if self._store and self._store.lock.acquire(blocking=False):
+            try:
+                if self._store.depth:
                     raise ConflictError("this cannot be done inside a batch")
             finally:
-                driver.lock.release()
+                self._store.lock.release()
 
-    def _opened(self) -> Tract:
-        with self._opening:
-            if self._is_closed:
-                raise StorageError("this storage was closed")
-            if self._tract is None:
-                self._tract = self._open()
-            return self._tract
+    # Messages
 
-    def _open(self) -> Tract:
-        source, dialog = self._source, self.dialog_id
-        if not isinstance(source, Tract):
-            return Tract.open(source, dialog=dialog)
-        return source if source.dialog == dialog else source.sibling(dialog)
+    commit = _writes(Tract.commit)
+    system = _writes(Tract.system)
+    user = _writes(Tract.user)
+    assistant = _writes(Tract.assistant)
+    tool_result = _writes(Tract.tool_result)
+    record = _writes(Tract.record)
 
-    def _close(self) -> None:
-        with self._opening:
-            self._is_closed = True
-            if self._tract is not None and not isinstance(self._source, Tract):
-                self._tract.close()
+    # Changes
 
+    annotate = _writes(Tract.annotate)
+    restore = _writes(Tract.restore)
+    reshape = _writes(Tract.reshape)
+    set_tools = _writes(Tract.set_tools)
+    configure_results = _writes(Tract.configure_results)
 
-def _store(
-    tract: Tract, call: ToolCall, result: Json, metadata: dict[str, Json] | None, is_error: bool
-) -> ToolResultReference:
-    session = tract.session
-    with tract.batch():
-        _, head = session.lock_branch()
-        if session.chain(head).tool_name(call.id) is None:
-            tract.assistant(tool_calls=[call])
-        info = tract.tool_result(
-            call.id, call.name, result, is_error=is_error, form=Form.REFERENCE, metadata=metadata
-        )
-        place = session.chain().place(session.resolve(info))
-        [facts] = _describe(session, {place: Form.REFERENCE})
-    return msgspec.convert(facts, ToolResultReference, from_attributes=True)
+    # The model
 
+    chat = _asks(Tract.chat)
+    generate = _asks(Tract.generate)
+    answer = _writes(Tract.answer)
+    token_factor = _reads(Tract.token_factor)
 
-def _content(tract: Tract, name: str) -> Json:
-    with tract.session.lock:
-        place = _find(tract.session, name)
-        return None if place is None else tract.session.compiler.load(place.shown).content
+    # Handlers
 
+    on = _reads(Tract.on)
+    off = _reads(Tract.off)
+    configure_tool_summarization = _writes(Tract.configure_tool_summarization)
 
-def _metadata(tract: Tract, name: str) -> ToolResultMetadata | None:
-    session = tract.session
-    with session.lock:
-        place = _find(session, name)
-        if place is None:
-            return None
-        return _describe(session, {place: forms(session.chain().places)[place]})[0]
+    # Summaries
 
+    summarize_tool_result = _asks(Tract.summarize_tool_result)
+    compress = _asks(Tract.compress)
+    compress_tool_calls = _asks(Tract.compress_tool_calls)
 
-def _find(session: Session, name: str) -> Place | None:
-    try:
-        return find_result(session.chain().places, name)
-    except ResultNotFoundError:
-        return None
+    # Reading
 
+    @property
+    def head(self) -> Awaiting[str | None]:
+        """The hash of the newest commit; None if there is none."""
+        return self._run(lambda: self.tract.head, READ)
 
-def describe_result(tract: Tract, name: str) -> ToolResultMetadata:
-    """Describe a result without reading it; ResultNotFoundError for an unknown id."""
-    facts = _metadata(tract, name)
-    if facts is None:
-        raise ResultNotFoundError(f"no result {name!r:.100} in this dialog")
-    return facts
+    log = _iterates(Tract.log)
+    get_commit = _reads(Tract.get_commit)
+    get_message = _reads(Tract.get_message)
+    get_content = _reads(Tract.get_content)
+    edit_history = _reads(Tract.edit_history)
+    compile = _reads(Tract.compile)
+    stored = _reads(Tract.stored)
+    read = _reads(Tract.read)
+    read_on = _reads(Tract.read_on)
+    search = _iterates(Tract.search, SCAN)
 
+    # Results and tools
 
-def list_results(tract: Tract) -> list[ToolResultMetadata]:
-    """List the results of the branch, oldest first, without reading them."""
-    with tract.session.lock:
-        return _describe(tract.session, forms(tract.session.chain().places))
+    get_tool_result = _reads(Tract.get_tool_result)
+    list_tool_results = _reads(Tract.list_tool_results)
+    find_tool_results = _reads(Tract.find_tool_results)
+    find_tool_calls = _reads(Tract.find_tool_calls)
+    find_tool_turns = _reads(Tract.find_tool_turns)
+    find_superseded = _reads(Tract.find_superseded)
+    drop_failed_tool_turns = _writes(Tract.drop_failed_tool_turns)
+    get_tools = _reads(Tract.get_tools)
+    get_commit_tools = _reads(Tract.get_commit_tools)
+    diff_tools = _reads(Tract.diff_tools)
+    tool_history = _reads(Tract.tool_history)
 
+    # Branches
 
-def _describe(session: Session, form_of: Mapping[Place, Form | None]) -> list[ToolResultMetadata]:
-    gists = session.store.contents.gists([place.shown.blob_id or 0 for place in form_of])
-    results = []
-    for (place, form), info in zip(form_of.items(), session.infos(list(form_of)), strict=True):
-        step = place.shown
-        gist = gists.get(step.blob_id or 0)
-        if gist is None and step.data is not None:  # a small content is read with its commit
-            gist = gist_of(session.compiler.load(step).content)
-        gist = gist or Gist("", info.preview, info.preview)
-        results.append(
-            ToolResultMetadata(
-                tool_call_id=place.label,
-                tool_name=step.name or "",
-                status="error" if step.is_error or gist.is_error else "success",
-                size_bytes=step.byte_size,
-                token_count=step.token_count,
-                summary=gist.summary,
-                truncated_preview=preview_of(gist, place.shape or Shape()),
-                form=form,
-                timestamp=_time(info),
-                dialog_id=session.dialog,
-                commit_hash=info.commit_hash,
-            )
-        )
-    return results
+    @property
+    def current_branch(self) -> Awaiting[str | None]:
+        """The branch that commits go to; None while HEAD is detached."""
+        return self._run(lambda: self.tract.current_branch, READ)
 
+    branches = _reads(Tract.branches)
+    branch = _writes(Tract.branch)
+    checkout = _writes(Tract.checkout)
+    delete_branch = _writes(Tract.delete_branch)
 
-def _time(info: CommitInfo) -> datetime | None:
-    try:
-        return datetime.fromisoformat(info.metadata["timestamp"])
-    except (KeyError, TypeError, ValueError):  # callers may put anything into metadata
-        return info.created_at
+    # The database
 
-
-# Older dialogs
-
-
-class MigrationReport(msgspec.Struct, frozen=True):
-    """What a migration did with the visible results of a dialog."""
-
-    results: int
-    migrated: int
-    """Now shown as references."""
-    already: int
-    """References before, or in another form that somebody chose."""
-    small: int
-    """Within the limit, or of tools whose results are kept."""
-    fixed: int
-    """Pinned, or answers of `get_tool_result`."""
-    tokens_before: int
-    """Of the migrated results."""
-    tokens_after: int
-    commits: list[str]
-    """The marks; `restore` undoes each."""
-
-
-def import_messages(tract: Tract, messages: Any) -> list[CommitInfo]:
-    """Record what is new in a history that was kept as JSON: messages in a provider's format, a
-    request that has them, or a framework's dump. Returns the new commits."""
-    return tract.record(messages)
-
-
-def migrate_results(
-    tract: Tract, *, inline_tokens: int | None = None, progress: Progress | None = None
-) -> MigrationReport:
-    """Show full results of more than `inline_tokens` as references.
-
-    The default limit is that of the dialog's settings, or else 2,000 tokens. Each batch is one
-    mark: the next call continues an interrupted migration, and writes nothing if all is done.
-    """
-    session = tract.session
-    limits = _limits(session.settings, inline_tokens)
-    with session.lock:
-        fates = _fates(session, limits)
-    wanted = [commit_id for commit_id, fate in fates.items() if fate == "migrated"]
-    count, commits = Counter(fates.values()), []
-    migrated = before = after = 0
-    for start in range(0, len(wanted), BATCH):
-        sizes, mark = _reshape(tract, set(wanted[start : start + BATCH]), limits)
-        migrated += len(sizes)
-        before += sum(old for old, _ in sizes)
-        after += sum(new for _, new in sizes)
-        commits += [mark.commit_hash] if mark else []
-        if progress is not None:
-            progress(min(start + BATCH, len(wanted)), len(wanted))
-    already = count["already"] + len(wanted) - migrated  # others may have migrated some meanwhile
-    return MigrationReport(
-        len(fates), migrated, already, count["small"], count["fixed"], before, after, commits
-    )
-
-
-def _limits(own: ResultSettings, inline_tokens: int | None) -> ResultSettings:
-    """Return the settings of the dialog, with a limit in any case."""
-    limit = own.inline_tokens if inline_tokens is None else inline_tokens
-    limit = INLINE_TOKENS if limit is None else limit
-    return settings(**{**msgspec.to_builtins(own), "inline_tokens": limit})
-
-
-def _fates(session: Session, limits: ResultSettings) -> dict[int, str]:
-    """Say what happens to each visible result, by its commit."""
-    places = results_of(session.chain().places, None, None, None)
-    return {p.origin.id: _fate(session, p, limits) for p in places if not p.is_skipped_result}
-
-
-def _fate(session: Session, place: Place, limits: ResultSettings) -> str:
-    step = place.shown
-    if is_fixed(place):
-        return "fixed"
-    if place.shape is not None:
-        return "already"
-    if limits.shape(step.name, step.token_count) is None:
-        return "small"
-    if step.byte_size <= ENVELOPE_BYTES and is_reference(session.compiler.load(step).content):
-        return "already"
-    return "migrated"
-
-
-def _reshape(
-    tract: Tract, wanted: Collection[int], limits: ResultSettings
-) -> tuple[list[tuple[int, int]], CommitInfo | None]:
-    """Mark the wanted results that are still in full. Returns the tokens of each before and after,
-    and the mark."""
-    session = tract.session
-    with tract.batch():
-        _, head = session.lock_branch()
-        places = [place for place in session.chain(head).places if place.origin.id in wanted]
-        free = [place for place in places if not (place.shape or is_fixed(place))]
-        own = [limits.shape(place.shown.name, place.shown.token_count) for place in free]
-        shapes = {place: shape for place, shape in zip(free, own, strict=True) if shape}
-        if not shapes:
-            return [], None
-        gists = _gists(session, [place.shown for place in shapes])
-        by_commit = {place.origin.hash.hex(): shape for place, shape in shapes.items()}
-        mark = tract.reshape(by_commit, message="results as references")
-    after = (reference_tokens(gists[p.shown.blob_id or 0], s) or 0 for p, s in shapes.items())
-    before = (place.shown.token_count for place in shapes)
-    return list(zip(before, after, strict=True)), mark
-
-
-def _gists(session: Session, steps: Sequence[Step]) -> dict[int, Gist]:
-    """Return the gists of results. Missing ones, of an older release, are written now, so that a
-    result need not be read whenever it is shown."""
-    gists = session.store.contents.gists([step.blob_id or 0 for step in steps])
-    for step in steps:
-        blob_id = step.blob_id or 0
-        if blob_id not in gists:
-            gist = gist_of(session.compiler.load(step).content)
-            count = session.tokens.count(gist.summary + gist.preview)
-            gists[blob_id] = replace(gist, token_count=count)
-            session.store.contents.add_gist(blob_id, gists[blob_id])
-    return gists
+    dialogs = _reads(Tract.dialogs)
+    usages = _iterates(Tract.usages)
+    delete_dialog = _writes(Tract.delete_dialog)
+    fsck = _scans(Tract.fsck)
+    gc = _scans(Tract.gc)
+    backup = _scans(Tract.backup)
+    forget = _scans(Tract.forget)

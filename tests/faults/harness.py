@@ -23,11 +23,11 @@ from tract import (
     Tract,
     TractError,
 )
-from tract.aio import list_results
 from tract.context import CompiledContext
 from tract.model import DialogInfo
 from tract.storage.maintenance import Hit
 from tract.storage.sqlite import binding  # a second binding in this process would break its locks
+from tract.tool_results import list_results
 
 HERE = Path(__file__).parent
 SECONDS = 60

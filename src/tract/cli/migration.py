@@ -6,13 +6,13 @@ import sys
 
 import click
 
-from tract.aio import INLINE_TOKENS, MigrationReport, import_messages, migrate_results
 from tract.cli.commits import plain
 from tract.cli.files import parse_json, read_file
 from tract.cli.inputs import json_option
 from tract.cli.messages import report_new_branch
 from tract.cli.screen import dump, put, say
 from tract.cli.target import Target
+from tract.tool_results import INLINE_TOKENS, MigrationReport, import_messages, migrate_results
 from tract.tract import Tract
 from tract.view.sanitize import counted
 

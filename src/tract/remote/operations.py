@@ -26,13 +26,13 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from tract.access import AuditEntry, Grant
-from tract.aio import ToolResultMetadata
 from tract.context import CompiledContext
 from tract.core.compression import PendingCompress
 from tract.importers.writer import Imported
 from tract.model import CommitInfo, DialogInfo, Gist, Json, Message, Step, Toolset
 from tract.session.handlers import PendingToolResult
 from tract.storage.maintenance import Hit
+from tract.tool_results import ToolResultMetadata
 from tract.tract import Tract
 
 READ, WRITE, ADMIN = "read", "write", "admin"

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
@@ -59,6 +59,16 @@ class Driver(ABC):
             except BaseException:
                 self._is_closed = True
                 raise
+
+    @property
+    def identity(self) -> Hashable:
+        """Equal for connections to one database."""
+        return self.place
+
+    @property
+    def lane(self) -> Hashable:
+        """Equal for connections that have to wait for each other's transactions."""
+        return self
 
     @abstractmethod
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:

@@ -7,7 +7,7 @@ import random
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -99,6 +99,15 @@ class Sqlite(Driver):
         self._state: tuple[int, ...] | None = None  # of a file that is read without locks
         self._is_held = False  # by the thread that forks
         super().__init__(place if place == MEMORY else files.absolute(place), durability)
+
+    @property
+    def identity(self) -> Hashable:
+        return self._file or self
+
+    @property
+    def lane(self) -> Hashable:
+        """A file has one writer at a time."""
+        return self.identity
 
     def _connect(self) -> None:
         if self.place == MEMORY:

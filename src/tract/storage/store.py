@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from itertools import zip_longest
 from secrets import randbits
-from threading import RLock
+from threading import Event, RLock
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -78,6 +79,8 @@ _BRANCHES = f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name".replace("JOIN"
 """A dialog without branches has one row too: none of them may be missed."""
 INLINE_BELOW = 4096
 """Contents up to this size are read together with their commits, larger ones when needed."""
+given_up: ContextVar[Event | None] = ContextVar("given_up", default=None)
+"""Set once the caller does not wait any more: nothing is written from then on."""
 
 
 class Stand(NamedTuple):
@@ -117,9 +120,22 @@ class Store:
         """How many transactions are open, one inside the other. For the holder of the lock."""
         return self.driver.depth
 
+    @property
+    def identity(self) -> Hashable:
+        """Equal for all that are open on one database."""
+        return self.driver.identity
+
+    @property
+    def lane(self) -> Hashable:
+        """Equal for all that have to wait for each other's transactions."""
+        return self.driver.lane
+
     @contextmanager
     def writing(self, *, alone: bool = False) -> Iterator[None]:
         with transaction(self.driver, alone=alone):
+            event = given_up.get()
+            if event is not None and event.is_set():
+                raise ConflictError("the call was cancelled; nothing was written")
             if self.depth == 1:
                 self.dialogs.changes = Changes()
             before = self.dialogs.changes.copy()

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from tract.aio import list_results
 from tract.errors import DialogNotFoundError, InputError
 from tract.model import CommitInfo, DialogInfo, Head, Step, Toolset
 from tract.remote.operations import MOST, PAGE, Context, Position, Steps
 from tract.storage import maintenance
+from tract.tool_results import list_results
 from tract.tract import Tract
 from tract.view.export import document
 from tract.web.methods import Page, Request, page

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from starlette.responses import Response, StreamingResponse
 
-from tract.aio import describe_result
 from tract.core.chain import Place
 from tract.errors import InputError, ResultNotFoundError
 from tract.hashing import checked_json
 from tract.providers.call_ids import find_result
 from tract.remote import wire
+from tract.tool_results import describe_result
 from tract.tract import Tract
 from tract.web.lanes import Lane
 from tract.web.methods import Request
