@@ -10,7 +10,7 @@ from tract.cli.target import Target, user_database
 from tract.errors import NotFoundError
 from tract.hooks.archive import Limits
 from tract.hooks.clients import CLIENTS
-from tract.hooks.runner import Options, log_path, run
+from tract.hooks.runner import Options, import_transcript, log_path, run
 
 TOKENS = click.IntRange(min=0)
 
@@ -28,6 +28,7 @@ TOKENS = click.IntRange(min=0)
 )
 @click.option("--store-only", is_flag=True, help="Store results and replace none.")
 @click.option("--no-import", is_flag=True, help="Do not import the transcript of the session.")
+@click.option("--import", "transcript", metavar="PATH", hidden=True)
 @click.pass_obj
 def hook_command(
     target: Target,
@@ -36,6 +37,7 @@ def hook_command(
     preview_tokens: int | None,
     store_only: bool,
     no_import: bool,
+    transcript: str | None,
 ) -> None:
     """Store the result of a tool that an agent reports.
 
@@ -46,6 +48,9 @@ def hook_command(
     """
     limits = Limits(None if store_only else inline_tokens, preview_tokens)
     options = Options(client, _database(target), limits, not no_import)
+    if transcript is not None:  # the hook starts this in the background
+        import_transcript(options, transcript, log_path())
+        return
     sys.stdout.buffer.write(run(options, sys.stdin.buffer, log_path()))
 
 
