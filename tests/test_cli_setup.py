@@ -136,3 +136,15 @@ def test_comments_are_never_destroyed(home: Home) -> None:
 
 def test_a_database_in_memory_is_refused(home: Home) -> None:
     assert home.run("--db", ":memory:", "setup", "claude", "--yes").returncode == 2
+
+
+def test_the_report_is_data_too(home: Home) -> None:
+    report = json.loads(home.ok("setup", "gemini", "--yes", "--json"))
+    [file] = report["files"]
+    assert (report["client"], report["undo"]) == ("gemini", False)
+    assert file["path"] == str(home.path / ".gemini" / "settings.json")
+    assert file["backup"].endswith("settings.json.tract-backup")
+    assert '+\t\t"tract": {' in file["diff"]
+    assert json.loads(home.ok("setup", "gemini", "--yes", "--json"))["files"] == []
+    undone = json.loads(home.ok("setup", "gemini", "--undo", "--yes", "--json"))
+    assert [(f["is_removed"], f["backup"]) for f in undone["files"]] == [(False, None)]

@@ -16,6 +16,7 @@ from tests.samples.claude_code import TURN
 from tract import Tract
 from tract.storage.sqlite import binding
 
+SOON = ("--deadline", "1")
 LIMIT = ("--inline-tokens", "500", "--preview-tokens", "50")
 
 
@@ -107,7 +108,7 @@ def test_a_locked_database_does_not_keep_the_agent_and_the_result_is_stored_late
     Tract.open(hook.db).close()
     lock = binding.connect(hook.db, isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
-    assert hook.send("claude", claude("Bash", bash(LONG)), *LIMIT) is None
+    assert hook.send("claude", claude("Bash", bash(LONG)), *LIMIT, *SOON) is None
     [line] = hook.log
     assert line["outcome"] == "late"
     lock.execute("ROLLBACK")
@@ -139,7 +140,7 @@ def test_an_input_that_never_ends_does_not_keep_the_agent(tmp_path: Path) -> Non
     hook = Hook(tmp_path)
     reading, writing = os.pipe()
     process = subprocess.Popen(
-        hook.command("claude"), stdin=reading, stdout=subprocess.PIPE, env=hook.env
+        hook.command("claude", *SOON), stdin=reading, stdout=subprocess.PIPE, env=hook.env
     )
     os.close(reading)
     os.write(writing, b'{"hook_event_name": ')
@@ -153,7 +154,7 @@ def test_an_input_that_never_ends_does_not_keep_the_agent(tmp_path: Path) -> Non
 @pytest.mark.long
 def test_an_output_of_100_mb_does_not_keep_the_agent(tmp_path: Path) -> None:
     hook = Hook(tmp_path)
-    out = hook.raw("claude", json.dumps(claude("Bash", bash("x" * 110_000_000))).encode(), *LIMIT)
+    out = hook.raw("claude", json.dumps(claude("Bash", bash("x" * 110_000_000))).encode(), *SOON)
     assert out == b""
     assert hook.log[0]["outcome"] in ("late", "ignored")
 

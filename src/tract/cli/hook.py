@@ -12,6 +12,7 @@ from tract.cli.target import Target, user_database
 from tract.errors import NotFoundError
 from tract.hooks.archive import Limits
 from tract.hooks.clients import CLIENTS
+from tract.hooks.deadline import SECONDS
 from tract.hooks.runner import Options, import_transcript, log_path, run
 
 TOKENS = click.IntRange(min=0)
@@ -30,6 +31,14 @@ TOKENS = click.IntRange(min=0)
 )
 @click.option("--store-only", is_flag=True, help="Store results and replace none.")
 @click.option("--no-import", is_flag=True, help="Do not import the transcript of the session.")
+@click.option(
+    "--deadline",
+    type=click.FloatRange(min=0),
+    default=SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long the agent waits at most.",
+)
 @click.option("--import", "transcript", metavar="PATH", hidden=True)
 @click.pass_obj
 def hook_command(
@@ -39,17 +48,18 @@ def hook_command(
     preview_tokens: int | None,
     store_only: bool,
     no_import: bool,
+    deadline: float,
     transcript: str | None,
 ) -> None:
     """Store the result of a tool that an agent reports.
 
     Reads the event of the agent from stdin. Stores the result in full, in the dialog
     "SESSION.results", and prints what the agent expects from its hook. Exits with 0 in any case,
-    after one second at most: what went wrong is in the log that `tract doctor` shows. `tract setup`
-    configures an agent to start this command.
+    and in time: what went wrong is in the log that `tract doctor` shows. `tract setup` configures
+    an agent to start this command.
     """
     limits = Limits(None if store_only else inline_tokens, preview_tokens)
-    options = Options(client, _database(target), limits, not no_import)
+    options = Options(client, _database(target), limits, not no_import, deadline)
     if transcript is not None:  # the hook starts this in the background
         import_transcript(options, transcript, log_path())
         return

@@ -35,6 +35,7 @@ class Options(NamedTuple):
     db: str
     limits: Limits
     imports: bool = True
+    seconds: float = deadline.SECONDS
 
 
 class Facts(dict[str, Json]):
@@ -44,7 +45,7 @@ class Facts(dict[str, Json]):
 def run(options: Options, stdin: BinaryIO, log: Path) -> bytes:
     """Handle an event in time, and return what the agent is to read."""
     start = time.monotonic()
-    seconds = deadline.remaining()
+    seconds = deadline.remaining(options.seconds)
     answer = deadline.run_in_time(lambda send: _work(options, stdin, log, send), seconds)
     if answer is None:
         line = {"client": options.client, "outcome": "late", "ms": _milliseconds(start)}
