@@ -121,7 +121,7 @@ class ToolResultsStorage:
         if not isinstance(timestamp, datetime | None):
             raise InputError(f"a timestamp is a datetime, not {type(timestamp).__name__}")
         metadata = None if timestamp is None else {"timestamp": timestamp.isoformat()}
-        store = partial(_store, call=call, result=result, metadata=metadata, is_error=is_error)
+        store = partial(store_result, call=call, result=result, metadata=metadata, is_error=is_error)
         return await self._run(store, writes=True)
 
     async def get_result(self, tool_call_id: str) -> Json:
@@ -167,9 +167,10 @@ class ToolResultsStorage:
         return tract if tract.dialog == dialog else await tract.sibling(dialog)
 
 
-def _store(
+def store_result(
     tract: Tract, call: ToolCall, result: Json, metadata: dict[str, Json] | None, is_error: bool
 ) -> ToolResultReference:
+    """Store a result, and its call unless that waits for it. Returns what is shown instead."""
     session = tract.session
     with tract.batch():
         _, head = session.lock_branch()

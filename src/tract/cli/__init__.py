@@ -53,6 +53,9 @@ COMMANDS = {
     "serve": "serve",
     "token": "token",
     "audit": "token",
+    "hook": "hook",
+    "setup": "setup",
+    "doctor": "doctor",
 }
 """The commands in the order of the help, each with its module."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tract.errors import CommitNotFoundError, DialogNotFoundError, NotFoundError
-from tract.tract import Tract
+
+if TYPE_CHECKING:
+    from tract.tract import Tract
 
 FOLDER = ".tract"
 FILE = "tract.db"
@@ -37,12 +39,14 @@ class Target(NamedTuple):
 
     def _open(self, *, create: bool) -> Tract:
         database = self.database()
-        if not is_server(database):
-            return Tract.open(database, dialog=self.dialog, create=create)
-        from tract.remote.tract import connect
+        if is_server(database):
+            from tract.remote.tract import connect
 
-        token = os.environ.get("TRACT_TOKEN")
-        return connect(database, token=token, dialog=self.dialog, create=create)
+            token = os.environ.get("TRACT_TOKEN")
+            return connect(database, token=token, dialog=self.dialog, create=create)
+        from tract.tract import Tract  # a hook does without it
+
+        return Tract.open(database, dialog=self.dialog, create=create)
 
     def database(self) -> str:
         """The database of the options, else the one in the nearest folder that has one."""
@@ -57,6 +61,12 @@ class Target(NamedTuple):
             f"no {FOLDER} folder here or above: create one with `tract init`, "
             "or name a database with --db or TRACT_DB"
         )
+
+
+def user_database() -> str:
+    """The database for the sessions of all projects of a user."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return str(Path(data) / "tract" / FILE)
 
 
 def resolve(tract: Tract, commit: str) -> str:

@@ -32,7 +32,7 @@ from tract.importers.writer import Imported
 from tract.model import CommitInfo, DialogInfo, Gist, Json, Message, Step, Toolset
 from tract.session.handlers import PendingToolResult
 from tract.storage.maintenance import Hit
-from tract.tool_results import ToolResultMetadata
+from tract.tool_results import ToolResultMetadata, ToolResultReference
 from tract.tract import Tract
 
 READ, WRITE, ADMIN = "read", "write", "admin"
@@ -254,6 +254,13 @@ class ToolResultResponse(Struct, frozen=True, kw_only=True):
     size_bytes: int
     token_count: int
     result: Json
+
+
+class StoreParameters(Struct, forbid_unknown_fields=True, kw_only=True):
+    tool_name: str
+    result: Json
+    arguments: Json = {}
+    is_error: bool = False
 
 
 class ResultsParameters(Paged, kw_only=True):
@@ -538,6 +545,14 @@ OPERATIONS: tuple[Operation, ...] = (
         "and `limit`, as a model would get it. The ETag is the content hash. `Range` selects bytes "
         "of the answer.",
         view="full",
+    ),
+    _special(
+        *("store_result", "PUT", f"{RESULTS}/{{id}}", WRITE, StoreParameters, ToolResultReference),
+        "Store a result in full and show it as a reference. Its call is recorded too, unless the "
+        "dialog has a call with this id that waits for a result.",
+        tool_name="ls",
+        arguments={"path": "src"},
+        result="main.py\n",
     ),
     _method("get_tool_result", "GET", f"{RESULTS}/{{id}}/part", lines="1-20"),
     _method("list_tool_results", "GET", f"{DIALOG}/results"),

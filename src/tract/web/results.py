@@ -15,9 +15,10 @@ from starlette.responses import Response, StreamingResponse
 from tract.core.chain import Place
 from tract.errors import InputError, ResultNotFoundError
 from tract.hashing import checked_json
+from tract.model import ToolCall
 from tract.providers.call_ids import find_result
 from tract.remote import wire
-from tract.tool_results import describe_result
+from tract.tool_results import ToolResultReference, describe_result, store_result
 from tract.tract import Tract
 from tract.web.lanes import Lane
 from tract.web.methods import Request
@@ -60,6 +61,13 @@ def find(tract: Tract, request: Request) -> Answer:
             return facts.truncated_preview.encode("utf-8", "surrogatepass"), TEXT
         return wire.encode_result(facts), JSON
     return _locate(tract, place, view, fields.get("content"))
+
+
+def store(tract: Tract, request: Request) -> ToolResultReference:
+    """Store a result together with its call."""
+    fields = request.fields
+    call = ToolCall(request.values["id"], fields["tool_name"], fields["arguments"])
+    return store_result(tract, call, fields["result"], None, fields["is_error"])
 
 
 def _place(tract: Tract, request: Request) -> Place:
