@@ -5,27 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
+from typing import NamedTuple
 
-from tract.errors import CorruptError, ForgottenError
+from tract.errors import CorruptError, ForgottenError, ObjectStoreError
 from tract.hashing import from_json
 from tract.model import Gist
 from tract.storage import codec
 from tract.storage.driver import PAGE, Driver
-from tract.storage.rows import BlobRow, chunk_checksum, measured, tombstone, verify_blob
+from tract.storage.objects import Objects
+from tract.storage.rows import BlobRow, chunk_checksum, measured, pulled, tombstone, verify_blob
 
 BLOB_COLUMNS = ", ".join(BlobRow._fields)
 
 
 def put_chunks(driver: Driver, blob_id: int, blob: BlobRow, payload: bytes) -> None:
-    """Write the parts of a large content."""
-    pieces: Iterable[tuple[codec.Piece, int | None]]
-    if blob.codec == codec.TEXT_CHUNKED:
-        pieces = codec.text_chunks(from_json(payload))
-    else:
-        pieces = ((piece, None) for piece in codec.chunks(payload))
-    for position, (piece, line) in enumerate(pieces):
-        checksum = chunk_checksum(blob.hash, position, line, piece)
-        driver.insert_rows("chunks", [(blob_id, position, *piece, line, checksum)])
+    """Write the parts of a large content, if it has them."""
+    rows = (
+        (blob_id, position, *piece, line, chunk_checksum(blob.hash, position, line, piece))
+        for position, (piece, line) in enumerate(_pieces(blob.codec, payload))
+    )
+    if blob.codec == codec.TEXT_OBJECT:
+        driver.insert_rows("chunks", list(rows))
+    else:  # one by one: the payloads are large
+        for row in rows:
+            driver.insert_rows("chunks", [row])
+
+
+def _pieces(kind: int, payload: bytes) -> Iterable[tuple[codec.Piece, int | None]]:
+    match kind:
+        case codec.CHUNKED:
+            return ((piece, None) for piece in codec.chunks(payload))
+        case codec.TEXT_CHUNKED:
+            return codec.text_chunks(from_json(payload))
+        case codec.TEXT_OBJECT:
+            return codec.text_extents(from_json(payload))
+    return ()
+
+
+def pull_objects(driver: Driver, objects: Objects | None) -> None:
+    """Store the contents that are objects in the database instead. Runs inside a transaction."""
+    contents = Contents(driver, objects)
+    for (blob_id,) in driver.run(f"SELECT id FROM blobs WHERE codec IN {codec.IN_OBJECTS}"):
+        data = contents.read(blob_id)
+        row = pulled(_blob(driver, blob_id), data)
+        driver.run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
+        values = row.codec, row.payload, row.checksum, blob_id
+        driver.run("UPDATE blobs SET codec = ?, payload = ?, checksum = ? WHERE id = ?", values)
+        put_chunks(driver, blob_id, row, data)
 
 
 def seal_chunks(driver: Driver) -> None:
@@ -101,35 +127,84 @@ def _readable_blob(driver: Driver, blob_id: int) -> BlobRow:
     return blob
 
 
-def _chunks(driver: Driver, blob_id: int, content: bytes) -> Iterator[bytes]:
-    for position in count():
-        chunk = _chunk(driver, blob_id, content, position)
-        if chunk is None:
-            return
-        yield chunk[0]
+class _Source(NamedTuple):
+    """Where one content is read from."""
 
+    driver: Driver
+    objects: Objects | None
+    blob_id: int
+    hash: bytes
 
-def _chunk(
-    driver: Driver, blob_id: int, content: bytes, position: int
-) -> tuple[bytes, int | None] | None:
-    """The bytes of a chunk of this content, and how many lines end before it."""
-    for digest, kind, payload, line, checksum in driver.run(_CHUNK, (blob_id, position)):
-        piece = codec.Piece(digest, kind, payload)
-        if chunk_checksum(content, position, line, piece) != checksum:
-            raise CorruptError(f"chunk {position} of content {content.hex()} is not the right one")
-        return codec.unpack(*piece, codec.CHUNK_SIZE), line
-    return None
+    def chunks(self) -> Iterator[bytes]:
+        for position in count():
+            chunk = self.chunk(position)
+            if chunk is None:
+                return
+            yield chunk[0]
+
+    def chunk(self, position: int) -> tuple[bytes, int | None] | None:
+        """The bytes of a chunk, and how many lines end before it."""
+        for digest, kind, payload, line, checksum in self.driver.run(
+            _CHUNK, (self.blob_id, position)
+        ):
+            piece = self._checked(position, line, checksum, codec.Piece(digest, kind, payload))
+            if kind == codec.OBJECT:
+                piece = piece._replace(codec=codec.PLAIN, payload=self._part(payload))
+            return codec.unpack(*piece, codec.CHUNK_SIZE), line
+        return None
+
+    def _checked(self, position: int, line: int, checksum: int, piece: codec.Piece) -> codec.Piece:
+        if chunk_checksum(self.hash, position, line, piece) != checksum:
+            name = self.hash.hex()
+            raise CorruptError(f"chunk {position} of content {name} is not the right one")
+        return piece
+
+    def _part(self, payload: bytes) -> bytes:
+        start, length = codec.extent(payload)
+        if length > _LONGEST:
+            raise CorruptError(f"content {self.hash.hex()} has a chunk of {length} bytes")
+        try:
+            return self._opened().read_range(self.hash, start, length)
+        except CorruptError:
+            _readable_blob(self.driver, self.blob_id)  # another process may have forgotten it
+            raise
+
+    def object(self, is_text: bool) -> bytes:
+        """The bytes of an object. The chunks of a text must be its parts."""
+        try:
+            data = self._opened().read(self.hash)
+        except CorruptError:
+            _readable_blob(self.driver, self.blob_id)
+            raise
+        end = 0
+        for position, *row in self.driver.run(_CHUNKS, (self.blob_id,)):
+            digest, kind, payload, line, checksum = row
+            piece = self._checked(position, line, checksum, codec.Piece(digest, kind, payload))
+            start, length = codec.extent(payload)
+            codec.unpack(piece.hash, codec.PLAIN, data[start : start + length], length)
+            end = start + length if start == end else -1
+        if is_text and end != len(data):
+            raise CorruptError(f"content {self.hash.hex()} has lost its chunks")
+        return data
+
+    def _opened(self) -> Objects:
+        if self.objects is None:
+            raise ObjectStoreError(
+                f"content {self.hash.hex()} is in an object store: open the database with "
+                "objects=URL (the command: --objects or TRACT_OBJECTS)"
+            )
+        return self.objects
 
 
 class StoredText:
     """A large text that is read in parts."""
 
-    def __init__(self, driver: Driver, blob_id: int, blob: BlobRow) -> None:
-        self._driver, self._blob_id, self._hash = driver, blob_id, blob.hash
+    def __init__(self, source: _Source, blob: BlobRow) -> None:
+        self._source, self._hash = source, blob.hash
         self.byte_size = blob.text_size
         self._known: tuple[int, str, int] | None = None  # the chunk that was read last
         sql = "SELECT max(position) FROM chunks WHERE blob_id = ?"
-        self._last = self._position(sql, blob_id)
+        self._last = self._position(sql, source.blob_id)
         text, line = self._chunk(self._last)
         self.size = self._last * codec.TEXT_STRIDE + len(text)
         self.line_count = line + text.count("\n") + (not text.endswith("\n"))
@@ -148,7 +223,7 @@ class StoredText:
         if number <= 1:
             return 0
         sql = "SELECT max(position) FROM chunks WHERE blob_id = ? AND first_line < ?"
-        position = self._position(sql, self._blob_id, number - 1)
+        position = self._position(sql, self._source.blob_id, number - 1)
         text, line = self._chunk(position)
         place = 0
         for _ in range(number - 1 - line):
@@ -165,7 +240,7 @@ class StoredText:
         return line + text.count("\n", 0, position % codec.TEXT_STRIDE) + 1
 
     def _position(self, sql: str, *values: int) -> int:
-        [(position,)] = self._driver.run(sql, values)
+        [(position,)] = self._source.driver.run(sql, values)
         if not isinstance(position, int):
             raise CorruptError(f"content {self._hash.hex()} has lost its chunks")
         return position
@@ -177,7 +252,7 @@ class StoredText:
         return self._known[1:]
 
     def _read_chunk(self, position: int) -> tuple[str, int]:
-        data, line = _chunk(self._driver, self._blob_id, self._hash, position) or (b"", None)
+        data, line = self._source.chunk(position) or (b"", None)
         if line is None:
             raise CorruptError(f"a chunk is missing: {position} of content {self._hash.hex()}")
         opening, closing = b"" if position == 0 else b'"', b"" if position == self._last else b'"'
@@ -190,22 +265,27 @@ class StoredText:
 class Contents:
     """The contents of a database. Whatever is read is verified."""
 
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
+    def __init__(self, driver: Driver, objects: Objects | None = None) -> None:
+        self._driver, self._objects = driver, objects
 
     def read(self, blob_id: int) -> bytes:
-        """The full content; a large one chunk by chunk."""
+        """The full content; a large one chunk by chunk, or as one object."""
         blob = _readable_blob(self._driver, blob_id)
+        source = _Source(self._driver, self._objects, blob_id, blob.hash)
         if blob.codec in (codec.CHUNKED, codec.TEXT_CHUNKED):
-            data = b"".join(_chunks(self._driver, blob_id, blob.hash))
+            data = b"".join(source.chunks())
+            return codec.unpack(blob.hash, codec.PLAIN, data, blob.json_size)
+        if blob.codec in codec.IN_OBJECTS:
+            data = source.object(blob.codec == codec.TEXT_OBJECT)
             return codec.unpack(blob.hash, codec.PLAIN, data, blob.json_size)
         return codec.unpack(blob.hash, blob.codec, blob.payload, blob.json_size)
 
     def text(self, blob_id: int) -> StoredText | None:
         """A text that is large enough to be read in parts; None for any other content."""
         blob = _readable_blob(self._driver, blob_id)
-        is_text = blob.codec == codec.TEXT_CHUNKED
-        return StoredText(self._driver, blob_id, blob) if is_text else None
+        if blob.codec not in (codec.TEXT_CHUNKED, codec.TEXT_OBJECT):
+            return None
+        return StoredText(_Source(self._driver, self._objects, blob_id, blob.hash), blob)
 
     def add_gist(self, blob_id: int, gist: Gist) -> None:
         """Add the gist of a content that was written without one."""
@@ -240,6 +320,13 @@ SELECT id, hash, gist FROM blobs WHERE gist IS NOT NULL AND id > ? ORDER BY id L
 
 _CHUNK = """
 SELECT hash, codec, payload, first_line, checksum FROM chunks WHERE blob_id = ? AND position = ?"""
+
+_CHUNKS = """
+SELECT position, hash, codec, payload, first_line, checksum FROM chunks
+WHERE blob_id = ? ORDER BY position"""
+
+_LONGEST = 12 * codec.TEXT_STRIDE + 2
+"""Bytes of a chunk of text: no more are read, whatever a damaged row says."""
 
 _UNSEALED = """
 SELECT c.blob_id, c.position, c.first_line, b.hash, c.hash, c.codec
