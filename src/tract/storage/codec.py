@@ -88,6 +88,7 @@ def text_extents(text: str) -> Iterator[tuple[Piece, int]]:
 
 
 _EXTENT = struct.Struct(">QQ")
+_LONGEST = 12 * TEXT_STRIDE + 2
 
 
 def extent(payload: bytes) -> tuple[int, int]:
@@ -96,6 +97,8 @@ def extent(payload: bytes) -> tuple[int, int]:
         start, length = _EXTENT.unpack(payload)
     except (struct.error, TypeError) as error:
         raise CorruptError(f"a chunk has no position in its object: {error}") from None
+    if length > _LONGEST:  # no more is read, whatever a damaged row says
+        raise CorruptError(f"a chunk of {length} bytes is longer than any")
     return start, length
 
 

@@ -136,38 +136,48 @@ class _Source(NamedTuple):
     hash: bytes
 
     def chunks(self) -> Iterator[bytes]:
+        """The bytes of all chunks, of which one at a time is in memory."""
         for position in count():
-            chunk = self.chunk(position)
-            if chunk is None:
+            parts = self.parts(position, position)
+            if not parts:
                 return
-            yield chunk[0]
+            yield parts[0][0]
 
-    def chunk(self, position: int) -> tuple[bytes, int | None] | None:
-        """The bytes of a chunk, and how many lines end before it."""
-        for digest, kind, payload, line, checksum in self.driver.run(
-            _CHUNK, (self.blob_id, position)
-        ):
-            piece = self._checked(position, line, checksum, codec.Piece(digest, kind, payload))
-            if kind == codec.OBJECT:
-                piece = piece._replace(codec=codec.PLAIN, payload=self._part(payload))
-            return codec.unpack(*piece, codec.CHUNK_SIZE), line
-        return None
+    def parts(self, first: int, last: int) -> list[tuple[bytes, int]]:
+        """The bytes of chunks, and how many lines end before each; fewer if one is missing."""
+        pieces, lines = list[codec.Piece](), list[int]()
+        for position, *row in self.driver.run(_CHUNKS, (self.blob_id, first, last)):
+            if position == first + len(pieces):
+                pieces.append(self._piece(position, *row))
+                lines.append(row[3])
+        if pieces and pieces[0].codec == codec.OBJECT:
+            pieces = self._fetch(pieces)
+        return [
+            (codec.unpack(*piece, codec.CHUNK_SIZE), line)
+            for piece, line in zip(pieces, lines, strict=True)
+        ]
 
-    def _checked(self, position: int, line: int, checksum: int, piece: codec.Piece) -> codec.Piece:
+    def _piece(
+        self, position: int, digest: bytes, kind: int, payload: bytes, line: int, checksum: int
+    ) -> codec.Piece:
+        piece = codec.Piece(digest, kind, payload)
         if chunk_checksum(self.hash, position, line, piece) != checksum:
             name = self.hash.hex()
             raise CorruptError(f"chunk {position} of content {name} is not the right one")
         return piece
 
-    def _part(self, payload: bytes) -> bytes:
-        start, length = codec.extent(payload)
-        if length > _LONGEST:
-            raise CorruptError(f"content {self.hash.hex()} has a chunk of {length} bytes")
+    def _fetch(self, pieces: Sequence[codec.Piece]) -> list[codec.Piece]:
+        """Chunks that are parts of an object, with their bytes."""
+        extents = [codec.extent(piece.payload) for piece in pieces]
         try:
-            return self._opened().read_range(self.hash, start, length)
+            parts = self._opened().read_parts(self.hash, extents)
         except CorruptError:
             _readable_blob(self.driver, self.blob_id)  # another process may have forgotten it
             raise
+        return [
+            piece._replace(codec=codec.PLAIN, payload=part)
+            for piece, part in zip(pieces, parts, strict=True)
+        ]
 
     def object(self, is_text: bool) -> bytes:
         """The bytes of an object. The chunks of a text must be its parts."""
@@ -177,10 +187,9 @@ class _Source(NamedTuple):
             _readable_blob(self.driver, self.blob_id)
             raise
         end = 0
-        for position, *row in self.driver.run(_CHUNKS, (self.blob_id,)):
-            digest, kind, payload, line, checksum = row
-            piece = self._checked(position, line, checksum, codec.Piece(digest, kind, payload))
-            start, length = codec.extent(payload)
+        for position, *row in self.driver.run(_CHUNKS, (self.blob_id, 0, _LAST)):
+            piece = self._piece(position, *row)
+            start, length = codec.extent(piece.payload)
             codec.unpack(piece.hash, codec.PLAIN, data[start : start + length], length)
             end = start + length if start == end else -1
         if is_text and end != len(data):
@@ -215,8 +224,12 @@ class StoredText:
         if start >= end:
             return ""
         first = start // codec.TEXT_STRIDE
-        texts = [self._chunk(p)[0] for p in range(first, (end - 1) // codec.TEXT_STRIDE + 1)]
-        return "".join(texts)[start - first * codec.TEXT_STRIDE : end - first * codec.TEXT_STRIDE]
+        last = (end - 1) // codec.TEXT_STRIDE
+        if first == last:
+            text = self._chunk(first)[0]
+        else:
+            text = "".join(text for text, _ in self._chunks(first, last))
+        return text[start - first * codec.TEXT_STRIDE : end - first * codec.TEXT_STRIDE]
 
     def line_start(self, number: int) -> int:
         """Where a line starts, counted from 1; the end for a line after the last."""
@@ -248,16 +261,22 @@ class StoredText:
     def _chunk(self, position: int) -> tuple[str, int]:
         """The characters of a chunk, and how many lines end before it."""
         if self._known is None or self._known[0] != position:
-            self._known = (position, *self._read_chunk(position))
+            self._known = (position, *self._chunks(position, position)[0])
         return self._known[1:]
 
-    def _read_chunk(self, position: int) -> tuple[str, int]:
-        data, line = self._source.chunk(position) or (b"", None)
-        if line is None:
-            raise CorruptError(f"a chunk is missing: {position} of content {self._hash.hex()}")
+    def _chunks(self, first: int, last: int) -> list[tuple[str, int]]:
+        parts = self._source.parts(first, last)
+        if len(parts) <= last - first:
+            missing = first + len(parts)
+            raise CorruptError(f"a chunk is missing: {missing} of content {self._hash.hex()}")
+        return [
+            (self._text(position, data), line) for position, (data, line) in enumerate(parts, first)
+        ]
+
+    def _text(self, position: int, data: bytes) -> str:
         opening, closing = b"" if position == 0 else b'"', b"" if position == self._last else b'"'
         try:
-            return str(from_json(opening + data + closing)), line
+            return str(from_json(opening + data + closing))
         except ValueError as error:  # the chunk after it is missing
             raise CorruptError(f"content {self._hash.hex()} ends too early") from error
 
@@ -318,15 +337,12 @@ WITHOUT_PAYLOAD = f"SELECT id, {BLOB_COLUMNS.replace('payload', 'NULL')} FROM bl
 _GISTS = """
 SELECT id, hash, gist FROM blobs WHERE gist IS NOT NULL AND id > ? ORDER BY id LIMIT ?"""
 
-_CHUNK = """
-SELECT hash, codec, payload, first_line, checksum FROM chunks WHERE blob_id = ? AND position = ?"""
-
 _CHUNKS = """
 SELECT position, hash, codec, payload, first_line, checksum FROM chunks
-WHERE blob_id = ? ORDER BY position"""
+WHERE blob_id = ? AND position BETWEEN ? AND ? ORDER BY position"""
 
-_LONGEST = 12 * codec.TEXT_STRIDE + 2
-"""Bytes of a chunk of text: no more are read, whatever a damaged row says."""
+_LAST = 2**31 - 1
+"""No chunk has a larger position."""
 
 _UNSEALED = """
 SELECT c.blob_id, c.position, c.first_line, b.hash, c.hash, c.codec

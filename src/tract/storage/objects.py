@@ -72,17 +72,19 @@ class Objects:
         with self._reporting("read", digest):
             return bytes(obstore.get(self._store, self._key(digest)).bytes())
 
-    def read_range(self, digest: bytes, start: int, length: int) -> bytes:
-        """A part of an object, not verified."""
+    def read_parts(self, digest: bytes, extents: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Parts of an object by start and length, not verified. Neighbours are one request."""
         import obstore
 
+        starts, lengths = zip(*extents, strict=True)
         try:
             with self._reporting("read", digest):
                 key = self._key(digest)
-                return bytes(obstore.get_range(self._store, key, start=start, length=length))
+                parts = obstore.get_ranges(self._store, key, starts=starts, lengths=lengths)
+                return [bytes(part) for part in parts]
         except ObjectStoreError:
             size = self._size(digest)  # a store may refuse to read after the end
-            if size is not None and size < start + length:
+            if size is not None and size < max(map(sum, extents)):
                 raise CorruptError(
                     f"object {digest.hex()} in {self.place} has lost its end: it has {size} bytes"
                 ) from None
