@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from hypothesis import Phase, settings
 
+from tests import seaweed
 from tests.corpus import DATA
 from tests.postgres import Server
 
@@ -85,3 +86,11 @@ def postgres_url() -> Iterator[str]:
     with Server() as server:
         server.start()
         yield server.url
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[seaweed.Server]:
+    """A private S3 server, started for the first test that asks."""
+    with seaweed.Server() as server:
+        server.start()
+        yield server

@@ -225,10 +225,11 @@ class StoredText:
             return ""
         first = start // codec.TEXT_STRIDE
         last = (end - 1) // codec.TEXT_STRIDE
-        if first == last:
-            text = self._chunk(first)[0]
-        else:
-            text = "".join(text for text, _ in self._chunks(first, last))
+        text = self._chunk(first)[0]
+        if first < last:
+            rest = self._chunks(first + 1, last)
+            self._known = (last, *rest[-1])  # the next read may begin with it
+            text += "".join(text for text, _ in rest)
         return text[start - first * codec.TEXT_STRIDE : end - first * codec.TEXT_STRIDE]
 
     def line_start(self, number: int) -> int:
