@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -15,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli import invoke
+from tests.cli import invoke, run
 from tests.faults.harness import execute
-from tests.seaweed import SECRET, Server, Wire
+from tests.seaweed import KEY, SECRET, Server, Wire
 from tract import (
     CommitInfo,
     CorruptError,
@@ -233,6 +234,28 @@ def test_a_commit_that_fails_leaves_an_object_to_gc(t: Tract, folder: Path) -> N
     assert t.gc().objects == 1
     assert len(objects_in(folder)) == 1  # that was a dry run
     assert t.gc(dry_run=False).objects == 1
+    assert not objects_in(folder)
+
+
+def test_a_process_that_is_killed_before_its_commit_leaves_only_an_object(
+    tmp_path: Path, url: str, folder: Path
+) -> None:
+    program = f"""
+import os, signal
+from tract import Tract
+t = Tract.open({str(tmp_path / "t.db")!r}, objects={url!r}, object_bytes={BYTES})
+t.user("before")
+with t.batch():
+    t.tool_result("c", "run", "x" * 10000)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", program], timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    assert len(objects_in(folder)) == 1
+    with Tract.open(tmp_path / "t.db", objects=url) as t:
+        assert [entry.preview for entry in t.log()] == ["before"]
+        assert t.fsck().ok
+        assert t.gc(dry_run=False, grace_seconds=-60).objects == 1
     assert not objects_in(folder)
 
 
@@ -459,9 +482,9 @@ def numbered(size: int) -> str:
     )
 
 
-def test_of_20_mb_on_s3_only_parts_are_read(db: str, s3_url: str, wire: Wire) -> None:
+def test_of_20_mb_on_s3_only_parts_are_read(pg_url: str, s3_url: str, wire: Wire) -> None:
     text = numbered(20_000_000)
-    with Tract.open(db, objects=s3_url) as t:
+    with Tract.open(pg_url, objects=s3_url) as t:
         commit = result(t, text)
         wire.received = 0
         assert lines(t, "1000000-1000001") == "000999999 e\n001000000 é\n"
@@ -576,6 +599,23 @@ def test_a_wrong_key_and_a_wrong_bucket_are_errors(tmp_path: Path, s3_server: Se
             with pytest.raises(ObjectStoreError, match=fact):
                 result(t)
             assert list(t.log()) == []
+
+
+def test_keys_come_from_the_environment(tmp_path: Path, s3_server: Server) -> None:
+    db, text = str(tmp_path / "cli.db"), "x" * (1 << 20)
+    url = f"s3://tract-test/cli?endpoint=http://127.0.0.1:{s3_server.port}"
+    keys = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1"}
+    for command in (["init"], ["commit", "-"], ["fsck"]):
+        env = keys | {"TRACT_DB": db, "TRACT_OBJECTS": url}
+        done = run(*command, env=env, input=text if "commit" in command else "")
+        assert (done.returncode, done.stderr) == (0, "")
+    listed = Objects(s3_server.url("cli"), _identity_of(db))
+    assert [entry.size for entry in listed] == [len(text) + 2]
+
+
+def _identity_of(db: str) -> str:
+    [(identity,)] = execute(db, "SELECT identity FROM tract_schema")
+    return str(identity)
 
 
 def test_orphans_on_s3_are_collected(db: str, s3_url: str) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -25,6 +24,7 @@ TIMEOUT = 10.0
 PARTS = 4
 """Parts of 5 MiB of a large object that are sent at the same time."""
 RECENT = 64
+"""Uploads that are remembered until their commits."""
 _NAME = re.compile(r"[0-9a-f]{64}")
 _OPTIONS = ("endpoint", "region", "access_key_id", "secret_access_key", "timeout")
 _processes: set[int] = set()
@@ -47,7 +47,7 @@ class Objects:
         self.place, self._store = _open(url)
         """Where the objects are, without secrets."""
         self._folder = folder
-        self._recent: deque[bytes] = deque(maxlen=RECENT)
+        self._recent: tuple[bytes, ...] = ()  # a thread that loses this race uploads once more
 
     def put(self, digest: bytes, data: bytes) -> None:
         """Write an object, or write it again. It is there in full, or not at all."""
@@ -55,7 +55,7 @@ class Objects:
 
         with self._reporting("write"):
             obstore.put(self._store, self._key(digest), data, max_concurrency=PARTS)
-        self._recent.append(digest)
+        self._recent = (*self._recent[-RECENT:], digest)
 
     def ensure(self, digest: bytes, data: bytes) -> None:
         """Write an object, unless this process has just written it and it is still there."""
