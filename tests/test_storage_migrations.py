@@ -410,6 +410,7 @@ def test_version_13_is_bound_and_sealed(db: str) -> None:
     plain = zlib.compress(zlib.decompressobj(zdict=digest).decompress(stored))
     execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (plain,))
     execute(db, "ALTER TABLE blobs RENAME COLUMN json_size TO byte_size")
+    execute(db, "ALTER TABLE tract_schema DROP COLUMN identity")
     execute(db, "UPDATE tract_schema SET version = 13")
     with Tract.open(db) as t:
         assert t.compile().to_anthropic() == shown

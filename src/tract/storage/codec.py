@@ -80,26 +80,27 @@ def text_chunks(text: str) -> Iterator[tuple[Piece, int]]:
 
 
 def text_extents(text: str) -> Iterator[tuple[Piece, int]]:
-    """The same chunks as parts of an object: a payload is where the part begins, and its length."""
+    """The same chunks as parts of an object: a payload is where the part begins and ends."""
     start = 0
     for part, lines in _text_parts(text):
-        yield Piece(content_hash(part), OBJECT, _EXTENT.pack(start, len(part))), lines
+        yield Piece(content_hash(part), OBJECT, _EXTENT.pack(start, start + len(part))), lines
         start += len(part)
 
 
 _EXTENT = struct.Struct(">QQ")
 _LONGEST = 12 * TEXT_STRIDE + 2
+_FARTHEST = 1 << 48
 
 
 def extent(payload: bytes) -> tuple[int, int]:
-    """Where a chunk begins in its object, and its length."""
+    """Where a chunk begins in its object, and where it ends."""
     try:
-        start, length = _EXTENT.unpack(payload)
+        start, end = _EXTENT.unpack(payload)
     except (struct.error, TypeError) as error:
         raise CorruptError(f"a chunk has no position in its object: {error}") from None
-    if length > _LONGEST:  # no more is read, whatever a damaged row says
-        raise CorruptError(f"a chunk of {length} bytes is longer than any")
-    return start, length
+    if not start < end <= min(start + _LONGEST, _FARTHEST):  # whatever a damaged row says
+        raise CorruptError(f"a chunk has a wrong position in its object: {start} to {end}")
+    return start, end
 
 
 def _text_parts(text: str) -> Iterator[tuple[bytes, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import count
+from itertools import count, pairwise
 from typing import NamedTuple
 
 from tract.errors import CorruptError, ForgottenError, ObjectStoreError
@@ -167,16 +167,19 @@ class _Source(NamedTuple):
         return piece
 
     def _fetch(self, pieces: Sequence[codec.Piece]) -> list[codec.Piece]:
-        """Chunks that are parts of an object, with their bytes."""
+        """Neighbouring chunks that are parts of an object, with their bytes."""
         extents = [codec.extent(piece.payload) for piece in pieces]
+        if any(left[1] != right[0] for left, right in pairwise(extents)):
+            raise CorruptError(f"the chunks of content {self.hash.hex()} are not neighbours")
+        begin, end = extents[0][0], extents[-1][1]
         try:
-            parts = self._opened().read_parts(self.hash, extents)
+            data = self._opened().read_range(self.hash, begin, end)
         except CorruptError:
             _readable_blob(self.driver, self.blob_id)  # another process may have forgotten it
             raise
         return [
-            piece._replace(codec=codec.PLAIN, payload=part)
-            for piece, part in zip(pieces, parts, strict=True)
+            piece._replace(codec=codec.PLAIN, payload=data[start - begin : stop - begin])
+            for piece, (start, stop) in zip(pieces, extents, strict=True)
         ]
 
     def object(self, is_text: bool) -> bytes:
@@ -189,9 +192,9 @@ class _Source(NamedTuple):
         end = 0
         for position, *row in self.driver.run(_CHUNKS, (self.blob_id, 0, _LAST)):
             piece = self._piece(position, *row)
-            start, length = codec.extent(piece.payload)
-            codec.unpack(piece.hash, codec.PLAIN, data[start : start + length], length)
-            end = start + length if start == end else -1
+            start, stop = codec.extent(piece.payload)
+            codec.unpack(piece.hash, codec.PLAIN, data[start:stop], stop - start)
+            end = stop if start == end else -1
         if is_text and end != len(data):
             raise CorruptError(f"content {self.hash.hex()} has lost its chunks")
         return data

@@ -106,23 +106,23 @@ def _erasing(store: Store, dry_run: bool) -> Iterator[_Eraser]:
 
 
 def scrub(store: Store, result: ForgetResult) -> None:
-    """Delete the objects of erased contents, and rewrite the database, so that no free page and no
-    journal has what was erased. An earlier attempt may have left objects."""
+    """Rewrite the database, so that no free page and no journal has what was erased, and delete the
+    objects of erased contents. An earlier attempt may have left some."""
     try:
-        store.delete_objects([digest for (digest,) in store.driver.run(_TOMBSTONES)])
         store.driver.scrub()
+        store.delete_objects([digest for (digest,) in store.driver.run(_TOMBSTONES)])
     except StorageError as error:
         raise ScrubError(
-            "everything is erased from the history, but old bytes stay in "
-            f"{_left(error)}: forget again ({error.__cause__ or error})",
+            f"everything is erased from the history, but old bytes {_left(error)}: forget again "
+            f"({error.__cause__ or error})",
             result,
         ) from error
 
 
 def _left(error: StorageError) -> str:
     if isinstance(error, ObjectStoreError):
-        return "the object store"
-    return "the database, because it could not be rewritten"
+        return "may be in the object store"
+    return "stay in the database, because it could not be rewritten"
 
 
 class _Eraser:

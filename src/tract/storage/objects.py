@@ -72,19 +72,18 @@ class Objects:
         with self._reporting("read", digest):
             return bytes(obstore.get(self._store, self._key(digest)).bytes())
 
-    def read_parts(self, digest: bytes, extents: Sequence[tuple[int, int]]) -> list[bytes]:
-        """Parts of an object by start and length, not verified. Neighbours are one request."""
+    def read_range(self, digest: bytes, start: int, end: int) -> bytes:
+        """A part of an object, not verified; shorter if the object is."""
         import obstore
 
-        starts, lengths = zip(*extents, strict=True)
         try:
             with self._reporting("read", digest):
-                key = self._key(digest)
-                parts = obstore.get_ranges(self._store, key, starts=starts, lengths=lengths)
-                return [bytes(part) for part in parts]
+                return bytes(
+                    obstore.get_range(self._store, self._key(digest), start=start, end=end)
+                )
         except ObjectStoreError:
             size = self._size(digest)  # a store may refuse to read after the end
-            if size is not None and size < max(map(sum, extents)):
+            if size is not None and size < end:
                 raise CorruptError(
                     f"object {digest.hex()} in {self.place} has lost its end: it has {size} bytes"
                 ) from None
