@@ -53,7 +53,9 @@ def run(*args: str, **options: Any) -> subprocess.CompletedProcess[str]:
 
 def invoke(*args: str, stdin: str | bytes | None = None, **env: str) -> Result:
     """`tract` in this process."""
-    unset = dict.fromkeys(("TRACT_DB", "TRACT_DIALOG", "TRACT_MODEL", "NO_COLOR"), None)
+    unset = dict.fromkeys(
+        ("TRACT_DB", "TRACT_DIALOG", "TRACT_OBJECTS", "TRACT_MODEL", "NO_COLOR"), None
+    )
     return CliRunner().invoke(cli, args, input=stdin, env=unset | env, prog_name="tract")
 
 
@@ -150,6 +152,7 @@ HEAVY = {
     "http",
     "hypothesis",
     "multiprocessing",
+    "obstore",
     "psycopg",
     "pydantic",
     "pygments",

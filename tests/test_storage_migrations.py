@@ -413,6 +413,7 @@ def test_version_13_is_bound_and_sealed(db: str) -> None:
     execute(db, "ALTER TABLE blobs RENAME COLUMN json_size TO byte_size")
     for table in TABLES_OF_15:
         execute(db, f"DROP TABLE {table}")
+    execute(db, "ALTER TABLE tract_schema DROP COLUMN identity")
     execute(db, "UPDATE tract_schema SET version = 13")
     with Tract.open(db) as t:
         assert t.compile().to_anthropic() == shown

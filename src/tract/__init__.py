@@ -32,6 +32,7 @@ if typing.TYPE_CHECKING:
         NoLLMError,
         NotFoundError,
         NotJsonError,
+        ObjectStoreError,
         ReadOnlyError,
         ResultNotFoundError,
         RoleError,
@@ -135,6 +136,7 @@ __all__ = [
     "NoLLMError",
     "NotFoundError",
     "NotJsonError",
+    "ObjectStoreError",
     "PendingCompress",
     "PendingToolResult",
     "Priority",
@@ -194,8 +196,8 @@ _NAMES = {
         "CompressError ConflictError CorruptError DialogNotFoundError DiskError "
         "DiskFullError EditError ForgottenError HandlerError InputError LLMAnswerError "
         "LLMCallError LLMError MissingExtraError NoLLMError NotFoundError NotJsonError "
-        "ReadOnlyError ResultNotFoundError RoleError SchemaError ScrubError StorageError "
-        "ToolSchemaError TractError UnreadableError"
+        "ObjectStoreError ReadOnlyError ResultNotFoundError RoleError SchemaError ScrubError "
+        "StorageError ToolSchemaError TractError UnreadableError"
     ),
     "tract.hashing": "hash_tool_schema",
     "tract.importers.writer": "Imported import_file",

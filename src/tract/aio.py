@@ -25,6 +25,7 @@ from weakref import WeakValueDictionary
 from tract.errors import ConflictError, HandlerError, TractError
 from tract.llm import LLMClient
 from tract.storage import Store
+from tract.storage.objects import OBJECT_BYTES
 from tract.threads import Gate, Start, call, in_event_loop, in_own_thread, in_worker
 from tract.tokens import TokenCounter
 from tract.tract import Tract
@@ -312,16 +313,25 @@ class AsyncTract:
         durability: str = "full",
         tokens: str | None = None,
         create: bool = True,
+        objects: str | None = None,
+        object_bytes: int = OBJECT_BYTES,
     ) -> Opening:
-        """Open a dialog in memory, in a SQLite file, or in PostgreSQL (`postgresql://…`).
+        """Open a dialog in memory, in a SQLite file, in PostgreSQL (`postgresql://…`), or of a
+        server (`https://TOKEN@…`).
 
         `durability="relaxed"` is faster, but a power cut or a crash of the PostgreSQL server may
         lose the last commits; a crash of this process does not. `tokens` names a token counter.
         With `create=False`, a missing database or dialog is an error. `llm` is the client that
         answers and summarizes.
         """
-        options: dict[str, Any] = {"durability": durability, "tokens": tokens, "create": create}
-        return Opening(partial(Tract.open, path_or_url, dialog=dialog, llm=llm, **options))
+        options: dict[str, Any] = {"dialog": dialog, "llm": llm, "create": create}
+        if str(path_or_url).startswith(("http://", "https://")):
+            from tract.remote.tract import connect
+
+            return Opening(partial(connect, str(path_or_url), **options))
+        options |= {"durability": durability, "tokens": tokens}
+        options |= {"objects": objects, "object_bytes": object_bytes}
+        return Opening(partial(Tract.open, path_or_url, **options))
 
     async def sibling(self, dialog: str) -> AsyncTract:
         """Open another dialog of the same database, with the same model. It needs no `close()`."""

@@ -29,6 +29,7 @@
     │   ├── DiskError            the disk failed to read or to write
     │   ├── DiskFullError
     │   ├── BusyError            another process holds the lock for too long
+    │   ├── ObjectStoreError     the object store with large contents failed, or is not configured
     │   └── ScrubError           erased from the history; old bytes are still in the file
     └── MissingExtraError        an optional dependency is not installed
 
@@ -159,6 +160,11 @@ class DiskFullError(StorageError):
 
 class BusyError(StorageError):
     """Another process holds the lock for too long."""
+
+
+class ObjectStoreError(StorageError):
+    """The object store, where large contents are, failed or is not configured. This says nothing
+    about what is stored; a write that needed it wrote nothing."""
 
 
 class ScrubError(StorageError):

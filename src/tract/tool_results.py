@@ -121,7 +121,9 @@ class ToolResultsStorage:
         if not isinstance(timestamp, datetime | None):
             raise InputError(f"a timestamp is a datetime, not {type(timestamp).__name__}")
         metadata = None if timestamp is None else {"timestamp": timestamp.isoformat()}
-        store = partial(store_result, call=call, result=result, metadata=metadata, is_error=is_error)
+        store = partial(
+            store_result, call=call, result=result, metadata=metadata, is_error=is_error
+        )
         return await self._run(store, writes=True)
 
     async def get_result(self, tool_call_id: str) -> Json:

@@ -50,6 +50,7 @@ from tract.session.handlers import Handler, PendingToolResult
 from tract.session.session import MAIN, Commit, Session
 from tract.snapshot import Snapshot
 from tract.storage import Store, maintenance
+from tract.storage.objects import OBJECT_BYTES
 from tract.tokens import TokenCounter
 
 TOOL_VIEWS = ("latest", "inline")
@@ -76,6 +77,8 @@ class Tract:
         durability: str = "full",
         tokens: str | None = None,
         create: bool = True,
+        objects: str | None = None,
+        object_bytes: int = OBJECT_BYTES,
     ) -> Self:
         """Open a dialog in memory, in a SQLite file, or in PostgreSQL (`postgresql://…`).
 
@@ -83,8 +86,13 @@ class Tract:
         lose the last commits; a crash of this process does not. `tokens` names a token counter.
         With `create=False`, a missing database or dialog is an error. `llm` is the client that
         answers and summarizes.
+
+        With `objects="s3://BUCKET/PREFIX"`, contents above `object_bytes` of JSON are stored in
+        that object store, and everything else in the database.
         """
-        session = Session.open(path_or_url, dialog, llm, durability, tokens, create)
+        session = Session.open(
+            path_or_url, dialog, llm, durability, tokens, create, objects, object_bytes
+        )
         try:
             return cls(session)
         except BaseException:

@@ -120,14 +120,21 @@ class LazyGroup(click.Group):
     metavar="ID",
     help='The dialog in the database.  [default: $TRACT_DIALOG, else "default"]',
 )
+@click.option(
+    "--objects",
+    envvar="TRACT_OBJECTS",
+    metavar="URL",
+    help="The object store for large contents: s3://BUCKET/PREFIX.  [default: $TRACT_OBJECTS, else "
+    "none]",
+)
 @click.version_option(package_name="tract-context", message="%(prog)s %(version)s")
 @click.pass_context
-def cli(ctx: click.Context, db: str | None, dialog: str) -> None:
+def cli(ctx: click.Context, db: str | None, dialog: str, objects: str | None) -> None:
     """Version control for the context of LLM agents.
 
     A COMMIT is a hash, the beginning of a hash, or HEAD.
     """
-    ctx.obj = Target(db, dialog)
+    ctx.obj = Target(db, dialog, objects)
 
 
 def main() -> NoReturn:

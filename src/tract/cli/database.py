@@ -46,7 +46,7 @@ def init_command(ctx: click.Context, path: str | None, as_json: bool) -> None:
     """
     target: Target = ctx.obj
     db = _location(ctx, path)
-    is_new = _create(db, target.dialog)
+    is_new = _create(target, db)
     name = without_password(db)
     text = f"{'created' if is_new else 'already exists:'} {name}"
     dump_or_put({"db": name, "created": is_new}, text, as_json)
@@ -65,14 +65,14 @@ def _location(ctx: click.Context, path: str | None) -> str:
     return str(folder / FILE)
 
 
-def _create(db: str, dialog: str) -> bool:
+def _create(target: Target, db: str) -> bool:
     """Returns whether the database is new."""
     try:
-        Tract.open(db, dialog=dialog, create=False).close()
+        target.open_at(db).close()
     except DialogNotFoundError:
         return False
     except NotFoundError:
-        Tract.open(db, dialog=dialog).close()
+        target.open_at(db, create=True).close()
         return True
     return False
 
@@ -115,6 +115,8 @@ def gc_command(target: Target, run: bool, grace: float, as_json: bool) -> None:
     with target.open_any() as tract:
         garbage = tract.gc(dry_run=not run, grace_seconds=grace * DAY)
     counts = f"{counted(garbage.commits, 'commit')}, {counted(garbage.contents, 'content')}"
+    if garbage.objects:
+        counts += f", {counted(garbage.objects, 'object')}"
     text = f"{'removed' if run else 'would remove'} {counts}, {counted(garbage.bytes, 'byte')}"
     dump_or_put(plain(garbage), text, as_json)
     if not run:

@@ -19,8 +19,9 @@ prints one ASCII document with stable keys. Colour is used only on a terminal, a
 `NO_COLOR` is set. Control characters are escaped, so that no text can control the terminal;
 `--json` has the exact text.
 
-Options take precedence over the environment (`TRACT_DB`, `TRACT_DIALOG`, `TRACT_MODEL`), and the
-environment over the nearest `.tract` folder. Commands that only read create nothing.
+Options take precedence over the environment (`TRACT_DB`, `TRACT_DIALOG`, `TRACT_OBJECTS`,
+`TRACT_MODEL`), and the environment over the nearest `.tract` folder. Commands that only read create
+nothing.
 
 Shell completion: `eval "$(_TRACT_COMPLETE=bash_source tract)"`; also `zsh_source` and
 `fish_source`.

@@ -164,11 +164,11 @@ def _open(target: Target, name: str | None) -> tuple[Tract, bool]:
             raise
         raise NotFoundError(f"no file {name!r:.200}; and {error}") from None
     try:
-        tract = Tract.open(database, dialog=target.dialog, create=False)
+        tract = target.open_at(database)
     except DialogNotFoundError:
         if name is None:
             raise
-        return Tract.open(database, dialog=name, create=False), False
+        return target._replace(dialog=name).open_at(database), False
     try:
         is_commit = name is None or _is_commit(tract, name)
     except BaseException:
@@ -177,7 +177,7 @@ def _open(target: Target, name: str | None) -> tuple[Tract, bool]:
     if name is None or is_commit:
         return tract, True
     tract.close()
-    return Tract.open(database, dialog=name, create=False), False
+    return target._replace(dialog=name).open_at(database), False
 
 
 def _is_commit(tract: Tract, name: str) -> bool:

@@ -17,14 +17,26 @@ FILE = "tract.db"
 
 
 class Target(NamedTuple):
-    """The database and the dialog from the options or the environment."""
+    """The database, the dialog and the object store from the options or the environment."""
 
     db: str | None
     dialog: str
+    objects: str | None = None
 
     def open(self) -> Tract:
         """An existing dialog; nothing is created."""
-        return self._open(create=False)
+        return self.open_at(self.database())
+
+    def open_at(self, database: str, *, create: bool = False) -> Tract:
+        """The dialog in another database than that of the options, or of a server."""
+        if is_server(database):
+            from tract.remote.tract import connect
+
+            token = os.environ.get("TRACT_TOKEN")
+            return connect(database, token=token, dialog=self.dialog, create=create)
+        from tract.tract import Tract  # a hook does without it
+
+        return Tract.open(database, dialog=self.dialog, create=create, objects=self.objects)
 
     def open_any(self) -> Tract:
         """An existing database; the first commit creates the dialog."""
@@ -35,18 +47,7 @@ class Target(NamedTuple):
 
     def open_or_create(self) -> Tract:
         """A database, created if it does not exist."""
-        return self._open(create=True)
-
-    def _open(self, *, create: bool) -> Tract:
-        database = self.database()
-        if is_server(database):
-            from tract.remote.tract import connect
-
-            token = os.environ.get("TRACT_TOKEN")
-            return connect(database, token=token, dialog=self.dialog, create=create)
-        from tract.tract import Tract  # a hook does without it
-
-        return Tract.open(database, dialog=self.dialog, create=create)
+        return self.open_at(self.database(), create=True)
 
     def database(self) -> str:
         """The database of the options, else the one in the nearest folder that has one."""

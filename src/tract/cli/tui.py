@@ -41,7 +41,7 @@ def tui_command(target: Target, name: str | None, prices: str | None) -> None:
             dialogs = tract.dialogs()
             _run(tract, name, dialogs[0].dialog if len(dialogs) == 1 else None, price_list)
         return
-    with (target if name is None else Target(target.db, name)).open_any() as tract:
+    with (target if name is None else target._replace(dialog=name)).open_any() as tract:
         if name is not None and not any(info.dialog == name for info in tract.dialogs()):
             raise DialogNotFoundError(f"no dialog or file {name!r:.200}")
         _run(tract, without_password(target.database()), name, price_list)

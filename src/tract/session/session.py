@@ -32,6 +32,7 @@ from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
+from tract.storage.objects import OBJECT_BYTES
 from tract.storage.store import Stand
 from tract.tokens import TokenCounter, token_counter
 
@@ -84,6 +85,8 @@ class Session:
         durability: str,
         tokens: str | None,
         create: bool,
+        objects: str | None = None,
+        object_bytes: int = OBJECT_BYTES,
     ) -> Session:
         """See `Tract.open`."""
         check_name("dialog", dialog)
@@ -93,7 +96,13 @@ class Session:
             place = os.fspath(path_or_url)
         if not (isinstance(place, str) and place):
             raise InputError(f'a database is a path, a URL or ":memory:", not {place!r:.80}')
-        store = open_store(path_or_url, durability=durability, create=create)
+        store = open_store(
+            path_or_url,
+            durability=durability,
+            create=create,
+            objects=objects,
+            object_bytes=object_bytes,
+        )
         try:
             if not create and not store.dialogs.has(dialog):
                 known = ", ".join(info.dialog for info in store.dialogs.infos()[:5]) or "none yet"
@@ -286,13 +295,18 @@ class Session:
 
     def write_all(self, drafts: Sequence[Draft], parent: Commit | None = None) -> CommitInfo:
         """Write one commit after another, and return the last."""
+        for draft in drafts:
+            self.store.upload(draft.payload)
+        return self._write_all(drafts, parent)
+
+    def _write_all(self, drafts: Sequence[Draft], parent: Commit | None) -> CommitInfo:
         if len(drafts) == 1:
             return self.write(lambda head: self._complete(head, drafts[0]), parent)
         with self.batch():
             for draft in drafts[:-1]:
-                info = self.write_all([draft], parent)
+                info = self._write_all([draft], parent)
                 parent = None if parent is None else info
-            return self.write_all(drafts[-1:], parent)
+            return self._write_all(drafts[-1:], parent)
 
     def lock_branch(self) -> tuple[int, Head]:
         """Return the key of the dialog, which is created by the first write, and the head of the

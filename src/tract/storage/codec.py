@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 import zlib
 from collections.abc import Iterator
@@ -17,7 +18,9 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-PLAIN, ZSTD, CHUNKED, FORGOTTEN, TEXT_CHUNKED = 0, 1, 2, 3, 4
+PLAIN, ZSTD, CHUNKED, FORGOTTEN, TEXT_CHUNKED, OBJECT, TEXT_OBJECT = range(7)
+IN_OBJECTS = (OBJECT, TEXT_OBJECT)
+"""The bytes of such a content are an object. A text has chunks, which are parts of the object."""
 
 COMPRESS_ABOVE = 512
 CHUNK_SIZE = 1 << 20
@@ -72,14 +75,43 @@ def chunks(data: bytes) -> Iterator[Piece]:
 
 
 def text_chunks(text: str) -> Iterator[tuple[Piece, int]]:
-    """A large text in chunks of equal numbers of characters, which together are its JSON, and how
-    many lines end before each chunk."""
+    """The chunks of a large text, and how many lines end before each."""
+    return ((pack(part), lines) for part, lines in _text_parts(text))
+
+
+def text_extents(text: str) -> Iterator[tuple[Piece, int]]:
+    """The same chunks as parts of an object: a payload is where the part begins and ends."""
+    start = 0
+    for part, lines in _text_parts(text):
+        yield Piece(content_hash(part), OBJECT, _EXTENT.pack(start, start + len(part))), lines
+        start += len(part)
+
+
+_EXTENT = struct.Struct(">QQ")
+_LONGEST = 12 * TEXT_STRIDE + 2
+_FARTHEST = 1 << 48
+
+
+def extent(payload: bytes) -> tuple[int, int]:
+    """Where a chunk begins in its object, and where it ends."""
+    try:
+        start, end = _EXTENT.unpack(payload)
+    except (struct.error, TypeError) as error:
+        raise CorruptError(f"a chunk has no position in its object: {error}") from None
+    if not start < end <= min(start + _LONGEST, _FARTHEST):  # whatever a damaged row says
+        raise CorruptError(f"a chunk has a wrong position in its object: {start} to {end}")
+    return start, end
+
+
+def _text_parts(text: str) -> Iterator[tuple[bytes, int]]:
+    """A large text in parts of equal numbers of characters, which together are its JSON, and how
+    many lines end before each."""
     lines = 0
     for start in range(0, len(text), TEXT_STRIDE):
         part = text[start : start + TEXT_STRIDE]
         encoded = to_json(part)
         end = None if start + TEXT_STRIDE >= len(text) else -1
-        yield pack(encoded[1 if start else 0 : end].encode("ascii")), lines
+        yield encoded[1 if start else 0 : end].encode("ascii"), lines
         lines += part.count("\n")
 
 

@@ -4,28 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import count
+from itertools import count, pairwise
+from typing import NamedTuple
 
-from tract.errors import CorruptError, ForgottenError
+from tract.errors import CorruptError, ForgottenError, ObjectStoreError
 from tract.hashing import from_json
 from tract.model import Gist
 from tract.storage import codec
 from tract.storage.driver import PAGE, Driver
-from tract.storage.rows import BlobRow, chunk_checksum, measured, tombstone, verify_blob
+from tract.storage.objects import Objects
+from tract.storage.rows import BlobRow, chunk_checksum, measured, pulled, tombstone, verify_blob
 
 BLOB_COLUMNS = ", ".join(BlobRow._fields)
 
 
 def put_chunks(driver: Driver, blob_id: int, blob: BlobRow, payload: bytes) -> None:
-    """Write the parts of a large content."""
-    pieces: Iterable[tuple[codec.Piece, int | None]]
-    if blob.codec == codec.TEXT_CHUNKED:
-        pieces = codec.text_chunks(from_json(payload))
-    else:
-        pieces = ((piece, None) for piece in codec.chunks(payload))
-    for position, (piece, line) in enumerate(pieces):
-        checksum = chunk_checksum(blob.hash, position, line, piece)
-        driver.insert_rows("chunks", [(blob_id, position, *piece, line, checksum)])
+    """Write the parts of a large content, if it has them."""
+    rows = (
+        (blob_id, position, *piece, line, chunk_checksum(blob.hash, position, line, piece))
+        for position, (piece, line) in enumerate(_pieces(blob.codec, payload))
+    )
+    if blob.codec == codec.TEXT_OBJECT:
+        driver.insert_rows("chunks", list(rows))
+    else:  # one by one: the payloads are large
+        for row in rows:
+            driver.insert_rows("chunks", [row])
+
+
+def _pieces(kind: int, payload: bytes) -> Iterable[tuple[codec.Piece, int | None]]:
+    match kind:
+        case codec.CHUNKED:
+            return ((piece, None) for piece in codec.chunks(payload))
+        case codec.TEXT_CHUNKED:
+            return codec.text_chunks(from_json(payload))
+        case codec.TEXT_OBJECT:
+            return codec.text_extents(from_json(payload))
+    return ()
+
+
+def pull_objects(driver: Driver, objects: Objects | None) -> None:
+    """Store the contents that are objects in the database instead. Runs inside a transaction."""
+    contents = Contents(driver, objects)
+    for (blob_id,) in driver.run(f"SELECT id FROM blobs WHERE codec IN {codec.IN_OBJECTS}"):
+        data = contents.read(blob_id)
+        row = pulled(_blob(driver, blob_id), data)
+        driver.run("DELETE FROM chunks WHERE blob_id = ?", (blob_id,))
+        values = row.codec, row.payload, row.checksum, blob_id
+        driver.run("UPDATE blobs SET codec = ?, payload = ?, checksum = ? WHERE id = ?", values)
+        put_chunks(driver, blob_id, row, data)
 
 
 def seal_chunks(driver: Driver) -> None:
@@ -101,35 +127,96 @@ def _readable_blob(driver: Driver, blob_id: int) -> BlobRow:
     return blob
 
 
-def _chunks(driver: Driver, blob_id: int, content: bytes) -> Iterator[bytes]:
-    for position in count():
-        chunk = _chunk(driver, blob_id, content, position)
-        if chunk is None:
-            return
-        yield chunk[0]
+class _Source(NamedTuple):
+    """Where one content is read from."""
 
+    driver: Driver
+    objects: Objects | None
+    blob_id: int
+    hash: bytes
 
-def _chunk(
-    driver: Driver, blob_id: int, content: bytes, position: int
-) -> tuple[bytes, int | None] | None:
-    """The bytes of a chunk of this content, and how many lines end before it."""
-    for digest, kind, payload, line, checksum in driver.run(_CHUNK, (blob_id, position)):
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes of all chunks, of which one at a time is in memory."""
+        for position in count():
+            parts = self.parts(position, position)
+            if not parts:
+                return
+            yield parts[0][0]
+
+    def parts(self, first: int, last: int) -> list[tuple[bytes, int]]:
+        """The bytes of chunks, and how many lines end before each; fewer if one is missing."""
+        pieces, lines = list[codec.Piece](), list[int]()
+        for position, *row in self.driver.run(_CHUNKS, (self.blob_id, first, last)):
+            if position == first + len(pieces):
+                pieces.append(self._piece(position, *row))
+                lines.append(row[3])
+        if pieces and pieces[0].codec == codec.OBJECT:
+            pieces = self._fetch(pieces)
+        return [
+            (codec.unpack(*piece, codec.CHUNK_SIZE), line)
+            for piece, line in zip(pieces, lines, strict=True)
+        ]
+
+    def _piece(
+        self, position: int, digest: bytes, kind: int, payload: bytes, line: int, checksum: int
+    ) -> codec.Piece:
         piece = codec.Piece(digest, kind, payload)
-        if chunk_checksum(content, position, line, piece) != checksum:
-            raise CorruptError(f"chunk {position} of content {content.hex()} is not the right one")
-        return codec.unpack(*piece, codec.CHUNK_SIZE), line
-    return None
+        if chunk_checksum(self.hash, position, line, piece) != checksum:
+            name = self.hash.hex()
+            raise CorruptError(f"chunk {position} of content {name} is not the right one")
+        return piece
+
+    def _fetch(self, pieces: Sequence[codec.Piece]) -> list[codec.Piece]:
+        """Neighbouring chunks that are parts of an object, with their bytes."""
+        extents = [codec.extent(piece.payload) for piece in pieces]
+        if any(left[1] != right[0] for left, right in pairwise(extents)):
+            raise CorruptError(f"the chunks of content {self.hash.hex()} are not neighbours")
+        begin, end = extents[0][0], extents[-1][1]
+        try:
+            data = self._opened().read_range(self.hash, begin, end)
+        except CorruptError:
+            _readable_blob(self.driver, self.blob_id)  # another process may have forgotten it
+            raise
+        return [
+            piece._replace(codec=codec.PLAIN, payload=data[start - begin : stop - begin])
+            for piece, (start, stop) in zip(pieces, extents, strict=True)
+        ]
+
+    def object(self, is_text: bool) -> bytes:
+        """The bytes of an object. The chunks of a text must be its parts."""
+        try:
+            data = self._opened().read(self.hash)
+        except CorruptError:
+            _readable_blob(self.driver, self.blob_id)
+            raise
+        end = 0
+        for position, *row in self.driver.run(_CHUNKS, (self.blob_id, 0, _LAST)):
+            piece = self._piece(position, *row)
+            start, stop = codec.extent(piece.payload)
+            codec.unpack(piece.hash, codec.PLAIN, data[start:stop], stop - start)
+            end = stop if start == end else -1
+        if is_text and end != len(data):
+            raise CorruptError(f"content {self.hash.hex()} has lost its chunks")
+        return data
+
+    def _opened(self) -> Objects:
+        if self.objects is None:
+            raise ObjectStoreError(
+                f"content {self.hash.hex()} is in an object store: open the database with "
+                "objects=URL (the command: --objects or TRACT_OBJECTS)"
+            )
+        return self.objects
 
 
 class StoredText:
     """A large text that is read in parts."""
 
-    def __init__(self, driver: Driver, blob_id: int, blob: BlobRow) -> None:
-        self._driver, self._blob_id, self._hash = driver, blob_id, blob.hash
+    def __init__(self, source: _Source, blob: BlobRow) -> None:
+        self._source, self._hash = source, blob.hash
         self.byte_size = blob.text_size
         self._known: tuple[int, str, int] | None = None  # the chunk that was read last
         sql = "SELECT max(position) FROM chunks WHERE blob_id = ?"
-        self._last = self._position(sql, blob_id)
+        self._last = self._position(sql, source.blob_id)
         text, line = self._chunk(self._last)
         self.size = self._last * codec.TEXT_STRIDE + len(text)
         self.line_count = line + text.count("\n") + (not text.endswith("\n"))
@@ -140,15 +227,20 @@ class StoredText:
         if start >= end:
             return ""
         first = start // codec.TEXT_STRIDE
-        texts = [self._chunk(p)[0] for p in range(first, (end - 1) // codec.TEXT_STRIDE + 1)]
-        return "".join(texts)[start - first * codec.TEXT_STRIDE : end - first * codec.TEXT_STRIDE]
+        last = (end - 1) // codec.TEXT_STRIDE
+        text = self._chunk(first)[0]
+        if first < last:
+            rest = self._chunks(first + 1, last)
+            self._known = (last, *rest[-1])  # the next read may begin with it
+            text += "".join(text for text, _ in rest)
+        return text[start - first * codec.TEXT_STRIDE : end - first * codec.TEXT_STRIDE]
 
     def line_start(self, number: int) -> int:
         """Where a line starts, counted from 1; the end for a line after the last."""
         if number <= 1:
             return 0
         sql = "SELECT max(position) FROM chunks WHERE blob_id = ? AND first_line < ?"
-        position = self._position(sql, self._blob_id, number - 1)
+        position = self._position(sql, self._source.blob_id, number - 1)
         text, line = self._chunk(position)
         place = 0
         for _ in range(number - 1 - line):
@@ -165,7 +257,7 @@ class StoredText:
         return line + text.count("\n", 0, position % codec.TEXT_STRIDE) + 1
 
     def _position(self, sql: str, *values: int) -> int:
-        [(position,)] = self._driver.run(sql, values)
+        [(position,)] = self._source.driver.run(sql, values)
         if not isinstance(position, int):
             raise CorruptError(f"content {self._hash.hex()} has lost its chunks")
         return position
@@ -173,16 +265,22 @@ class StoredText:
     def _chunk(self, position: int) -> tuple[str, int]:
         """The characters of a chunk, and how many lines end before it."""
         if self._known is None or self._known[0] != position:
-            self._known = (position, *self._read_chunk(position))
+            self._known = (position, *self._chunks(position, position)[0])
         return self._known[1:]
 
-    def _read_chunk(self, position: int) -> tuple[str, int]:
-        data, line = _chunk(self._driver, self._blob_id, self._hash, position) or (b"", None)
-        if line is None:
-            raise CorruptError(f"a chunk is missing: {position} of content {self._hash.hex()}")
+    def _chunks(self, first: int, last: int) -> list[tuple[str, int]]:
+        parts = self._source.parts(first, last)
+        if len(parts) <= last - first:
+            missing = first + len(parts)
+            raise CorruptError(f"a chunk is missing: {missing} of content {self._hash.hex()}")
+        return [
+            (self._text(position, data), line) for position, (data, line) in enumerate(parts, first)
+        ]
+
+    def _text(self, position: int, data: bytes) -> str:
         opening, closing = b"" if position == 0 else b'"', b"" if position == self._last else b'"'
         try:
-            return str(from_json(opening + data + closing)), line
+            return str(from_json(opening + data + closing))
         except ValueError as error:  # the chunk after it is missing
             raise CorruptError(f"content {self._hash.hex()} ends too early") from error
 
@@ -190,19 +288,18 @@ class StoredText:
 class StoredContent:
     """A content that is sent in pieces: as its JSON, or, if it is a text, as its characters."""
 
-    def __init__(self, driver: Driver, blob_id: int, blob: BlobRow) -> None:
+    def __init__(self, source: _Source, blob: BlobRow) -> None:
         self.hash = blob.hash
         self.json_size = blob.json_size
-        self._driver, self._blob_id, self._blob = driver, blob_id, blob
-        self._is_chunked = blob.codec in (codec.CHUNKED, codec.TEXT_CHUNKED)
-        self._data = b"" if self._is_chunked else _unpacked(blob)
-        self.is_text = blob.codec == codec.TEXT_CHUNKED or self._data[:1] == b'"'
+        self._source, self._blob = source, blob
+        is_long_text = blob.codec in (codec.TEXT_CHUNKED, codec.TEXT_OBJECT)
+        self._is_chunked = is_long_text or blob.codec == codec.CHUNKED
+        self._data = b"" if self._is_chunked else _unpacked(source, blob)
+        self.is_text = is_long_text or self._data[:1] == b'"'
 
     def pieces(self) -> Iterator[bytes]:
         """The bytes of its JSON."""
-        if self._is_chunked:
-            return _chunks(self._driver, self._blob_id, self.hash)
-        return iter((self._data,))
+        return self._source.chunks() if self._is_chunked else iter((self._data,))
 
     @property
     def size(self) -> int:
@@ -216,39 +313,46 @@ class StoredContent:
         elif not self._is_chunked:
             yield from_json(self._data).encode("utf-8", "surrogatepass")
         else:
-            text = StoredText(self._driver, self._blob_id, self._blob)
+            text = StoredText(self._source, self._blob)
             for start in range(0, text.size, codec.TEXT_STRIDE):
                 part = text.read(start, start + codec.TEXT_STRIDE)
                 yield part.encode("utf-8", "surrogatepass")
 
 
-def _unpacked(blob: BlobRow) -> bytes:
-    return codec.unpack(blob.hash, blob.codec, blob.payload, blob.json_size)
+def _unpacked(source: _Source, blob: BlobRow) -> bytes:
+    """The full content; a large one chunk by chunk, or as one object."""
+    if blob.codec in (codec.CHUNKED, codec.TEXT_CHUNKED):
+        data = b"".join(source.chunks())
+    elif blob.codec in codec.IN_OBJECTS:
+        data = source.object(blob.codec == codec.TEXT_OBJECT)
+    else:
+        return codec.unpack(blob.hash, blob.codec, blob.payload, blob.json_size)
+    return codec.unpack(blob.hash, codec.PLAIN, data, blob.json_size)
 
 
 class Contents:
     """The contents of a database. Whatever is read is verified."""
 
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
+    def __init__(self, driver: Driver, objects: Objects | None = None) -> None:
+        self._driver, self._objects = driver, objects
 
     def read(self, blob_id: int) -> bytes:
-        """The full content; a large one chunk by chunk."""
-        blob = _readable_blob(self._driver, blob_id)
-        if blob.codec in (codec.CHUNKED, codec.TEXT_CHUNKED):
-            data = b"".join(_chunks(self._driver, blob_id, blob.hash))
-            return codec.unpack(blob.hash, codec.PLAIN, data, blob.json_size)
-        return _unpacked(blob)
+        """The full content."""
+        return _unpacked(*self._find(blob_id))
 
     def open(self, blob_id: int) -> StoredContent:
         """A content to be sent in pieces."""
-        return StoredContent(self._driver, blob_id, _readable_blob(self._driver, blob_id))
+        return StoredContent(*self._find(blob_id))
 
     def text(self, blob_id: int) -> StoredText | None:
         """A text that is large enough to be read in parts; None for any other content."""
+        source, blob = self._find(blob_id)
+        is_long = blob.codec in (codec.TEXT_CHUNKED, codec.TEXT_OBJECT)
+        return StoredText(source, blob) if is_long else None
+
+    def _find(self, blob_id: int) -> tuple[_Source, BlobRow]:
         blob = _readable_blob(self._driver, blob_id)
-        is_text = blob.codec == codec.TEXT_CHUNKED
-        return StoredText(self._driver, blob_id, blob) if is_text else None
+        return _Source(self._driver, self._objects, blob_id, blob.hash), blob
 
     def add_gist(self, blob_id: int, gist: Gist) -> None:
         """Add the gist of a content that was written without one."""
@@ -281,8 +385,12 @@ WITHOUT_PAYLOAD = f"SELECT id, {BLOB_COLUMNS.replace('payload', 'NULL')} FROM bl
 _GISTS = """
 SELECT id, hash, gist FROM blobs WHERE gist IS NOT NULL AND id > ? ORDER BY id LIMIT ?"""
 
-_CHUNK = """
-SELECT hash, codec, payload, first_line, checksum FROM chunks WHERE blob_id = ? AND position = ?"""
+_CHUNKS = """
+SELECT position, hash, codec, payload, first_line, checksum FROM chunks
+WHERE blob_id = ? AND position BETWEEN ? AND ? ORDER BY position"""
+
+_LAST = 2**31 - 1
+"""No chunk has a larger position."""
 
 _UNSEALED = """
 SELECT c.blob_id, c.position, c.first_line, b.hash, c.hash, c.codec

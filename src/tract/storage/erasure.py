@@ -18,7 +18,14 @@ from msgspec.structs import replace
 from tract.content.needle import Needle, texts
 from tract.core.titles import title_of
 from tract.core.wording import ERASED, FORGOTTEN
-from tract.errors import CorruptError, ForgottenError, InputError, ScrubError, StorageError
+from tract.errors import (
+    CorruptError,
+    ForgottenError,
+    InputError,
+    ObjectStoreError,
+    ScrubError,
+    StorageError,
+)
 from tract.hashing import checked_json, escape, from_json
 from tract.model import (
     STRUCTURE,
@@ -39,7 +46,7 @@ from tract.storage.names import rename, unique_name
 from tract.storage.redaction import Redaction
 from tract.storage.rows import commit_checksum, row_hash, split, stored_json
 from tract.storage.sqlite import MEMORY, Sqlite
-from tract.storage.store import Store
+from tract.storage.store import INLINE_BELOW, Store
 from tract.storage.survey import (
     DAMAGED,
     NAMES,
@@ -101,15 +108,23 @@ def _erasing(store: Store, dry_run: bool) -> Iterator[_Eraser]:
 
 
 def scrub(store: Store, result: ForgetResult) -> None:
-    """Rewrite the database, so that no free page and no journal has what was erased."""
+    """Rewrite the database, so that no free page and no journal has what was erased, and delete the
+    objects of erased contents. An earlier attempt may have left some."""
     try:
         store.driver.scrub()
+        store.delete_objects([digest for (digest,) in store.driver.run(_TOMBSTONES)])
     except StorageError as error:
         raise ScrubError(
-            "everything is erased from the history, but old bytes stay in the database, because "
-            f"it could not be rewritten: forget again ({error.__cause__ or error})",
+            f"everything is erased from the history, but old bytes {_left(error)}: forget again "
+            f"({error.__cause__ or error})",
             result,
         ) from error
+
+
+def _left(error: StorageError) -> str:
+    if isinstance(error, ObjectStoreError):
+        return "may be in the object store"
+    return "stay in the database, because it could not be rewritten"
 
 
 class _Eraser:
@@ -506,3 +521,7 @@ WHERE e.kind = 'replaces' AND e.commit_id IN"""
 _BARE = """
 SELECT codec FROM blobs
 WHERE payload IS NULL AND preview IS NULL AND gist IS NULL AND id = ?"""
+
+_TOMBSTONES = f"""
+SELECT hash FROM blobs WHERE codec = {codec.FORGOTTEN} AND json_size > {INLINE_BELOW}"""
+"""Forgotten contents that may have been objects."""

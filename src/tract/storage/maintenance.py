@@ -16,20 +16,23 @@ from tract.errors import (
     DialogNotFoundError,
     DiskError,
     ForgottenError,
+    ObjectStoreError,
     StorageError,
 )
 from tract.hashing import escape, from_json
 from tract.model import EMPTY, Head, Json
 from tract.storage import files
-from tract.storage.codec import DAMAGE
+from tract.storage.codec import DAMAGE, FORGOTTEN, IN_OBJECTS
+from tract.storage.contents import pull_objects
 from tract.storage.dialogs import Totals, bad_dialogs
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.migrations import known_migrations, migrate
-from tract.storage.rows import now, unescape
+from tract.storage.objects import Objects
+from tract.storage.rows import as_datetime, now, unescape
 from tract.storage.sqlite import Sqlite
 from tract.storage.store import Store
 from tract.storage.tools import bad_tools, delete_unused_tools
-from tract.storage.transactions import snapshot
+from tract.storage.transactions import snapshot, transaction
 
 GRACE_SECONDS = 14 * 24 * 3600.0
 SNIPPET = 40
@@ -56,6 +59,8 @@ class Gc(msgspec.Struct, frozen=True):
     contents: int
     bytes: int
     dry_run: bool
+    objects: int = 0
+    """Objects that no content needs: those of removed contents, and of commits that failed."""
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -90,7 +95,7 @@ def fsck(store: Store) -> Fsck:
         try:
             with snapshot(store.driver):
                 problems += check()
-        except BusyError:
+        except (BusyError, ObjectStoreError):
             raise  # it says nothing about what is stored
         except StorageError as error:  # the file is too damaged for this check
             if isinstance(error, DiskError) and not isinstance(error, CorruptError):
@@ -142,18 +147,40 @@ def _bad_branches(store: Store) -> Iterator[str]:
 
 
 def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
-    """Mark and sweep in one transaction. A dry run sweeps too, and rolls back."""
-    run = store.driver.run
+    """Mark and sweep in one transaction. A dry run sweeps too, and rolls back. Objects are deleted
+    once no committed row has them: what fails before that leaves them to the next run."""
+    run, newest = store.driver.run, now() - int(grace_seconds * 1e6)
+    listed = {entry.digest: entry.last_modified for entry in store.objects or ()}
     with store.writing(alone=True):
         run("SAVEPOINT sweep")
-        doomed = _unreachable(store, now() - int(grace_seconds * 1e6))
+        doomed = _unreachable(store, newest)
         if not dry_run:
             _discount(store, doomed)
         _delete_commits(store, doomed)
         delete_unused_tools(store.driver)
         contents, size = _delete_contents(store)
+        unused = _unused_objects(store, listed, newest)
         run("ROLLBACK TO sweep" if dry_run else "RELEASE sweep")
-    return Gc(len(doomed), contents, size, dry_run)
+    if not dry_run:
+        store.delete_objects(unused)
+    return Gc(len(doomed), contents, size, dry_run, len(unused))
+
+
+def _unused_objects(store: Store, listed: dict[bytes, datetime], newest: int) -> list[bytes]:
+    """The old objects that no content has. A content that has lost its object could be one whose
+    hash was altered: then no object is deleted."""
+    if store.objects is None:
+        return []
+    stored = {digest for (digest,) in store.driver.run(_STORED)}
+    own = {digest for (digest,) in store.driver.run(_IN_OBJECTS)}
+    lost = [digest for digest in own - listed.keys() if not store.objects.has(digest)]
+    if lost:
+        raise CorruptError(
+            f"{len(lost)} contents have lost their objects in {store.objects.place}, such as "
+            f"{min(lost).hex()}: nothing was removed; put them back, or forget these contents"
+        )
+    limit = as_datetime(newest)
+    return [digest for digest, at in listed.items() if at < limit and digest not in stored]
 
 
 def _unreachable(store: Store, newest: int) -> list[int]:
@@ -213,8 +240,8 @@ def delete_dialog(store: Store, name: str) -> None:
 
 
 def backup(store: Store, path: str) -> None:
-    """A consistent copy as a SQLite file, whatever the database is. It has its name once it is
-    complete; what an attempt that was killed has left is removed."""
+    """A consistent copy as a SQLite file, whatever the database is, with all contents in it. It has
+    its name once it is complete; what an attempt that was killed has left is removed."""
     target = files.absolute(path)
     if files.identity(target) is not None:
         raise ConflictError(f"{path} exists already")
@@ -226,11 +253,23 @@ def backup(store: Store, path: str) -> None:
             store.driver.backup(part)
         else:
             _copy(store.driver, part)
+        _complete(part, store.objects)
         files.publish(part, target)
     except FileExistsError:
         raise ConflictError(f"{path} exists already") from None
     finally:
         files.remove(part)
+
+
+def _complete(path: str, objects: Objects | None) -> None:
+    """Have a copy need no object of the original, and share no folder of objects with it."""
+    copy = Sqlite(path, "full")
+    try:
+        with transaction(copy):
+            pull_objects(copy, objects)
+            copy.run(copy.translate("UPDATE tract_schema SET identity = {random}"))
+    finally:
+        copy.close()
 
 
 def _copy(source: Driver, path: str) -> None:
@@ -375,6 +414,9 @@ SELECT c.id, c.hash, c.blob_id, d.name
 FROM commits c JOIN dialogs d ON d.id = c.dialog_id
 WHERE c.id < ? {where}
 ORDER BY c.id DESC LIMIT ?"""
+
+_STORED = f"SELECT hash FROM blobs WHERE codec <> {FORGOTTEN}"
+_IN_OBJECTS = f"SELECT hash FROM blobs WHERE codec IN {IN_OBJECTS}"
 
 _DELETE_ERASED = """
 DELETE FROM erased WHERE hash NOT IN (

@@ -63,6 +63,7 @@ class Postgres(Driver):
         "{lock}": "FOR UPDATE OF r",
         "{hex}": "encode(",
         "{end}": ", 'hex')",
+        "{random}": "replace(CAST(gen_random_uuid() AS TEXT), '-', '')",
     }
     failure: ClassVar = psycopg.Error
     _began = False

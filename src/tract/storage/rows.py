@@ -42,8 +42,10 @@ from tract.storage.codec import (
     COMPRESS_ABOVE,
     DAMAGE,
     FORGOTTEN,
+    OBJECT,
     PLAIN,
     TEXT_CHUNKED,
+    TEXT_OBJECT,
     Piece,
     inflate,
     pack,
@@ -138,17 +140,31 @@ def commit_row(
     )
 
 
-def blob_row(draft: Draft, digest: bytes) -> BlobRow:
+def blob_row(draft: Draft, digest: bytes, object_above: int | None = None) -> BlobRow:
+    """The row of a content, which is an object above so many bytes."""
     data, message = draft.payload, draft.message
     assert data is not None
     assert message is not None
     preview = escape(glance(message)) if len(data) > COMPRESS_ABOVE else None
-    if len(data) <= CHUNK_SIZE:
-        piece = Piece(digest, PLAIN, data) if preview is None else pack(data, digest)
+    if object_above is not None and len(data) > object_above:
+        piece = Piece(digest, TEXT_OBJECT if data[0] == QUOTE else OBJECT, b"")
     else:
-        piece = Piece(digest, TEXT_CHUNKED if data[0] == QUOTE else CHUNKED, b"")
+        piece = _piece(data, digest)
     facts = (len(data), draft.token_count, draft.token_source, preview)
     return _summed(BlobRow._make((*piece, *facts, 0, size_of(message))))
+
+
+def _piece(data: bytes, digest: bytes) -> Piece:
+    """How a content is stored in the database."""
+    if len(data) > CHUNK_SIZE:
+        return Piece(digest, TEXT_CHUNKED if data[0] == QUOTE else CHUNKED, b"")
+    return Piece(digest, PLAIN, data) if len(data) <= COMPRESS_ABOVE else pack(data, digest)
+
+
+def pulled(row: BlobRow, data: bytes) -> BlobRow:
+    """The row of a content that was an object and is stored in the database."""
+    _, codec, payload = _piece(data, row.hash)
+    return _summed(row._replace(codec=codec, payload=payload))
 
 
 def tombstone(row: BlobRow) -> BlobRow:

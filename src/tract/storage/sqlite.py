@@ -88,6 +88,7 @@ class Sqlite(Driver):
         "{lock}": "",
         "{hex}": "lower(hex(",
         "{end}": "))",
+        "{random}": "lower(hex(randomblob(16)))",
     }
     failure: ClassVar = (binding.Error, UnicodeDecodeError)  # all our texts are ASCII
 

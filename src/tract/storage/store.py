@@ -33,7 +33,7 @@ from tract.model import (
     unpack_shape,
 )
 from tract.storage.audit import Audit
-from tract.storage.codec import CHUNKED, FORGOTTEN, TEXT_CHUNKED, stored_gist
+from tract.storage.codec import FORGOTTEN, IN_OBJECTS, stored_gist
 from tract.storage.contents import (
     BLOB_COLUMNS,
     REWRITE_BLOB,
@@ -45,6 +45,7 @@ from tract.storage.contents import (
 from tract.storage.dialogs import Changes, Dialogs, Totals
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.grants import Grants
+from tract.storage.objects import OBJECT_BYTES, Objects
 from tract.storage.receipts import Receipts
 from tract.storage.rows import (
     READ_COLUMNS,
@@ -94,10 +95,18 @@ class Stand(NamedTuple):
 class Store:
     """Dialogs, branches, commits and contents in one database. Threads may share it."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        objects: Objects | None = None,
+        object_bytes: int = OBJECT_BYTES,
+    ) -> None:
         self.driver = driver
+        self.objects = objects
+        """Where contents above `object_bytes` are; None if all are in the database."""
+        self._object_above = None if objects is None else object_bytes
         self.dialogs = Dialogs(driver)
-        self.contents = Contents(driver)
+        self.contents = Contents(driver, objects)
         self.grants = Grants(driver)
         self.audit = Audit(driver)
         self.receipts = Receipts(driver)
@@ -281,7 +290,8 @@ class Store:
         """The commit and its row; no row if an equal commit exists, made on another branch."""
         blob_id = blob = toolset_id = toolset = None
         if content:
-            blob_id, blob = self._put_content(blob_row(draft, content), draft)
+            new = blob_row(draft, content, self._object_above)
+            blob_id, blob = self._put_content(new, draft)
         if draft.toolset:
             toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
             self.restore_tools(draft.toolset)
@@ -311,9 +321,36 @@ class Store:
             with self.recounting([blob_id]):
                 self._run(REWRITE_BLOB, (*blob[1:], gist, blob_id))
             self.count_erasure()
-        if blob.codec in (CHUNKED, TEXT_CHUNKED):
-            put_chunks(self.driver, blob_id, blob, draft.payload or b"")
+        payload = draft.payload or b""
+        if self.objects and blob.codec in IN_OBJECTS:
+            # It may have been uploaded before, and deleted since. From here on, no one deletes it.
+            self.objects.ensure(blob.hash, payload)
+        put_chunks(self.driver, blob_id, blob, payload)
         return blob_id, blob
+
+    def upload(self, payload: bytes | None) -> None:
+        """Upload a content, if it becomes an object and is not stored yet. Called before the
+        transaction that commits it, so that no one waits for the network with a lock."""
+        if payload and self.objects and len(payload) > (self._object_above or 0):
+            digest = content_hash(payload)
+            if not self._stored([digest]):
+                self.objects.put(digest, payload)
+
+    def delete_objects(self, digests: Sequence[bytes]) -> None:
+        """Delete the objects of these contents, except of those that are stored. No one else writes
+        meanwhile: whoever commits a content has its object in the same transaction."""
+        objects = self.objects
+        if objects is None:
+            return
+        for page in pages(digests):
+            with transaction(self.driver, alone=True):
+                stored = self._stored(page)
+                objects.delete([digest for digest in page if digest not in stored])
+
+    def _stored(self, digests: Sequence[bytes]) -> set[bytes]:
+        """Which of these contents are stored, and not forgotten."""
+        sql = f"SELECT hash FROM blobs WHERE codec <> {FORGOTTEN} AND hash IN"
+        return {digest for (digest,) in self.driver.run_in(sql, digests)}
 
     def _known_content(self, digest: bytes) -> tuple[int, BlobRow]:
         """The key and the row of a content that is stored. If it was forgotten, the row is locked:
