@@ -298,7 +298,7 @@ class AsyncTract:
         if self._store:
             database, lane = self._store.identity, self._store.lane
         else:
-            database, lane = getattr(tract, "identity", tract), tract
+            database, lane = (getattr(tract, name, tract) for name in ("identity", "lane"))
         self._lane = _shared("lane", lane, Gate)
         self._writes = _shared("writes", (database, tract.dialog), Writes)
         self._waiting = _shared("waiting", database, partial(Gate, WAITING))

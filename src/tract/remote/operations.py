@@ -39,6 +39,9 @@ READ, WRITE, ADMIN = "read", "write", "admin"
 PAGE, MOST = 100, 1000
 """Items of a page, unless a request says another number, and the most that it may ask for."""
 
+LONG = ("fsck", "gc", "forget", "delete_dialog", "import", "import_items", "backup")
+"""Operations that may take minutes."""
+
 LOCAL = ("self", "review", "on_progress", "on_text", "all_dialogs")
 """Parameters that make sense only in the process that calls, or that have an operation."""
 
@@ -61,6 +64,8 @@ class Operation(NamedTuple):
     is_paged: bool = False
     """Whether the answer is a page of a list, with a cursor for the next one."""
     media: str = "application/json"
+    accepts: str = "application/json"
+    """The media type of the body. If it is another one, the parameters are in the query."""
     commits: frozenset[str] = frozenset()
     """The parameters that name commits."""
     messages: frozenset[str] = frozenset()
@@ -363,6 +368,17 @@ class ImportParameters(Struct, forbid_unknown_fields=True, kw_only=True):
     """The name of the dialog; by default that of the session in the file, or of the file."""
 
 
+class ItemsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
+    path: str
+    """Where the file is, for the client."""
+    format: str
+    """The name of its format."""
+    own_name: str
+    """The name of the session in the file, or of the file."""
+    dialog: str | UnsetType = UNSET
+    """The name of the dialog; by default `own_name`."""
+
+
 class EventsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
     after: str | UnsetType = UNSET
     """A commit: begin with what follows it. The header `Last-Event-ID` says the same."""
@@ -386,10 +402,13 @@ class GrantParameters(Struct, forbid_unknown_fields=True, kw_only=True):
     scope: str
     dialogs: list[str] = []
     """The prefixes of the dialogs that it may use; none for all."""
+    digest: str | UnsetType = UNSET
+    """The SHA-256 of a token that the client has made, in hexadecimal."""
 
 
 class NewGrant(Struct, frozen=True):
-    token: str
+    token: str | None
+    """None for a token that the client has made."""
     grant: Grant
 
 
@@ -405,9 +424,11 @@ def _special(
     *,
     is_paged: bool = False,
     media: str = "application/json",
+    accepts: str = "application/json",
     **example: Json,
 ) -> Operation:
-    return Operation(name, verb, path, scope, params, returns, doc, example, is_paged, media)
+    kind = media, accepts
+    return Operation(name, verb, path, scope, params, returns, doc, example, is_paged, *kind)
 
 
 DIALOG = "/api/dialogs/{dialog}"
@@ -600,7 +621,18 @@ OPERATIONS: tuple[Operation, ...] = (
         *("import", "POST", "/api/import", WRITE, ImportParameters, Imported),
         "Import a transcript, which is the body of the request, as dialogs. Importing it again "
         "adds only what is new.",
+        accepts="application/octet-stream",
         name="session.jsonl",
+    ),
+    _special(
+        *("import_items", "POST", "/api/import/items", WRITE, ItemsParameters, Imported),
+        "Import what a client has read of a transcript, and of the files that belong to it. The "
+        "body has one JSON object per line: an entry, a history, facts, an unknown record or a "
+        "problem.",
+        accepts="application/x-ndjson",
+        path="/home/ada/session.jsonl",
+        format="claude-code",
+        own_name="session",
     ),
     _method("fsck", "POST", "/api/fsck", ADMIN),
     _method("gc", "POST", "/api/gc", ADMIN, dry_run=True),

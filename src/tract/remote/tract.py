@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, Self
 
 from tract.errors import ConflictError, DialogNotFoundError, InputError
-from tract.importers.writer import Imported
+from tract.importers.writer import Imported, Reading, write_items
 from tract.llm import LLMClient, check_client
 from tract.model import DialogInfo, Message
 from tract.providers import toolsets
 from tract.remote import wire
+from tract.remote.items import pack_lines
 from tract.remote.operations import BY_NAME, OPERATIONS, Hello, Operation
 from tract.remote.session import RemoteSession
 from tract.remote.transport import TIMEOUT, Transport
@@ -43,6 +44,16 @@ class RemoteTract(Tract):
         """Open another dialog of the same server, with the same model. It needs no `close()`."""
         check_name("dialog", dialog)
         return type(self)(self.session.sibling(dialog))
+
+    @property
+    def identity(self) -> Hashable:
+        """Equal for all that are open on one server."""
+        return self.session.server.url
+
+    @property
+    def lane(self) -> Hashable:
+        """Equal for all that share their batches."""
+        return self.session.replica.lane
 
     @property
     def head(self) -> str | None:
@@ -76,12 +87,6 @@ class RemoteTract(Tract):
             for piece in pieces:
                 file.write(piece)
         part.replace(path)
-
-    def import_file(self, path: str | os.PathLike[str], *, dialog: str | None = None) -> Imported:
-        """Send a transcript to the server, which imports it."""
-        fields = {"name": Path(path).name, "dialog": dialog}
-        imported: Imported = self.session.call(BY_NAME["import"], fields, Path(path).read_bytes())
-        return imported
 
     def get_message(self, commit: Commit) -> Message:
         """Return the message of a commit."""
@@ -129,6 +134,16 @@ def connect(
     except BaseException:
         server.close()
         raise
+
+
+@write_items.register(RemoteTract)
+def _(database: RemoteTract, reading: Reading, dialog: str | None = None) -> Imported:
+    """What is read here is written there."""
+    fields = {"path": reading.path, "format": reading.format, "own_name": reading.own_name}
+    lines = pack_lines(reading.items)
+    operation = BY_NAME["import_items"]
+    imported: Imported = database.session.call(operation, fields | {"dialog": dialog}, lines)
+    return imported
 
 
 def _counter(name: str) -> TokenCounter:

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 from tract import errors
 from tract.errors import AccessError, BusyError, InputError, MissingExtraError, StorageError
 from tract.remote import wire
-from tract.remote.operations import Operation
+from tract.remote.operations import LONG, Operation
 
 try:
     import httpx2
@@ -23,7 +23,8 @@ except ImportError as missing:
 TRIES = 5
 PAUSE = 0.2
 """Seconds before the second try; twice as long before each further one."""
-TIMEOUT = 60.0
+TIMEOUT, LONG_TIMEOUT = 60.0, 3600.0
+"""Seconds without an answer. A server that works for a long time sends nothing meanwhile."""
 AGAIN = (429, 502, 503, 504)
 """Answers after which the same request may succeed."""
 BATCH, BRANCH, COMMIT = "tract-batch", "tract-branch", "tract-commit"
@@ -82,10 +83,9 @@ class Transport:
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         self.url = f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
         self._is_closed = False
+        self._timeout = timeout
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        self._client = httpx2.Client(
-            headers=headers, timeout=httpx2.Timeout(timeout, connect=10.0), follow_redirects=False
-        )
+        self._client = httpx2.Client(headers=headers, follow_redirects=False)
 
     def close(self) -> None:
         self._is_closed = True
@@ -140,7 +140,7 @@ class Transport:
         if operation.is_read or content is not None:
             query = [pair for name, value in arguments.items() for pair in _query(name, value)]
             if content is not None:
-                headers |= {"content-type": "application/octet-stream"}
+                headers |= {"content-type": operation.accepts}
         else:
             query, content = [], wire.encode_arguments(arguments)
             headers |= {"content-type": "application/json"}
@@ -149,7 +149,14 @@ class Transport:
         if query:
             # The client's own encoding replaces what is not UTF-8.
             url += "?" + "&".join(f"{quoted(name)}={quoted(value)}" for name, value in query)
-        return self._client.build_request(operation.verb, url, headers=headers, content=content)
+        limit = max(self._timeout, LONG_TIMEOUT) if operation.name in LONG else self._timeout
+        return self._client.build_request(
+            operation.verb,
+            url,
+            headers=headers,
+            content=content,
+            timeout=httpx2.Timeout(self._timeout, connect=10.0, read=limit),
+        )
 
     def _send(self, request: httpx2.Request, *, is_stream: bool = False) -> httpx2.Response:
         if self._is_closed:

@@ -108,7 +108,8 @@ def pack_message(message: Message) -> dict[str, Json]:
         "is_error": message.is_error or None,
         "origin": message.origin,
     }
-    return {key: pack(value) for key, value in fields.items() if value is not None}
+    kept = {key: value for key, value in fields.items() if value is not None or key == "content"}
+    return {key: pack(value) for key, value in kept.items()}
 
 
 def unpack_message(packed: dict[str, Json]) -> Message:

@@ -208,7 +208,7 @@ class App:
         if operation.scope == ADMIN and "dialog" not in match.values and grant.prefixes:
             raise AccessError(f"{operation.name} needs a token for all dialogs")
         body = await self._body(operation, receive, headers)
-        is_json = not (operation.is_read or operation.name == "import")
+        is_json = not operation.is_read and operation.accepts == "application/json"
         if is_json:
             params = wire.convert(wire.decode(body or b"{}"), operation.params)
         else:
@@ -233,7 +233,7 @@ class App:
         if operation.is_read:
             return b""
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        wanted = "application/octet-stream" if operation.name == "import" else "application/json"
+        wanted = operation.accepts
         if int(headers.get("content-length") or 0) > self._limits.body_bytes:
             raise self._too_large()
         body = await self._received(receive)
@@ -380,6 +380,12 @@ class App:
         del headers
         lane = self._lanes.upkeep
         imported = await lane.run(lambda: files.import_body(lane.tract("default"), request))
+        return _json(imported)
+
+    async def _do_import_items(self, request: Request, headers: Headers) -> Response:
+        del headers
+        lane = self._lanes.upkeep
+        imported = await lane.run(lambda: files.import_items(lane.tract("default"), request))
         return _json(imported)
 
     async def _do_backup(self, request: Request, headers: Headers) -> Response:

@@ -9,8 +9,10 @@ from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, Response
 
 from tract.errors import InputError
-from tract.importers.writer import Imported, import_file
+from tract.importers.writer import Reading, read_file, write_items
 from tract.remote import wire
+from tract.remote.items import unpack_lines
+from tract.session.session import check_name
 from tract.tract import Tract
 from tract.web.methods import Request
 
@@ -19,26 +21,34 @@ def import_body(tract: Tract, request: Request) -> bytes:
     """Import a transcript, all of it or nothing. Every dialog in it must be one of the token's."""
     fields = request.fields
     name = PureWindowsPath(PurePosixPath(fields["name"]).name).name
-    with tempfile.TemporaryDirectory(prefix="tract-") as folder, tract.batch():
+    with tempfile.TemporaryDirectory(prefix="tract-") as folder:
         path = Path(folder, name or "transcript")
         try:
             path.write_bytes(request.body)
         except (OSError, ValueError):
             raise InputError(f"not a name for a file: {fields['name']!r:.80}") from None
-        imported = import_file(tract, path, dialog=fields.get("dialog"))
-        foreign = [dialog for dialog in imported.dialogs if not request.grant.covers(dialog)]
-        if foreign:
-            raise InputError(f"the token is not for dialog {foreign[0]!r:.80}")
-        for dialog in imported.dialogs:
-            tract.store.audit.add(request.grant.name, "import", dialog, None)
-    return wire.encode_result(_named(imported, name))
+        # Without the path of a file that is gone.
+        return _write(tract, request, read_file(path)._replace(path=name))
 
 
-def _named(imported: Imported, name: str) -> Imported:
-    """Without the path of a file that is gone."""
-    import msgspec
+def import_items(tract: Tract, request: Request) -> bytes:
+    """Import what a client has read of a transcript, likewise."""
+    fields = request.fields
+    for kind in ("own_name", "dialog"):
+        if kind in fields:
+            check_name("dialog", fields[kind])
+    items = unpack_lines(request.body)
+    reading = Reading(fields["path"], fields["format"], fields["own_name"], items)
+    return _write(tract, request, reading)
 
-    return msgspec.structs.replace(imported, path=name)
+
+def _write(tract: Tract, request: Request, reading: Reading) -> bytes:
+    with tract.batch():
+        dialog = request.fields.get("dialog")
+        imported = write_items(tract, reading, dialog, request.grant.covers)
+        for name in imported.dialogs:
+            tract.store.audit.add(request.grant.name, "import", name, None)
+    return wire.encode_result(imported)
 
 
 def backup(tract: Tract) -> str:

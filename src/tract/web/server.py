@@ -33,6 +33,8 @@ class Settings(NamedTuple):
     names: tuple[str, ...] = ()
     """Further names by which it is reached, such as `tract.example.org`."""
     durability: str = "full"
+    objects: str | None = None
+    """The object store for large contents."""
     replica: str | None = None
     """A second database, which follows the first, for reading."""
     lanes: int | None = None
@@ -60,7 +62,7 @@ def prepare(settings: Settings, token: str | None = None) -> Server:
     """Open the database and the port. On this machine alone, a token is made for this start; for
     any other address, tokens must be in the database."""
     is_local = is_loopback(settings.host)
-    store = _open(settings.database, settings.durability)
+    store = _open(settings, settings.database)
     try:
         if not is_local and not any(grant.revoked_at is None for grant in store.grants.all()):
             raise AccessError(
@@ -95,10 +97,10 @@ def make_app(settings: Settings, port: int, token: str | None) -> App:
     counter = token_counter(None)
     replica = settings.replica
     lanes = Lanes(
-        lambda: _open(settings.database, settings.durability),
+        lambda: _open(settings, settings.database),
         counter,
         settings.lanes or LANES[_kind(settings.database)],
-        None if replica is None else lambda: _open(replica, settings.durability),
+        None if replica is None else lambda: _open(settings, replica),
     )
     hosts = Hosts(host_names(settings.host, port, settings.names))
     return App(lanes, hosts, token, counter.source, settings.limits)
@@ -138,8 +140,8 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _open(database: str, durability: str) -> Store:
-    return open_store(database, durability=durability)
+def _open(settings: Settings, database: str) -> Store:
+    return open_store(database, durability=settings.durability, objects=settings.objects)
 
 
 def _kind(database: str) -> str:
