@@ -105,17 +105,17 @@ def unpack_lines(data: bytes) -> Iterator[Item]:
 
 
 def _item(line: Line) -> Item:
-    items = [getattr(line, name) for name in line.__struct_fields__]
-    [item] = [item for item in items if item is not None] or [None]
-    match item:
-        case _Entry():
+    values = (getattr(line, name) for name in line.__struct_fields__)
+    items = [item for item in values if item is not None]
+    match items[0] if len(items) == 1 else None:
+        case _Entry() as item:
             fields = {name: getattr(item, name) for name in item.__struct_fields__}
             messages = tuple(map(wire.unpack_message, item.messages))
             return Entry(**fields | {"messages": messages})
-        case _History():
+        case _History() as item:
             details = Details(None, item.metadata, item.generation_config, item.usage)
             history = list(map(wire.unpack_message, item.messages))
             return FullHistory(history, item.tools, item.is_answered, details, item.dialog)
-        case Problem() | Unknown() | Facts():
+        case Problem() | Unknown() | Facts() as item:
             return item
-    raise InputError("a line has an entry, a history, a problem, an unknown record or facts")
+    raise InputError("a line has one: an entry, a history, a problem, an unknown record or facts")
