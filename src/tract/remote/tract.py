@@ -71,7 +71,8 @@ class RemoteTract(Tract):
     def dialogs(self, search: str = "") -> list[DialogInfo]:
         """List the dialogs of the server that the token may use. With `search`, those whose name,
         title, folder and model contain all of its words."""
-        return list(self.session.pages(BY_NAME["dialogs"], {"search": search} if search else {}))
+        infos = self.session.pages(BY_NAME["dialogs"], {"search": search} if search else {})
+        return sorted(infos, key=lambda info: info.created_at)  # as a database lists them
 
     def delete_dialog(self, name: str | None = None) -> None:
         """Delete a dialog, by default this one, with everything that no other dialog uses."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import ssl
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -69,6 +70,11 @@ def _segment(name: str, fields: dict[str, Any]) -> str:
     return quoted(value)
 
 
+def _certificates(scheme: str) -> ssl.SSLContext | bool:
+    """Those of the system. Without TLS, they need not be read, which takes longer than a request."""
+    return True if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
 class Transport:
     """A server, reached with one token. Threads may share it."""
 
@@ -85,7 +91,9 @@ class Transport:
         self._is_closed = False
         self._timeout = timeout
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        self._client = httpx2.Client(headers=headers, follow_redirects=False)
+        self._client = httpx2.Client(
+            headers=headers, follow_redirects=False, verify=_certificates(parts.scheme)
+        )
 
     def close(self) -> None:
         self._is_closed = True
