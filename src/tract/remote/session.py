@@ -16,6 +16,7 @@ from tract.remote.replica import Replica
 from tract.remote.transport import AFTER, BRANCH, COMMIT, RESULTS, Reply, Transport, quoted
 from tract.session.session import Commit, MakeDraft, Session
 from tract.storage import Store
+from tract.storage.store import check_wanted
 from tract.tokens import TokenCounter
 
 
@@ -79,6 +80,8 @@ class RemoteSession(Session):
     def _request(
         self, operation: Operation, fields: Mapping[str, Any], content: bytes | None = None
     ) -> Reply:
+        if not operation.is_read and operation.name not in ("end", "abandon"):
+            check_wanted()
         fields = {**fields, "dialog": self.dialog} if "{dialog}" in operation.path else fields
         reply = self.server.call(operation, fields, self.headers(), content=content)
         if BRANCH in reply.headers:

@@ -71,7 +71,7 @@ def _segment(name: str, fields: dict[str, Any]) -> str:
 
 
 def _certificates(scheme: str) -> ssl.SSLContext | bool:
-    """Those of the system. Without TLS, they need not be read, which takes longer than a request."""
+    """Those of the system. Without TLS they are not read, which takes longer than a request."""
     return True if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 

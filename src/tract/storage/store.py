@@ -84,6 +84,13 @@ given_up: ContextVar[Event | None] = ContextVar("given_up", default=None)
 """Set once the caller does not wait any more: nothing is written from then on."""
 
 
+def check_wanted() -> None:
+    """Refuse to begin a write that the caller does not wait for any more."""
+    event = given_up.get()
+    if event is not None and event.is_set():
+        raise ConflictError("the call was cancelled; nothing was written")
+
+
 class Stand(NamedTuple):
     """Where a dialog stands: a commit, and what was read with it."""
 
@@ -142,9 +149,7 @@ class Store:
     @contextmanager
     def writing(self, *, alone: bool = False) -> Iterator[None]:
         with transaction(self.driver, alone=alone):
-            event = given_up.get()
-            if event is not None and event.is_set():
-                raise ConflictError("the call was cancelled; nothing was written")
+            check_wanted()
             if self.depth == 1:
                 self.dialogs.changes = Changes()
             before = self.dialogs.changes.copy()
