@@ -7,14 +7,15 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Any, NamedTuple, get_args, get_origin
 from urllib.parse import unquote
 
 import msgspec
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from tract.access import Grant
 from tract.errors import (
@@ -103,7 +104,7 @@ class App:
         startup_token: str | None,
         tokens: str,
         limits: Limits = Limits(),  # noqa: B008
-        mounted: Mapping[str, ASGIApp] | None = None,
+        mounted: Mapping[str, Starlette] | None = None,
     ) -> None:
         """`tokens` is the name of the token counter; `mounted` are other applications by the first
         part of their paths."""
@@ -117,7 +118,6 @@ class App:
         self._watch = Watch(lanes.upkeep)
         self._metrics = Metrics()
         self._mounted = dict(mounted or {})
-        self._late: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -129,11 +129,14 @@ class App:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        self._late = asyncio.create_task(self._drop_late())
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        self._late.cancel()
-        self._watch.close()
+        async with AsyncExitStack() as stack:
+            for app in self._mounted.values():
+                await stack.enter_async_context(app.router.lifespan_context(app))
+            late = asyncio.create_task(self._drop_late())
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            late.cancel()
+            self._watch.close()
         await self._lanes.close()
         await send({"type": "lifespan.shutdown.complete"})
 
