@@ -110,12 +110,12 @@ class App:
         part of their paths."""
         self._lanes = lanes
         self._hosts = hosts
-        self._tokens = Tokens(startup_token, lanes.upkeep)
+        self._tokens = Tokens(startup_token, lanes.door)
         self._counter = tokens
         self._limits = limits
         self._rates = Rates(limits.requests_per_second)
         self._routes = Routes(OPERATIONS)
-        self._watch = Watch(lanes.upkeep)
+        self._watch = Watch(lanes.door)
         self._metrics = Metrics()
         self._mounted = dict(mounted or {})
 
@@ -159,6 +159,10 @@ class App:
                 await _send_problem(scope, receive, seen, refusal.error, refusal)
             except TractError as error:
                 await _send_problem(scope, receive, seen, error)
+            except Exception:  # a fault of ours costs one request, and is reported
+                _log.exception("%s failed", scope["state"]["route"])
+                fault = StorageError("the server failed; its log says why")
+                await _send_problem(scope, receive, seen, fault)
         finally:
             self._metrics.running -= 1
             seconds, route = time.perf_counter() - began, scope["state"]["route"]
@@ -247,8 +251,12 @@ class App:
     async def _received(self, receive: Receive) -> bytes:
         parts, size = [], 0
         while True:
-            async with asyncio.timeout(self._limits.seconds):
-                message = await receive()
+            try:
+                async with asyncio.timeout(self._limits.seconds):
+                    message = await receive()
+            except TimeoutError:
+                late = InputError(f"nothing came for {self._limits.seconds:.0f} seconds")
+                raise RefusedError(408, late, connection="close") from None
             if message["type"] == "http.disconnect":
                 raise RefusedError(400, InputError("the client went away"))
             parts.append(message.get("body", b""))
@@ -388,8 +396,8 @@ class App:
     async def _do_backup(self, request: Request, headers: Headers) -> Response:
         del headers
         lane = self._lanes.upkeep
-        path = await lane.run(lambda: files.backup(lane.tract("default")))
-        return files.download(path, request.operation.media)
+        file = await lane.run(lambda: files.backup(lane.tract("default")))
+        return files.download(file, request.operation.media)
 
     async def _do_events(self, request: Request, headers: Headers) -> Response:
         lane, position = self._lanes.of(request.dialog), _position(headers)
@@ -436,7 +444,7 @@ class App:
 
     async def _health(self, kind: str) -> Response:
         if kind == "readyz":
-            lane = self._lanes.upkeep
+            lane = self._lanes.door
             async with asyncio.timeout(5):
                 await lane.run(lambda: _touch(lane))
         return PlainTextResponse("ok\n")
@@ -461,14 +469,11 @@ class _Seen:
         self._send = send
         self.status = 500
         self.size = 0
-
-    @property
-    def has_begun(self) -> bool:
-        return self.size > 0
+        self.has_begun = False
 
     async def __call__(self, message: Any) -> None:
         if message["type"] == "http.response.start":
-            self.status = message["status"]
+            self.has_begun, self.status = True, message["status"]
             own = {name for name, _ in message["headers"]}
             message["headers"] = [
                 *message["headers"],
