@@ -8,6 +8,8 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any, NamedTuple, get_args, get_origin
 from urllib.parse import unquote
 
@@ -159,9 +161,9 @@ class App:
                 await _send_problem(scope, receive, seen, refusal.error, refusal)
             except TractError as error:
                 await _send_problem(scope, receive, seen, error)
-            except Exception:  # a fault of ours costs one request, and is reported
-                _log.exception("%s failed", scope["state"]["route"])
-                fault = StorageError("the server failed; its log says why")
+            except Exception as error:  # noqa: BLE001 - our fault costs one request, and is logged
+                _log_fault(scope, error)
+                fault = StorageError("the server failed; its log says where")
                 await _send_problem(scope, receive, seen, fault)
         finally:
             self._metrics.running -= 1
@@ -573,6 +575,14 @@ async def _send_problem(
     await Response(body, status, {**headers, "cache-control": "no-store"}, MEDIA)(
         scope, receive, send
     )
+
+
+def _log_fault(scope: Scope, error: Exception) -> None:
+    """Where the server failed, without the message of the error, which may have content in it."""
+    frames = extract_tb(error.__traceback__)[-5:]
+    where = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+    line = {"route": scope["state"]["route"], "fault": type(error).__name__, "where": where}
+    _log.error("%s", json.dumps(line))
 
 
 def _log_request(scope: Scope, seen: _Seen, seconds: float) -> None:
