@@ -53,7 +53,12 @@ def test_the_parameters_are_those_of_the_method(operation: Operation) -> None:
     own = {*operation.params.__struct_fields__, *operation.path_names} - {"dialog"}
     wanted = set(parameters) - set(LOCAL) - {"options"}
     own -= {"cursor", "limit"} if operation.is_paged else set()
-    if operation.name in ("log", "dialogs", "delete_dialog", "backup"):  # these have some of their own
+    if operation.name in (
+        "log",
+        "dialogs",
+        "delete_dialog",
+        "backup",
+    ):  # these have some of their own
         assert wanted - {"name", "path"} <= own
     elif "options" in parameters:
         assert wanted < own
