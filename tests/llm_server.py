@@ -5,8 +5,9 @@
         ...
         server.requests[0].body["messages"]
 
-Each request takes the next reply, which is said in the words of the path that was asked, as a
-stream where one was asked for. When none is left, the answer is a 400 that says so.
+Each request takes the next reply, or what the next function makes of the request. It is said in the
+words of the path that was asked, as a stream where one was asked for. When none is left, the
+answer is a 400 that says so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import json
 import re
 import socket
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -58,10 +59,14 @@ class Request(NamedTuple):
     body: dict[str, Any]
 
 
+Step = Callable[[Request], Reply]
+"""A reply that depends on the request."""
+
+
 class LLMServer:
     """Listens from `with` on, until its end."""
 
-    def __init__(self, *replies: Reply) -> None:
+    def __init__(self, *replies: Reply | Step) -> None:
         self.replies = list(replies)
         """What is still to be said; more may be added at any time."""
         self.requests: list[Request] = []
@@ -98,7 +103,8 @@ class LLMServer:
         with self.lock:
             self.requests.append(request)
             if self.replies:
-                return self.replies.pop(0)
+                reply = self.replies.pop(0)
+                return reply if isinstance(reply, Reply) else reply(request)
         return Reply(status=400, message="the server has no reply left")
 
 
@@ -138,8 +144,24 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
+    def do_HEAD(self) -> None:
+        """Claude Code asks first whether anyone is here."""
+        self._answer(200)
+
+    def do_GET(self) -> None:
+        """Codex asks for a WebSocket first; 426 makes it take HTTP at once."""
+        self._answer(426 if "upgrade" in self.headers else 404)
+
+    def _answer(self, status: int) -> None:
+        self.send_response(status)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.path.partition("?")[0] not in _WORDS:  # such as /v1/messages/count_tokens
+            self._answer(404)
+            return
         headers = {name.lower(): value for name, value in self.headers.items()}
         owner = self.server.owner
         reply = owner.next_reply(Request(self.path, headers, body))
@@ -216,7 +238,7 @@ class _Messages:
             for call_id, name, arguments in reply.calls
         ]
         return {
-            "id": "msg_1",
+            "id": f"msg_{len(asked.get('messages', ()))}",  # Claude Code joins answers of one id
             "type": "message",
             "role": "assistant",
             "model": asked["model"],
@@ -331,6 +353,12 @@ class _Chat:
         yield {}
 
 
+def _qualified(name: str) -> dict[str, str]:
+    """Codex lists the tools of an MCP server in a namespace, which a call then names."""
+    namespace, dot, plain = name.rpartition(".")
+    return {"namespace": namespace, "name": plain} if dot else {"name": name}
+
+
 class _Responses:
     error = _Chat.error
 
@@ -346,7 +374,7 @@ class _Responses:
                 "status": "completed",
                 "arguments": json.dumps(arguments),
                 "call_id": call_id,
-                "name": name,
+                **_qualified(name),
             }
             for number, (call_id, name, arguments) in enumerate(reply.calls)
         ]
