@@ -49,6 +49,9 @@ COMMANDS = {
     "backup": "database",
     "forget": "database",
     "dialogs": "dialogs",
+    "hook": "hook",
+    "setup": "setup",
+    "doctor": "doctor",
 }
 """The commands in the order of the help, each with its module."""
 

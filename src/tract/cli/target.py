@@ -50,6 +50,12 @@ class Target(NamedTuple):
         )
 
 
+def user_database() -> str:
+    """The database for the sessions of all projects of a user."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return str(Path(data) / "tract" / FILE)
+
+
 def resolve(tract: Tract, commit: str) -> str:
     """The name of a commit, with HEAD replaced by the hash of the newest one."""
     if commit != "HEAD":

@@ -112,6 +112,13 @@ def how_to_fetch(place: Place) -> str:
     return f'{GET_TOOL_RESULT}(id="{place.label}")'
 
 
+def spell_fetch(text: str, place: Place, tool: str) -> str:
+    """A form with the fetching tool as a program spells it, for models that call it there. The last
+    line names it; the preview before may quote anything."""
+    before, call, after = text.rpartition(how_to_fetch(place))
+    return f"{before}{tool}{call.removeprefix(GET_TOOL_RESULT)}{after}" if call else text
+
+
 def reference(place: Place, gist: Gist, shape: Shape = FULL) -> str:
     """What the model sees instead of a result."""
     step = place.shown

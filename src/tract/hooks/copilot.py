@@ -1,0 +1,81 @@
+"""Copilot CLI: `postToolUse`, whose payload does not name the event."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tract.hooks.events import (
+    Event,
+    Replace,
+    Report,
+    SessionEnd,
+    ToolResult,
+    made_up_id,
+    text_at,
+    text_or_none,
+)
+from tract.model import Json
+
+TITLE = "Copilot CLI"
+OWN_TOOLS = "tract-"
+
+
+def read(event: Event) -> Report:
+    result = event.get("toolResult")
+    if isinstance(result, dict):
+        return _result(event, result)
+    if "toolName" in event and isinstance(event.get("error"), str):
+        return _report(event, event["error"])._replace(is_error=True)
+    if "toolName" not in event and "reason" in event:
+        session = text_at(event, "sessionId")
+        return SessionEnd(session, _transcript(session))
+    return None
+
+
+def _result(event: Event, result: dict[str, Any]) -> ToolResult:
+    text = result.get("textResultForLlm")
+    failed = result.get("resultType") not in (None, "success")
+    if not isinstance(text, str):
+        return _report(event, result)._replace(is_error=failed)
+    replace: Replace | None = None
+    if not failed and not result.get("binaryResultsForLlm"):
+        replace = _replacing(result)
+    return _report(event, text)._replace(is_error=failed, replace=replace)
+
+
+def _replacing(result: dict[str, Any]) -> Replace:
+    return lambda text: {"modifiedResult": result | {"textResultForLlm": text}}
+
+
+def _report(event: Event, content: Json) -> ToolResult:
+    arguments, tool = event.get("toolArgs"), text_at(event, "toolName")
+    return ToolResult(
+        text_at(event, "sessionId"),
+        text_at(event, "toolCallId") or made_up_id(tool, event.get("timestamp"), arguments),
+        tool,
+        content,
+        arguments=_decoded(arguments),
+        folder=text_or_none(event, "cwd", "workingDirectory"),
+    )
+
+
+def _decoded(arguments: Json) -> Json:
+    """Some versions send the arguments as JSON in a text."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
+
+
+def _transcript(session: str) -> str | None:
+    """The transcript of a session, whose id must not lead to another folder."""
+    if not session or Path(session).name != session:
+        return None
+    home = Path(os.environ.get("COPILOT_HOME") or Path.home() / ".copilot")
+    path = home / "session-state" / session / "events.jsonl"
+    return str(path) if path.is_file() else None
