@@ -1,10 +1,11 @@
-"""Codex: `PostToolUse`, where the reason of a block replaces the result. Codex shows it as an
-error of the hook."""
+"""Codex: `PostToolUse`, where the reason of a block replaces the result. Codex logs it as an error
+of the tool."""
 
 from __future__ import annotations
 
 from tract.hooks.events import (
     Event,
+    Replace,
     Report,
     SessionEnd,
     ToolResult,
@@ -12,10 +13,15 @@ from tract.hooks.events import (
     text_at,
     text_or_none,
 )
+from tract.hooks.rollout import find_command
 from tract.model import Json
 
 TITLE = "Codex"
 OWN_TOOLS = "mcp__tract__"
+CUT = "Warning: truncated output (original token count: "
+"""How an output begins that Codex has cut: by default, at 10,000 bytes."""
+LOST = "Codex has cut the output, and the rollout does not have it"
+SHORTENED = "Codex has cut the middle of the output"
 
 
 def read(event: Event) -> Report:
@@ -29,21 +35,46 @@ def read(event: Event) -> Report:
 
 def _result(event: Event) -> ToolResult:
     response = event.get("tool_response")
-    text = response if isinstance(response, str) else _mcp_text(response)
+    if isinstance(response, str):
+        return _command(event, response)
+    text = joined_text(response.get("content")) if isinstance(response, dict) else None
+    is_error = isinstance(response, dict) and response.get("isError") is True
+    result = _report(event, response if text is None else text)
+    return result._replace(replace=None if text is None else _replace, is_error=is_error)
+
+
+def _report(event: Event, content: Json) -> ToolResult:
     return ToolResult(
         text_at(event, "session_id"),
         text_at(event, "tool_use_id"),
         text_at(event, "tool_name"),
-        response if text is None else text,
-        None if text is None else _replace,
-        is_error=isinstance(response, dict) and response.get("isError") is True,
+        content,
         arguments=event.get("tool_input"),
         folder=text_or_none(event, "cwd"),
     )
 
 
-def _mcp_text(response: Json) -> str | None:
-    return joined_text(response.get("content")) if isinstance(response, dict) else None
+# Commands: the event has as much of the output as the model is sent, the rollout has more
+
+
+def _command(event: Event, response: str) -> ToolResult:
+    command = find_command(text_or_none(event, "transcript_path"), text_at(event, "tool_use_id"))
+    is_cut = response.startswith(CUT)
+    if command is None:
+        result = _report(event, response)
+        return result._replace(problem=LOST) if is_cut else result._replace(replace=_replace)
+    result = _report(event, command.output if is_cut else response)
+    return result._replace(
+        replace=_replacing(command.exit_code),
+        is_error=bool(command.exit_code),
+        problem=SHORTENED if is_cut and command.is_cut else None,
+    )
+
+
+def _replacing(exit_code: int | None) -> Replace:
+    """A replacement that says what Codex says above an output."""
+    head = f"Process exited with code {exit_code}\n" if exit_code else ""
+    return lambda text: _replace(head + text)
 
 
 def _replace(text: str) -> dict[str, Json]:
