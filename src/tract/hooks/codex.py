@@ -20,8 +20,8 @@ TITLE = "Codex"
 OWN_TOOLS = "mcp__tract__"
 CUT = "Warning: truncated output (original token count: "
 """How an output begins that Codex has cut: by default, at 10,000 bytes."""
-LOST = "Codex has cut the output, and the rollout does not have it"
-SHORTENED = "Codex has cut the middle of the output"
+LOST = "Codex has cut the output, and its rollout does not have more."
+SHORTENED = "Codex kept only the beginning and the end of the output."
 
 
 def read(event: Event) -> Report:
@@ -63,18 +63,19 @@ def _command(event: Event, response: str) -> ToolResult:
     if command is None:
         result = _report(event, response)
         return result._replace(problem=LOST) if is_cut else result._replace(replace=_replace)
+    problem = SHORTENED if is_cut and command.is_cut else None
     result = _report(event, command.output if is_cut else response)
     return result._replace(
-        replace=_replacing(command.exit_code),
+        replace=_replacing(command.exit_code, problem),
         is_error=bool(command.exit_code),
-        problem=SHORTENED if is_cut and command.is_cut else None,
+        problem=problem,
     )
 
 
-def _replacing(exit_code: int | None) -> Replace:
-    """A replacement that says what Codex says above an output."""
-    head = f"Process exited with code {exit_code}\n" if exit_code else ""
-    return lambda text: _replace(head + text)
+def _replacing(exit_code: int | None, problem: str | None) -> Replace:
+    """A replacement with what the model must know beside the output."""
+    code = f"Process exited with code {exit_code}" if exit_code else None
+    return lambda text: _replace("\n".join(filter(None, (code, problem, text))))
 
 
 def _replace(text: str) -> dict[str, Json]:
