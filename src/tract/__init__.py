@@ -2,79 +2,6 @@
 
 import typing
 
-from tract.context import CompiledContext
-from tract.core.compression import CompressResult, PendingCompress, SummarizedResult
-from tract.core.forms import ToolResultInfo
-from tract.core.toolsets import ToolDiff, ToolVersion
-from tract.core.turns import DroppedTurns, Superseded, ToolTurn
-from tract.errors import (
-    AmbiguousPrefixError,
-    BranchNotFoundError,
-    BusyError,
-    CommitNotFoundError,
-    CompressError,
-    ConflictError,
-    CorruptError,
-    DialogNotFoundError,
-    DiskError,
-    DiskFullError,
-    EditError,
-    ForgottenError,
-    HandlerError,
-    InputError,
-    LLMAnswerError,
-    LLMCallError,
-    LLMError,
-    MissingExtraError,
-    NoLLMError,
-    NotFoundError,
-    NotJsonError,
-    ReadOnlyError,
-    ResultNotFoundError,
-    RoleError,
-    SchemaError,
-    ScrubError,
-    StorageError,
-    ToolSchemaError,
-    TractError,
-    UnreadableError,
-)
-from tract.hashing import hash_tool_schema
-from tract.llm import LLMClient, ScriptedLLM
-from tract.llm.response import ChatResponse
-from tract.llm.summarizer import (
-    CONVERSATION_SUMMARIZE_SYSTEM,
-    DEFAULT_SUMMARIZE_SYSTEM,
-    TOOL_SUMMARIZE_SYSTEM,
-)
-from tract.model import (
-    ROOT,
-    CommitInfo,
-    CommitOperation,
-    DialogFacts,
-    DialogInfo,
-    ForgetResult,
-    Form,
-    Mark,
-    Message,
-    Priority,
-    Raw,
-    Shape,
-    Text,
-    ToolCall,
-    Trace,
-)
-from tract.providers.message_lists import (
-    CompressorConfig,
-    collapse_tool_chains,
-    compress_messages,
-    compress_tool_result,
-)
-from tract.providers.tools import convert_tool
-from tract.providers.toolsets import GET_TOOL_RESULT_TOOL
-from tract.session.handlers import PendingToolResult
-from tract.tract import Tract
-
 if typing.TYPE_CHECKING:
     from tract.aio import (
         MigrationReport,
@@ -84,8 +11,80 @@ if typing.TYPE_CHECKING:
         import_messages,
         migrate_results,
     )
+    from tract.context import CompiledContext
+    from tract.core.compression import CompressResult, PendingCompress, SummarizedResult
+    from tract.core.forms import ToolResultInfo
+    from tract.core.toolsets import ToolDiff, ToolVersion
+    from tract.core.turns import DroppedTurns, Superseded, ToolTurn
+    from tract.errors import (
+        AmbiguousPrefixError,
+        BranchNotFoundError,
+        BusyError,
+        CommitNotFoundError,
+        CompressError,
+        ConflictError,
+        CorruptError,
+        DialogNotFoundError,
+        DiskError,
+        DiskFullError,
+        EditError,
+        ForgottenError,
+        HandlerError,
+        InputError,
+        LLMAnswerError,
+        LLMCallError,
+        LLMError,
+        MissingExtraError,
+        NoLLMError,
+        NotFoundError,
+        NotJsonError,
+        ReadOnlyError,
+        ResultNotFoundError,
+        RoleError,
+        SchemaError,
+        ScrubError,
+        StorageError,
+        ToolSchemaError,
+        TractError,
+        UnreadableError,
+    )
+    from tract.hashing import hash_tool_schema
     from tract.importers.writer import Imported, import_file
+    from tract.llm import LLMClient, ScriptedLLM
+    from tract.llm.response import ChatResponse
+    from tract.llm.summarizer import (
+        CONVERSATION_SUMMARIZE_SYSTEM,
+        DEFAULT_SUMMARIZE_SYSTEM,
+        TOOL_SUMMARIZE_SYSTEM,
+    )
+    from tract.model import (
+        ROOT,
+        CommitInfo,
+        CommitOperation,
+        DialogFacts,
+        DialogInfo,
+        ForgetResult,
+        Form,
+        Mark,
+        Message,
+        Priority,
+        Raw,
+        Shape,
+        Text,
+        ToolCall,
+        Trace,
+    )
+    from tract.providers.message_lists import (
+        CompressorConfig,
+        collapse_tool_chains,
+        compress_messages,
+        compress_tool_result,
+    )
+    from tract.providers.tools import convert_tool
+    from tract.providers.toolsets import GET_TOOL_RESULT_TOOL
     from tract.providers.validate import Violation, validate
+    from tract.session.handlers import PendingToolResult
+    from tract.tract import Tract
 
 __all__ = [
     "CONVERSATION_SUMMARIZE_SYSTEM",
@@ -170,24 +169,57 @@ __all__ = [
     "validate",
 ]
 
-
-_LATE = {
-    "Imported": "tract.importers.writer",
-    "Violation": "tract.providers.validate",
-    "import_file": "tract.importers.writer",
-    "validate": "tract.providers.validate",
+_NAMES = {
+    "tract.aio": (
+        "MigrationReport ToolResultMetadata ToolResultReference ToolResultsStorage "
+        "import_messages migrate_results"
+    ),
+    "tract.context": "CompiledContext",
+    "tract.core.compression": "CompressResult PendingCompress SummarizedResult",
+    "tract.core.forms": "ToolResultInfo",
+    "tract.core.toolsets": "ToolDiff ToolVersion",
+    "tract.core.turns": "DroppedTurns Superseded ToolTurn",
+    "tract.errors": (
+        "AmbiguousPrefixError BranchNotFoundError BusyError CommitNotFoundError "
+        "CompressError ConflictError CorruptError DialogNotFoundError DiskError "
+        "DiskFullError EditError ForgottenError HandlerError InputError LLMAnswerError "
+        "LLMCallError LLMError MissingExtraError NoLLMError NotFoundError NotJsonError "
+        "ReadOnlyError ResultNotFoundError RoleError SchemaError ScrubError StorageError "
+        "ToolSchemaError TractError UnreadableError"
+    ),
+    "tract.hashing": "hash_tool_schema",
+    "tract.importers.writer": "Imported import_file",
+    "tract.llm": "LLMClient ScriptedLLM",
+    "tract.llm.response": "ChatResponse",
+    "tract.llm.summarizer": (
+        "CONVERSATION_SUMMARIZE_SYSTEM DEFAULT_SUMMARIZE_SYSTEM TOOL_SUMMARIZE_SYSTEM"
+    ),
+    "tract.model": (
+        "CommitInfo CommitOperation DialogFacts DialogInfo ForgetResult Form Mark "
+        "Message Priority ROOT Raw Shape Text ToolCall Trace"
+    ),
+    "tract.providers.message_lists": (
+        "CompressorConfig collapse_tool_chains compress_messages compress_tool_result"
+    ),
+    "tract.providers.tools": "convert_tool",
+    "tract.providers.toolsets": "GET_TOOL_RESULT_TOOL",
+    "tract.providers.validate": "Violation validate",
+    "tract.session.handlers": "PendingToolResult",
+    "tract.tract": "Tract",
 }
-"""Where names are that few programs need; those that are not here are in `aio`."""
+"""The public names by their modules. A module is loaded when a name of it is used first: a command
+that an agent waits for needs few of them."""
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 if not typing.TYPE_CHECKING:  # or every misspelt name would pass for one of these
 
     def __getattr__(name: str) -> object:
-        """Names that few programs need. Their module is loaded when one of them is asked for."""
-        if name not in __all__:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        return getattr(import_module(_LATE.get(name, "tract.aio")), name)
+        value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+        return value
 
 
 def __dir__() -> list[str]:

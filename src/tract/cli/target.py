@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tract.errors import CommitNotFoundError, DialogNotFoundError, NotFoundError
-from tract.tract import Tract
+
+if TYPE_CHECKING:
+    from tract.tract import Tract
 
 FOLDER = ".tract"
 FILE = "tract.db"
@@ -22,6 +24,8 @@ class Target(NamedTuple):
 
     def open(self) -> Tract:
         """An existing dialog; nothing is created."""
+        from tract.tract import Tract  # a hook does without it
+
         return Tract.open(self.database(), dialog=self.dialog, create=False)
 
     def open_any(self) -> Tract:
@@ -33,6 +37,8 @@ class Target(NamedTuple):
 
     def open_or_create(self) -> Tract:
         """A database, created if it does not exist."""
+        from tract.tract import Tract
+
         return Tract.open(self.database(), dialog=self.dialog)
 
     def database(self) -> str:

@@ -112,9 +112,9 @@ def _store(options: Options, result: ToolResult, send: deadline.Answer, facts: F
             answer = json.dumps(result.replace(text)).encode("ascii")
         return send(answer)
 
-    # The exact counter takes longer to load than everything else.
+    # Other counters take longer than everything else that is done here.
     dialog = results_dialog(result.session)
-    session = Session.open(options.db, dialog, None, "full", "estimate", True)
+    session = Session.open(options.db, dialog, None, "full", "chars/4", True)
     try:
         kept = keep(session, result, agent.TITLE, options.limits, fetch_tool(agent), deliver)
     finally:
