@@ -33,6 +33,9 @@ CLIENT_VERSIONS = {
     "node": "22.23.3",
     "@anthropic-ai/claude-code": "2.1.325",
     "@openai/codex": "0.166.0",
+    "@google/gemini-cli": "0.61.0",
+    "@github/copilot": "1.0.102",
+    "opencode-ai": "1.18.33",
 }
 LOCK_OPTIONS = ["--universal", "--generate-hashes", "--no-header", "--no-annotate"]
 
@@ -46,7 +49,7 @@ def main() -> int:
     )
     test.add_argument("--long", action="store_true", help="also the tests that take minutes")
     test.add_argument(
-        "--clients", action="store_true", help="only the tests with Claude Code and Codex from npm"
+        "--clients", action="store_true", help="only the tests with coding agents from npm"
     )
     commands.add_parser("lint", help="ruff, mypy, the import layers and the links in the docs")
     commands.add_parser("docs", help="build the docs site into site/")
@@ -124,7 +127,7 @@ def set_up_clients() -> None:
         return
     npm = shutil.which("npm")
     if npm is None:
-        say("there is no npm here: the tests with Claude Code and Codex are skipped")
+        say("no npm here: the tests with coding agents (Claude Code, Codex, …) are skipped")
         return
     start = time.monotonic()
     say("setting up .clients (once) ...", end="")

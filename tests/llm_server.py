@@ -1,4 +1,5 @@
-"""A server on this machine that speaks as the providers do: Messages, Chat Completions, Responses.
+"""A server on this machine that speaks as the providers do: Messages, Chat Completions, Responses,
+and the streams of Gemini.
 
     with LLMServer(Reply("Hello."), Reply(status=429, headers={"retry-after": "0"})) as server:
         llm = OpenAILLM("m", base_url=server.openai_url, api_key="k")
@@ -159,7 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        if self.path.partition("?")[0] not in _WORDS:  # such as /v1/messages/count_tokens
+        if self._words() is None:  # such as /v1/messages/count_tokens
             self._answer(404)
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -174,8 +175,9 @@ class _Handler(BaseHTTPRequestHandler):
             owner.hung_up.set()
 
     def _send(self, reply: Reply, asked: dict[str, Any]) -> None:
-        words = _WORDS[self.path.partition("?")[0]]
-        streams = asked.get("stream") and reply.status < 400 and reply.body is None
+        words = self._words()
+        streams = words is _Gemini or asked.get("stream")
+        streams = streams and reply.status < 400 and reply.body is None
         if reply.body is not None:
             kind, chunks = "application/json", [reply.body]
         elif reply.status >= 400:
@@ -193,6 +195,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self._send_chunks([chunk.encode() for chunk in chunks if chunk], reply.drop_after)
 
+    def _words(self) -> Any:
+        path = self.path.partition("?")[0]
+        return _Gemini if path.endswith(":streamGenerateContent") else _WORDS.get(path)
+
     def _send_chunks(self, chunks: list[bytes], limit: int | None) -> None:
         left = sum(map(len, chunks)) if limit is None else limit
         for chunk in chunks:
@@ -206,7 +212,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
 
-# The three ways to say it
+# The ways to say it
 
 
 def _pieces(text: str) -> list[str]:
@@ -439,6 +445,26 @@ class _Responses:
         for half in (arguments[:3], arguments[3:]):
             yield {"type": f"{name}.delta", **about, "delta": half}
         yield {"type": f"{name}.done", **about, "arguments": arguments}
+
+
+class _Gemini:
+    """Only as a stream, of one event."""
+
+    error = _Chat.error
+
+    @staticmethod
+    def events(reply: Reply, asked: dict[str, Any]) -> Iterator[str]:
+        texts: list[dict[str, Any]] = [{"text": reply.text}] if reply.text else []
+        calls = [{"functionCall": {"name": name, "args": args}} for _, name, args in reply.calls]
+        content = {"role": "model", "parts": texts + calls}
+        candidate = {"content": content, "finishReason": "STOP", "index": 0}
+        usage = {
+            "promptTokenCount": reply.input_tokens,
+            "candidatesTokenCount": reply.output_tokens,
+            "totalTokenCount": reply.input_tokens + reply.output_tokens,
+        }
+        whole = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini"}
+        yield f"data: {json.dumps(whole)}\n\n"
 
 
 _WORDS: dict[str, Any] = {

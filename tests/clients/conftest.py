@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.homes import PROGRAMS, Home
-from tests.llm_server import LLMServer
+from tests.llm_server import LLMServer, Reply, Request
 
 
 @pytest.fixture
@@ -19,8 +19,16 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
+class Model(LLMServer):
+    """The model that the agents ask: the replies of a test are its script."""
+
+    def next_reply(self, request: Request) -> Reply:
+        if not request.body.get("tools"):  # opencode wants a title for the session
+            return Reply("A title")
+        return super().next_reply(request)
+
+
 @pytest.fixture
 def model() -> Iterator[LLMServer]:
-    """The provider that the agents ask; its replies are the script of the test."""
-    with LLMServer() as server:
+    with Model() as server:
         yield server

@@ -1,4 +1,4 @@
-"""A person's home, and the programs that run in it: the agents from npm, and tract."""
+"""A person's home with a project in it, and the programs that run there."""
 
 from __future__ import annotations
 
@@ -9,28 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.llm_server import LLMServer
-
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / ".clients" / "node_modules" / ".bin"
-NO_PROXY = "http://127.0.0.1:9"  # nobody listens there: what is not on this machine fails at once
+NOBODY = "http://127.0.0.1:9"
+"""A proxy that does not listen: what is not on this machine fails at once."""
 SECONDS = 120
-CLAUDE_OPTIONS = ["--output-format", "stream-json", "--verbose"]
-CODEX_OPTIONS = [
-    "--json",
-    "--skip-git-repo-check",
-    "--dangerously-bypass-hook-trust",
-    "--dangerously-bypass-approvals-and-sandbox",
-]
-CODEX_CONFIG = """model = "gpt-5-codex"
-model_provider = "script"
-
-[model_providers.script]
-name = "script"
-base_url = "{url}"
-env_key = "SCRIPT_KEY"
-wire_api = "responses"
-"""
 
 
 class Home:
@@ -39,38 +22,26 @@ class Home:
         self.project = folder / "project"
         self.path.mkdir()
         self.project.mkdir()
+        path = (PROGRAMS, Path(sys.executable).parent, "/usr/local/bin", "/usr/bin", "/bin")
         self.env = {
             "HOME": str(self.path),
-            "PATH": os.pathsep.join(map(str, (PROGRAMS, Path(sys.executable).parent, os.defpath))),
+            "PATH": os.pathsep.join(map(str, path)),
             "LANG": "C.UTF-8",
-            "HTTP_PROXY": NO_PROXY,
-            "HTTPS_PROXY": NO_PROXY,
+            "HTTPS_PROXY": NOBODY,
             "NO_PROXY": "127.0.0.1",
         }
 
-    def claude(self, model: LLMServer, prompt: str, *options: str) -> list[dict[str, Any]]:
-        """Run Claude Code until it has an answer, and return what it printed."""
-        env = {
-            "ANTHROPIC_BASE_URL": model.url,
-            "ANTHROPIC_API_KEY": "x",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        }
-        allowed = ["--allowedTools", "Bash,Read,Grep,mcp__tract"]
-        return self.events("claude", "-p", prompt, *CLAUDE_OPTIONS, *allowed, *options, **env)
-
-    def codex(self, model: LLMServer, prompt: str, *options: str) -> list[dict[str, Any]]:
-        """Run Codex until it has an answer, and return what it printed."""
-        config = self.path / ".codex" / "config.toml"
-        config.parent.mkdir(exist_ok=True)
-        if not config.exists():
-            config.write_text(CODEX_CONFIG.format(url=model.openai_url))
-        return self.events("codex", "exec", *CODEX_OPTIONS, *options, prompt, SCRIPT_KEY="x")
+    def write(self, name: str, text: str) -> Path:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return path
 
     def tract(self, *args: str) -> str:
         return self.run("tract", *args).stdout
 
-    def events(self, *command: str, **env: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.run(*command, **env).stdout.splitlines()]
+    def tract_json(self, *args: str) -> Any:
+        return json.loads(self.tract(*args, "--json"))
 
     def run(self, *command: str, **env: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
