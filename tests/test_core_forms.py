@@ -15,7 +15,7 @@ from tract.core.forms import (
     settings,
     shown_items,
 )
-from tract.core.wording import GET_TOOL_RESULT
+from tract.core.wording import FETCHES
 from tract.errors import InputError
 from tract.model import Form, Gist, Head, Shape, pack_shape
 
@@ -104,11 +104,12 @@ def test_a_mark_keeps_what_belongs_to_the_form() -> None:
 # What is always whole
 
 
+@pytest.mark.parametrize("fetch", sorted(FETCHES))
 @pytest.mark.parametrize("load", [None, False, ["other"]])
-def test_pinned_results_and_fetched_ones_are_whole(load: Any) -> None:
+def test_pinned_results_and_fetched_ones_are_whole(load: Any, fetch: str) -> None:
     build = ChainBuilder()
     _, pinned = turn(build, "reference")
-    turn(build, "reference", name=GET_TOOL_RESULT)
+    turn(build, "reference", name=fetch)
     build.mark(pinned, "pinned")
     assert results_in(build, load=load) == ["full", "full"]
     assert [is_fixed(p) for p in Chain(build.steps).places] == [False, True, False, True]
@@ -335,7 +336,7 @@ def test_above_the_limit_a_reference_is_born() -> None:
 def test_some_tools_are_never_shortened() -> None:
     found = settings(inline_tokens=0, keep=["read"])
     assert found.shape("read", 10**6) is None
-    assert found.shape(GET_TOOL_RESULT, 10**6) is None
+    assert not any(found.shape(fetch, 10**6) for fetch in FETCHES)
     assert found.shape("grep", 1) == Shape(Form.REFERENCE)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.chains import Builder, fold
 from tests.strategies import ChainBuilder, texts
 from tract.core.chain import Chain, Place
-from tract.core.wording import collapse, reference, summary, summary_heading, truncate
+from tract.core.wording import collapse, is_fetch, reference, summary, summary_heading, truncate
 from tract.model import Form, Gist, Head, Message, Raw, Shape, Text, ToolCall
 
 GIST = Gist("text", "3 lines: hello", "hello\nworld")
@@ -182,3 +182,33 @@ def test_results_under_summaries_are_named_as_they_can_be_asked_for() -> None:
     assert label.startswith("result-")
     assert said.startswith("[Summary of 5 earlier messages;")
     assert said.endswith(f" of a, a#2, {label} (ls)]")
+
+
+# The names of the tool
+
+
+SPELLINGS = {
+    "get_tool_result",
+    "mcp__tract__get_tool_result",
+    "mcp_tract_get_tool_result",
+    "tract_get_tool_result",
+    "tract-get_tool_result",
+}
+
+
+@given(
+    st.sampled_from(sorted(SPELLINGS)),
+    st.text(st.sampled_from("_-.mcptra "), max_size=3),
+    st.text(st.sampled_from("_-.s2 "), max_size=2),
+)
+def test_only_the_spellings_of_the_clients_fetch(name: str, before: str, after: str) -> None:
+    assert is_fetch(name)
+    other = before + name + after
+    assert is_fetch(other) == (other in SPELLINGS)
+
+
+@given(st.none() | st.text())
+def test_no_other_name_fetches(name: str | None) -> None:
+    assert is_fetch(name) == (name in SPELLINGS)
+    assert not is_fetch("my_get_tool_result")
+    assert not is_fetch("mcp__other__get_tool_result")

@@ -42,6 +42,7 @@ COMMANDS = {
     "summarize": "summaries",
     "compress": "summaries",
     "migrate-results": "migration",
+    "mcp": "mcp",
     "branch": "branches",
     "checkout": "branches",
     "fsck": "database",

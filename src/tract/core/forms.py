@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tract.core.chain import FULL, Place
-from tract.core.wording import GET_TOOL_RESULT
+from tract.core.wording import is_fetch
 from tract.errors import InputError
 from tract.model import Form, Message, Priority, Shape
 
@@ -78,7 +78,7 @@ def shown_items(
 
 def is_fixed(place: Place) -> bool:
     """Pinned, or itself an answer to a question for a result: always shown in full."""
-    return place.priority == Priority.PINNED or place.origin.name == GET_TOOL_RESULT
+    return place.priority == Priority.PINNED or is_fetch(place.origin.name)
 
 
 class _Choice:
@@ -194,7 +194,7 @@ class ResultSettings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unk
         """The form of a new result of this tool; None if it is shown in full."""
         own = self.tools.get(name or "", {})
         limit = own.get("inline_tokens", self.inline_tokens)
-        if limit is None or name in (*self.keep, GET_TOOL_RESULT) or token_count <= limit:
+        if limit is None or name in self.keep or is_fetch(name) or token_count <= limit:
             return None
         return Shape(Form.REFERENCE, own.get("preview_tokens", self.preview_tokens))
 

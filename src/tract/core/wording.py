@@ -46,6 +46,31 @@ GET_TOOL_RESULT_SCHEMA: dict[str, Json] = {
 }
 """One constant, so that the tools of a request stay the same from turn to turn."""
 
+MCP_SERVER = "tract"
+"""The name of tract's MCP server in the settings of a client."""
+
+
+def spellings(tool: str) -> frozenset[str]:
+    """What models call a tool of tract: one of their own, or through MCP in each client."""
+    return frozenset(
+        (
+            tool,  # also Codex, which has the server in a namespace beside the name
+            f"mcp__{MCP_SERVER}__{tool}",  # Claude Code, qwen
+            f"mcp_{MCP_SERVER}_{tool}",  # Gemini CLI
+            f"{MCP_SERVER}_{tool}",  # opencode
+            f"{MCP_SERVER}-{tool}",  # Copilot
+        )
+    )
+
+
+FETCHES = spellings(GET_TOOL_RESULT)
+
+
+def is_fetch(name: str | None) -> bool:
+    """Whether a tool of this name fetches results. Its answers are always shown in full. A tool
+    whose name merely ends the same is not one."""
+    return name in FETCHES
+
 
 def fetching_tokens(count: Callable[[str], int]) -> int:
     return count(readable(GET_TOOL_RESULT_SCHEMA))

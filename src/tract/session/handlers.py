@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tract.core.wording import GET_TOOL_RESULT
+from tract.core.wording import is_fetch
 from tract.errors import ConflictError, HandlerError, InputError, TractError
 from tract.model import CommitInfo, Json
 from tract.session.session import Session
@@ -205,7 +205,7 @@ def _handle_all(
     tract: Tract, handler: Handler, timeout: float | None, results: Sequence[CommitInfo]
 ) -> None:
     for commit in results:
-        if commit.name == GET_TOOL_RESULT:
+        if is_fetch(commit.name):
             continue
         if getattr(_thread, "session", None) is tract.session:
             text = f"a handler committed result {commit.commit_hash}, which none looks at"

@@ -12,10 +12,11 @@ from tract.content.query import Slice, id_of, slice_of
 from tract.content.query import answer as part_as_text
 from tract.content.reader import TextReader
 from tract.core import drafts, forms, turns
+from tract.core.chain import Place
 from tract.core.drafts import Details
 from tract.core.forms import ToolResultInfo
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
-from tract.core.wording import GET_TOOL_RESULT
+from tract.core.wording import GET_TOOL_RESULT, is_fetch
 from tract.errors import ForgottenError, InputError, NotFoundError
 from tract.model import CommitInfo, Json, Message, Priority
 from tract.providers import load_call
@@ -47,7 +48,7 @@ def configure(
 def answer(session: Session, call: Any) -> CommitInfo:
     """Commit the answer to a model's call of `get_tool_result`, or the reason why there is none."""
     call = load_call(call)
-    if call.name != GET_TOOL_RESULT:
+    if not is_fetch(call.name):
         raise InputError(f"this is a call of {call.name!r}, not of {GET_TOOL_RESULT}")
     try:
         part = fetch(session, id_of(call.arguments), slice_of(call.arguments), pictures=True)
@@ -61,17 +62,20 @@ def fetch(session: Session, name: str, part: Slice, *, pictures: bool = False) -
     """Return a part of a result as a text; with `pictures`, all blocks if there are pictures."""
     with session.lock:
         place = find_result(session.chain().places, name)
-        step = place.shown
-        source: TextReader | str | None = None
-        if step.data is None:
-            source = session.store.contents.text(step.blob_id or 0)
+        source: TextReader | str | None = stored_text(session, place)
         if source is None:
-            message = session.compiler.load(step)
+            message = session.compiler.load(place.shown)
             if pictures and part == Slice() and has_pictures(message):
                 return message.content
             source = whole_text(message)
-        label = f"{place.label} · {step.name or 'a tool'}"
+        label = f"{place.label} · {place.shown.name or 'a tool'}"
         return part_as_text(source, part, label=label)
+
+
+def stored_text(session: Session, place: Place) -> TextReader | None:
+    """A large text, to be read in pieces; None for any other content. The caller holds the lock."""
+    step = place.shown
+    return None if step.data is not None else session.store.contents.text(step.blob_id or 0)
 
 
 # Finding results
