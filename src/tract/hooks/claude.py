@@ -50,8 +50,10 @@ def _result(event: Event) -> ToolResult:
     if tool in ("Bash", "PowerShell"):
         return _shell(event, response)
     view = VIEWS.get(tool)
-    text = view.text(response) if view and isinstance(response, dict) else None
-    if view is None or text is None:
+    if view is None or not isinstance(response, dict):
+        return _report(event, response)
+    text = view.text(response)
+    if text is None:
         return _report(event, _as_blocks(response))
     return _report(event, text, _output(lambda text: view.put(response, text)))
 
@@ -191,16 +193,17 @@ VIEWS = {
     "Glob": _View(_file_names, lambda response, text: response | {"filenames": [text]}),
     "WebFetch": _View(_page, lambda response, text: response | {"result": text}),
     "Agent": _View(
-        _agent_answer, lambda response, text: response | {"content": [{"type": "text", "text": text}]}
+        _agent_answer,
+        lambda response, text: response | {"content": [{"type": "text", "text": text}]},
     ),
 }
 VIEWS["Task"] = VIEWS["Agent"]
 """The tools whose response has one text. Anything else is stored, and never replaced."""
 
 
-def _as_blocks(response: Json) -> Json:
+def _as_blocks(response: Response) -> Json:
     """A picture that was read as a block, as which every reader of results knows it."""
-    file = response.get("file") if isinstance(response, dict) else None
+    file = response.get("file")
     if not isinstance(file, dict) or response.get("type") != "image":
         return response
     source = {"type": "base64", "media_type": file.get("type"), "data": file.get("base64")}

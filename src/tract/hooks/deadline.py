@@ -19,8 +19,8 @@ Answer = Callable[[bytes], bool]
 Work = Callable[[Answer], None]
 
 SECONDS = 1.0
-LATE_SECONDS = 30
-"""How long late work may go on."""
+LATE_SECONDS = 60
+"""How long late work may go on: longer than it waits for a lock."""
 END = b"\n"
 """An answer ends with it: without one it is cut."""
 LEAST = 0.05
@@ -68,23 +68,26 @@ def _send(pipe: int, answer: bytes) -> bool:
         rest = memoryview(answer + END)
         while rest:
             rest = rest[os.write(pipe, rest) :]
-        os.close(pipe)
     except OSError:  # the reader is gone
         return False
     return True
 
 
 def _read(pipe: int, until: float) -> bytes | None:
-    data = bytearray()
-    while not data.endswith(END):
+    """The answer, once the work is done, or in any case when the time is up."""
+    data, is_open = bytearray(), True
+    while is_open:
         seconds = until - time.monotonic()
         if seconds <= 0 or not select.select([pipe], [], [], seconds)[0]:
-            return None
+            return _complete(data)
         piece = os.read(pipe, 1 << 20)
-        if not piece:
-            return b""  # it failed, and has reported why
         data += piece
-    return bytes(data.removesuffix(END))
+        is_open = bool(piece)
+    return _complete(data) or b""  # without an answer it failed, and has reported why
+
+
+def _complete(data: bytearray) -> bytes | None:
+    return bytes(data.removesuffix(END)) if data.endswith(END) else None
 
 
 def _watched(work: Work, seconds: float) -> bytes | None:

@@ -20,6 +20,7 @@ from tract.model import Json
 
 MAX_EVENT = 100_000_000
 """Bytes. A longer event is not read."""
+LATE = "the agent went on with its own result; if no line about it follows, it was not stored"
 FAILURES = (
     *(TractError, OSError, MemoryError, RecursionError, ArithmeticError, AssertionError),
     *(LookupError, AttributeError, TypeError, ValueError, RuntimeError, ImportError),
@@ -47,7 +48,7 @@ def run(options: Options, stdin: BinaryIO, log: Path) -> bytes:
     answer = deadline.run_in_time(lambda send: _work(options, stdin, log, send), seconds)
     if answer is None:
         line = {"client": options.client, "outcome": "late", "ms": _milliseconds(start)}
-        write_line(log, line | {"note": "the agent went on; a line with the outcome follows"})
+        write_line(log, line | {"note": LATE})
     return answer or b""
 
 
