@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+import httpx2
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent
 
 from tract import Tract
-from tract.mcp.binding import Binding, dialog_binding
+from tract.cli.target import Target
+from tract.mcp.binding import Binding
 from tract.mcp.dialogs import OpenDialogs, Scope
 
 Result = TypeVar("Result")
@@ -19,16 +22,8 @@ Result = TypeVar("Result")
 
 def opener(db: str | Path) -> OpenDialogs:
     """The dialogs of a database, opened as the command does."""
-
-    def find() -> Tract:
-        with Tract.open(db, create=False):
-            pass
-        return Tract.open(db)
-
-    def create() -> Tract:
-        return Tract.open(db)
-
-    return OpenDialogs(find, create)
+    target = Target(str(db), "default")
+    return OpenDialogs(target.open_any, target.open_or_create)
 
 
 def turn(t: Tract, call_id: str, content: Any, *, name: str = "Bash", **options: Any) -> None:
@@ -61,4 +56,16 @@ def connected(server: Any, use: Callable[[Client], Awaitable[Result]]) -> Result
     return anyio.run(run)
 
 
-__all__ = ["Client", "call", "connected", "dialog_binding", "opener", "scope", "turn"]
+def connected_over_http(
+    url: str, headers: dict[str, str], use: Callable[[Client], Awaitable[Result]]
+) -> Result:
+    """The same over streamable HTTP, with these headers in each request."""
+
+    async def run() -> Result:
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(url, http_client=http)) as client,
+        ):
+            return await use(client)
+
+    return anyio.run(run)

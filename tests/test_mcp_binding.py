@@ -13,9 +13,13 @@ from tract.model import DialogFacts, DialogInfo
 START = datetime(2026, 11, 1, tzinfo=UTC)
 
 
-def info(name: str, day: int = 0, **facts: str | None) -> DialogInfo:
+def info(
+    name: str, day: int = 0, folder: str | None = None, parent: str | None = None
+) -> DialogInfo:
     at = START + timedelta(days=day)
-    return DialogInfo(name, "main", 1, 1, 1, 1, 0, at, at, DialogFacts(**facts))
+    return DialogInfo(
+        name, "main", 1, 1, 1, 1, 0, at, at, DialogFacts(folder=folder, parent=parent)
+    )
 
 
 def finder(

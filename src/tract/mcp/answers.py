@@ -266,7 +266,7 @@ def search_tool_results(scope: Scope, arguments: Json) -> str:
     search = _Search(query, entries, offset)
     hits = list(islice(search.hits(), limit))
     page = [hit.entry for hit in hits]
-    blocks = fitting(_blocks(page, _found(hits)), MAX_CHARS)
+    blocks = fitting(_blocks(page, _hit_blocks(hits)), MAX_CHARS)
     at = search.at if len(blocks) == len(hits) else hits[len(blocks)].position
     title = f"[search {printable(query, 100)} · {counted(len(blocks), 'match')} in "
     title += f"{_searched(offset, at, len(entries))}]"
@@ -281,7 +281,7 @@ def _searched(offset: int, at: int, count: int) -> str:
     return f"results {offset + 1}–{at} of {count}, newest first"
 
 
-def _found(hits: Sequence[_Hit]) -> Iterator[str]:
+def _hit_blocks(hits: Sequence[_Hit]) -> Iterator[str]:
     page = [hit.entry for hit in hits]
     lines = (hit.text for hit in hits)
     for tract, group in groupby(page, key=lambda entry: entry.tract):

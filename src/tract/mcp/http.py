@@ -60,12 +60,13 @@ class TokenGate:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._expected = f"Bearer {token}".encode()
+        self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope.get("headers", ()))
-        sent = headers.get(b"authorization", b"")
-        if scope["type"] == "lifespan" or compare_digest(sent, self._expected):
+        scheme, _, sent = headers.get(b"authorization", b"").partition(b" ")
+        is_sent = scheme.lower() == b"bearer" and compare_digest(sent, self._token)
+        if is_sent or scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         else:
             refusal = JSONResponse({"error": "send the token as Authorization: Bearer …"}, 401)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import quote, unquote
@@ -20,6 +21,7 @@ from tract.view.call_labels import call_label
 
 SCHEME = "tract://"
 TEMPLATE = "tract://{dialog}/results/{id}"
+_URI = re.compile(r"tract://(?P<dialog>[^/]+)/results/(?P<id>[^/]+)")
 PAGE = 100
 MOST_CHARS = 1_000_000
 """Characters of a result that a resource has."""
@@ -38,10 +40,10 @@ def uri_of(dialog: str, result_id: str) -> str:
 
 def names_in(uri: str) -> tuple[str, str]:
     """The dialog and the id of a resource."""
-    dialog, results, result_id = ["", "", "", *uri.removeprefix(SCHEME).split("/")][-3:]
-    if uri != f"{SCHEME}{dialog}/results/{result_id}" or not (dialog and result_id):
+    match = _URI.fullmatch(uri)
+    if match is None:
         raise InputError(f"not a resource of tract: {uri!r:.200}; expected {TEMPLATE}")
-    return _unquoted(dialog), _unquoted(result_id)
+    return _unquoted(match["dialog"]), _unquoted(match["id"])
 
 
 def _quoted(name: str) -> str:
@@ -83,7 +85,7 @@ def _start(cursor: str | None) -> int:
 
 
 def read_resource(scope: Scope, uri: str) -> str:
-    """The full text of a result. One that is longer than the bound ends with a line that says so."""
+    """The full text of a result. A longer one than the bound ends with a line that says so."""
     dialog, result_id = names_in(uri)
     session = scope.tract(dialog).session
     with session.lock:

@@ -72,7 +72,7 @@ SCHEMAS = (
     ),
     ToolSchema(
         STORE,
-        "Store a long text or JSON in full, to read parts of it later. Returns its id and a preview.",
+        "Store a long text or JSON in full, to read parts later. Returns an id and a preview.",
         _object(
             ["tool_name", "content"],
             tool_name=_text("The tool that returned it, or another name for it."),

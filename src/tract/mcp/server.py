@@ -4,9 +4,11 @@ All work is done in threads, so that the protocol goes on meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import AsyncIterator, Callable
 from importlib.metadata import version
-from typing import Any, TypeVar
+from io import TextIOWrapper
+from typing import Any, TypeVar, cast
 
 import anyio
 from anyio.to_thread import run_sync
@@ -36,6 +38,7 @@ from tract.errors import InputError, NotFoundError, TractError
 from tract.mcp import answers, resources
 from tract.mcp.binding import Bind, Caller
 from tract.mcp.dialogs import Opener, Scope
+from tract.mcp.escapes import receivable, sendable
 from tract.mcp.schemas import INSTRUCTIONS, LIST, SCHEMAS, SEARCH, STORE, ToolSchema
 from tract.model import Json
 
@@ -108,15 +111,16 @@ def serve_stdio(server: Server[Any]) -> None:
     """Serve until the client closes stdin."""
 
     async def serve() -> None:
-        async with stdio_server() as (incoming, outgoing):
+        async with stdio_server(stdin=cast(Any, _lines())) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     anyio.run(serve)
 
 
-def sendable(text: str) -> str:
-    """The text with lone surrogates as escapes, which the protocol cannot carry."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+async def _lines() -> AsyncIterator[str]:
+    text = TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
+    async for line in anyio.wrap_file(text):
+        yield receivable(line)
 
 
 async def _read(read: Callable[[], Result]) -> Result:

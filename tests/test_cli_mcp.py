@@ -1,0 +1,76 @@
+"""`tract mcp` as a person or a client starts it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+from mcp import Client
+
+from tests.cli import environment, invoke, run
+from tests.mcp_clients import call, connected_over_http, turn
+from tract import Tract
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with Tract.open(tmp_path / "t.db", dialog="d") as t:
+        turn(t, "c", "text of d")
+    return tmp_path / "t.db"
+
+
+@pytest.mark.parametrize("arguments", [["--port", "5"], ["--json"]])
+def test_options_of_http_need_http(path: Path, arguments: list[str]) -> None:
+    result = invoke("--db", str(path), "mcp", *arguments)
+    assert result.exit_code == 2
+    assert "require --http" in result.output
+
+
+def test_without_a_database_it_says_so(tmp_path: Path) -> None:
+    result = run("mcp", cwd=tmp_path, input="")
+    assert (result.returncode, result.stdout) == (3, "")
+    assert "no .tract folder here or above" in result.stderr
+
+
+def test_it_ends_with_its_input_and_prints_nothing(path: Path) -> None:
+    result = run("--db", str(path), "mcp", input="")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_http_prints_the_link_and_serves(path: Path) -> None:
+    arguments = ["--db", str(path), "--dialog", "d", "mcp", "--http", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tract", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        text=True,
+    )
+    assert process.stdout
+    started = json.loads(process.stdout.readline())
+
+    async def use(client: Client) -> None:
+        text, _ = await call(client, "get_tool_result", id="c")
+        assert "text of d" in text
+
+    headers = {"authorization": f"Bearer {started['token']}"}
+    connected_over_http(started["url"], headers, use)
+    assert httpx2.post(started["url"]).status_code == 401
+    process.send_signal(signal.SIGTERM)
+    out, error = process.communicate(timeout=30)
+    assert (out, error) == ("", "")
+
+
+def test_a_port_that_is_taken_is_an_error(path: Path) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        result = run("--db", str(path), "mcp", "--http", "--port", port)
+    assert result.returncode == 1
+    assert "in use" in result.stderr
