@@ -68,7 +68,7 @@ class Commands(NamedTuple):
         return (*self.tract, *options, *more)
 
     def mcp(self) -> tuple[str, ...]:
-        return (*self.tract, "--db", self.db, "mcp")
+        return (*self.tract, "--db", self.db, "mcp", "--session", "auto")
 
 
 class Where(NamedTuple):
