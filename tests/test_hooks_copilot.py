@@ -34,6 +34,34 @@ def test_a_text_is_replaced_and_the_rest_of_the_result_stays() -> None:
     assert report.replace("REF") == {"modifiedResult": own | {"textResultForLlm": "REF"}}
 
 
+def spilled(path: Path) -> ToolResult:
+    text = f"Output too large to read at once (1 KB). Saved to: {path}\nConsider using tools\n\n1\n"
+    text += "<shellId: 0 completed with exit code 0>"
+    return result(toolResult={"resultType": "success", "textResultForLlm": text})
+
+
+def test_the_full_output_is_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "1-copilot-tool-output-2.txt"
+    file.write_text("1\n2\n3")
+    report = spilled(file)
+    assert report.content == "1\n2\n3\n<shellId: 0 completed with exit code 0>"
+    assert report.replace is not None
+
+
+def test_a_file_that_is_gone_is_reported(tmp_path: Path) -> None:
+    report = spilled(tmp_path / "1-copilot-tool-output-2.txt")
+    assert report.problem == "the file with the full output cannot be read"
+    assert report.replace is None
+    assert str(report.content).startswith("Output too large")
+
+
+def test_another_file_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "secret.txt"
+    file.write_text("secret")
+    assert "secret.txt" in str(spilled(file).content)
+    assert spilled(file).problem is None
+
+
 @pytest.mark.parametrize(
     "own",
     [

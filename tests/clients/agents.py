@@ -28,6 +28,9 @@ class Agent(NamedTuple):
     results: Callable[[Request], Iterator[Any]]
     """What a request says that the tools returned, in the order of the calls."""
 
+    first_line: int = 1
+    """Of a result: where the output of the command begins."""
+
     def settle(self, home: Home, model: LLMServer) -> None:
         for name, text in self.settings.items():
             home.write(name, text.replace("{url}", model.url))
@@ -163,6 +166,7 @@ GEMINI = Agent(
     argument="command",
     fetch="mcp_tract_get_tool_result",
     results=_gemini,
+    first_line=2,
 )
 COPILOT = Agent(
     name="copilot",

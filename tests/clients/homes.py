@@ -35,6 +35,7 @@ class Home:
             "LANG": "C.UTF-8",
             "HTTPS_PROXY": NOBODY,
             "NO_PROXY": "127.0.0.1",
+            "npm_config_fetch_retries": "0",  # opencode waits for npm
         }
 
     def write(self, name: str, text: str) -> Path:

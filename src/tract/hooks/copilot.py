@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,14 @@ from tract.hooks.events import (
     text_at,
     text_or_none,
 )
+from tract.hooks.spills import read_spill
 from tract.model import Json
 
 TITLE = "Copilot CLI"
 OWN_TOOLS = "tract-"
+SPILLED = re.compile(
+    r"Output too large to read at once \([^)\n]*\)\. Saved to: (.*copilot-tool-output-[^/\\\n]*)\n"
+)
 
 
 def read(event: Event) -> Report:
@@ -40,10 +45,24 @@ def _result(event: Event, result: dict[str, Any]) -> ToolResult:
     failed = result.get("resultType") not in (None, "success")
     if not isinstance(text, str):
         return _report(event, result)._replace(is_error=failed)
+    text, problem = _full_text(text)
     replace: Replace | None = None
-    if not failed and not result.get("binaryResultsForLlm"):
+    if not (failed or problem or result.get("binaryResultsForLlm")):
         replace = _replacing(result)
-    return _report(event, text)._replace(is_error=failed, replace=replace)
+    return _report(event, text)._replace(is_error=failed, replace=replace, problem=problem)
+
+
+def _full_text(text: str) -> tuple[str, str | None]:
+    """The output, from the file that it was saved to if Copilot has shortened it. A line about the
+    end of the command follows either."""
+    spilled = SPILLED.match(text)
+    if spilled is None:
+        return text, None
+    full = read_spill([Path(spilled[1])])
+    if full is None:
+        return text, "the file with the full output cannot be read"
+    end = text.rpartition("\n")[2]
+    return (f"{full}\n{end}" if end.startswith("<") else full), None
 
 
 def _replacing(result: dict[str, Any]) -> Replace:
