@@ -42,6 +42,21 @@ def test_it_ends_with_its_input_and_prints_nothing(path: Path) -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_ends_it_while_it_waits(path: Path) -> None:
+    command = [sys.executable, "-m", "tract", "--db", str(path), "mcp"]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment())
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    process.stdin.flush()
+    assert b'"id":1' in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == -signal.SIGINT
+    assert process.communicate() == (b"", b"")
+
+
 def test_http_prints_the_link_and_serves(path: Path) -> None:
     arguments = ["--db", str(path), "--dialog", "d", "mcp", "--http", "--json"]
     process = subprocess.Popen(

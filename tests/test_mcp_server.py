@@ -126,6 +126,9 @@ def test_results_are_resources(dialogs: OpenDialogs) -> None:
         for uri in ("tract://other/results/c1", "tract://d/results/nothing", "file:///etc/passwd"):
             with pytest.raises(MCPError):
                 await client.read_resource(uri)
+        dialogs("d").forget(dialogs("d").list_tool_results("c1")[0].commit_hash)
+        with pytest.raises(MCPError, match="forgotten"):
+            await client.read_resource("tract://d/results/c1")
         with pytest.raises(MCPError, match="not a cursor"):
             await client.list_resources(cursor="x")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,7 +96,12 @@ def _report(line: str) -> None:
 def _serve_stdio(bind: Bind, dialogs: OpenDialogs) -> None:
     from tract.mcp.server import serve_stdio, tract_server
 
-    serve_stdio(tract_server(bind, dialogs))
+    # A thread waits for the next line, and Python would wait for that thread. A commit is atomic.
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        serve_stdio(tract_server(bind, dialogs))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _serve_http(bind: Bind, dialogs: OpenDialogs, port: int, as_json: bool) -> None:
@@ -108,8 +115,6 @@ def _serve_http(bind: Bind, dialogs: OpenDialogs, port: int, as_json: bool) -> N
 
 def _announcer(token: str, as_json: bool) -> Callable[[str], None]:
     def announce(url: str) -> None:
-        import sys
-
         if as_json:
             dump({"url": url, "token": token})
             sys.stdout.flush()

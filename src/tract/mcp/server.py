@@ -16,6 +16,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
@@ -126,8 +127,10 @@ async def _lines() -> AsyncIterator[str]:
 async def _read(read: Callable[[], Result]) -> Result:
     try:
         return await run_sync(read)
-    except (InputError, NotFoundError) as error:
-        raise MCPError(INVALID_PARAMS, sendable(str(error))) from None
+    except TractError as error:
+        is_asked_wrongly = isinstance(error, InputError | NotFoundError)
+        code = INVALID_PARAMS if is_asked_wrongly else INTERNAL_ERROR
+        raise MCPError(code, sendable(str(error))) from None
 
 
 def _result(text: str, *, is_error: bool = False) -> CallToolResult:
