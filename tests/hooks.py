@@ -43,7 +43,9 @@ class Hook:
         self.env = environment(XDG_STATE_HOME=str(folder / "state"), HOME=str(folder / "home"))
 
     def command(self, client: str, *options: str) -> list[str]:
-        return [sys.executable, "-m", "tract", "--db", self.db, "hook", client, *options]
+        """The command, with time enough on a busy machine."""
+        hook = ["hook", client, "--deadline", "60"]
+        return [sys.executable, "-m", "tract", "--db", self.db, *hook, *options]
 
     def raw(self, client: str, data: bytes, *options: str) -> bytes:
         """What the hook prints. It must not fail, nor complain."""

@@ -11,7 +11,7 @@ from tests.hooks import SESSION, bash, claude
 from tract.hooks.claude import read
 from tract.hooks.events import SessionEnd, ToolResult
 
-READ = {
+READ: dict[str, Any] = {
     "type": "text",
     "file": {
         "filePath": "/a",
@@ -50,7 +50,7 @@ def replaced(report: ToolResult) -> Any:
             READ,
             "one\ntwo",
             READ | {"file": READ["file"] | {"content": "REF", "numLines": 1}},
-        ),  # type: ignore[operator]
+        ),
         (
             "Grep",
             GREP,

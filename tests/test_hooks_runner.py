@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from tests.hooks import LONG, SESSION, Hook, bash, claude
+from tests.samples.claude_code import TURN
 from tract import Tract
 from tract.storage.sqlite import binding
 
+SOON = ("--deadline", "1")
 LIMIT = ("--inline-tokens", "500", "--preview-tokens", "50")
 
 
@@ -106,7 +108,7 @@ def test_a_locked_database_does_not_keep_the_agent_and_the_result_is_stored_late
     Tract.open(hook.db).close()
     lock = binding.connect(hook.db, isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
-    assert hook.send("claude", claude("Bash", bash(LONG)), *LIMIT) is None
+    assert hook.send("claude", claude("Bash", bash(LONG)), *LIMIT, *SOON) is None
     [line] = hook.log
     assert line["outcome"] == "late"
     lock.execute("ROLLBACK")
@@ -138,7 +140,7 @@ def test_an_input_that_never_ends_does_not_keep_the_agent(tmp_path: Path) -> Non
     hook = Hook(tmp_path)
     reading, writing = os.pipe()
     process = subprocess.Popen(
-        hook.command("claude"), stdin=reading, stdout=subprocess.PIPE, env=hook.env
+        hook.command("claude", *SOON), stdin=reading, stdout=subprocess.PIPE, env=hook.env
     )
     os.close(reading)
     os.write(writing, b'{"hook_event_name": ')
@@ -152,7 +154,7 @@ def test_an_input_that_never_ends_does_not_keep_the_agent(tmp_path: Path) -> Non
 @pytest.mark.long
 def test_an_output_of_100_mb_does_not_keep_the_agent(tmp_path: Path) -> None:
     hook = Hook(tmp_path)
-    out = hook.raw("claude", json.dumps(claude("Bash", bash("x" * 110_000_000))).encode(), *LIMIT)
+    out = hook.raw("claude", json.dumps(claude("Bash", bash("x" * 110_000_000))).encode(), *SOON)
     assert out == b""
     assert hook.log[0]["outcome"] in ("late", "ignored")
 
@@ -160,20 +162,23 @@ def test_an_output_of_100_mb_does_not_keep_the_agent(tmp_path: Path) -> None:
 def test_the_end_of_a_session_imports_its_transcript(tmp_path: Path) -> None:
     hook = Hook(tmp_path)
     transcript = tmp_path / f"{SESSION}.jsonl"
-    message = {"role": "user", "content": "hello"}
-    record = {"type": "user", "uuid": "1", "parentUuid": None, "sessionId": SESSION}
-    transcript.write_text(json.dumps(record | {"message": message}) + "\n")
+    transcript.write_text("".join(json.dumps(line) + "\n" for line in TURN))
     end = {"hook_event_name": "SessionEnd", "session_id": SESSION}
     assert hook.send("claude", end | {"transcript_path": str(transcript)}, "--no-import") is None
     assert hook.send("claude", end | {"transcript_path": str(transcript)}) is None
-    assert [line["outcome"] for line in hook.log] == ["ignored", "import started"]
-    for _ in range(600):
-        if Path(hook.db).exists():
-            with Tract.open(hook.db) as tract:
-                if [info.dialog for info in tract.dialogs()] == [SESSION]:
-                    return
-        time.sleep(0.05)
-    pytest.fail("nothing was imported")
+    wait_for(hook, "ignored", "import started", "imported")
+    assert (hook.log[-1]["dialogs"], hook.log[-1]["messages"]) == (1, 5)
+    with Tract.open(hook.db) as tract:
+        [info] = tract.dialogs()
+    assert info.facts.source == str(transcript)
+
+
+def test_an_import_that_fails_is_reported(tmp_path: Path) -> None:
+    hook = Hook(tmp_path)
+    end = {"hook_event_name": "SessionEnd", "session_id": SESSION}
+    hook.send("claude", end | {"transcript_path": str(tmp_path / "gone.jsonl")})
+    wait_for(hook, "import started", "failed")
+    assert "gone.jsonl" in hook.log[-1]["reason"]
 
 
 def test_many_hooks_at_once_store_everything(db: str, tmp_path: Path) -> None:
@@ -187,10 +192,8 @@ def test_many_hooks_at_once_store_everything(db: str, tmp_path: Path) -> None:
         event = claude("Bash", f"output {number}", f"call{number}")
         process.communicate(json.dumps(event).encode(), timeout=60)
         assert process.returncode == 0
-    wait_for_all = [line for line in hook.log if line["outcome"] == "stored"]
-    for _ in range(600):
-        if len(wait_for_all) == 6:
+    for _ in range(600):  # some may be late
+        if sum(line["outcome"] == "stored" for line in hook.log) == len(processes):
             break
         time.sleep(0.05)
-        wait_for_all = [line for line in hook.log if line["outcome"] == "stored"]
     assert sorted(stored(hook)) == [f"output {number}" for number in range(6)]

@@ -297,6 +297,14 @@ def test_dialogs_are_apart(db: str) -> None:
         assert len(three.dialogs()) == 2  # reading creates nothing
 
 
+def test_a_result_is_known_by_its_id_in_its_own_dialog(db: str) -> None:
+    with Tract.open(db, dialog="a") as tract:
+        tract.tool_result("c\x00\ud800", "Bash", "x")
+        assert tract.store.has_result("a", "c\x00\ud800")
+        assert not tract.store.has_result("a", "c")
+        assert not tract.store.has_result("b", "c\x00\ud800")
+
+
 def test_same_history_has_the_same_hashes_everywhere(db: str) -> None:
     def fill(t: Tract) -> list[str]:
         t.system("be brief", metadata={"b": 1, "a": 2})

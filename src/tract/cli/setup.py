@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from tract.cli.inputs import yes_option
-from tract.cli.screen import CYAN, RED, Painted, ask, put, say
+from tract.cli.inputs import json_option, yes_option
+from tract.cli.screen import CYAN, RED, Painted, ask, dump, put, say
 from tract.cli.target import FILE, FOLDER, Target, user_database, without_password
 from tract.errors import InputError
 from tract.hooks.clients import CLIENTS, client
@@ -27,6 +27,7 @@ from tract.hooks.plans import (
     plan,
 )
 from tract.hooks.settings import Edit, setup_edit, undo_edit, write
+from tract.model import Json
 
 HINTS = {
     "codex": "Codex asks you to trust the hook before it runs it: start Codex, then /hooks.",
@@ -57,6 +58,7 @@ HINTS = {
 )
 @click.option("--store-only", is_flag=True, help="The hook stores results and replaces none.")
 @yes_option
+@json_option
 @click.pass_context
 def setup_command(
     ctx: click.Context,
@@ -70,6 +72,7 @@ def setup_command(
     preview_tokens: int | None,
     store_only: bool,
     yes: bool,
+    as_json: bool,
 ) -> None:
     """Configure a coding agent to use tract.
 
@@ -93,25 +96,30 @@ def setup_command(
     changes = plan(name, Where(Path.home(), os.environ, project), commands, parts)
     edits = [_edit(change, name, undo) for change in changes]
     edits = [edit for edit in edits if edit.is_change]
-    if not edits:
-        put("nothing to undo" if undo else f"{client(name).TITLE} is set up already")
-        return
-    if not undo:
-        put(f"database: {without_password(db)} ({whose})")
-        if without_password(db) != db:
+    if edits and not as_json:
+        _show(edits, "" if undo else f"database: {without_password(db)} ({whose})")
+    if edits:
+        if without_password(db) != db and not undo:
             say("the settings will contain the password of the database")
-    for edit in edits:
-        _show(edit)
-    verb = "Undo" if undo else "Make"
-    files = "this change" if len(edits) == 1 else "these changes"
-    ask(f"{verb} {files}?", f"this would change the settings of {client(name).TITLE}", yes=yes)
-    if not undo:
-        _create_database(ctx.obj, db)
+        _ask(name, undo, yes)
+        if not undo:
+            _create_database(ctx.obj, db)
     for edit in edits:
         write(edit)
-        _report(edit)
-    if not undo and name in HINTS:
+    if as_json:
+        files = [_as_json(edit) for edit in edits]
+        dump({"client": name, "db": without_password(db), "undo": undo, "files": files})
+    elif not edits:
+        put("nothing to undo" if undo else f"{client(name).TITLE} is set up already")
+    else:
+        _report(edits)
+    if edits and not undo and name in HINTS:
         say(HINTS[name])
+
+
+def _ask(name: str, undo: bool, yes: bool) -> None:
+    verb, title = "Undo" if undo else "Make", client(name).TITLE
+    ask(f"{verb} these changes?", f"this would change the settings of {title}", yes=yes)
 
 
 def _edit(change: Change, name: str, undo: bool) -> Edit:
@@ -151,23 +159,40 @@ def tract_command() -> tuple[str, ...]:
     return (sys.executable, "-m", "tract")
 
 
-def _show(edit: Edit) -> None:
+def _show(edits: list[Edit], heading: str) -> None:
+    if heading:
+        put(heading)
+    for edit in edits:
+        for line in _diff(edit):
+            put(Painted(line, {"+": CYAN, "-": RED}.get(line[:1], "")))
+
+
+def _diff(edit: Edit) -> list[str]:
     before, after = (_lines(data) for data in (edit.before, edit.after))
     name = str(edit.file)
     old = name if edit.before is not None else os.devnull
     new = name if edit.after is not None else os.devnull
-    for line in difflib.unified_diff(before, after, old, new, lineterm=""):
-        style = {"+": CYAN, "-": RED}.get(line[:1], "")
-        put(Painted(line, style))
+    return list(difflib.unified_diff(before, after, old, new, lineterm=""))
 
 
 def _lines(data: bytes | None) -> list[str]:
     return (data or b"").decode("utf-8", "replace").splitlines()
 
 
-def _report(edit: Edit) -> None:
-    if edit.after is None:
-        put(f"removed {edit.file}")
-        return
-    kept = edit.backup is not None and edit.backup.exists()
-    put(f"wrote {edit.file}" + (f" (the former file: {edit.backup})" if kept else ""))
+def _backup(edit: Edit) -> str | None:
+    """The copy of the former file, if there is one."""
+    return str(edit.backup) if edit.backup is not None and edit.backup.exists() else None
+
+
+def _as_json(edit: Edit) -> dict[str, Json]:
+    facts = {"path": str(edit.file), "is_removed": edit.after is None}
+    return facts | {"backup": _backup(edit), "diff": "\n".join(_diff(edit))}
+
+
+def _report(edits: list[Edit]) -> None:
+    for edit in edits:
+        if edit.after is None:
+            put(f"removed {edit.file}")
+        else:
+            backup = _backup(edit)
+            put(f"wrote {edit.file}" + (f" (the former file: {backup})" if backup else ""))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tract.content.blocks import whole_text
 from tract.core.drafts import Details
 from tract.core.forms import Shown
+from tract.core.place import Place
 from tract.core.wording import spell_fetch
 from tract.hashing import to_json
 from tract.hooks.events import ToolResult
@@ -49,7 +50,8 @@ def keep(
     message = Message("tool", result.content, result.call_id, result.tool, result.is_error)
     text = whole_text(message)
     size = len(text.encode("utf-8", "surrogatepass"))
-    if _is_known(session, message):
+    has_id = session.store.has_result(session.dialog, result.call_id)
+    if has_id and _is_known(session, message):
         deliver(None)
         return Kept(False, size)
     shape = _shape(session, result, text, limits)
@@ -57,7 +59,11 @@ def keep(
         _describe(session, result, client)
         details = Details(metadata=_metadata(result, client), shape=shape)
         commit = session.commit(message, details)
-    reference = None if shape is None else _reference(session, commit, shape, tool)
+    reference = None
+    if shape is not None:
+        place = _place(session, commit, is_first=not has_id)
+        [(shown, _)] = session.compiler.render([Shown(place, shape)])
+        reference = spell_fetch(shown.text, place, tool)
     if reference is not None and len(reference) >= len(text):
         reference = None
     is_delivered = deliver(reference)
@@ -70,6 +76,15 @@ def _is_known(session: Session, message: Message) -> bool:
     """Whether the newest result with this id is the same: a hook may be configured twice."""
     places = [p for p in session.chain().places if p.origin.tool_call_id == message.tool_call_id]
     return bool(places) and session.compiler.message(places[-1].shown).content == message.content
+
+
+def _place(session: Session, commit: CommitInfo, *, is_first: bool) -> Place:
+    """Where a new result stands. The first with its id is known without the rest of the history,
+    which may be long."""
+    if is_first:
+        return Place(session.store.step(session.resolve(commit)))
+    [place] = session.places(session.chain(), [commit])
+    return place
 
 
 def _shape(session: Session, result: ToolResult, text: str, limits: Limits) -> Shape | None:
@@ -100,12 +115,6 @@ def _metadata(result: ToolResult, client: str) -> dict[str, Json]:
     if result.problem:
         metadata["problem"] = result.problem
     return metadata
-
-
-def _reference(session: Session, commit: CommitInfo, shape: Shape, tool: str) -> str:
-    [place] = session.places(session.chain(), [commit])
-    [(message, _)] = session.compiler.render([Shown(place, shape)])
-    return spell_fetch(message.text, place, tool)
 
 
 def _show_in_full(session: Session, commit: CommitInfo) -> None:

@@ -29,7 +29,7 @@ SESSION, CALL = "tract-doctor", "tract-doctor-call"
 SECONDS = 30
 SHOWN = 5
 """Lines of the log."""
-GOOD = ("stored", "replaced", "already stored", "ignored", "import started")
+GOOD = ("stored", "replaced", "already stored", "ignored", "import started", "imported")
 EXECUTABLES = {
     "claude": "claude",
     "codex": "codex",

@@ -26,7 +26,7 @@ END = b"\n"
 LEAST = 0.05
 
 
-def remaining(total: float = SECONDS) -> float:
+def remaining(total: float) -> float:
     """The seconds that are left. The process has used some to start."""
     return max(total - time.process_time(), LEAST)
 

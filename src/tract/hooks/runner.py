@@ -35,6 +35,7 @@ class Options(NamedTuple):
     db: str
     limits: Limits
     imports: bool = True
+    seconds: float = deadline.SECONDS
 
 
 class Facts(dict[str, Json]):
@@ -44,7 +45,7 @@ class Facts(dict[str, Json]):
 def run(options: Options, stdin: BinaryIO, log: Path) -> bytes:
     """Handle an event in time, and return what the agent is to read."""
     start = time.monotonic()
-    seconds = deadline.remaining()
+    seconds = deadline.remaining(options.seconds)
     answer = deadline.run_in_time(lambda send: _work(options, stdin, log, send), seconds)
     if answer is None:
         line = {"client": options.client, "outcome": "late", "ms": _milliseconds(start)}
@@ -57,11 +58,16 @@ def _work(options: Options, stdin: BinaryIO, log: Path, send: deadline.Answer) -
     try:
         _handle(options, stdin, send, facts)
     except FAILURES as error:
-        facts.update(outcome="failed", error=type(error).__name__)
-        if isinstance(error, TractError | OSError):  # any other may quote the event
-            facts.update(reason=str(error))
+        facts.update(_failure(error))
     facts["ms"] = _milliseconds(start)
     write_line(log, facts)
+
+
+def _failure(error: BaseException) -> Facts:
+    """Why something failed. Errors that are not tract's own may quote the event."""
+    is_plain = isinstance(error, TractError | OSError)
+    name = type(error).__name__
+    return Facts(outcome="failed", error=name, reason=str(error) if is_plain else None)
 
 
 def _milliseconds(start: float) -> int:
@@ -137,15 +143,33 @@ def _import(options: Options, end: SessionEnd, facts: Facts) -> None:
         return
     import subprocess
 
-    command = [sys.executable, "-m", "tract", "--db", options.db, "import", end.transcript]
+    hook = ["hook", options.client, "--import", end.transcript]
     subprocess.Popen(
-        command,
+        [sys.executable, "-m", "tract", "--db", options.db, *hook],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
     facts.update(outcome="import started")
+
+
+def import_transcript(options: Options, path: str, log: Path) -> None:
+    """Import a transcript, and log what it brought."""
+    from tract.importers.writer import import_file
+    from tract.tract import Tract
+
+    start, facts = time.monotonic(), Facts(client=options.client, event="import")
+    try:
+        with Tract.open(options.db) as tract:
+            imported = import_file(tract, path)
+        problems = [f"{problem.place}: {problem.what}" for problem in imported.problems]
+        facts.update(outcome="imported", dialogs=len(imported.dialogs), messages=imported.messages)
+        facts.update(problem="; ".join(problems) or None)
+    except FAILURES as error:
+        facts.update(_failure(error))
+    facts["ms"] = _milliseconds(start)
+    write_line(log, facts)
 
 
 def log_path() -> Path:

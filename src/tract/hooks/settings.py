@@ -49,7 +49,7 @@ def has(change: Change, client: str) -> bool:
     data = _read(change.file)
     if data is None or isinstance(change, OwnFile):
         return data is not None
-    text = _text(change.file, data)
+    _, text = _split(_text(change.file, data))
     return all(_installed(change, entry, text, client) for entry in change.entries)
 
 
@@ -58,7 +58,7 @@ def installed_commands(change: Change, client: str) -> list[str]:
     data = _read(change.file)
     if data is None or (isinstance(change, Settings) and change.format == "toml"):
         return []
-    text = _text(change.file, data)
+    _, text = _split(_text(change.file, data))
     if isinstance(change, Settings):
         groups: Json = [_installed(change, entry, text, client) for entry in change.entries]
     elif change.file.suffix == ".js":

@@ -480,6 +480,10 @@ class Store:
             return steps_of([row[:-1]], row[-1], self._links([row[0]]), self._is_left)[0]
         raise CorruptError(f"a commit is missing: key {commit.id}")
 
+    def has_result(self, dialog: str, call_id: str) -> bool:
+        """Whether any branch of a dialog has a result of this call. Nothing else is read of it."""
+        return bool(self._run(_HAS_RESULT, (stored_name(dialog), stored_name(call_id))))
+
     def metadata(self, commit: Head) -> Json:
         """The metadata of a commit as the caller passed it."""
         for row, parent, links in self.rows([commit.id or 0]):
@@ -647,6 +651,10 @@ _WITH_PARENT = f"""
 SELECT {_ROW}, p.hash FROM commits c {_PARTS}
 LEFT JOIN commits p ON p.id = c.parent_id AND p.dialog_id = c.dialog_id"""
 _ALL = f"{_WITH_PARENT} WHERE c.id > ? ORDER BY c.id LIMIT ?"
+
+_HAS_RESULT = """
+SELECT 1 FROM dialogs d JOIN commits c ON c.dialog_id = d.id
+WHERE d.name = ? AND c.tool_call_id = ? LIMIT 1"""
 
 _USAGES = """
 SELECT d.commits, c.id, c.hash, c.usage, c.calls, c.created_at, c.checksum
