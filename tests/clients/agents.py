@@ -60,6 +60,10 @@ class Agent(NamedTuple):
         """The last result in a request."""
         return _text(list(self.results(request))[-1])
 
+    def lists(self, request: Request, tool: str) -> bool:
+        """Whether a request has a tool of tract among its tools, under any name."""
+        return f'{tool}"' in json.dumps(request.body["tools"])
+
     def __str__(self) -> str:
         return self.name
 
