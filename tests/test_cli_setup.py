@@ -99,7 +99,8 @@ def test_commands_are_absolute_and_name_the_database(home: Home) -> None:
     assert command.startswith("/")
     assert command.endswith(f"--db {db} hook claude --inline-tokens 7")
     server = home.json(".claude.json")["mcpServers"]["tract"]
-    assert (server["args"][-3:], server["alwaysLoad"]) == (["--db", db, "mcp"], True)
+    assert db in server["args"]
+    assert (server["args"][-3:], server["alwaysLoad"]) == (["mcp", "--session", "auto"], True)
     Tract.open(db, create=True).close()
     backup = home.path / ".claude" / "settings.json.tract-backup"
     assert backup.read_text() == USER[".claude/settings.json"]

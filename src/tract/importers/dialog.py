@@ -15,12 +15,14 @@ from tract.core.drafts import Details
 from tract.core.entries import Entry, FullHistory
 from tract.core.growth import is_earlier, is_superseded
 from tract.core.transcript import Thread
+from tract.importers.hooked import HookedResults
 from tract.model import (
     EMPTY,
     CommitInfo,
     CommitOperation,
     DialogFacts,
     Draft,
+    Form,
     Head,
     Json,
     Message,
@@ -38,9 +40,11 @@ class Dialog(Thread[Head]):
     """The branches of the dialog stay where they are while the file is read. Then each is moved to
     where the file has it, unless somebody has continued it."""
 
-    def __init__(self, session: Session, counts: Counter[str]) -> None:
+    def __init__(
+        self, session: Session, counts: Counter[str], hooked: HookedResults | None = None
+    ) -> None:
         super().__init__(session.dialog, EMPTY)
-        self._session, self._counts = session, counts
+        self._session, self._counts, self._hooked = session, counts, hooked
         self._key: int | None = None
         self._shapes: Sequence[Shape | None] = ()
         self._newest: Head | None = None
@@ -88,7 +92,16 @@ class Dialog(Thread[Head]):
         return toolsets.make(tools, self._session.tokens)
 
     def draft(self, message: Message, details: Details) -> Draft:
-        return drafts.append(message, details, self._session.tokens)
+        return drafts.append(*self._in_full(message, details), self._session.tokens)
+
+    def _in_full(self, message: Message, details: Details) -> tuple[Message, Details]:
+        """A reference of a hook is a form of the result that the hook stored."""
+        text = message.content if message.role == "tool" and details.shape is None else None
+        full = self._hooked.full(text) if self._hooked and isinstance(text, str) else None
+        if full is None:
+            return message, details
+        shape = Shape(Form.TRUNCATED, text=message.text)
+        return msgspec.structs.replace(message, content=full), details._replace(shape=shape)
 
     def completed(self, draft: Draft) -> Draft:
         return self._session.complete(draft, self.tool_names.get)

@@ -14,6 +14,7 @@ from tract.core.entries import Facts, Problem
 from tract.core.transcript import Transcript, dialog_name
 from tract.importers.dialog import Dialog
 from tract.importers.facts import ConversationFacts
+from tract.importers.hooked import HookedResults
 from tract.importers.source import OnRead, Source
 from tract.importers.transcripts import read_items
 from tract.tract import Tract
@@ -53,9 +54,15 @@ def import_file(
     is new is added. Dialogs are named as given, else after the session or the file."""
     source = Source(Path(path), on_read)
     importer = importers.importer_of(source)
-    name = dialog or dialog_name(importers.session_of(importer, source) or source.path.stem)
+    own_name = dialog_name(importers.session_of(importer, source) or source.path.stem)
+    name = dialog or own_name
     counts: Counter[str] = Counter(messages=0, calls=0, results=0, duplicates=0)
-    transcript = Transcript(name, lambda name: Dialog(database.session.sibling(name), counts))
+
+    def new_dialog(name: str) -> Dialog:
+        hooked = HookedResults(database.session, (name, own_name))
+        return Dialog(database.session.sibling(name), counts, hooked)
+
+    transcript = Transcript(name, new_dialog)
     facts = ConversationFacts()
     with database.batch():
         for item in read_items(importer, source):
