@@ -86,7 +86,7 @@ def tract_server(bind: Bind, open_dialog: Opener) -> Server[Any]:
         def read() -> tuple[list[resources.ResultResource], str | None]:
             try:
                 own = scope(ctx)
-            except NotFoundError:  # nothing is stored yet; Gemini CLI drops a server that fails here
+            except NotFoundError:  # no session yet; Gemini CLI drops a server that fails here
                 return [], None
             return resources.list_resources(own, cursor)
 
