@@ -26,14 +26,19 @@ def numbers(text: str) -> list[int]:
 
 
 def stored(home: Home) -> str:
-    """The full text of the only result in the database."""
+    """The full text of the result that the hook stored."""
     [dialog] = [name for name in home.dialogs() if name.endswith(".results")]
-    [result] = home.read_json("--dialog", dialog, "results")
-    return home.read("--dialog", dialog, "result", result["id"], "--raw")
+    return first_result(home, dialog)
 
 
 def transcripts(home: Home) -> list[str]:
     return [name for name in home.dialogs() if not name.endswith(".results")]
+
+
+def first_result(home: Home, dialog: str) -> str:
+    """The full text of the oldest result."""
+    result, *_ = home.read_json("--dialog", dialog, "results")
+    return home.read("--dialog", dialog, "result", result["id"], "--raw")
 
 
 @each_agent
@@ -48,17 +53,21 @@ def test_without_tract_the_model_sees_the_output(agent: Agent, home: Home, model
 def test_the_model_sees_a_reference_and_fetches_lines(agent: Agent, home: Home, model: LLMServer):
     agent.settle(home, model)
     home.tract("setup", agent.name, "--yes")
-    model.replies = [agent.runs(LONG), agent.fetches(lines="100-120"), Reply("Done.")]
+    # Codex asks the model before its servers are up; a second is enough for ours.
+    command = agent.runs(f"sleep 1; {LONG}")
+    model.replies = [command, agent.fetches(lines="100-120"), Reply("Done.")]
     assert "Done." in agent.run(home, model)
     _, after_command, after_fetch = model.requests
-    assert agent.lists(after_command, "get_tool_result")  # Codex may ask before the server is up
+    assert agent.lists(after_command, "get_tool_result")
     assert "[result of " in agent.shown(after_command)
     assert 100 < len(numbers(agent.shown(after_command))) <= 120  # the beginning and the end
     first = 100 - agent.first_line + 1
     assert numbers(agent.shown(after_fetch)) == [*range(first, first + 21)]
     assert OUTPUT in stored(home)
     home.wait_for(lambda: transcripts(home))
-    assert transcripts(home)[0] in home.read("search", "Count.")
+    [transcript] = transcripts(home)
+    assert transcript in home.read("search", "Count.")
+    assert first_result(home, transcript) == stored(home)
     home.tract("doctor")
 
 
