@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli import HEAVY, imported_by
 from tests.hooks import LONG, SESSION, Hook, bash, claude
 from tests.samples.claude_code import TURN
 from tract import Tract
@@ -197,3 +198,10 @@ def test_many_hooks_at_once_store_everything(db: str, tmp_path: Path) -> None:
             break
         time.sleep(0.05)
     assert sorted(stored(hook)) == [f"output {number}" for number in range(6)]
+
+
+def test_the_command_loads_only_what_it_needs() -> None:
+    modules = imported_by("hook", "claude", "--help")
+    assert modules & HEAVY == set()
+    rooms = ("tract.importers", "tract.tui", "tract.tract", "tract.view.lines", "tract.aio")
+    assert modules.isdisjoint(rooms)
