@@ -108,7 +108,7 @@ CLAUDE = Agent(
     },
     command=lambda prompt: [
         *("claude", "-p", prompt, "--output-format", "stream-json", "--verbose"),
-        *("--allowedTools", "Bash,Read,Grep,mcp__tract"),
+        *("--allowedTools", "Bash,Read,Grep"),
     ],
     env=lambda model: {
         "ANTHROPIC_BASE_URL": model.url,
