@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / ".clients" / "node_modules" / ".bin"
 NOBODY = "http://127.0.0.1:9"
 """A proxy that does not listen: what is not on this machine fails at once."""
-SECONDS = 120
+SECONDS = 60
 SMALL = 1_000_000
 
 

@@ -120,7 +120,7 @@ def test_a_locked_database_changes_nothing(agent: Agent, home: Home, model: LLMS
     assert "[result of " not in shown
     assert numbers(shown)[:500] == [*range(1, 501)]
     assert '"outcome": "late"' in home.hook_log()
-    home.wait_for(lambda: "stored" in home.hook_log())  # it was only late
+    home.wait_for(lambda: '"outcome": "stored"' in home.hook_log())  # it was only late
     assert numbers(stored(home)) == [*range(1, 5001)]
 
 
