@@ -33,13 +33,13 @@ def server(local: Tract, tmp_path: Path) -> Iterator[Server]:
         yield running
 
 
-def ask(server: Server, token: str | None, name: str, query: str = "", **arguments: str) -> str:
+def ask(server: Server, token: str | None, name: str, at: str = "", /, **arguments: str) -> str:
     """What a tool answers."""
 
     async def main() -> str:
         headers = {"authorization": f"Bearer {token}"}
         async with httpx2.AsyncClient(headers=headers) as http:
-            transport = streamable_http_client(f"{server.url}/mcp{query}", http_client=http)
+            transport = streamable_http_client(f"{server.url}/mcp{at}", http_client=http)
             async with Client(transport) as client:
                 result = await client.call_tool(name, arguments)
                 return "\n".join(getattr(block, "text", "") for block in result.content)
