@@ -64,11 +64,11 @@ def test_a_token_sees_its_own_dialogs_alone(server: Server, local: Tract) -> Non
     assert "secret of a/one" in ask(server, token, "get_tool_result", id="a/one")
     for call in (
         ("get_tool_result", {"id": "b/two"}),
-        ("search_tool_results", {"query": "secret of b"}),
+        ("search_tool_results", {"query": "of b"}),
         ("list_tool_results", {}),
     ):
         name, arguments = call
-        assert "secret of b" not in ask(server, token, name, **arguments)
+        assert "secret of b/two" not in ask(server, token, name, **arguments)
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     headers = {"authorization": f"Bearer {token}"}
     foreign = httpx2.post(f"{server.url}/mcp?dialog=b%2Ftwo", json=body, headers=headers)
