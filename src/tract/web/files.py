@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import BinaryIO
 
-from starlette.background import BackgroundTask
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response, StreamingResponse
 
 from tract.errors import InputError
 from tract.importers.writer import Reading, read_file, write_items
@@ -15,6 +16,8 @@ from tract.remote.items import unpack_lines
 from tract.session.session import check_name
 from tract.tract import Tract
 from tract.web.methods import Request
+
+PIECE = 1 << 20
 
 
 def import_body(tract: Tract, request: Request) -> bytes:
@@ -51,21 +54,21 @@ def _write(tract: Tract, request: Request, reading: Reading) -> bytes:
     return wire.encode_result(imported)
 
 
-def backup(tract: Tract) -> str:
-    """A copy of the database in a temporary file."""
-    folder = tempfile.mkdtemp(prefix="tract-")
-    path = str(Path(folder, "backup.db"))
-    tract.backup(path)
-    return path
+def backup(tract: Tract) -> BinaryIO:
+    """A copy of the database, open and without a name: it is gone once it is closed."""
+    with tempfile.TemporaryDirectory(prefix="tract-") as folder:
+        path = Path(folder, "backup.db")
+        tract.backup(path)
+        return path.open("rb")
 
 
-def download(path: str, media: str) -> Response:
-    """A file that is deleted once it was sent."""
+def download(file: BinaryIO, media: str) -> Response:
+    """A file in pieces, closed when it was sent or the client went away."""
+    name = {"content-disposition": 'attachment; filename="tract-backup.db"'}
+    return StreamingResponse(_pieces(file), media_type=media, headers=name)
 
-    def delete() -> None:
-        Path(path).unlink(missing_ok=True)
-        Path(path).parent.rmdir()
 
-    return FileResponse(
-        path, media_type=media, filename="tract-backup.db", background=BackgroundTask(delete)
-    )
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(PIECE):
+            yield piece
