@@ -1,6 +1,6 @@
 """The command `tract`: global options, lazily loaded commands, exit codes.
 
-0 ok · 1 failure · 2 usage · 3 not found · 4 conflict · 5 refused by a server · 130 interrupted
+0 ok · 1 failure · 2 usage · 3 not found · 4 conflict · 5 access refused · 130 interrupted
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
-    epilog="Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 5 refused by a server, "
+    epilog="Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 5 access refused, "
     "130 interrupted.",
 )
 @click.option(
