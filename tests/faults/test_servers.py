@@ -26,8 +26,9 @@ SECONDS = 120
 class Serving:
     """A process that serves a database."""
 
-    def __init__(self, database: str, *options: str) -> None:
-        command = [sys.executable, "-m", "tract", "--db", database, "serve"]
+    def __init__(self, database: str, *options: str, before: tuple[str, ...] = ()) -> None:
+        """`before` are options of `tract` itself."""
+        command = [sys.executable, "-m", "tract", "--db", database, *before, "serve"]
         self.process = subprocess.Popen(
             [*command, "--port", "0", "--json", "--quiet", *options],
             stdout=subprocess.PIPE,
@@ -35,17 +36,20 @@ class Serving:
             env=environment(),
         )
 
-    def address(self) -> str:
-        """Where it listens, once it does."""
+    def place(self) -> dict[str, str]:
+        """Its URL and its token, once it listens."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.process.communicate()
-        return str(json.loads(line)["url"]).removeprefix("http://")
+        return dict(json.loads(line))
+
+    def address(self) -> str:
+        return self.place()["url"].removeprefix("http://")
 
 
 @contextmanager
-def serving(database: str, *options: str) -> Iterator[Serving]:
-    serving = Serving(database, *options)
+def serving(database: str, *options: str, before: tuple[str, ...] = ()) -> Iterator[Serving]:
+    serving = Serving(database, *options, before=before)
     try:
         yield serving
     finally:

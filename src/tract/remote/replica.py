@@ -17,7 +17,7 @@ from tract.hashing import to_json
 from tract.model import EMPTY, CommitInfo, DialogInfo, Gist, Head, Json, Step, Toolset
 from tract.remote import wire
 from tract.remote.operations import BY_NAME, MOST, NewGrant, Position, Steps
-from tract.remote.transport import BATCH, BRANCH, Transport, quoted
+from tract.remote.transport import AFTER, BATCH, BRANCH, Transport, quoted
 from tract.session.session import MAIN
 from tract.storage.store import Stand
 
@@ -42,6 +42,8 @@ class Replica:
         self._transaction = transaction or Transaction()
         self.driver = self
         self.erasures = 0
+        self.written: str | None = None
+        """The newest commit that was written here: a replica of the server must have it."""
         self.dialogs = RemoteDialogs(self)
         self.contents = RemoteContents(self)
         self.grants = RemoteGrants(server)
@@ -70,9 +72,10 @@ class Replica:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Sent with every request: the batch that is open, if any."""
+        """Sent with every request: the batch that is open, and the newest write, if any."""
         batches = self._transaction.batches
-        return {BATCH: batches[-1]} if batches else {}
+        headers = {BATCH: batches[-1]} if batches else {}
+        return headers if self.written is None else {**headers, AFTER: self.written}
 
     def enter(self, batch: str) -> None:
         self._transaction.batches.append(batch)

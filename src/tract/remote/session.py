@@ -13,7 +13,7 @@ from tract.model import CommitInfo, Draft, Head
 from tract.remote import wire
 from tract.remote.operations import BY_NAME, Batch, Operation
 from tract.remote.replica import Replica
-from tract.remote.transport import AFTER, BRANCH, COMMIT, RESULTS, Reply, Transport, quoted
+from tract.remote.transport import BRANCH, COMMIT, NEWEST, RESULTS, Reply, Transport, quoted
 from tract.session.session import Commit, MakeDraft, Session
 from tract.storage import Store
 from tract.storage.store import check_wanted
@@ -36,7 +36,6 @@ class RemoteSession(Session):
         """The `replica` of a sibling, which shares its transactions."""
         self.server = server
         self.replica = Replica(server, dialog) if replica is None else replica.beside(dialog)
-        self._written: str | None = None  # the newest commit that this session wrote
         super().__init__(cast(Store, self.replica), dialog, tokens=tokens, llm=llm, queue=queue)
 
     def sibling(self, dialog: str) -> RemoteSession:
@@ -73,8 +72,6 @@ class RemoteSession(Session):
         headers = {**self.replica.headers, BRANCH: quoted(self.branch)}
         if self.detached:
             headers[COMMIT] = (self.detached.hash or b"").hex()
-        if self._written is not None:
-            headers[AFTER] = self._written
         return headers | {RESULTS: "1" if self.listener else "0"}
 
     def _request(
@@ -86,8 +83,8 @@ class RemoteSession(Session):
         reply = self.server.call(operation, fields, self.headers(), content=content)
         if BRANCH in reply.headers:
             self._move(unquote(reply.headers[BRANCH]), reply.headers.get(COMMIT))
-        if not operation.is_read and isinstance(reply.value, dict):
-            self._written = reply.value.get("commit_hash", self._written)
+        if not operation.is_read:
+            self.replica.written = _commit_of(reply.value)
         for name in reply.headers.get(RESULTS, "").split():
             self._queue.append((self, self.replica.info(Head(None, bytes.fromhex(name)))))
         return reply
@@ -153,6 +150,12 @@ class RemoteSession(Session):
     def withhold(self, commit: CommitInfo) -> None:
         """Do not call the listener with a new result."""
         self._queue[:] = [e for e in self._queue if e[1].commit_hash != commit.commit_hash]
+
+
+def _commit_of(value: Any) -> str:
+    """The commit that a replica must have to answer after a write. If the answer does not say it,
+    a name that no commit has."""
+    return str(value.get("commit_hash", NEWEST)) if isinstance(value, dict) else NEWEST
 
 
 def _same(draft: Draft) -> MakeDraft:

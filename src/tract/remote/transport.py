@@ -34,6 +34,8 @@ request as the client has them, in an answer as they are then."""
 RESULTS, AFTER = "tract-results", "tract-after"
 """Headers: in a request whether the client wants to know the new results, in an answer which they
 are; and the commit that a replica must have to answer."""
+NEWEST = "newest"
+"""The name of no commit: only the database itself may answer."""
 
 ERRORS = {
     name: kind
