@@ -29,7 +29,7 @@ from tract.access import AuditEntry, Grant
 from tract.context import CompiledContext
 from tract.core.compression import PendingCompress
 from tract.importers.writer import Imported
-from tract.model import CommitInfo, DialogInfo, Gist, Json, Message, Step, Toolset
+from tract.model import CommitInfo, DialogFacts, DialogInfo, Gist, Json, Message, Step, Toolset
 from tract.session.handlers import PendingToolResult
 from tract.storage.maintenance import Hit
 from tract.tool_results import ToolResultMetadata, ToolResultReference
@@ -288,6 +288,7 @@ class Position(Struct, frozen=True):
     erasures: int
     result_settings: dict[str, Json] | None
     summarization: dict[str, Json] | None
+    facts: dict[str, Json] | None = None
 
 
 class PositionParameters(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -377,6 +378,10 @@ class ItemsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
     """The name of the session in the file, or of the file."""
     dialog: str | UnsetType = UNSET
     """The name of the dialog; by default `own_name`."""
+
+
+class FactsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
+    facts: DialogFacts
 
 
 class EventsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -503,6 +508,11 @@ OPERATIONS: tuple[Operation, ...] = (
     _method(
         *("configure_tool_summarization", "PUT", f"{DIALOG}/settings/summaries", WRITE),
         auto_threshold=4000,
+    ),
+    _special(
+        *("describe", "PUT", f"{DIALOG}/facts", WRITE, FactsParameters, None),
+        "Note what a dialog is: what a list of dialogs shows of it.",
+        facts={"title": "Tool results of a session"},
     ),
     _method("summarize_tool_result", "POST", f"{RESULTS}/{{id}}/summary", WRITE, target_tokens=100),
     _method("compress", "POST", f"{DIALOG}/compress", WRITE, content="The user asked for src."),

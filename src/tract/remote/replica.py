@@ -12,7 +12,12 @@ from threading import RLock
 from typing import Any
 
 from tract.access import AuditEntry, Grant
-from tract.errors import BranchNotFoundError, CommitNotFoundError, DialogNotFoundError
+from tract.errors import (
+    BranchNotFoundError,
+    CommitNotFoundError,
+    DialogNotFoundError,
+    NotFoundError,
+)
 from tract.hashing import to_json
 from tract.model import EMPTY, CommitInfo, DialogInfo, Gist, Head, Json, Step, Toolset
 from tract.remote import wire
@@ -178,6 +183,21 @@ class Replica:
             if page.next is None:
                 return steps
             since = page.next
+
+    def step(self, commit: Head) -> Step:
+        """One commit, without those before it."""
+        parent = self.info(commit).parent_hash
+        [step] = self.steps(commit, EMPTY if parent is None else self._resolve(parent)) or []
+        return step
+
+    def has_result(self, dialog: str, call_id: str) -> bool:
+        """Whether the dialog has a result with this id."""
+        del dialog
+        try:
+            self.get("result", {"id": call_id, "view": "metadata"}, {})
+        except NotFoundError:
+            return False
+        return True
 
     def _take(self, page: Steps) -> None:
         self.contents.take(page)

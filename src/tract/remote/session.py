@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, cast
 from urllib.parse import unquote
 
+import msgspec
+
 from tract.errors import TractError
 from tract.llm import LLMClient
 from tract.model import CommitInfo, Draft, Head
@@ -146,6 +148,11 @@ class RemoteSession(Session):
     def lock_branch(self) -> tuple[int, Head]:
         """The head of the branch. Inside a batch of the server, no one else can move it."""
         return 0, self.head()
+
+    def configure(self, kind: str, settings: msgspec.Struct) -> None:
+        """Note what the dialog is. The other kinds have methods of `Tract`."""
+        assert kind == "facts", kind
+        self.call(BY_NAME["describe"], {"facts": settings})
 
     def withhold(self, commit: CommitInfo) -> None:
         """Do not call the listener with a new result."""

@@ -117,15 +117,17 @@ def connect(
     llm: LLMClient | None = None,
     create: bool = True,
     timeout: float = TIMEOUT,
+    tokens: str | None = None,
 ) -> RemoteTract:
     """Open a dialog of a tract server (`tract serve`). The token may also stand in the URL, before
-    an `@`. With `create=False`, a missing dialog is an error."""
+    an `@`. With `create=False`, a missing dialog is an error. `tokens` names a token counter, by
+    default that of the server."""
     check_name("dialog", dialog)
     check_client(llm)
     server = Transport(url, token, timeout=timeout)
     try:
         hello: Hello = wire.convert(server.call(BY_NAME["hello"], {}).value, Hello)
-        session = RemoteSession(server, dialog, tokens=_counter(hello.tokens), llm=llm)
+        session = RemoteSession(server, dialog, tokens=_counter(tokens or hello.tokens), llm=llm)
         if not create and not session.is_there():
             known = ", ".join(info.dialog for info in session.store.dialogs.infos()[:5])
             raise DialogNotFoundError(

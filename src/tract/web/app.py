@@ -64,6 +64,7 @@ READING: dict[str, Callable[[Tract, Request], Any]] = {
 WRITING: dict[str, Callable[[Tract, Request], Any]] = {
     "push": drafting.push,
     "store_result": results.store,
+    "describe": drafting.describe,
     "add_grant": grants.add,
     "revoke_grant": grants.revoke,
     "delete_dialog": lambda tract, _: tract.delete_dialog(),
