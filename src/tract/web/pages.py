@@ -97,7 +97,7 @@ table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #e4e7eb;
   vertical-align: top }
 th { font-weight: 600; color: #57606a }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 td.content { overflow-wrap: anywhere }
 tr.failed td { color: #b42318 }
 a { color: #0b5cad }
@@ -144,8 +144,7 @@ def _list(infos: list[DialogInfo], link: str) -> str:
         f"<td>{info.updated_at or info.created_at:%Y-%m-%d %H:%M}</td></tr>"
         for info in infos[:MOST]
     )
-    heads = ("dialog", "title", "commits", "tokens", "errors", "updated")
-    head = "".join(f"<th>{name}</th>" for name in heads)
+    head = _heads(("dialog", "title", "commits", "tokens", "errors", "updated"))
     more = f"<p>{len(infos) - MOST} more</p>" if len(infos) > MOST else ""
     empty = "" if infos else "<p>No dialogs yet.</p>"
     links = '<p><a href="/docs">API documentation</a></p>'
@@ -165,9 +164,14 @@ def _messages(lane: Lane, grant: Grant, dialog: str, link: str) -> str:
             f"{row}<td><code>{info.commit_hash[:10]}</code></td><td>{_text(what)}{name}{failed}</td>"
             f"{_numbers(info.token_count)}<td class='content'>{_text(info.preview)}</td></tr>"
         )
-    head = "<tr><th>commit</th><th>what</th><th>tokens</th><th>content</th></tr>"
+    head = f"<tr>{_heads(('commit', 'what', 'tokens', 'content'))}</tr>"
     back = f'<p><a href="/?{link}">All dialogs</a></p>'
     return f"{back}<h1>{_text(dialog)}</h1><p>Newest first.</p><table>{head}{''.join(rows)}</table>"
+
+
+def _heads(names: tuple[str, ...]) -> str:
+    kinds = {name: " class='number'" for name in ("commits", "tokens", "errors")}
+    return "".join(f"<th{kinds.get(name, '')}>{name}</th>" for name in names)
 
 
 def _numbers(*numbers: int) -> str:
