@@ -170,7 +170,7 @@ def _messages(lane: Lane, grant: Grant, dialog: str, link: str) -> str:
 
 
 def _heads(names: tuple[str, ...]) -> str:
-    kinds = {name: " class='number'" for name in ("commits", "tokens", "errors")}
+    kinds = dict.fromkeys(("commits", "tokens", "errors"), " class='number'")
     return "".join(f"<th{kinds.get(name, '')}>{name}</th>" for name in names)
 
 
