@@ -7,14 +7,17 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any, NamedTuple, get_args, get_origin
 from urllib.parse import unquote
 
 import msgspec
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from tract.access import Grant
 from tract.errors import (
@@ -103,21 +106,20 @@ class App:
         startup_token: str | None,
         tokens: str,
         limits: Limits = Limits(),  # noqa: B008
-        mounted: Mapping[str, ASGIApp] | None = None,
+        mounted: Mapping[str, Starlette] | None = None,
     ) -> None:
         """`tokens` is the name of the token counter; `mounted` are other applications by the first
         part of their paths."""
         self._lanes = lanes
         self._hosts = hosts
-        self._tokens = Tokens(startup_token, lanes.upkeep)
+        self._tokens = Tokens(startup_token, lanes.door)
         self._counter = tokens
         self._limits = limits
         self._rates = Rates(limits.requests_per_second)
         self._routes = Routes(OPERATIONS)
-        self._watch = Watch(lanes.upkeep)
+        self._watch = Watch(lanes.door)
         self._metrics = Metrics()
         self._mounted = dict(mounted or {})
-        self._late: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -129,11 +131,14 @@ class App:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        self._late = asyncio.create_task(self._drop_late())
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        self._late.cancel()
-        self._watch.close()
+        async with AsyncExitStack() as stack:
+            for app in self._mounted.values():
+                await stack.enter_async_context(app.router.lifespan_context(app))
+            late = asyncio.create_task(self._drop_late())
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            late.cancel()
+            self._watch.close()
         await self._lanes.close()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -156,6 +161,10 @@ class App:
                 await _send_problem(scope, receive, seen, refusal.error, refusal)
             except TractError as error:
                 await _send_problem(scope, receive, seen, error)
+            except Exception as error:  # noqa: BLE001 - our fault costs one request, and is logged
+                _log_fault(scope, error)
+                fault = StorageError("the server failed; its log says where")
+                await _send_problem(scope, receive, seen, fault)
         finally:
             self._metrics.running -= 1
             seconds, route = time.perf_counter() - began, scope["state"]["route"]
@@ -244,8 +253,12 @@ class App:
     async def _received(self, receive: Receive) -> bytes:
         parts, size = [], 0
         while True:
-            async with asyncio.timeout(self._limits.seconds):
-                message = await receive()
+            try:
+                async with asyncio.timeout(self._limits.seconds):
+                    message = await receive()
+            except TimeoutError:
+                late = InputError(f"nothing came for {self._limits.seconds:.0f} seconds")
+                raise RefusedError(408, late, connection="close") from None
             if message["type"] == "http.disconnect":
                 raise RefusedError(400, InputError("the client went away"))
             parts.append(message.get("body", b""))
@@ -385,8 +398,8 @@ class App:
     async def _do_backup(self, request: Request, headers: Headers) -> Response:
         del headers
         lane = self._lanes.upkeep
-        path = await lane.run(lambda: files.backup(lane.tract("default")))
-        return files.download(path, request.operation.media)
+        file = await lane.run(lambda: files.backup(lane.tract("default")))
+        return files.download(file, request.operation.media)
 
     async def _do_events(self, request: Request, headers: Headers) -> Response:
         lane, position = self._lanes.of(request.dialog), _position(headers)
@@ -433,7 +446,7 @@ class App:
 
     async def _health(self, kind: str) -> Response:
         if kind == "readyz":
-            lane = self._lanes.upkeep
+            lane = self._lanes.door
             async with asyncio.timeout(5):
                 await lane.run(lambda: _touch(lane))
         return PlainTextResponse("ok\n")
@@ -458,14 +471,11 @@ class _Seen:
         self._send = send
         self.status = 500
         self.size = 0
-
-    @property
-    def has_begun(self) -> bool:
-        return self.size > 0
+        self.has_begun = False
 
     async def __call__(self, message: Any) -> None:
         if message["type"] == "http.response.start":
-            self.status = message["status"]
+            self.has_begun, self.status = True, message["status"]
             own = {name for name, _ in message["headers"]}
             message["headers"] = [
                 *message["headers"],
@@ -565,6 +575,14 @@ async def _send_problem(
     await Response(body, status, {**headers, "cache-control": "no-store"}, MEDIA)(
         scope, receive, send
     )
+
+
+def _log_fault(scope: Scope, error: Exception) -> None:
+    """Where the server failed, without the message of the error, which may have content in it."""
+    frames = extract_tb(error.__traceback__)[-5:]
+    where = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+    line = {"route": scope["state"]["route"], "fault": type(error).__name__, "where": where}
+    _log.error("%s", json.dumps(line))
 
 
 def _log_request(scope: Scope, seen: _Seen, seconds: float) -> None:

@@ -24,7 +24,8 @@ from tract.tract import Tract
 
 Result = TypeVar("Result")
 OpenStore = Callable[[], Store]
-KEPT_DIALOGS = 64
+KEPT_DIALOGS = 16
+"""Of each lane: their chains need not be read again."""
 MAX_BATCHES = 8
 MAX_WAITING = 1000
 """Requests that wait for one lane; one more is refused."""
@@ -154,6 +155,8 @@ class Lanes:
         ]
         self.upkeep = Lane(open_store, tokens, "upkeep")
         """For what takes long or concerns the whole database."""
+        self.door = Lane(open_store, tokens, "door")
+        """For tokens, health and new commits, which must not wait for long work."""
         self._batches: dict[str, Batch] = {}
 
     def of(self, dialog: str) -> Lane:
@@ -166,7 +169,7 @@ class Lanes:
 
     @property
     def all(self) -> list[Lane]:
-        return [*self._lanes, *self._readers, self.upkeep, *self._batches.values()]
+        return [*self._lanes, *self._readers, self.upkeep, self.door, *self._batches.values()]
 
     # Batches
 
