@@ -25,9 +25,15 @@ import pytest
 
 import tract
 from tract import Tract, errors
+from tract.cli.serve import serve_command
+from tract.remote import transport
+from tract.remote.operations import MOST, PAGE
 from tract.storage.sqlite import binding
 from tract.tui.help import HELP
 from tract.view.ansi import plain
+from tract.web import access, events, lanes
+from tract.web.app import Limits
+from tract.web.server import LANES
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -294,6 +300,43 @@ def test_the_tree_of_errors_is_the_real_one() -> None:
 def test_the_keys_are_the_real_ones() -> None:
     keys = "".join(plain(line) + "\n" for line in HELP)
     assert keys in [block.text for block in blocks(DOCS / "viewing.md")]
+
+
+def test_the_limits_of_the_server_are_the_real_ones() -> None:
+    limits, default = Limits(), {p.name: p.default for p in serve_command.params}
+    facts = {
+        "server.md": [
+            f"| {default['max_body']} MB |",
+            f"| {limits.requests_per_second:,.0f} a second,",
+            f"| {limits.seconds:.0f} seconds | |",
+            f"| {lanes.MAX_WAITING:,}, then 503 |",
+            f"| {lanes.MAX_BATCHES}; idle for {lanes.IDLE_SECONDS:.0f} seconds, "
+            f"{lanes.BATCH_SECONDS:.0f} seconds in all |",
+            f"| {MOST:,} |",
+            f"`limit` is {PAGE}, at most {MOST}.",
+            f"within {access.FRESH_SECONDS:.0f} seconds",
+            f"every {events.HEARTBEAT:.0f} seconds",
+            f"A reader that is {events.WAITING:,} events late",
+        ],
+        "operations.md": [
+            f"the {lanes.KEPT_DIALOGS} dialogs that it used last",
+            f"at most {LANES['postgres']} for its lanes",
+            f"{lanes.MAX_BATCHES} for batches",
+        ],
+        "remote.md": [
+            f"no request comes for {lanes.IDLE_SECONDS:.0f} seconds, "
+            f"or after {lanes.BATCH_SECONDS:.0f} seconds",
+            "up to five times" if transport.TRIES == 5 else "",
+            f"pauses of {transport.PAUSE} to",
+        ],
+    }
+    missing = [
+        fact
+        for page, texts in facts.items()
+        for fact in texts
+        if not fact or fact not in (DOCS / page).read_text("utf-8").replace("\n", " ")
+    ]
+    assert missing == []
 
 
 def test_the_tables_are_the_real_ones(tmp_path: Path) -> None:
