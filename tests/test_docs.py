@@ -211,6 +211,14 @@ def test_the_demo_runs() -> None:
     assert '"exit_code": 0' in done.stdout  # the tests that the agent runs exist, and pass
 
 
+def test_the_example_of_a_server_runs() -> None:
+    example = [sys.executable, str(ROOT / "examples" / "server.py")]
+    done = subprocess.run(example, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[result of read_log · call_1 · success" in done.stdout
+    assert "09:08:20 INFO step 500 ok" in done.stdout.splitlines()
+
+
 def test_every_link_leads_somewhere() -> None:
     assert list(DEV["broken_links"](PAGES)) == []
 

@@ -6,6 +6,7 @@ Regenerate it with `python -m tract.web.reference > docs/api.md`.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable
 
 import msgspec
@@ -17,21 +18,24 @@ from tract.web.problems import STATUS
 INTRODUCTION = """\
 # API
 
-Every request that a server (`tract serve`) answers. [Server](server.md) explains them by example. `/openapi.json` has
-the same with all types and examples, and `/docs` shows it as a page.
+Every request that a server (`tract serve`) answers. [Server](server.md) explains them by example.
+`/openapi.json` has the same with all types and examples, and `/docs` shows it as a page.
 
 - Values in a path are percent-encoded, also a slash (`%2F`).
-- Parameters of a GET are in its query; a list is a parameter that is repeated. Those of other requests are the JSON
-  object in the body, except for `import`. An unknown parameter is rejected.
-- A commit is a hash, a prefix of one, or `HEAD`. `id` is the id of a tool call.
-- **Bold** parameters are required. A list in pages also has `cursor` and `limit`, and returns `items` and `next`.
+- Parameters of a GET are in its query; a list is a parameter that is repeated. Those of other
+  requests are the JSON object in the body, except for imports. An unknown parameter is rejected.
+- A commit is a hash or a prefix of one; in a path or a body also `HEAD`. `id` is the id of a tool
+  call.
+- **Bold** parameters are required. A list in pages also has `cursor` and `limit`, and returns
+  `items` and `next`.
 
 This page is generated: `python -m tract.web.reference > docs/api.md`.
 """
 ERRORS = """\
 ## Errors
 
-The first error that fits decides; one that is not listed has the status of its parent in [the tree](errors.md).
+The first error that fits decides; one that is not listed has the status of its parent in
+[the tree](errors.md).
 
 | status | meaning | errors |
 |---|---|---|
@@ -92,9 +96,10 @@ def _errors() -> str:
 def _failures() -> dict[int, str]:
     """What each status means, as the OpenAPI document says."""
     paths = json.loads(openapi())["paths"].values()
-    answers = [answer for path in paths for entry in path.values() for answer in entry["responses"].items()]
+    entries = [entry for path in paths for entry in path.values()]
+    answers = [answer for entry in entries for answer in entry["responses"].items()]
     return {int(status): answer["description"] for status, answer in answers if int(status) >= 400}
 
 
 if __name__ == "__main__":
-    print(reference(), end="")
+    sys.stdout.write(reference())
