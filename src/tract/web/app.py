@@ -457,6 +457,9 @@ class App:
         scope["state"]["route"] = first
         grant = await self._tokens.grant(bearer(headers))
         self._rates.check(grant.name)
+        dialog = query_of(scope["query_string"], frozenset()).get("dialog", "")
+        if dialog and not grant.covers(str(dialog)):
+            raise no_dialog(str(dialog))
         scope["state"]["grant"] = grant
         await self._mounted[first](scope, receive, send)
 
