@@ -330,6 +330,7 @@ def test_the_limits_of_the_server_are_the_real_ones() -> None:
             f"the {lanes.KEPT_DIALOGS} dialogs that it used last",
             f"at most {LANES['postgres']} for its lanes",
             f"{lanes.MAX_BATCHES} for batches",
+            "after a day" if limits.receipt_seconds == 24 * 3600 else "",
         ],
         "remote.md": [
             f"no request comes for {lanes.IDLE_SECONDS:.0f} seconds, "
