@@ -103,7 +103,10 @@ def test_pages_together_are_the_list() -> None:
 
 def test_an_old_receipt_is_deleted(tmp_path: Path) -> None:
     database = str(tmp_path / "t.db")
-    with serving(database, limits=Limits(receipt_seconds=0.05)) as server, Tract.open(database) as t:
+    with (
+        serving(database, limits=Limits(receipt_seconds=0.05)) as server,
+        Tract.open(database) as t,
+    ):
         headers = {"authorization": f"Bearer {server.token}"}
         with httpx2.Client(base_url=server.url, headers=headers) as client:
             assert post(client, "messages/user", "k", text="x").status_code == 200
