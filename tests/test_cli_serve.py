@@ -42,7 +42,7 @@ def test_one_line_says_where_it_is_and_it_goes_on(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
         assert process.stderr is not None
-        logged = [json.loads(entry) for entry in process.stderr.read().splitlines()]
+        logged = [json.loads(entry) for entry in process.stderr.read().split("\n") if entry]
     assert {entry["route"] for entry in logged} >= {"hello", "user"}
     with Tract.open(tmp_path / "t.db") as local:
         assert [info.preview for info in local.log()] == ["x"]

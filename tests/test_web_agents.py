@@ -33,13 +33,13 @@ def server(local: Tract, tmp_path: Path) -> Iterator[Server]:
         yield running
 
 
-def ask(server: Server, token: str | None, name: str, query: str = "", **arguments: str) -> str:
+def ask(server: Server, token: str | None, name: str, at: str = "", /, **arguments: str) -> str:
     """What a tool answers."""
 
     async def main() -> str:
         headers = {"authorization": f"Bearer {token}"}
         async with httpx2.AsyncClient(headers=headers) as http:
-            transport = streamable_http_client(f"{server.url}/mcp{query}", http_client=http)
+            transport = streamable_http_client(f"{server.url}/mcp{at}", http_client=http)
             async with Client(transport) as client:
                 result = await client.call_tool(name, arguments)
                 return "\n".join(getattr(block, "text", "") for block in result.content)
@@ -64,11 +64,11 @@ def test_a_token_sees_its_own_dialogs_alone(server: Server, local: Tract) -> Non
     assert "secret of a/one" in ask(server, token, "get_tool_result", id="a/one")
     for call in (
         ("get_tool_result", {"id": "b/two"}),
-        ("search_tool_results", {"query": "secret of b"}),
+        ("search_tool_results", {"query": "of b"}),
         ("list_tool_results", {}),
     ):
         name, arguments = call
-        assert "secret of b" not in ask(server, token, name, **arguments)
+        assert "secret of b/two" not in ask(server, token, name, **arguments)
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     headers = {"authorization": f"Bearer {token}"}
     foreign = httpx2.post(f"{server.url}/mcp?dialog=b%2Ftwo", json=body, headers=headers)

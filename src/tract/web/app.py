@@ -475,7 +475,7 @@ class App:
         dialog = query_of(scope["query_string"], frozenset()).get("dialog", "")
         if dialog and not grant.covers(str(dialog)):
             raise no_dialog(str(dialog))
-        scope["state"]["grant"] = grant
+        scope["state"] |= {"grant": grant, "who": grant.name}
         await self._mounted[first](scope, receive, send)
 
 
