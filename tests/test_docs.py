@@ -336,7 +336,7 @@ def test_the_limits_of_the_server_are_the_real_ones() -> None:
             f"no request comes for {lanes.IDLE_SECONDS:.0f} seconds, "
             f"or after {lanes.BATCH_SECONDS:.0f} seconds",
             "up to five times" if transport.TRIES == 5 else "",
-            f"pauses of {transport.PAUSE} to",
+            f"grow from {transport.PAUSE} to {transport.PAUSE * 2 ** (transport.TRIES - 2)} seconds",
         ],
     }
     missing = [
