@@ -312,6 +312,7 @@ def test_the_keys_are_the_real_ones() -> None:
 
 def test_the_limits_of_the_server_are_the_real_ones() -> None:
     limits, default = Limits(), {p.name: p.default for p in serve_command.params}
+    longest_pause = transport.PAUSE * 2 ** (transport.TRIES - 2)
     facts = {
         "server.md": [
             f"| {default['max_body']} MB |",
@@ -336,7 +337,7 @@ def test_the_limits_of_the_server_are_the_real_ones() -> None:
             f"no request comes for {lanes.IDLE_SECONDS:.0f} seconds, "
             f"or after {lanes.BATCH_SECONDS:.0f} seconds",
             "up to five times" if transport.TRIES == 5 else "",
-            f"grow from {transport.PAUSE} to {transport.PAUSE * 2 ** (transport.TRIES - 2)} seconds",
+            f"grow from {transport.PAUSE} to {longest_pause} seconds",
         ],
     }
     missing = [
