@@ -85,6 +85,9 @@ LISTS = {
     for operation in OPERATIONS
 }
 
+EXPIRY_SECONDS = 600.0
+"""How often old receipts are deleted."""
+
 
 class Limits(NamedTuple):
     """What the server accepts."""
@@ -94,6 +97,8 @@ class Limits(NamedTuple):
     """For one request. Streams and long work are not limited."""
     requests_per_second: float = 1000.0
     """For each token; 0 for any number."""
+    receipt_seconds: float = 24 * 3600.0
+    """How long a repeated request is recognized."""
 
 
 class App:
@@ -135,9 +140,11 @@ class App:
             for app in self._mounted.values():
                 await stack.enter_async_context(app.router.lifespan_context(app))
             late = asyncio.create_task(self._drop_late())
+            expiry = asyncio.create_task(self._expire_receipts())
             await send({"type": "lifespan.startup.complete"})
             await receive()
             late.cancel()
+            expiry.cancel()
             self._watch.close()
         await self._lanes.close()
         await send({"type": "lifespan.shutdown.complete"})
@@ -147,6 +154,14 @@ class App:
             await asyncio.sleep(1)
             with suppress(TractError):
                 await self._lanes.drop_late()
+
+    async def _expire_receipts(self) -> None:
+        """Delete what is too old to be asked for again."""
+        seconds, lane = self._limits.receipt_seconds, self._lanes.upkeep
+        while True:
+            await asyncio.sleep(min(EXPIRY_SECONDS, seconds))
+            with suppress(TractError):
+                await lane.run(lambda: lane.store.receipts.expire(seconds))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, count and log one request."""
