@@ -30,6 +30,7 @@ from tract.remote import wire
 from tract.remote.operations import ADMIN, OPERATIONS, Operation
 from tract.remote.transport import AFTER, BATCH, BRANCH, COMMIT, RESULTS, quoted
 from tract.session import handlers
+from tract.session.session import check_name, is_name
 from tract.tract import Tract
 from tract.web import drafting, files, grants, methods, pages, reading, results
 from tract.web.access import HEADERS, Hosts, Rates, Tokens, bearer
@@ -73,6 +74,12 @@ UPKEEP = (
 )
 """What concerns more than one dialog, or takes long."""
 
+WHOLE = "forget"
+"""What is about one dialog, but looks into all of them and says where it found copies."""
+
+USES_SECONDS = 60.0
+"""How often it is stored which tokens were used."""
+
 LISTS = {
     operation.name: frozenset(
         field.name
@@ -109,15 +116,14 @@ class App:
         part of their paths."""
         self._lanes = lanes
         self._hosts = hosts
-        self._tokens = Tokens(startup_token, lanes.upkeep)
+        self._tokens = Tokens(startup_token, lanes.quick)
         self._counter = tokens
         self._limits = limits
         self._rates = Rates(limits.requests_per_second)
         self._routes = Routes(OPERATIONS)
-        self._watch = Watch(lanes.upkeep)
+        self._watch = Watch(lanes.quick)
         self._metrics = Metrics()
         self._mounted = dict(mounted or {})
-        self._late: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -129,11 +135,14 @@ class App:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        self._late = asyncio.create_task(self._drop_late())
+        tasks = [asyncio.create_task(task) for task in (self._drop_late(), self._store_uses())]
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        self._late.cancel()
+        for task in tasks:
+            task.cancel()
         self._watch.close()
+        with suppress(TractError):
+            await self._tokens.store_uses(self._lanes.upkeep)
         await self._lanes.close()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -142,6 +151,12 @@ class App:
             await asyncio.sleep(1)
             with suppress(TractError):
                 await self._lanes.drop_late()
+
+    async def _store_uses(self) -> None:
+        while True:
+            await asyncio.sleep(USES_SECONDS)
+            with suppress(TractError):
+                await self._tokens.store_uses(self._lanes.upkeep)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, count and log one request."""
@@ -203,10 +218,13 @@ class App:
         operation, dialog = match.operation, match.values.get("dialog", "")
         if not grant.allows(operation.scope):
             raise AccessError(f"{operation.name} needs the scope {operation.scope}")
-        if "dialog" in match.values and not grant.covers(dialog):
-            raise no_dialog(dialog)
-        if operation.scope == ADMIN and "dialog" not in match.values and grant.prefixes:
+        is_about_all = "dialog" not in match.values or operation.name == WHOLE
+        if operation.scope == ADMIN and is_about_all and grant.prefixes:
             raise AccessError(f"{operation.name} needs a token for all dialogs")
+        if "dialog" in match.values:
+            await self._check_dialog(match, grant)
+        if not match.is_text:
+            raise NotFoundError("a name is not UTF-8")
         body = await self._body(operation, receive, headers)
         is_json = not (operation.is_read or operation.name == "import")
         if is_json:
@@ -229,6 +247,18 @@ class App:
             wants is not None,
         )
 
+    async def _check_dialog(self, match: Match, grant: Grant) -> None:
+        """A dialog that is foreign or cannot exist looks like one that is unknown: the database is
+        asked for each of them."""
+        dialog, lane = match.values["dialog"], self._lanes.quick
+        is_legal = match.is_text and is_name(dialog)
+        if is_legal and grant.covers(dialog):
+            return
+        if match.operation.is_read or not grant.covers(dialog):
+            await lane.run(lambda: lane.store.dialogs.has(dialog))
+            raise no_dialog(dialog)
+        check_name("dialog", dialog)
+
     async def _body(self, operation: Operation, receive: Receive, headers: Headers) -> bytes:
         if operation.is_read:
             return b""
@@ -244,8 +274,12 @@ class App:
     async def _received(self, receive: Receive) -> bytes:
         parts, size = [], 0
         while True:
-            async with asyncio.timeout(self._limits.seconds):
-                message = await receive()
+            try:
+                async with asyncio.timeout(self._limits.seconds):
+                    message = await receive()
+            except TimeoutError:
+                fact = f"nothing came for {self._limits.seconds:.0f} seconds"
+                raise RefusedError(408, InputError(fact), connection="close") from None
             if message["type"] == "http.disconnect":
                 raise RefusedError(400, InputError("the client went away"))
             parts.append(message.get("body", b""))
@@ -271,8 +305,10 @@ class App:
         if request.operation.is_read:
             body = await self._timed(lane, lambda: self._read(lane, request, position))
             return _json(body)
-        written, moved = await self._timed(lane, lambda: self._write(lane, request, position))
-        return _written(request, written, moved)
+        written = await self._timed(lane, lambda: self._write(lane, request, position))
+        if request.operation.name == "revoke_grant":
+            self._tokens.forget()
+        return _written(request, written)
 
     async def _lane(self, request: Request, headers: Headers) -> Lane:
         """The lane of the batch, of long work, of a replica that is fresh, or of the dialog."""
@@ -302,8 +338,8 @@ class App:
         read = READING.get(request.operation.name, methods.call)
         return wire.encode_result(read(tract, request))
 
-    def _write(self, lane: Lane, request: Request, position: Position) -> tuple[Written, Position]:
-        """Runs on the lane. Returns what was written, and what is checked out then."""
+    def _write(self, lane: Lane, request: Request, position: Position) -> Written:
+        """Runs on the lane."""
         tract = lane.tract(request.dialog or "default", position)
         if request.has_handlers:
             tract.session.listener = None
@@ -311,14 +347,10 @@ class App:
             handlers.restore_settings(tract)
         action = WRITING.get(request.operation.name, methods.call)
         try:
-            written = methods.write(tract, request, action)
+            return methods.write(tract, request, action)
         finally:
             if request.operation.name == "delete_dialog":
                 lane.drop(request.dialog)
-        session = tract.session
-        detached = session.detached
-        commit = detached.hash.hex() if detached and detached.hash else None
-        return written, Position(session.branch, commit)
 
     # Operations that are more than one action on a lane
 
@@ -423,19 +455,27 @@ class App:
             return pages.docs(raw_path)
         if first == "metrics":
             grant = await self._tokens.grant(bearer(headers))
+            self._rates.check(grant.name)
             if grant.prefixes:
                 raise AccessError("metrics needs a token for all dialogs")
             waiting = sum(lane.waiting for lane in self._lanes.all)
             return PlainTextResponse(self._metrics.text(waiting))
+        if raw_path.split(b"?", 1)[0] != b"/":
+            raise RefusedError(404, NotFoundError("no such page"))
         query = query_of(scope["query_string"], frozenset())
         token = bearer(headers) or str(query.get("token", ""))
-        return await pages.index(self._lanes, self._tokens, token, raw_path, query)
+        grant = await self._tokens.grant(token)
+        self._rates.check(grant.name)
+        return await pages.index(self._lanes, grant, token, query)
 
     async def _health(self, kind: str) -> Response:
         if kind == "readyz":
-            lane = self._lanes.upkeep
-            async with asyncio.timeout(5):
-                await lane.run(lambda: _touch(lane))
+            lane = self._lanes.quick
+            try:
+                async with asyncio.timeout(5):
+                    await lane.run(lambda: _touch(lane))
+            except TimeoutError:
+                raise BusyError("the database does not answer") from None
         return PlainTextResponse("ok\n")
 
     async def _mount(
@@ -536,12 +576,12 @@ def _json(body: bytes) -> Response:
     return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
 
 
-def _written(request: Request, written: Written, moved: Position) -> Response:
+def _written(request: Request, written: Written) -> Response:
     headers = {"cache-control": "no-store"}
     if request.dialog:
-        headers[BRANCH] = quoted(moved.branch or "")
-        if moved.commit is not None:
-            headers[COMMIT] = moved.commit
+        headers[BRANCH] = quoted(written.branch)
+        if written.commit is not None:
+            headers[COMMIT] = written.commit
     if written.results:
         headers[RESULTS] = " ".join(written.results)
     if request.operation.returns is None:

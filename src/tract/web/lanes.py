@@ -154,6 +154,8 @@ class Lanes:
         ]
         self.upkeep = Lane(open_store, tokens, "upkeep")
         """For what takes long or concerns the whole database."""
+        self.quick = Lane(open_store, tokens, "quick")
+        """For short reads that everyone waits for: tokens, and whether the database answers."""
         self._batches: dict[str, Batch] = {}
 
     def of(self, dialog: str) -> Lane:
@@ -166,7 +168,8 @@ class Lanes:
 
     @property
     def all(self) -> list[Lane]:
-        return [*self._lanes, *self._readers, self.upkeep, *self._batches.values()]
+        own = [self.upkeep, self.quick]
+        return [*self._lanes, *self._readers, *own, *self._batches.values()]
 
     # Batches
 

@@ -17,7 +17,6 @@ from tract.remote import wire
 from tract.remote.operations import Batch, Hello
 from tract.remote.transport import quoted
 from tract.view.sanitize import one_line, visible
-from tract.web.access import Tokens
 from tract.web.lanes import IDLE_SECONDS, Lane, Lanes
 from tract.web.openapi import openapi
 from tract.web.problems import RefusedError
@@ -93,12 +92,9 @@ _DOCS_POLICY = {
 
 
 async def index(
-    lanes: Lanes, tokens: Tokens, token: str, raw_path: bytes, query: dict[str, str | list[str]]
+    lanes: Lanes, grant: Grant, token: str, query: dict[str, str | list[str]]
 ) -> Response:
     """A list of dialogs, or the messages of one, as a page without scripts."""
-    if raw_path.split(b"?", 1)[0] != b"/":
-        raise RefusedError(404, NotFoundError("no such page"))
-    grant = await tokens.grant(token)
     link = f"token={quoted(token)}"
     dialog = query.get("dialog")
     if not isinstance(dialog, str):

@@ -47,7 +47,7 @@ def dialog_info(tract: Tract, request: Request) -> DialogInfo:
     for info in tract.dialogs():
         if info.dialog == request.dialog:
             return info
-    raise DialogNotFoundError(f"no dialog {request.dialog!r}")
+    raise DialogNotFoundError(f"no dialog {request.dialog!r:.100}")
 
 
 def dialogs(tract: Tract, request: Request) -> Page:
