@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from tract.web.server import Server
 
-SECONDS = 30
+SECONDS = 10
 
 
 class Answer(NamedTuple):

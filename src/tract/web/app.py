@@ -34,7 +34,7 @@ from tract.session.session import check_name, is_name
 from tract.tract import Tract
 from tract.web import drafting, files, grants, methods, pages, reading, results
 from tract.web.access import HEADERS, Hosts, Rates, Tokens, bearer
-from tract.web.events import News, Watch, commits_after
+from tract.web.events import Inbox, News, Watch, news_after
 from tract.web.lanes import Lane, Lanes, Position
 from tract.web.methods import Request, Written
 from tract.web.metrics import Metrics
@@ -245,6 +245,7 @@ class App:
             key,
             wants == "1",
             wants is not None,
+            scope["method"] == "HEAD",
         )
 
     async def _check_dialog(self, match: Match, grant: Grant) -> None:
@@ -423,26 +424,37 @@ class App:
     async def _do_events(self, request: Request, headers: Headers) -> Response:
         lane, position = self._lanes.of(request.dialog), _position(headers)
         after = headers.get("last-event-id") or request.fields.get("after")
-        missed = await lane.run(lambda: _missed(lane, request, position, after))
-        return self._events(headers, missed, lambda dialog: dialog == request.dialog)
+        inbox = await self._watch.join(lambda dialog: dialog == request.dialog)
+        try:
+            missed = await lane.run(lambda: _missed(lane, request, position, after))
+        except BaseException:
+            self._watch.leave(inbox)
+            raise
+        return self._events(request, headers, inbox, missed)
 
     async def _do_all_events(self, request: Request, headers: Headers) -> Response:
-        return self._events(headers, [], request.grant.covers)
+        return self._events(request, headers, await self._watch.join(request.grant.covers), [])
 
     def _events(
-        self, headers: Headers, first: list[News], covers: Callable[[str], bool]
+        self, request: Request, headers: Headers, inbox: Inbox, first: list[News]
     ) -> Response:
         async def is_welcome() -> bool:
             try:
                 await self._tokens.grant(bearer(headers))
-            except RefusedError:
+            except (RefusedError, TractError):
                 return False
             return True
 
-        stream = self._watch.listen(covers, first, is_welcome)
-        return StreamingResponse(
-            stream, media_type="text/event-stream", headers={"cache-control": "no-store"}
-        )
+        own = {"cache-control": "no-store"}
+        if request.is_head:
+            self._watch.leave(inbox)
+            return Response(media_type="text/event-stream", headers=own)
+        stream = self._watch.listen(inbox, first, is_welcome)
+        return StreamingResponse(stream, media_type="text/event-stream", headers=own)
+
+    def end_streams(self) -> None:
+        """End the streams of events: the server stops, and would wait for them."""
+        self._watch.close()
 
     # Pages and neighbours
 
@@ -555,8 +567,7 @@ def _missed(lane: Lane, request: Request, position: Position, after: str | None)
         return []
     session = tract.session
     stop = {(session.resolve(after).hash or b"").hex()}
-    commits = commits_after(session.store, session.head(), stop)
-    return [News(tract.dialog, session.branch, info) for info in commits]
+    return news_after(session.store, tract.dialog, session.branch, session.head(), stop)
 
 
 def _position(headers: Headers) -> Position:

@@ -39,6 +39,8 @@ class Request(NamedTuple):
     """Whether the client wants to know the new results, for its handlers."""
     has_handlers: bool = False
     """Whether the client decides about new results; else the settings of the dialog do."""
+    is_head: bool = False
+    """Whether only the headers of the answer are wanted."""
 
     @property
     def fields(self) -> dict[str, Any]:
