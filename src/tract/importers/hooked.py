@@ -27,7 +27,7 @@ class HookedResults:
 
     def __init__(self, session: Session, names: Iterable[str]) -> None:
         self._session = session
-        self._names = list(dict.fromkeys(map(results_dialog, names)))
+        self._names = list(dict.fromkeys(map(results_dialog, map(_session, names))))
 
     @cached_property
     def _by_label(self) -> dict[str, tuple[Session, Place]]:
@@ -53,6 +53,11 @@ class HookedResults:
             return session.compiler.load(place.shown).content if _is(text, shown.text) else None
         except ForgottenError:
             return None
+
+
+def _session(name: str) -> str:
+    """The session in the name of a dialog. A file with many sessions is part of their names."""
+    return name.rpartition("/")[2] or name
 
 
 def _is(text: str, reference: str) -> bool:

@@ -100,15 +100,15 @@ def pack(value: Any) -> Json:
 
 def pack_message(message: Message) -> dict[str, Json]:
     """A message as JSON; absent fields are omitted."""
+    content = pack_content(message.role, message.content)
     fields = {
-        "role": message.role,
-        "content": pack_content(message.role, message.content),
         "tool_call_id": message.tool_call_id,
         "name": message.name,
         "is_error": message.is_error or None,
         "origin": message.origin,
     }
-    return {key: pack(value) for key, value in fields.items() if value is not None}
+    present = {key: pack(value) for key, value in fields.items() if value is not None}
+    return {"role": message.role, "content": pack(content), **present}
 
 
 def unpack_message(packed: dict[str, Json]) -> Message:

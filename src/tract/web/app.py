@@ -7,14 +7,17 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any, NamedTuple, get_args, get_origin
 from urllib.parse import unquote
 
 import msgspec
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from tract.access import Grant
 from tract.errors import (
@@ -35,7 +38,7 @@ from tract.tract import Tract
 from tract.web import drafting, files, grants, methods, pages, reading, results
 from tract.web.access import HEADERS, Hosts, Rates, Tokens, bearer
 from tract.web.events import Inbox, News, Watch, news_after
-from tract.web.lanes import Lane, Lanes, Position
+from tract.web.lanes import IDLE_SECONDS, Lane, Lanes, Position
 from tract.web.methods import Request, Written
 from tract.web.metrics import Metrics
 from tract.web.problems import MEDIA, RETRY_SECONDS, RefusedError, problem
@@ -98,6 +101,8 @@ class Limits(NamedTuple):
     """For one request. Streams and long work are not limited."""
     requests_per_second: float = 1000.0
     """For each token; 0 for any number."""
+    batch_idle_seconds: float = IDLE_SECONDS
+    """After which a batch is rolled back if no request comes for it."""
 
 
 class App:
@@ -110,18 +115,18 @@ class App:
         startup_token: str | None,
         tokens: str,
         limits: Limits = Limits(),  # noqa: B008
-        mounted: Mapping[str, ASGIApp] | None = None,
+        mounted: Mapping[str, Starlette] | None = None,
     ) -> None:
         """`tokens` is the name of the token counter; `mounted` are other applications by the first
         part of their paths."""
         self._lanes = lanes
         self._hosts = hosts
-        self._tokens = Tokens(startup_token, lanes.quick)
+        self._tokens = Tokens(startup_token, lanes.door)
         self._counter = tokens
         self._limits = limits
         self._rates = Rates(limits.requests_per_second)
         self._routes = Routes(OPERATIONS)
-        self._watch = Watch(lanes.quick)
+        self._watch = Watch(lanes.door)
         self._metrics = Metrics()
         self._mounted = dict(mounted or {})
 
@@ -135,12 +140,15 @@ class App:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        tasks = [asyncio.create_task(task) for task in (self._drop_late(), self._store_uses())]
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        for task in tasks:
-            task.cancel()
-        self._watch.close()
+        async with AsyncExitStack() as stack:
+            for app in self._mounted.values():
+                await stack.enter_async_context(app.router.lifespan_context(app))
+            tasks = [asyncio.create_task(task) for task in (self._drop_late(), self._store_uses())]
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            for task in tasks:
+                task.cancel()
+            self._watch.close()
         with suppress(TractError):
             await self._tokens.store_uses(self._lanes.upkeep)
         await self._lanes.close()
@@ -148,9 +156,8 @@ class App:
 
     async def _drop_late(self) -> None:
         while True:
-            await asyncio.sleep(1)
-            with suppress(TractError):
-                await self._lanes.drop_late()
+            await asyncio.sleep(min(1.0, self._limits.batch_idle_seconds))
+            await self._lanes.drop_late()
 
     async def _store_uses(self) -> None:
         while True:
@@ -171,6 +178,10 @@ class App:
                 await _send_problem(scope, receive, seen, refusal.error, refusal)
             except TractError as error:
                 await _send_problem(scope, receive, seen, error)
+            except Exception as error:  # noqa: BLE001 - our fault costs one request, and is logged
+                _log_fault(scope, error)
+                fault = StorageError("the server failed; its log says where")
+                await _send_problem(scope, receive, seen, fault)
         finally:
             self._metrics.running -= 1
             seconds, route = time.perf_counter() - began, scope["state"]["route"]
@@ -251,7 +262,7 @@ class App:
     async def _check_dialog(self, match: Match, grant: Grant) -> None:
         """A dialog that is foreign or cannot exist looks like one that is unknown: the database is
         asked for each of them."""
-        dialog, lane = match.values["dialog"], self._lanes.quick
+        dialog, lane = match.values["dialog"], self._lanes.door
         is_legal = match.is_text and is_name(dialog)
         if is_legal and grant.covers(dialog):
             return
@@ -279,8 +290,8 @@ class App:
                 async with asyncio.timeout(self._limits.seconds):
                     message = await receive()
             except TimeoutError:
-                fact = f"nothing came for {self._limits.seconds:.0f} seconds"
-                raise RefusedError(408, InputError(fact), connection="close") from None
+                late = InputError(f"nothing came for {self._limits.seconds:.0f} seconds")
+                raise RefusedError(408, late, connection="close") from None
             if message["type"] == "http.disconnect":
                 raise RefusedError(400, InputError("the client went away"))
             parts.append(message.get("body", b""))
@@ -387,8 +398,8 @@ class App:
             batch = self._lanes.batch(headers[BATCH], request.grant.name)
             await batch.run(batch.begin)
         else:
-            batch = await self._lanes.begin(request.grant.name)
-        return _json(pages.begun(batch.id))
+            batch = await self._lanes.begin(request.grant.name, request.key)
+        return _json(pages.begun(batch.id, self._lanes.idle_seconds))
 
     async def _do_end(self, request: Request, headers: Headers) -> Response:
         del headers
@@ -418,8 +429,8 @@ class App:
     async def _do_backup(self, request: Request, headers: Headers) -> Response:
         del headers
         lane = self._lanes.upkeep
-        path = await lane.run(lambda: files.backup(lane.tract("default")))
-        return files.download(path, request.operation.media)
+        file = await lane.run(lambda: files.backup(lane.tract("default")))
+        return files.Download(file, request.operation.media)
 
     async def _do_events(self, request: Request, headers: Headers) -> Response:
         lane, position = self._lanes.of(request.dialog), _position(headers)
@@ -482,7 +493,7 @@ class App:
 
     async def _health(self, kind: str) -> Response:
         if kind == "readyz":
-            lane = self._lanes.quick
+            lane = self._lanes.door
             try:
                 async with asyncio.timeout(5):
                     await lane.run(lambda: _touch(lane))
@@ -510,14 +521,11 @@ class _Seen:
         self._send = send
         self.status = 500
         self.size = 0
-
-    @property
-    def has_begun(self) -> bool:
-        return self.size > 0
+        self.has_begun = False
 
     async def __call__(self, message: Any) -> None:
         if message["type"] == "http.response.start":
-            self.status = message["status"]
+            self.has_begun, self.status = True, message["status"]
             own = {name for name, _ in message["headers"]}
             message["headers"] = [
                 *message["headers"],
@@ -616,6 +624,14 @@ async def _send_problem(
     await Response(body, status, {**headers, "cache-control": "no-store"}, MEDIA)(
         scope, receive, send
     )
+
+
+def _log_fault(scope: Scope, error: Exception) -> None:
+    """Where the server failed, without the message of the error, which may have content in it."""
+    frames = extract_tb(error.__traceback__)[-5:]
+    where = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+    line = {"route": scope["state"]["route"], "fault": type(error).__name__, "where": where}
+    _log.error("%s", json.dumps(line))
 
 
 def _log_request(scope: Scope, seen: _Seen, seconds: float) -> None:

@@ -17,7 +17,7 @@ from tract.remote import wire
 from tract.remote.operations import Batch, Hello
 from tract.remote.transport import quoted
 from tract.view.sanitize import one_line, visible
-from tract.web.lanes import IDLE_SECONDS, Lane, Lanes
+from tract.web.lanes import Lane, Lanes
 from tract.web.openapi import openapi
 from tract.web.problems import RefusedError
 
@@ -37,8 +37,8 @@ def hello(grant: Grant, counter: str) -> bytes:
     return wire.encode_result(Hello(version("tract-context"), API, counter, grant.scope, prefixes))
 
 
-def begun(batch: str) -> bytes:
-    return wire.encode_result(Batch(batch, IDLE_SECONDS))
+def begun(batch: str, idle_seconds: float) -> bytes:
+    return wire.encode_result(Batch(batch, idle_seconds))
 
 
 def openapi_document() -> bytes:

@@ -15,6 +15,8 @@ from tract.tract import Tract
 from tract.view.export import document
 from tract.web.methods import Page, Request, page
 
+KEPT_BYTES = 8_000_000
+"""The contents of a dialog up to which its compiled messages stay in memory."""
 STEPS = 2000
 """Commits in one answer."""
 
@@ -80,7 +82,8 @@ def context(tract: Tract, request: Request) -> Context:
     provider, stored = fields.pop("provider"), fields.pop("stored")
     if "load_tool_results" in fields:
         fields["load_tool_results"] = _load(fields["load_tool_results"])
-    compiled = tract.stored(fields.get("at")) if stored else tract.compile(**fields)
+    source = _compiling(tract)
+    compiled = source.stored(fields.get("at")) if stored else source.compile(**fields)
     return Context(
         provider=provider,
         request=compiled.to_params(provider),
@@ -94,6 +97,16 @@ def context(tract: Tract, request: Request) -> Context:
     )
 
 
+def _compiling(tract: Tract) -> Tract:
+    """The dialog, or another instance of a large one, so that what it compiles is not kept."""
+    session = tract.session
+    if sum(step.byte_size for step in session.chain().steps) <= KEPT_BYTES:
+        return tract
+    other = tract.sibling(tract.dialog)
+    other.session.branch, other.session.detached = session.branch, session.detached
+    return other
+
+
 def _load(values: list[str]) -> bool | list[str]:
     return values[0] == "true" if values in (["true"], ["false"]) else values
 
@@ -102,7 +115,8 @@ def export(tract: Tract, request: Request) -> str:
     """The dialog as a document."""
     fields = request.fields
     at = fields.get("at")
-    compiled = tract.stored(at) if fields["stored"] else tract.compile(at)
+    source = _compiling(tract)
+    compiled = source.stored(at) if fields["stored"] else source.compile(at)
     return document(compiled, tract.dialog, fields["format"])
 
 

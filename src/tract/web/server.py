@@ -5,12 +5,14 @@ from __future__ import annotations
 import ipaddress
 import logging
 import socket
-from typing import NamedTuple
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
 
 from tract.access import new_token
 from tract.errors import AccessError, InputError, MissingExtraError
 from tract.storage import Store, open_store
 from tract.tokens import token_counter
+from tract.tract import Tract
 from tract.web.access import Hosts
 from tract.web.lanes import Lanes
 
@@ -20,6 +22,9 @@ try:
     from tract.web.app import App, Limits
 except ImportError as missing:
     raise MissingExtraError('a server needs: pip install "tract-context[server]"') from missing
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
 
 LANES = {"sqlite": 4, "postgres": 8}
 
@@ -111,9 +116,22 @@ def make_app(settings: Settings, port: int, token: str | None) -> App:
         counter,
         settings.lanes or LANES[_kind(settings.database)],
         None if replica is None else lambda: _open(replica, settings.durability),
+        settings.limits.batch_idle_seconds,
     )
     hosts = Hosts(host_names(settings.host, port, settings.names))
-    return App(lanes, hosts, token, counter.source, settings.limits)
+    return App(lanes, hosts, token, counter.source, settings.limits, _mounted(settings))
+
+
+def _mounted(settings: Settings) -> dict[str, Starlette]:
+    """MCP, if its extra is installed."""
+    if find_spec("mcp") is None:
+        return {}
+    from tract.web.agents import agents_app
+
+    def open_tract() -> Tract:
+        return Tract.open(settings.database, durability=settings.durability)
+
+    return {"mcp": agents_app(open_tract, settings.limits.body_bytes)}
 
 
 def host_names(host: str, port: int, names: tuple[str, ...]) -> frozenset[str]:
