@@ -21,8 +21,22 @@ from tract.web.app import Limits
 from tract.web.problems import MEDIA
 from tract.web.server import Server
 
-PATHS = ("/", "/docs", "/openapi.json", "/metrics", "/api", "/api/dialogs", "/api/dialogs/d/log")
-"""One of each kind: pages, documents, operations. What is mounted beside them belongs here too."""
+PATHS = (
+    *("/", "/docs", "/openapi.json", "/metrics"),
+    *("/api", "/api/dialogs", "/api/dialogs/d/log"),
+    "/mcp",
+)
+"""One of each kind: pages, documents, operations, and what is mounted beside them."""
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
 USER = b'{"text": "Hi"}'
 UNKNOWN = {
     "type": "urn:tract:DialogNotFoundError",
@@ -84,7 +98,7 @@ def own(server: Server) -> str:
 )
 def test_a_name_that_is_not_the_servers_is_refused(server: Server, path: str, host: str) -> None:
     port = own(server).rpartition(":")[2]
-    answer = ask(server, "GET", path, server.token, [("Host", host.format(port=port))])
+    answer = _opened(server, path, [("Host", host.format(port=port))])
     assert (answer.status, answer.json["type"]) == (421, "urn:tract:AccessError")
 
 
@@ -96,8 +110,16 @@ def test_the_names_of_this_machine_are_the_servers(server: Server, path: str, na
     assert _opened(server, path, headers).status == 200
 
 
-def _opened(server: Server, path: str, headers: list[tuple[str, str]]) -> Answer:
-    return ask(server, "GET", path, server.token, headers)
+def _opened(
+    server: Server, path: str, headers: list[tuple[str, str]], token: str | None = "own"
+) -> Answer:
+    """The answer to a usual request to this path."""
+    token = server.token if token == "own" else token
+    if path != "/mcp":
+        return ask(server, "GET", path, token, headers)
+    accept = ("Accept", "application/json, text/event-stream")
+    body = json.dumps(INITIALIZE).encode()
+    return ask(server, "POST", path, token, [*JSON, accept, *headers], body)
 
 
 def test_two_hosts_or_two_origins_are_refused(server: Server) -> None:
@@ -179,14 +201,17 @@ ODD: tuple[tuple[str, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("verb", "path"), [*(("GET", path) for path in PATHS), *ODD])
+@pytest.mark.parametrize(("verb", "path"), [*(("", path) for path in PATHS), *ODD])
 @pytest.mark.parametrize("origin", [None, "http://evil.example"])
 def test_every_answer_has_the_headers_and_no_others(
     server: Server, verb: str, path: str, origin: str | None
 ) -> None:
     headers = [] if origin is None else [("Origin", origin)]
     for token in (server.token, None):
-        answer = ask(server, verb, path, token, headers)
+        if verb:
+            answer = ask(server, verb, path, token, headers)
+        else:
+            answer = _opened(server, path, headers, token)
         policy = answer.headers["content-security-policy"]
         assert policy.startswith("default-src 'none'; ")
         assert "script-src 'self';" in policy
@@ -197,7 +222,7 @@ def test_every_answer_has_the_headers_and_no_others(
         assert "set-cookie" not in answer.headers
         assert not [name for name in answer.headers if name.startswith("access-control-")]
         if answer.status >= 400:
-            assert answer.headers["content-type"] == "application/problem+json"
+            assert answer.headers["content-type"] == MEDIA
             assert answer.json["status"] == answer.status
 
 
@@ -217,6 +242,8 @@ def test_a_form_cannot_write(server: Server, media: str | None, verb: str) -> No
     headers = [] if media is None else [("Content-Type", media)]
     answer = ask(server, verb, path, server.token, headers, USER)
     assert (answer.status, answer.json["type"]) == (415, "urn:tract:InputError")
+    agents = json.dumps(INITIALIZE).encode()
+    assert ask(server, "POST", "/mcp", server.token, headers, agents).status in (400, 406, 415)
 
 
 def test_a_cookie_is_not_a_token(server: Server) -> None:
@@ -235,10 +262,10 @@ def test_a_missing_an_unknown_and_a_revoked_token_look_the_same(
     store = open_store(str(place))
     store.grants.revoke("revoked")
     store.close()
-    for path in ("/", "/metrics", "/api", "/api/dialogs/d/log", "/api/dialogs/unknown/log"):
-        answers = [ask(server, "GET", path, t) for t in (None, "", "x", new_token(), revoked)]
+    for path in ("/", "/metrics", "/api", "/api/dialogs/d/log", "/api/dialogs/x/log", "/mcp"):
+        answers = [_opened(server, path, [], t) for t in (None, "", "x", new_token(), revoked)]
         schemes = ("Basic eDp5", f"bearer{server.token}", "Bearer")
-        answers += [ask(server, "GET", path, None, [("Authorization", s)]) for s in schemes]
+        answers += [_opened(server, path, [("Authorization", s)], None) for s in schemes]
         assert {answer.status for answer in answers} == {401}
         assert len({answer.body for answer in answers}) == 1
         assert {answer.headers["www-authenticate"] for answer in answers} == {"Bearer"}
@@ -254,8 +281,8 @@ def test_a_token_that_is_revoked_works_no_longer(server: Server, place: Path) ->
 def test_a_token_in_the_link_is_for_pages_alone(server: Server) -> None:
     link = f"?token={server.token}"
     assert ask(server, "GET", f"/{link}").status == 200
-    for path in ("/api", "/api/dialogs", "/metrics", "/api/events"):
-        assert ask(server, "GET", f"{path}{link}").status == 401
+    for path in ("/api", "/api/dialogs", "/metrics", "/api/events", "/mcp"):
+        assert _opened(server, f"{path}{link}", [], None).status == 401
     assert ask(server, "POST", f"{MESSAGES}{link}", None, JSON, USER).status == 401
 
 
@@ -388,8 +415,8 @@ def test_a_get_writes_nothing(place: Path) -> None:
 def test_a_token_that_asks_too_often_has_to_wait(place: Path) -> None:
     other = _scoped(place, "read others")
     with serving(str(place), limits=Limits(requests_per_second=2)) as server:
-        for path in ("/api", "/", "/metrics"):
-            answers = [ask(server, "GET", path, server.token) for _ in range(6)]
+        for path in ("/api", "/", "/metrics", "/mcp"):
+            answers = [_opened(server, path, []) for _ in range(6)]
             assert answers[-1].status == 429
             assert answers[-1].json["type"] == "urn:tract:BusyError"
             assert answers[-1].headers["retry-after"] == "1"
@@ -408,6 +435,8 @@ def test_a_body_that_is_too_large_is_refused(place: Path) -> None:
         answer = ask(server, "POST", MESSAGES, server.token, [*JSON, ("Content-Length", "9" * 19)])
         assert answer.status == 413
         assert ask(server, "POST", MESSAGES, server.token, JSON, USER).status == 200
+        headers = [*JSON, ("Accept", "application/json, text/event-stream")]
+        assert ask(server, "POST", "/mcp", server.token, headers, b" " * 2000).status == 413
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(place: Path) -> None:
