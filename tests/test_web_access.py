@@ -65,7 +65,7 @@ def server(place: Path) -> Iterator[Server]:
         yield running
 
 
-def grant(place: Path, name: str, scope: str, *prefixes: str) -> str:
+def grant(place: Path | str, name: str, scope: str, *prefixes: str) -> str:
     """A new token in a database."""
     token, store = new_token(), open_store(str(place))
     store.grants.add(name, token_digest(token), scope, prefixes)

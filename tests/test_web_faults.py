@@ -167,8 +167,11 @@ def test_who_asks_does_not_wait_for_upkeep(server: Server, tmp_path: Path) -> No
 
 def test_a_server_stops_with_batches_and_streams(db: str) -> None:
     """It waits for neither. The batch is rolled back."""
+    with Tract.open(db):
+        token = grant(db, "one", "read")
     with serving(db) as server:
         send(server, "POST", MESSAGES, {"text": "kept"})
+        assert ask(server, "GET", "/api", token).status == 200  # of which the use is stored
         batch = send(server, "POST", "/api/batches", {}).json["batch"]
         headers = [*JSON, (BATCH, batch)]
         body = b'{"text": "lost"}'

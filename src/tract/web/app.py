@@ -149,6 +149,7 @@ class App:
             for task in tasks:
                 task.cancel()
             self._watch.close()
+        await self._lanes.drop_all()
         with suppress(TractError):
             await self._tokens.store_uses(self._lanes.upkeep)
         await self._lanes.close()
@@ -421,8 +422,7 @@ class App:
         return Response(status_code=204)
 
     async def _do_import(self, request: Request, headers: Headers) -> Response:
-        del headers
-        lane = self._lanes.upkeep
+        lane = await self._lane(request, headers)
         imported = await lane.run(lambda: files.import_body(lane.tract("default"), request))
         return _json(imported)
 

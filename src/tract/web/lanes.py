@@ -226,10 +226,14 @@ class Lanes:
                 with suppress(TractError):  # what cannot be rolled back was never committed
                     await self.drop(batch)
 
-    async def close(self) -> None:
+    async def drop_all(self) -> None:
+        """Roll back all batches: they keep writers waiting."""
         for batch in list(self._batches.values()):
             with suppress(TractError):
                 await self.drop(batch)
+
+    async def close(self) -> None:
+        await self.drop_all()
         for lane in self.all:
             with suppress(TractError):
                 await lane.close()

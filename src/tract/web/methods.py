@@ -81,16 +81,16 @@ def call(tract: Tract, request: Request) -> Any:
 
 def _argument(tract: Tract, operation: Operation, name: str, value: Any) -> Any:
     if name in operation.commits:
-        return _commit(tract, value)
+        return commit_name(tract, value)
     return wire.unpack(value) if name in operation.messages else value
 
 
-def _commit(tract: Tract, value: Any) -> Any:
+def commit_name(tract: Tract, value: Any) -> Any:
     """The name of a commit, with HEAD replaced by the hash of the newest one."""
     if isinstance(value, list):
-        return [_commit(tract, item) for item in value]
+        return [commit_name(tract, item) for item in value]
     if isinstance(value, dict):
-        return {_commit(tract, name): item for name, item in value.items()}
+        return {commit_name(tract, name): item for name, item in value.items()}
     if value == "HEAD":
         if tract.head is None:
             raise NotFoundError(f"dialog {tract.dialog!r} has no commits yet")
