@@ -8,7 +8,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import BinaryIO
 
 from msgspec.structs import replace
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from tract.errors import InputError
 from tract.importers.writer import import_file
@@ -29,10 +30,8 @@ def import_body(tract: Tract, request: Request) -> bytes:
             path.write_bytes(request.body)
         except (OSError, ValueError):
             raise InputError(f"not a name for a file: {fields['name']!r:.80}") from None
-        imported = import_file(tract, path, dialog=fields.get("dialog"))
-        foreign = [dialog for dialog in imported.dialogs if not request.grant.covers(dialog)]
-        if foreign:
-            raise InputError(f"the token is not for dialog {foreign[0]!r:.80}")
+        covers = request.grant.covers
+        imported = import_file(tract, path, dialog=fields.get("dialog"), covers=covers)
         for dialog in imported.dialogs:
             tract.store.audit.add(request.grant.name, "import", dialog, None)
     return wire.encode_result(replace(imported, path=name))  # the file is gone
@@ -46,13 +45,19 @@ def backup(tract: Tract) -> BinaryIO:
         return path.open("rb")
 
 
-def download(file: BinaryIO, media: str) -> Response:
+class Download(StreamingResponse):
     """A file in pieces, closed when it was sent or the client went away."""
-    name = {"content-disposition": 'attachment; filename="tract-backup.db"'}
-    return StreamingResponse(_pieces(file), media_type=media, headers=name)
+
+    def __init__(self, file: BinaryIO, media: str) -> None:
+        name = {"content-disposition": 'attachment; filename="tract-backup.db"'}
+        super().__init__(_pieces(file), media_type=media, headers=name)
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._file:
+            await super().__call__(scope, receive, send)
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    with file:
-        while piece := file.read(PIECE):
-            yield piece
+    while piece := file.read(PIECE):
+        yield piece

@@ -17,8 +17,7 @@ from tract.remote import wire
 from tract.remote.operations import Batch, Hello
 from tract.remote.transport import quoted
 from tract.view.sanitize import one_line, visible
-from tract.web.access import Tokens
-from tract.web.lanes import IDLE_SECONDS, Lane, Lanes
+from tract.web.lanes import Lane, Lanes
 from tract.web.openapi import openapi
 from tract.web.problems import RefusedError
 
@@ -38,8 +37,8 @@ def hello(grant: Grant, counter: str) -> bytes:
     return wire.encode_result(Hello(version("tract-context"), API, counter, grant.scope, prefixes))
 
 
-def begun(batch: str) -> bytes:
-    return wire.encode_result(Batch(batch, IDLE_SECONDS))
+def begun(batch: str, idle_seconds: float) -> bytes:
+    return wire.encode_result(Batch(batch, idle_seconds))
 
 
 def openapi_document() -> bytes:
@@ -111,16 +110,14 @@ a { color: #0b5cad }
 """
 
 
+def style() -> Response:
+    return Response(STYLE, media_type="text/css")
+
+
 async def index(
-    lanes: Lanes, tokens: Tokens, token: str, raw_path: bytes, query: dict[str, str | list[str]]
+    lanes: Lanes, grant: Grant, token: str, query: dict[str, str | list[str]]
 ) -> Response:
     """A list of dialogs, or the messages of one, as a page without scripts."""
-    path = raw_path.split(b"?", 1)[0]
-    if path == b"/index.css":
-        return Response(STYLE, media_type="text/css")
-    if path != b"/":
-        raise RefusedError(404, NotFoundError("no such page"))
-    grant = await tokens.grant(token)
     link = f"token={quoted(token)}"
     dialog = query.get("dialog")
     if not isinstance(dialog, str):
