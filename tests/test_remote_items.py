@@ -11,7 +11,7 @@ import pytest
 from tests.importing import as_lines, file_of
 from tests.samples.claude_code import answer, call, result, user
 from tests.serving import serving, url_of
-from tract import AccessError, InputError, Tract, connect, import_file, importers
+from tract import DialogNotFoundError, InputError, Tract, connect, import_file, importers
 from tract.access import new_token, token_digest
 from tract.core.drafts import Details
 from tract.core.entries import Entry, Facts, FullHistory, Problem, Unknown
@@ -141,7 +141,7 @@ def test_a_token_imports_into_its_dialogs_alone(tmp_path: Path) -> None:
     with serving(database) as server, connect(server.url, token=secret) as there:
         assert import_file(there, path, dialog="ada/1").messages == 1
         for name in ("chat", "other"):  # the same, whether it exists or not
-            with pytest.raises(AccessError, match=f"the token is not for dialog '{name}'"):
+            with pytest.raises(DialogNotFoundError, match=f"no dialog '{name}'"):
                 import_file(there, path, dialog=name)
         assert [info.dialog for info in there.dialogs()] == ["ada/1"]
 

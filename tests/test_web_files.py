@@ -62,7 +62,7 @@ def test_dialogs_of_others_cannot_be_written(
     token = new_token()
     with Tract.open(tmp_path / "t.db") as t:
         t.store.grants.add("w", token_digest(token), "write", ["mine/"])
-        assert send(server, transcript, token).status_code == 403
+        assert send(server, transcript, token).status_code == 404
         assert t.dialogs() == []
         assert send(server, transcript, token, dialog="mine/x").status_code == 200
 

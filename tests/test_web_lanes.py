@@ -111,10 +111,8 @@ def test_a_batch_belongs_to_its_token(lanes: Lanes) -> None:
     asyncio.run(main())
 
 
-def test_a_batch_that_no_one_uses_is_rolled_back(
-    lanes: Lanes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "IDLE_SECONDS", 0.0)
+def test_a_batch_that_no_one_uses_is_rolled_back(lanes: Lanes) -> None:
+    lanes.idle_seconds = 0.0
 
     async def main() -> None:
         batch = await lanes.begin("me")

@@ -31,8 +31,13 @@ def test_another_verb_is_told_which_are_possible() -> None:
     assert ROUTES.match("PATCH", b"/api/dialogs/a/branches") == ["GET", "POST"]
 
 
+def test_a_name_that_is_not_utf_8_is_kept_and_marked() -> None:
+    match = ROUTES.match("GET", b"/api/dialogs/%FF/log")
+    assert match == Match(BY_NAME["log"], {"dialog": "%FF"}, is_text=False)
+
+
 def test_an_unknown_path_is_none() -> None:
-    for path in (b"/", b"/api/nothing", b"/api/dialogs/a/b/c/d/e", b"/api/dialogs/%FF/log"):
+    for path in (b"/", b"/api/nothing", b"/api/dialogs/a/b/c/d/e"):
         assert ROUTES.match("GET", path) is None
 
 

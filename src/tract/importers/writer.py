@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tract import importers
 from tract.core.entries import Entry, Facts, FullHistory, Problem, Unknown
 from tract.core.transcript import Transcript, dialog_name
-from tract.errors import AccessError
+from tract.errors import DialogNotFoundError
 from tract.importers.dialog import Dialog
 from tract.importers.facts import ConversationFacts
 from tract.importers.hooked import HookedResults
@@ -64,10 +64,13 @@ def import_file(
     *,
     dialog: str | None = None,
     on_read: OnRead | None = None,
+    covers: Callable[[str], bool] | None = None,
 ) -> Imported:
     """Read a transcript into dialogs of a database, all of it or nothing. The next time only what
-    is new is added. Dialogs are named as given, else after the session or the file."""
-    imported = write_items(database, read_file(Path(path), on_read), dialog)
+    is new is added. Dialogs are named as given, else after the session or the file. With `covers`,
+    no other dialogs are read or written: DialogNotFoundError, whether one exists or not."""
+    reading = read_file(Path(path), on_read)
+    imported = write_items(database, reading, dialog=dialog, covers=covers)
     return replace(imported, path=os.fspath(path))
 
 
@@ -80,28 +83,23 @@ def read_file(path: Path, on_read: OnRead | None = None) -> Reading:
     return Reading(place, importer.NAME, own_name, read_items(importer, source))
 
 
-def _any(dialog: str) -> bool:
-    del dialog
-    return True
-
-
 @singledispatch
 def write_items(
     database: Tract,
     reading: Reading,
+    *,
     dialog: str | None = None,
-    covers: Callable[[str], bool] = _any,
+    covers: Callable[[str], bool] | None = None,
 ) -> Imported:
-    """Write what is read into dialogs, all of it or nothing; AccessError for a dialog that is not
-    covered. What stands for a database elsewhere registers its own way to do that."""
+    """Write what is read into dialogs; see `import_file`. What stands for a database elsewhere
+    registers its own way to do that."""
     name = dialog or reading.own_name
     counts: Counter[str] = Counter(messages=0, calls=0, results=0, duplicates=0)
 
     def new_dialog(name: str) -> Dialog:
-        if not covers(name):
-            raise AccessError(f"the token is not for dialog {name!r:.100}")
-        names = filter(covers, (name, reading.own_name))
-        hooked = HookedResults(database.session, names)
+        if covers is not None and not covers(name):
+            raise DialogNotFoundError(f"no dialog {name!r:.100}")
+        hooked = HookedResults(database.session, (name, reading.own_name), covers)
         return Dialog(database.session.sibling(name), counts, hooked)
 
     transcript = Transcript(name, new_dialog)

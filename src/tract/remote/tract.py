@@ -140,8 +140,15 @@ def connect(
 
 
 @write_items.register(RemoteTract)
-def _(database: RemoteTract, reading: Reading, dialog: str | None = None) -> Imported:
+def _(
+    database: RemoteTract,
+    reading: Reading,
+    *,
+    dialog: str | None = None,
+    covers: Callable[[str], bool] | None = None,
+) -> Imported:
     """What is read here is written there."""
+    assert covers is None, "the server knows what the token covers"
     fields = {"path": reading.path, "format": reading.format, "own_name": reading.own_name}
     lines = pack_lines(reading.items)
     operation = BY_NAME["import_items"]

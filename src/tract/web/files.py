@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import BinaryIO
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from tract.errors import InputError
 from tract.importers.writer import Reading, read_file, write_items
@@ -47,8 +48,8 @@ def import_items(tract: Tract, request: Request) -> bytes:
 
 def _write(tract: Tract, request: Request, reading: Reading) -> bytes:
     with tract.batch():
-        dialog = request.fields.get("dialog")
-        imported = write_items(tract, reading, dialog, request.grant.covers)
+        dialog, covers = request.fields.get("dialog"), request.grant.covers
+        imported = write_items(tract, reading, dialog=dialog, covers=covers)
         for name in imported.dialogs:
             tract.store.audit.add(request.grant.name, "import", name, None)
     return wire.encode_result(imported)
@@ -62,13 +63,19 @@ def backup(tract: Tract) -> BinaryIO:
         return path.open("rb")
 
 
-def download(file: BinaryIO, media: str) -> Response:
+class Download(StreamingResponse):
     """A file in pieces, closed when it was sent or the client went away."""
-    name = {"content-disposition": 'attachment; filename="tract-backup.db"'}
-    return StreamingResponse(_pieces(file), media_type=media, headers=name)
+
+    def __init__(self, file: BinaryIO, media: str) -> None:
+        name = {"content-disposition": 'attachment; filename="tract-backup.db"'}
+        super().__init__(_pieces(file), media_type=media, headers=name)
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._file:
+            await super().__call__(scope, receive, send)
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    with file:
-        while piece := file.read(PIECE):
-            yield piece
+    while piece := file.read(PIECE):
+        yield piece

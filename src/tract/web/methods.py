@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct
 
 from tract.access import Grant
 from tract.errors import ConflictError, InputError, NotFoundError
+from tract.hashing import checked_json, from_json
 from tract.model import CommitInfo, CommitOperation
 from tract.remote import wire
 from tract.remote.operations import MOST, PAGE, Operation
@@ -40,6 +41,8 @@ class Request(NamedTuple):
     """Whether the client wants to know the new results, for its handlers."""
     has_handlers: bool = False
     """Whether the client decides about new results; else the settings of the dialog do."""
+    is_head: bool = False
+    """Whether only the headers of the answer are wanted."""
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -78,16 +81,16 @@ def call(tract: Tract, request: Request) -> Any:
 
 def _argument(tract: Tract, operation: Operation, name: str, value: Any) -> Any:
     if name in operation.commits:
-        return _commit(tract, value)
+        return commit_name(tract, value)
     return wire.unpack(value) if name in operation.messages else value
 
 
-def _commit(tract: Tract, value: Any) -> Any:
+def commit_name(tract: Tract, value: Any) -> Any:
     """The name of a commit, with HEAD replaced by the hash of the newest one."""
     if isinstance(value, list):
-        return [_commit(tract, item) for item in value]
+        return [commit_name(tract, item) for item in value]
     if isinstance(value, dict):
-        return {_commit(tract, name): item for name, item in value.items()}
+        return {commit_name(tract, name): item for name, item in value.items()}
     if value == "HEAD":
         if tract.head is None:
             raise NotFoundError(f"dialog {tract.dialog!r} has no commits yet")
@@ -117,10 +120,23 @@ def _number(cursor: str | None) -> int:
 
 
 class Written(NamedTuple):
-    """What a write returned, and the results that are new."""
+    """What a write returned, the results that are new, and what is checked out then."""
 
     body: bytes
+    branch: str
+    commit: str | None = None
     results: tuple[str, ...] = ()
+
+    def packed(self) -> bytes:
+        """For a receipt: a line of JSON, then the body."""
+        return checked_json(self[1:]).encode("ascii") + b"\n" + self.body
+
+
+def unpacked(receipt: bytes) -> Written:
+    """The reverse of `packed`."""
+    line, _, body = receipt.partition(b"\n")
+    branch, commit, results = from_json(line)
+    return Written(body, branch, commit, tuple(results))
 
 
 def write(tract: Tract, request: Request, action: Callable[[Tract, Request], Any]) -> Written:
@@ -129,14 +145,14 @@ def write(tract: Tract, request: Request, action: Callable[[Tract, Request], Any
         result = action(tract, request)
         with tract.store.writing():
             _audit(tract, request, result)
-        return Written(_body(request, result))
+        return _written(tract, request, result)
     try:
         return _write(tract, request, action)
     except ConflictError:
         receipt = request.key and tract.store.receipts.find(request.grant.name, request.key)
         if not receipt:  # another server was not faster with the same request
             raise
-        return Written(_answered(request, receipt.request, receipt.response))
+        return _answered(request, receipt.request, receipt.response)
 
 
 def _write(tract: Tract, request: Request, action: Callable[[Tract, Request], Any]) -> Written:
@@ -145,25 +161,27 @@ def _write(tract: Tract, request: Request, action: Callable[[Tract, Request], An
     with tract.batch():
         receipt = receipts.find(who, key) if key else None
         if receipt is not None:
-            return Written(_answered(request, receipt.request, receipt.response))
+            return _answered(request, receipt.request, receipt.response)
         before = tract.head if request.wants_results else None
         result = action(tract, request)
-        body = _body(request, result)
+        results = _new_results(tract, before) if request.wants_results else ()
+        written = _written(tract, request, result)._replace(results=results)
         _audit(tract, request, result)
         if key:
-            receipts.add(who, key, _digest(request), body)
-        results = _new_results(tract, before) if request.wants_results else ()
-    return Written(body, results)
+            receipts.add(who, key, _digest(request), written.packed())
+    return written
 
 
-def _body(request: Request, result: Any) -> bytes:
-    return b"" if request.operation.returns is None else wire.encode_result(result)
+def _written(tract: Tract, request: Request, result: Any) -> Written:
+    body = b"" if request.operation.returns is None else wire.encode_result(result)
+    branch, detached = tract.session.branch, tract.session.detached
+    return Written(body, branch, detached.hash.hex() if detached and detached.hash else None)
 
 
-def _answered(request: Request, digest: bytes, response: bytes) -> bytes:
+def _answered(request: Request, digest: bytes, response: bytes) -> Written:
     if digest != _digest(request):
         raise InputError(f"the idempotency key {request.key!r:.80} was used for another request")
-    return response
+    return unpacked(response)
 
 
 def _digest(request: Request) -> bytes:

@@ -17,6 +17,8 @@ class Match(NamedTuple):
 
     operation: Operation
     values: dict[str, str]
+    is_text: bool = True
+    """Whether all of them are UTF-8; else nothing can have such a name."""
 
 
 class _Node:
@@ -48,13 +50,15 @@ class Routes:
         """The operation; the verbs that the path accepts instead; None for an unknown path."""
         node: _Node | None = self._root
         values: list[str] = []
+        is_text = True
         for part in raw_path.split(b"?", 1)[0].split(b"/")[1:]:
-            text = decoded(part)
-            if text is None or node is None:
+            if node is None:
                 return None
-            child = node.children.get(text)
+            text = decoded(part)
+            child = None if text is None else node.children.get(text)
             if child is None:
-                values.append(text)
+                values.append(part.decode("ascii", "replace") if text is None else text)
+                is_text = is_text and text is not None
                 child = node.any
             node = child
         if node is None or not node.operations:
@@ -62,7 +66,7 @@ class Routes:
         operation = node.operations.get(verb)
         if operation is None:
             return sorted(node.operations)
-        return Match(operation, dict(zip(operation.path_names, values, strict=True)))
+        return Match(operation, dict(zip(operation.path_names, values, strict=True)), is_text)
 
 
 def decoded(part: bytes) -> str | None:

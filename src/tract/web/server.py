@@ -63,6 +63,18 @@ class Server(NamedTuple):
         self.uvicorn.run([self.socket])
 
 
+class Uvicorn(uvicorn.Server):
+    """Ends streams that have no end before it waits for answers to be sent."""
+
+    def __init__(self, config: uvicorn.Config, app: App) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.end_streams()
+        await super().shutdown(sockets)
+
+
 def prepare(settings: Settings, token: str | None = None) -> Server:
     """Open the database and the port. On this machine alone, a token is made for this start; for
     any other address, tokens must be in the database."""
@@ -94,7 +106,7 @@ def prepare(settings: Settings, token: str | None = None) -> Server:
         limit_concurrency=1000,
         h11_max_incomplete_event_size=64 * 1024,
     )
-    return Server(listening, uvicorn.Server(config), token, f"http://{host}:{port}")
+    return Server(listening, Uvicorn(config, app), token, f"http://{host}:{port}")
 
 
 def make_app(settings: Settings, port: int, token: str | None) -> App:
@@ -106,6 +118,7 @@ def make_app(settings: Settings, port: int, token: str | None) -> App:
         counter,
         settings.lanes or LANES[_kind(settings.database)],
         None if replica is None else lambda: _open(settings, replica),
+        settings.limits.batch_idle_seconds,
     )
     hosts = Hosts(host_names(settings.host, port, settings.names))
     return App(lanes, hosts, token, counter.source, settings.limits, _mounted(settings))
