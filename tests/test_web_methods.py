@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from tests.serving import serving
 from tract import InputError, Tract
+from tract.web.app import Limits
 from tract.web.methods import page
 from tract.web.server import Server
 
@@ -97,3 +99,19 @@ def test_pages_together_are_the_list() -> None:
             page(iter(()), bad, 10)
     with pytest.raises(InputError, match="limit"):
         page(islice(range(3), 3), None, 0)
+
+
+def test_an_old_receipt_is_deleted(tmp_path: Path) -> None:
+    database = str(tmp_path / "t.db")
+    with (
+        serving(database, limits=Limits(receipt_seconds=0.05)) as server,
+        Tract.open(database) as t,
+    ):
+        headers = {"authorization": f"Bearer {server.token}"}
+        with httpx2.Client(base_url=server.url, headers=headers) as client:
+            assert post(client, "messages/user", "k", text="x").status_code == 200
+        for _ in range(400):
+            if next(t.store.receipts.rows(), None) is None:
+                break
+            time.sleep(0.05)
+        assert next(t.store.receipts.rows(), None) is None

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from tract.errors import InputError, NotJsonError
-from tract.hashing import checked_json, to_json
+from tract.hashing import MAX_DEPTH, checked_json, to_json
 from tract.model import (
     CommitInfo,
     Draft,
@@ -57,7 +57,7 @@ def encode_arguments(arguments: Mapping[str, Any]) -> bytes:
     try:
         packed = {name: pack(value) for name, value in arguments.items()}
     except RecursionError:
-        raise NotJsonError("JSON is nested too deeply") from None
+        raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels") from None
     return to_json(packed).encode("ascii")
 
 

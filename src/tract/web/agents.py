@@ -8,7 +8,6 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 
 from tract.access import Grant
-from tract.errors import DialogNotFoundError
 from tract.mcp.binding import Binding
 from tract.mcp.dialogs import OpenDialogs
 from tract.mcp.http import mcp_app
@@ -27,12 +26,11 @@ def agents_app(open_tract: Callable[[], Tract], max_body: int) -> Starlette:
 
 
 def binding(request: Request, infos: Callable[[], list[DialogInfo]]) -> Binding:
-    """The dialogs that a request may use."""
+    """The dialogs that a request may use. A dialog that it names is one of the token's."""
     grant: Grant = request.scope["state"]["grant"]
     name = request.query_params.get("dialog")
     if name is not None:
-        if not grant.covers(name):
-            raise DialogNotFoundError(f"no dialog {name!r:.100}")
+        assert grant.covers(name), "the server lets no other request in"
         return Binding((name,), name if grant.allows("write") else None)
     mine = [info for info in infos() if grant.covers(info.dialog)]
     mine.sort(key=lambda info: info.updated_at or info.created_at, reverse=True)

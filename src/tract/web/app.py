@@ -92,6 +92,9 @@ LISTS = {
     for operation in OPERATIONS
 }
 
+EXPIRY_SECONDS = 600.0
+"""How often old receipts are deleted."""
+
 
 class Limits(NamedTuple):
     """What the server accepts."""
@@ -101,6 +104,8 @@ class Limits(NamedTuple):
     """For one request. Streams and long work are not limited."""
     requests_per_second: float = 1000.0
     """For each token; 0 for any number."""
+    receipt_seconds: float = 24 * 3600.0
+    """How long a repeated request is recognized."""
     batch_idle_seconds: float = IDLE_SECONDS
     """After which a batch is rolled back if no request comes for it."""
 
@@ -143,7 +148,8 @@ class App:
         async with AsyncExitStack() as stack:
             for app in self._mounted.values():
                 await stack.enter_async_context(app.router.lifespan_context(app))
-            tasks = [asyncio.create_task(task) for task in (self._drop_late(), self._store_uses())]
+            work = (self._drop_late(), self._store_uses(), self._expire_receipts())
+            tasks = [asyncio.create_task(task) for task in work]
             await send({"type": "lifespan.startup.complete"})
             await receive()
             for task in tasks:
@@ -165,6 +171,14 @@ class App:
             await asyncio.sleep(USES_SECONDS)
             with suppress(TractError):
                 await self._tokens.store_uses(self._lanes.upkeep)
+
+    async def _expire_receipts(self) -> None:
+        """Delete what is too old to be asked for again."""
+        seconds, lane = self._limits.receipt_seconds, self._lanes.upkeep
+        while True:
+            await asyncio.sleep(min(EXPIRY_SECONDS, seconds))
+            with suppress(TractError):
+                await lane.run(lambda: lane.store.receipts.expire(seconds))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, count and log one request."""
@@ -476,6 +490,8 @@ class App:
             return _json(pages.openapi_document())
         if first == "docs":
             return pages.docs(raw_path)
+        if first == "index.css":
+            return pages.style()
         if first == "metrics":
             grant = await self._tokens.grant(bearer(headers))
             self._rates.check(grant.name)
@@ -507,7 +523,10 @@ class App:
         scope["state"]["route"] = first
         grant = await self._tokens.grant(bearer(headers))
         self._rates.check(grant.name)
-        scope["state"]["grant"] = grant
+        dialog = query_of(scope["query_string"], frozenset()).get("dialog", "")
+        if dialog and not grant.covers(str(dialog)):
+            raise no_dialog(str(dialog))
+        scope["state"] |= {"grant": grant, "who": grant.name}
         await self._mounted[first](scope, receive, send)
 
 

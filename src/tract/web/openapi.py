@@ -33,9 +33,8 @@ def openapi() -> bytes:
     """The document, as JSON."""
     kinds = [operation.params for operation in OPERATIONS]
     returned = [operation.returns for operation in OPERATIONS if operation.returns is not None]
-    _, components = msgspec.json.schema_components(
-        [*kinds, *returned, ProblemDetails], ref_template=REF
-    )
+    types = [*kinds, *returned, ProblemDetails]
+    _, components = msgspec.json.schema_components(types, ref_template=REF)
     document = {
         "openapi": "3.1.0",
         "info": {

@@ -176,7 +176,7 @@ def tool_results(tract: Tract, request: Request) -> Page:
     superseded = None
     if fields["superseded"]:
         superseded = {old.result.commit_hash for old in tract.find_superseded()}
-    found = (
+    matching = (
         info
         for info in list_results(tract)
         if fields.get("tool") in (None, info.tool_name)
@@ -184,7 +184,7 @@ def tool_results(tract: Tract, request: Request) -> Page:
         and fields.get("form") in (None, info.form)
         and (superseded is None or info.commit_hash in superseded)
     )
-    return page(found, fields.get("cursor"), limit_of(request))
+    return page(matching, fields.get("cursor"), limit_of(request))
 
 
 def audit(tract: Tract, request: Request) -> Page:
