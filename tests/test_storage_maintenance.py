@@ -612,3 +612,9 @@ def test_search_finds_what_is_said_inside_of_json(db: str) -> None:
         assert "needle" in hit.snippet
         with pytest.raises(InputError):
             t.search("")
+
+
+@pytest.mark.parametrize("seconds", [-1e308, 1e308, float("nan"), float("inf")])
+def test_a_grace_period_is_a_number_of_seconds(seconds: float) -> None:
+    with Tract.open() as t, pytest.raises(InputError, match="grace period"):
+        t.gc(grace_seconds=seconds)

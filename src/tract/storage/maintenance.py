@@ -16,6 +16,7 @@ from tract.errors import (
     DialogNotFoundError,
     DiskError,
     ForgottenError,
+    InputError,
     ObjectStoreError,
     StorageError,
 )
@@ -35,6 +36,8 @@ from tract.storage.tools import bad_tools, delete_unused_tools
 from tract.storage.transactions import snapshot, transaction
 
 GRACE_SECONDS = 14 * 24 * 3600.0
+MOST_SECONDS = 1e11
+"""A longer grace period, some 3,000 years, is a mistake."""
 SNIPPET = 40
 SEARCH_PAGE = 50
 """Commits that a search reads before it returns the hits in them."""
@@ -149,6 +152,8 @@ def _bad_branches(store: Store) -> Iterator[str]:
 def gc(store: Store, *, dry_run: bool, grace_seconds: float) -> Gc:
     """Mark and sweep in one transaction. A dry run sweeps too, and rolls back. Objects are deleted
     once no committed row has them: what fails before that leaves them to the next run."""
+    if not abs(grace_seconds) <= MOST_SECONDS:
+        raise InputError(f"a grace period is a number of seconds, not {grace_seconds}")
     run, newest = store.driver.run, now() - int(grace_seconds * 1e6)
     listed = {entry.digest: entry.last_modified for entry in store.objects or ()}
     with store.writing(alone=True):

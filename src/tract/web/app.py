@@ -197,7 +197,7 @@ class App:
             except Exception as error:  # noqa: BLE001 - our fault costs one request, and is logged
                 _log_fault(scope, error)
                 fault = StorageError("the server failed; its log says where")
-                await _send_problem(scope, receive, seen, fault)
+                await _send_problem(scope, receive, seen, fault, RefusedError(500, fault))
         finally:
             self._metrics.running -= 1
             seconds, route = time.perf_counter() - began, scope["state"]["route"]

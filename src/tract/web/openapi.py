@@ -51,7 +51,19 @@ def openapi() -> bytes:
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     }
-    return checked_json(document).encode("ascii")
+    return checked_json(_portable(document)).encode("ascii")
+
+
+def _portable(schema: Any) -> Any:
+    """With tuples as arrays of a length: many tools do not know `prefixItems`."""
+    if isinstance(schema, list):
+        return [_portable(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    fields = {name: _portable(value) for name, value in schema.items()}
+    if "prefixItems" in fields:
+        fields["items"] = {"anyOf": fields.pop("prefixItems")}
+    return fields
 
 
 def _paths(components: Mapping[str, Any]) -> dict[str, dict[str, Json]]:
@@ -144,7 +156,8 @@ def _responses(operation: Operation) -> dict[str, Json]:
     if operation.returns is not None:
         success = {"200": {"description": "Done.", "content": _returned(operation)}}
     elif operation.is_read:
-        media = {operation.media: {"schema": BINARY}}
+        is_json = operation.media == "application/json"
+        media = {operation.media: {"schema": {} if is_json else BINARY}}
         success = {"200": {"description": "Done.", "content": media}}
     else:
         success = {"204": {"description": "Done."}}
@@ -155,7 +168,7 @@ def _responses(operation: Operation) -> dict[str, Json]:
         success["304"] = {"description": "The client has it already."}
     problems = {
         str(status): {"description": _TITLES[status], "content": {MEDIA: {"schema": PROBLEM}}}
-        for status in sorted({401, 403, 413, 415, 421, 429, *(status for _, status in STATUS)})
+        for status in sorted(_OTHERS | ({416} if operation.name == "result" else set()))
     }
     return success | problems
 
@@ -171,14 +184,17 @@ def _returned(operation: Operation) -> dict[str, Json]:
     return {"application/json": {"schema": schema}}
 
 
+_OTHERS = {401, 403, 408, 413, 415, 421, 429, 504, *(status for _, status in STATUS)}
 _TITLES = {
     401: "The bearer token is missing or unknown.",
     403: "The token or the origin does not allow this.",
     404: "There is no such thing, or the token is not for it.",
+    408: "The request did not arrive in time.",
     409: "Another writer was first, or the name is ambiguous.",
     410: "The content was forgotten on purpose.",
     413: "The request is too large.",
     415: "The body is not JSON.",
+    416: "The result does not have these bytes.",
     421: "The server has another name.",
     422: "The request cannot be accepted.",
     429: "Too many requests.",
@@ -186,5 +202,6 @@ _TITLES = {
     501: "An optional dependency is not installed.",
     502: "The model failed.",
     503: "The database is busy or cannot be reached; try again.",
+    504: "Not done in time; a write may still be done.",
     507: "There is no room left.",
 }
