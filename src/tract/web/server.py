@@ -16,6 +16,7 @@ from tract.web.lanes import Lanes
 
 try:
     import uvicorn
+    from starlette.types import ASGIApp
 
     from tract.web.app import App, Limits
 except ImportError as missing:
@@ -70,11 +71,17 @@ def prepare(settings: Settings, token: str | None = None) -> Server:
     finally:
         store.close()
     token = token or (new_token() if is_local else None)
-    listening = _listen(settings.host, settings.port)
+    listening = listen(settings.host, settings.port)
     port = listening.getsockname()[1]
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     app = make_app(settings, port, token)
-    config = uvicorn.Config(
+    config = config_of(app)
+    return Server(listening, uvicorn.Server(config), token, f"http://{host}:{port}")
+
+
+def config_of(app: ASGIApp) -> uvicorn.Config:
+    """How an application is served."""
+    return uvicorn.Config(
         app,
         log_config=None,
         log_level=logging.WARNING,
@@ -87,7 +94,6 @@ def prepare(settings: Settings, token: str | None = None) -> Server:
         limit_concurrency=1000,
         h11_max_incomplete_event_size=64 * 1024,
     )
-    return Server(listening, uvicorn.Server(config), token, f"http://{host}:{port}")
 
 
 def make_app(settings: Settings, port: int, token: str | None) -> App:
@@ -124,7 +130,8 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket for a server; port 0 chooses a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With its protocol named, asyncio sends small packets at once; else an answer waits 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
