@@ -120,23 +120,28 @@ def posts(server: Server, dialog: str, first: int = 0) -> Requests:
 
 def get_result(folder: Path, scale: Scale) -> Result:
     """Requests a second, ÷ those of the floor."""
-    with served(str(filled(folder / "get.db", scale))) as server, Server("-c", FLOOR) as floor:
-        rounds, busy = [], []
-        with ExitStack() as stack:
-            loads = [
-                stack.enter_context(
-                    Load([(one.port, gets(one, scale, seed)) for seed in range(CLIENTS)])
-                )
-                for one in (server, floor)
-            ]
-            for load in loads:
-                load.run(scale.seconds)  # opens connections, reads chains
-            for _ in range(scale.rounds):
-                began = process_time()
-                rounds.append([_rate(load, scale.seconds) for load in loads])
-                busy.append((process_time() - began) / (2 * scale.seconds))
+    with ExitStack() as stack:
+        database = str(filled(folder / "get.db", scale))
+        servers = [stack.enter_context(s) for s in (served(database), Server("-c", FLOOR))]
+        loads = [
+            stack.enter_context(Load([(s.port, gets(s, scale, seed)) for seed in range(CLIENTS)]))
+            for s in servers
+        ]
+        for load in loads:
+            load.run(scale.seconds)  # reads the chains
+        start, before = process_time(), [s.cpu_seconds() for s in servers]
+        rounds = [[_rate(load, scale.seconds) for load in loads] for _ in range(scale.rounds)]
+        busy = (process_time() - start) / (2 * scale.rounds * scale.seconds)
+        computed = [s.cpu_seconds() - then for s, then in zip(servers, before, strict=True)]
+    answers = [sum(rates) * scale.seconds for rates in zip(*rounds, strict=True)]
     ours, floors = medians(rounds)
-    behind = {"get_per_s": ours, "get_floor_per_s": floors, "get_client_busy": median(busy)}
+    behind = {
+        "get_per_s": ours,
+        "get_floor_per_s": floors,
+        "get_cpu_us": computed[0] / answers[0] * 1e6,
+        "get_floor_cpu_us": computed[1] / answers[1] * 1e6,
+        "get_client_busy": busy,
+    }
     return Result("get_result_vs_floor", ratio(rounds), behind)
 
 

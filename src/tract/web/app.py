@@ -347,7 +347,7 @@ class App:
         answer = await self._timed(
             lane, lambda: results.find(_tract(lane, request, position), request)
         )
-        return await results.respond(lane, answer, headers)
+        return results.respond(lane, answer, headers)
 
     async def _do_begin(self, request: Request, headers: Headers) -> Response:
         if BATCH in headers:

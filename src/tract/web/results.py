@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from starlette.responses import Response, StreamingResponse
 
 from tract.core.chain import Place
 from tract.errors import InputError, ResultNotFoundError
-from tract.hashing import checked_json
-from tract.model import ToolCall
+from tract.hashing import checked_json, content_hash
+from tract.model import Step, ToolCall
 from tract.providers.call_ids import find_result
 from tract.remote import wire
+from tract.storage.contents import LongContent, ShortContent
 from tract.tool_results import ToolResultReference, describe_result, store_result
 from tract.tract import Tract
 from tract.web.lanes import Lane
@@ -37,7 +39,8 @@ class Located(NamedTuple):
     etag: str
     media: str
     size: int
-    pieces: Iterator[bytes]
+    pieces: bytes | Iterator[bytes]
+    """All of it, if it is short."""
     is_fixed: bool
     """Whether the request names the content, so that the answer never changes."""
 
@@ -49,7 +52,7 @@ Answer = Located | tuple[bytes, str]
 def find(tract: Tract, request: Request) -> Answer:
     """What was asked for. Runs on the lane."""
     fields = request.fields
-    view, place = fields["view"], _place(tract, request)
+    view, place = fields["view"], _place(tract, request.values["id"], fields.get("occurrence"))
     if view not in VIEWS:
         raise InputError(f"unknown view {view!r:.80}; expected one of {', '.join(VIEWS)}")
     part = {key: fields[key] for key in PART if key in fields}
@@ -70,26 +73,23 @@ def store(tract: Tract, request: Request) -> ToolResultReference:
     return store_result(tract, call, fields["result"], None, fields["is_error"])
 
 
-def _place(tract: Tract, request: Request) -> Place:
+def _place(tract: Tract, name: str, occurrence: int | None) -> Place:
     """The result: by default the newest with this id."""
-    places, name = tract.session.chain().places, request.values["id"]
-    occurrence = request.fields.get("occurrence")
+    history = tract.session.chain()
     if occurrence is not None:
-        return find_result(places, f"{name}#{occurrence}")
-    newest = (p for p in reversed(places) if p.origin.tool_call_id == name)
-    return next((p for p in newest if p.origin.role == "tool"), None) or find_result(places, name)
+        return find_result(history.places, f"{name}#{occurrence}")
+    return history.newest_result(name) or find_result(history.places, name)
 
 
 def _locate(tract: Tract, place: Place, view: str, wanted: str | None) -> Located:
-    step = place.shown
-    content = tract.store.contents.open(step.blob_id or 0)
+    step, content = place.shown, _content(tract, place.shown)
     etag = content.hash.hex()
     if wanted is not None and wanted != etag:
         raise ResultNotFoundError(f"result {place.label!r:.80} has another content")
     is_fixed = wanted is not None
     if view == "raw":
-        media = TEXT if content.is_text else JSON
-        return Located(etag, media, content.size, content.raw_pieces(), is_fixed)
+        media, size, pieces = TEXT if content.is_text else JSON, content.size, content.raw_pieces()
+        return Located(etag, media, size, _at_once(size, pieces), is_fixed)
     failed = tract.session.compiler.failures([place])
     head = {
         "tool_call_id": place.label,
@@ -103,19 +103,25 @@ def _locate(tract: Tract, place: Place, view: str, wanted: str | None) -> Locate
     }
     opening = checked_json(head).encode("ascii")[:-1] + b',"result":'
     size = len(opening) + content.json_size + 1
-    return Located(etag, JSON, size, _enveloped(opening, content.pieces()), is_fixed)
+    pieces = chain((opening,), content.pieces(), (b"}",))
+    return Located(etag, JSON, size, _at_once(size, pieces), is_fixed)
 
 
-def _enveloped(opening: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    yield opening
-    yield from pieces
-    yield b"}"
+def _content(tract: Tract, step: Step) -> ShortContent | LongContent:
+    """A short one was read and verified with its chain."""
+    if step.data is None:
+        return tract.store.contents.open(step.blob_id or 0)
+    return ShortContent(step.data, content_hash(step.data), step.byte_size)
+
+
+def _at_once(size: int, pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:
+    return b"".join(pieces) if size <= AT_ONCE else pieces
 
 
 # Answers
 
 
-async def respond(lane: Lane, answer: Answer, headers: Mapping[str, str]) -> Response:
+def respond(lane: Lane, answer: Answer, headers: Mapping[str, str]) -> Response:
     """The HTTP answer: not modified, a range, or all."""
     if not isinstance(answer, Located):
         body, media = answer
@@ -138,9 +144,8 @@ async def respond(lane: Lane, answer: Answer, headers: Mapping[str, str]) -> Res
         status = 206
         known["content-range"] = f"bytes {start}-{stop - 1}/{answer.size}"
     known["content-length"] = str(stop - start)
-    if answer.size <= AT_ONCE:
-        body = b"".join(await lane.run(lambda: list(answer.pieces)))
-        return Response(body[start:stop], status, known, answer.media)
+    if isinstance(answer.pieces, bytes):
+        return Response(answer.pieces[start:stop], status, known, answer.media)
     pieces = _cut(_pieces(lane, answer.pieces), start, stop)
     return StreamingResponse(pieces, status, known, answer.media)
 
