@@ -139,6 +139,20 @@ class Session:
             self._seen = self.store.erasures
         return self._notice(stand or Stand(EMPTY, None))
 
+    def go_to_stored(self) -> Head | None:
+        """Check out what is stored as checked out, and return its commit; None if the dialog does
+        not exist."""
+        stored = self.store.checked_out(self.dialog)
+        if stored is None:
+            if not self.is_there():
+                return None
+            stored = self.store.checked_out(self.dialog)  # perhaps created just now
+        self.branch, self.detached, stand = stored or (MAIN, None, None)
+        if stand is None:
+            return self.head()
+        self._seen = self.store.erasures
+        return self._notice(stand)
+
     def is_there(self) -> bool:
         """Whether the dialog exists. One that `forget` has renamed is not an empty one."""
         if self.store.dialogs.has(self.dialog):

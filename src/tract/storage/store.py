@@ -42,7 +42,7 @@ from tract.storage.contents import (
     is_left,
     put_chunks,
 )
-from tract.storage.dialogs import Changes, Dialogs, Totals
+from tract.storage.dialogs import DIALOG_COLUMNS, Changes, Dialogs, Totals, verified
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.grants import Grants
 from tract.storage.objects import OBJECT_BYTES, Objects
@@ -212,6 +212,20 @@ class Store:
         for erasures, settings, *head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):
             self._notice(erasures)
             return Stand(_branch_head(names, *head), settings)
+        return None
+
+    def checked_out(self, dialog: str) -> tuple[str, Head | None, Stand | None] | None:
+        """The branch that is checked out, the commit if HEAD is detached, and else where the branch
+        stands, if it exists."""
+        stored = stored_name(dialog)
+        for erasures, branch_of, *columns in self._run(_CHECKED_OUT, (stored,)):
+            self._notice(erasures)
+            own = verified(stored, columns[:-4])
+            branch, detached = unescape(own.branch), Head(own.detached_id, own.detached_hash)
+            if detached != EMPTY or branch_of is None:
+                return branch, None if detached == EMPTY else detached, None
+            head = _branch_head((stored, own.branch), *columns[-4:])
+            return branch, None, Stand(head, own.result_settings)
         return None
 
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Stand] | None:
@@ -589,6 +603,13 @@ def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> 
         raise CorruptError(f"a branch or checkout points to a wrong commit: key {commit_id!r:.80}")
     return Head(commit_id, digest)
 
+
+_DIALOG_COLUMNS = ", ".join(f"d.{name}" for name in DIALOG_COLUMNS.split(", "))
+_CHECKED_OUT = f"""
+SELECT (SELECT erasures FROM tract_schema), r.dialog_id, {_DIALOG_COLUMNS}, d.checksum,
+    r.head_id, r.commit_hash, r.checksum, c.hash
+FROM dialogs d LEFT JOIN branches r ON r.dialog_id = d.id AND r.name = d.branch
+LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id WHERE d.name = ?"""
 
 _LOCK_BRANCH = """
 SELECT (SELECT erasures FROM tract_schema), d.result_settings,

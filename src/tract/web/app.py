@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, get_args, get_origin
 from urllib.parse import unquote
 
 import msgspec
-from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -26,6 +25,7 @@ from tract.errors import (
     StorageError,
     TractError,
 )
+from tract.model import Head
 from tract.remote import wire
 from tract.remote.operations import ADMIN, OPERATIONS, Operation
 from tract.remote.transport import AFTER, BATCH, BRANCH, COMMIT, RESULTS, quoted
@@ -81,6 +81,9 @@ LISTS = {
     )
     for operation in OPERATIONS
 }
+
+
+Headers = Mapping[str, str]
 
 
 class Limits(NamedTuple):
@@ -163,7 +166,7 @@ class App:
             _log_request(scope, seen, seconds)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
+        headers = headers_of(scope)
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
         first = raw_path.split(b"/", 2)[1].decode("ascii", "replace") if b"/" in raw_path else ""
         if first in ("healthz", "readyz"):
@@ -345,7 +348,7 @@ class App:
     async def _do_result(self, request: Request, headers: Headers) -> Response:
         lane, position = await self._lane(request, headers), _position(headers)
         answer = await self._timed(
-            lane, lambda: results.find(_tract(lane, request, position), request)
+            lane, lambda: results.find(*_at_head(lane, request, position), request)
         )
         return results.respond(lane, answer, headers)
 
@@ -466,17 +469,20 @@ class _Seen:
     async def __call__(self, message: Any) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            own = {name for name, _ in message["headers"]}
-            message["headers"] = [
-                *message["headers"],
-                *((name, value) for name, value in _COMMON if name not in own),
-            ]
+            own = dict(message["headers"])
+            message["headers"] += [pair for pair in _COMMON if pair[0] not in own]
         else:
             self.size += len(message.get("body", b""))
         await self._send(message)
 
 
 _COMMON = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+def headers_of(scope: Scope) -> Headers:
+    """The headers by their lower-case names; of one that is repeated, the first."""
+    pairs = reversed(scope["headers"])
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
 
 
 def no_dialog(dialog: str) -> DialogNotFoundError:
@@ -492,6 +498,18 @@ def _tract(lane: Lane, request: Request, position: Position) -> Tract:
     if request.dialog and not is_open and not tract.session.is_there():
         raise no_dialog(request.dialog)
     return tract
+
+
+def _at_head(lane: Lane, request: Request, position: Position) -> tuple[Tract, Head]:
+    """The same with its newest commit, both read at once if nothing else is checked out."""
+    if position.branch is not None:
+        tract = _tract(lane, request, position)
+        return tract, tract.session.head()
+    tract = lane.dialog(request.dialog)
+    head = tract.session.go_to_stored()
+    if head is None:
+        raise no_dialog(request.dialog)
+    return tract, head
 
 
 def _touch(lane: Lane) -> None:

@@ -110,14 +110,19 @@ class Lane:
             self._store = self._open_store()
         return self._store
 
-    def tract(self, dialog: str, position: Position = Position()) -> Tract:  # noqa: B008
-        """A dialog as a client has it checked out. For actions of this lane."""
-        tract = self._dialogs.pop(dialog, None)
+    def dialog(self, name: str) -> Tract:
+        """A dialog as it was left by the last action. For actions of this lane."""
+        tract = self._dialogs.pop(name, None)
         if tract is None:
-            tract = Tract(Session(self.store, dialog, tokens=self._tokens))
-        self._dialogs[dialog] = tract
+            tract = Tract(Session(self.store, name, tokens=self._tokens))
+        self._dialogs[name] = tract
         if len(self._dialogs) > KEPT_DIALOGS:
             self._dialogs.popitem(last=False)
+        return tract
+
+    def tract(self, dialog: str, position: Position = Position()) -> Tract:  # noqa: B008
+        """A dialog as a client has it checked out. For actions of this lane."""
+        tract = self.dialog(dialog)
         session = tract.session
         if position.branch is None:
             checked_out = self.store.dialogs.checked_out(dialog)

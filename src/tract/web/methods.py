@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from msgspec import UNSET, Struct
+from msgspec.structs import asdict
 
 from tract.access import Grant
 from tract.errors import ConflictError, InputError, NotFoundError
@@ -42,9 +43,8 @@ class Request(NamedTuple):
     @property
     def fields(self) -> dict[str, Any]:
         """The parameters that were passed."""
-        names = self.params.__struct_fields__
-        values = ((name, getattr(self.params, name)) for name in names)
-        return {name: value for name, value in values if value is not UNSET}
+        fields = asdict(self.params)
+        return {name: value for name, value in fields.items() if value is not UNSET}
 
 
 class Page(Struct, frozen=True):

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from starlette.responses import Response, StreamingResponse
 
-from tract.core.chain import Place
+from tract.core.chain import Chain, Place
 from tract.errors import InputError, ResultNotFoundError
 from tract.hashing import checked_json, content_hash
-from tract.model import Step, ToolCall
+from tract.model import Head, Step, ToolCall
 from tract.providers.call_ids import find_result
 from tract.remote import wire
 from tract.storage.contents import LongContent, ShortContent
@@ -49,10 +49,11 @@ Answer = Located | tuple[bytes, str]
 """A result whose bytes are sent, or a short answer with its media type."""
 
 
-def find(tract: Tract, request: Request) -> Answer:
+def find(tract: Tract, head: Head, request: Request) -> Answer:
     """What was asked for. Runs on the lane."""
     fields = request.fields
-    view, place = fields["view"], _place(tract, request.values["id"], fields.get("occurrence"))
+    history = tract.session.chain(head)
+    view, place = fields["view"], _place(history, request.values["id"], fields.get("occurrence"))
     if view not in VIEWS:
         raise InputError(f"unknown view {view!r:.80}; expected one of {', '.join(VIEWS)}")
     part = {key: fields[key] for key in PART if key in fields}
@@ -73,9 +74,8 @@ def store(tract: Tract, request: Request) -> ToolResultReference:
     return store_result(tract, call, fields["result"], None, fields["is_error"])
 
 
-def _place(tract: Tract, name: str, occurrence: int | None) -> Place:
+def _place(history: Chain, name: str, occurrence: int | None) -> Place:
     """The result: by default the newest with this id."""
-    history = tract.session.chain()
     if occurrence is not None:
         return find_result(history.places, f"{name}#{occurrence}")
     return history.newest_result(name) or find_result(history.places, name)

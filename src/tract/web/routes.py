@@ -68,7 +68,8 @@ class Routes:
 def decoded(part: bytes) -> str | None:
     """The text of a segment; None if it is not UTF-8. A lone surrogate is one: ids have them."""
     try:
-        return unquote_to_bytes(part).decode("utf-8", "surrogatepass")
+        whole = unquote_to_bytes(part) if b"%" in part else part
+        return whole.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return None
 

@@ -86,6 +86,7 @@ def config_of(app: ASGIApp) -> uvicorn.Config:
         log_config=None,
         log_level=logging.WARNING,
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         date_header=False,
         lifespan="on",
