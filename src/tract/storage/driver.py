@@ -42,6 +42,8 @@ class Driver(ABC):
     """The SQL of this database for the words in braces."""
     failure: ClassVar[type[Exception] | tuple[type[Exception], ...]]
     connection: Any = None
+    busy_seconds: float
+    """How long to wait for what others have locked."""
 
     def __init__(self, place: str, durability: Durability) -> None:
         self.place = place

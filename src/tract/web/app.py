@@ -32,6 +32,7 @@ from tract.remote.transport import AFTER, BATCH, BRANCH, COMMIT, RESULTS, quoted
 from tract.session import handlers
 from tract.tract import Tract
 from tract.web import drafting, files, grants, methods, pages, reading, results
+from tract.web.answers import Answers, At
 from tract.web.access import HEADERS, Hosts, Rates, Tokens, bearer
 from tract.web.events import News, Watch, commits_after
 from tract.web.lanes import Lane, Lanes, Position
@@ -107,6 +108,7 @@ class App:
         tokens: str,
         limits: Limits = Limits(),  # noqa: B008
         mounted: Mapping[str, ASGIApp] | None = None,
+        answers: Answers | None = None,
     ) -> None:
         """`tokens` is the name of the token counter; `mounted` are other applications by the first
         part of their paths."""
@@ -120,6 +122,7 @@ class App:
         self._watch = Watch(lanes.upkeep)
         self._metrics = Metrics()
         self._mounted = dict(mounted or {})
+        self._answers = answers or Answers(None)
         self._late: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,11 +135,13 @@ class App:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
+        await self._lanes.upkeep.run(self._answers.open)
         self._late = asyncio.create_task(self._drop_late())
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self._late.cancel()
         self._watch.close()
+        self._answers.close()
         await self._lanes.close()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -347,9 +352,12 @@ class App:
 
     async def _do_result(self, request: Request, headers: Headers) -> Response:
         lane, position = await self._lane(request, headers), _position(headers)
-        answer = await self._timed(
-            lane, lambda: results.find(*_at_head(lane, request, position), request)
-        )
+        kept = None if BATCH in headers else self._answers.find(request, position)
+        if kept is not None:
+            return results.respond(lane, kept, headers)
+        answer, at = await self._timed(lane, lambda: _result(lane, request, position))
+        if BATCH not in headers:
+            self._answers.keep(request, at, answer)
         return results.respond(lane, answer, headers)
 
     async def _do_begin(self, request: Request, headers: Headers) -> Response:
@@ -510,6 +518,12 @@ def _at_head(lane: Lane, request: Request, position: Position) -> tuple[Tract, H
     if head is None:
         raise no_dialog(request.dialog)
     return tract, head
+
+
+def _result(lane: Lane, request: Request, position: Position) -> tuple[results.Answer, At]:
+    """A result, and what it depends on."""
+    tract, head = _at_head(lane, request, position)
+    return results.find(tract, head, request), At(head.hash, lane.store.erasures)
 
 
 def _touch(lane: Lane) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import socket
+from functools import partial
 from typing import NamedTuple
 
 from tract.access import new_token
@@ -18,6 +19,7 @@ try:
     import uvicorn
     from starlette.types import ASGIApp
 
+    from tract.web.answers import Answers
     from tract.web.app import App, Limits
 except ImportError as missing:
     raise MissingExtraError('a server needs: pip install "tract-context[server]"') from missing
@@ -100,15 +102,17 @@ def config_of(app: ASGIApp) -> uvicorn.Config:
 def make_app(settings: Settings, port: int, token: str | None) -> App:
     """The application of these settings."""
     counter = token_counter(None)
-    replica = settings.replica
+    replica, kind = settings.replica, _kind(settings.database)
+    opens = partial(_open, settings.database, settings.durability)
     lanes = Lanes(
-        lambda: _open(settings.database, settings.durability),
+        opens,
         counter,
-        settings.lanes or LANES[_kind(settings.database)],
+        settings.lanes or LANES[kind],
         None if replica is None else lambda: _open(replica, settings.durability),
     )
     hosts = Hosts(host_names(settings.host, port, settings.names))
-    return App(lanes, hosts, token, counter.source, settings.limits)
+    answers = Answers(opens if kind == "sqlite" and replica is None else None)
+    return App(lanes, hosts, token, counter.source, settings.limits, answers=answers)
 
 
 def host_names(host: str, port: int, names: tuple[str, ...]) -> frozenset[str]:

@@ -1,0 +1,88 @@
+"""Short results that were sent before, kept in memory.
+
+What a dialog has under an id depends on its newest commit alone, until something is erased. So of a
+dialog only that is read, in the event loop: on SQLite it takes less time than to wake a lane.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+from tract.errors import TractError
+from tract.model import Head
+from tract.storage import Store
+from tract.web.lanes import OpenStore, Position
+from tract.web.methods import Request
+from tract.web.results import Answer, Located
+
+KEPT_BYTES = 16 * 1024 * 1024
+LARGEST = 64 * 1024
+
+
+class At(NamedTuple):
+    """What an answer depends on, apart from the request."""
+
+    head: bytes | None
+    erasures: int
+
+
+class Answers:
+    """Answers by their requests, those that were asked for last."""
+
+    def __init__(self, open_store: OpenStore | None) -> None:
+        """Without a database that can be read at once, nothing is kept."""
+        self._open_store = open_store
+        self._store: Store | None = None
+        self._kept: OrderedDict[tuple[object, ...], Located] = OrderedDict()
+        self._size = 0
+
+    def open(self) -> None:
+        """Takes a moment: runs on a lane."""
+        if self._open_store is not None:
+            self._store = self._open_store()
+            self._store.driver.busy_seconds = 0  # the event loop must not wait for a lock
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+
+    def find(self, request: Request, position: Position) -> Located | None:
+        """The answer, if it is kept. Whatever is wrong is for the lane to say."""
+        if self._store is None or position.commit is not None:
+            return None
+        try:
+            head = _head(self._store, request.dialog, position.branch)
+        except TractError:
+            return None
+        if head is None:
+            return None
+        key = _key(request, At(head.hash, self._store.erasures))
+        answer = self._kept.get(key)
+        if answer is not None:
+            self._kept.move_to_end(key)
+        return answer
+
+    def keep(self, request: Request, at: At, answer: Answer) -> None:
+        """Keep an answer that a lane has found."""
+        if self._store is None or not isinstance(answer, Located) or answer.size > LARGEST:
+            return
+        key = _key(request, at)
+        if key not in self._kept:
+            self._kept[key] = answer
+            self._size += answer.size
+        while self._size > KEPT_BYTES:
+            self._size -= self._kept.popitem(last=False)[1].size
+
+
+def _head(store: Store, dialog: str, branch: str | None) -> Head | None:
+    """The newest commit of a branch, by default of the one that is checked out."""
+    if branch is not None:
+        stand = store.branch(dialog, branch)
+    else:
+        *_, stand = store.checked_out(dialog) or (None,)
+    return stand and stand.head
+
+
+def _key(request: Request, at: At) -> tuple[object, ...]:
+    return (request.dialog, request.values["id"], *at, *request.fields.items())
