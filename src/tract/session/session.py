@@ -33,7 +33,7 @@ from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
 from tract.storage.objects import OBJECT_BYTES
-from tract.storage.store import Stand
+from tract.storage.store import CheckedOut, Stand
 from tract.tokens import TokenCounter, token_counter
 
 Commit = str | CommitInfo
@@ -147,7 +147,7 @@ class Session:
             if not self.is_there():
                 return None
             stored = self.store.checked_out(self.dialog)  # perhaps created just now
-        self.branch, self.detached, stand = stored or (MAIN, None, None)
+        self.branch, self.detached, stand = stored or CheckedOut(MAIN, None, None)
         if stand is None:
             return self.head()
         self._seen = self.store.erasures

@@ -92,6 +92,16 @@ class Stand(NamedTuple):
     """The settings for results of the dialog, as stored."""
 
 
+class CheckedOut(NamedTuple):
+    """What is checked out in a dialog."""
+
+    branch: str
+    detached: Head | None
+    """The commit, if HEAD is detached."""
+    stand: Stand | None
+    """Else where the branch stands, if it exists."""
+
+
 class Store:
     """Dialogs, branches, commits and contents in one database. Threads may share it."""
 
@@ -115,6 +125,7 @@ class Store:
         self._lock_blob = driver.translate(_LOCK_BLOB)
         self._is_left = partial(is_left, driver)
         self._toolsets: dict[bytes, Toolset] = {}
+        self._checked_out: dict[str, tuple[Row, CheckedOut]] = {}  # as last read and verified
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
         self.erasures = 0
         """It changes whenever something is erased or comes back; as it was with the last head."""
@@ -214,18 +225,18 @@ class Store:
             return Stand(_branch_head(names, *head), settings)
         return None
 
-    def checked_out(self, dialog: str) -> tuple[str, Head | None, Stand | None] | None:
-        """The branch that is checked out, the commit if HEAD is detached, and else where the branch
-        stands, if it exists."""
+    def checked_out(self, dialog: str) -> CheckedOut | None:
+        """What is checked out in a dialog. A row that is as it was when it was verified last needs
+        no second look."""
         stored = stored_name(dialog)
-        for erasures, branch_of, *columns in self._run(_CHECKED_OUT, (stored,)):
-            self._notice(erasures)
-            own = verified(stored, columns[:-4])
-            branch, detached = unescape(own.branch), Head(own.detached_id, own.detached_hash)
-            if detached != EMPTY or branch_of is None:
-                return branch, None if detached == EMPTY else detached, None
-            head = _branch_head((stored, own.branch), *columns[-4:])
-            return branch, None, Stand(head, own.result_settings)
+        for row in self._run(_CHECKED_OUT, (stored,)):
+            self._notice(row[0])
+            known = self._checked_out.get(stored)
+            if known is None or known[0] != row:
+                if len(self._checked_out) >= PAGE:
+                    self._checked_out.clear()
+                known = self._checked_out[stored] = row, _checked_out(stored, row)
+            return known[1]
         return None
 
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Stand] | None:
@@ -563,6 +574,17 @@ class Store:
         if not self.driver.depth:  # inside a transaction it may not be committed yet
             self._toolsets[digest] = toolset
         return toolset
+
+
+def _checked_out(dialog: str, row: Row) -> CheckedOut:
+    """What is checked out, from a row of _CHECKED_OUT, verified."""
+    _, branch_of, *columns = row
+    own, head = verified(dialog, columns[:-4]), columns[-4:]
+    branch, detached = unescape(own.branch), Head(own.detached_id, own.detached_hash)
+    if detached != EMPTY or branch_of is None:
+        return CheckedOut(branch, None if detached == EMPTY else detached, None)
+    stand = Stand(_branch_head((dialog, own.branch), *head), own.result_settings)
+    return CheckedOut(branch, None, stand)
 
 
 def _hashes(

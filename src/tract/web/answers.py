@@ -7,14 +7,17 @@ dialog only that is read, in the event loop: on SQLite it takes less time than t
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import NamedTuple
+
+from starlette.responses import Response
 
 from tract.errors import TractError
 from tract.model import Head
 from tract.storage import Store
-from tract.web.lanes import OpenStore, Position
+from tract.web.lanes import Lane, OpenStore, Position
 from tract.web.methods import Request
-from tract.web.results import Answer, Located
+from tract.web.results import CONDITIONS, Answer, Located, respond
 
 KEPT_BYTES = 16 * 1024 * 1024
 LARGEST = 64 * 1024
@@ -27,6 +30,17 @@ class At(NamedTuple):
     erasures: int
 
 
+class Kept(NamedTuple):
+    """An answer, and the response to a request for all of it."""
+
+    answer: Located
+    whole: Response
+
+    def response(self, lane: Lane, headers: Mapping[str, str]) -> Response:
+        is_plain = CONDITIONS.isdisjoint(headers)
+        return self.whole if is_plain else respond(lane, self.answer, headers)
+
+
 class Answers:
     """Answers by their requests, those that were asked for last."""
 
@@ -34,7 +48,7 @@ class Answers:
         """Without a database that can be read at once, nothing is kept."""
         self._open_store = open_store
         self._store: Store | None = None
-        self._kept: OrderedDict[tuple[object, ...], Located] = OrderedDict()
+        self._kept: OrderedDict[tuple[object, ...], Kept] = OrderedDict()
         self._size = 0
 
     def open(self) -> None:
@@ -47,7 +61,7 @@ class Answers:
         if self._store is not None:
             self._store.close()
 
-    def find(self, request: Request, position: Position) -> Located | None:
+    def find(self, request: Request, position: Position) -> Kept | None:
         """The answer, if it is kept. Whatever is wrong is for the lane to say."""
         if self._store is None or position.commit is not None:
             return None
@@ -58,21 +72,21 @@ class Answers:
         if head is None:
             return None
         key = _key(request, At(head.hash, self._store.erasures))
-        answer = self._kept.get(key)
-        if answer is not None:
+        kept = self._kept.get(key)
+        if kept is not None:
             self._kept.move_to_end(key)
-        return answer
+        return kept
 
-    def keep(self, request: Request, at: At, answer: Answer) -> None:
+    def keep(self, request: Request, at: At, lane: Lane, answer: Answer) -> None:
         """Keep an answer that a lane has found."""
         if self._store is None or not isinstance(answer, Located) or answer.size > LARGEST:
             return
         key = _key(request, at)
         if key not in self._kept:
-            self._kept[key] = answer
+            self._kept[key] = Kept(answer, respond(lane, answer, {}))
             self._size += answer.size
         while self._size > KEPT_BYTES:
-            self._size -= self._kept.popitem(last=False)[1].size
+            self._size -= self._kept.popitem(last=False)[1].answer.size
 
 
 def _head(store: Store, dialog: str, branch: str | None) -> Head | None:

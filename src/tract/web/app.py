@@ -352,12 +352,13 @@ class App:
 
     async def _do_result(self, request: Request, headers: Headers) -> Response:
         lane, position = await self._lane(request, headers), _position(headers)
-        kept = None if BATCH in headers else self._answers.find(request, position)
+        in_batch = BATCH in headers
+        kept = None if in_batch else self._answers.find(request, position)
         if kept is not None:
-            return results.respond(lane, kept, headers)
+            return kept.response(lane, headers)
         answer, at = await self._timed(lane, lambda: _result(lane, request, position))
-        if BATCH not in headers:
-            self._answers.keep(request, at, answer)
+        if not in_batch:
+            self._answers.keep(request, at, lane, answer)
         return results.respond(lane, answer, headers)
 
     async def _do_begin(self, request: Request, headers: Headers) -> Response:
@@ -478,7 +479,8 @@ class _Seen:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             own = dict(message["headers"])
-            message["headers"] += [pair for pair in _COMMON if pair[0] not in own]
+            common = [pair for pair in _COMMON if pair[0] not in own]
+            message["headers"] = [*message["headers"], *common]
         else:
             self.size += len(message.get("body", b""))
         await self._send(message)

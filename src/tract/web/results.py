@@ -29,6 +29,8 @@ from tract.web.problems import RefusedError
 VIEWS = ("full", "raw", "metadata", "preview")
 PART = ("lines", "grep", "context", "json_path", "offset", "limit")
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
+CONDITIONS = frozenset(("if-none-match", "if-range", "range"))
+"""The headers of a request that the answer depends on."""
 AT_ONCE = 1 << 18
 """Bytes up to which a result is one piece."""
 

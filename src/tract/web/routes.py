@@ -5,7 +5,7 @@ The path is split before it is decoded: an id may contain any character, also an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -23,7 +23,8 @@ class _Node:
     def __init__(self) -> None:
         self.children: dict[str, _Node] = {}
         self.any: _Node | None = None
-        self.operations: dict[str, Operation] = {}
+        self.operations: dict[str, tuple[Operation, list[str]]] = {}
+        """By verb, with the names of what is in the path."""
 
 
 class Routes:
@@ -42,14 +43,13 @@ class Routes:
                 node = node.any
             else:
                 node = node.children.setdefault(part, _Node())
-        node.operations[operation.verb] = operation
+        node.operations[operation.verb] = operation, operation.path_names
 
     def match(self, verb: str, raw_path: bytes) -> Match | list[str] | None:
         """The operation; the verbs that the path accepts instead; None for an unknown path."""
         node: _Node | None = self._root
         values: list[str] = []
-        for part in raw_path.split(b"?", 1)[0].split(b"/")[1:]:
-            text = decoded(part)
+        for text in _segments(raw_path.split(b"?", 1)[0]):
             if text is None or node is None:
                 return None
             child = node.children.get(text)
@@ -59,17 +59,24 @@ class Routes:
             node = child
         if node is None or not node.operations:
             return None
-        operation = node.operations.get(verb)
-        if operation is None:
+        served = node.operations.get(verb)
+        if served is None:
             return sorted(node.operations)
-        return Match(operation, dict(zip(operation.path_names, values, strict=True)))
+        operation, names = served
+        return Match(operation, dict(zip(names, values, strict=True)))
+
+
+def _segments(path: bytes) -> Sequence[str | None]:
+    """The texts between the slashes. Most paths have nothing to decode."""
+    if path.isascii() and b"%" not in path:
+        return path.decode("ascii").split("/")[1:]
+    return [decoded(part) for part in path.split(b"/")[1:]]
 
 
 def decoded(part: bytes) -> str | None:
     """The text of a segment; None if it is not UTF-8. A lone surrogate is one: ids have them."""
     try:
-        whole = unquote_to_bytes(part) if b"%" in part else part
-        return whole.decode("utf-8", "surrogatepass")
+        return unquote_to_bytes(part).decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return None
 
@@ -77,6 +84,8 @@ def decoded(part: bytes) -> str | None:
 def query_of(raw: bytes, lists: frozenset[str]) -> dict[str, str | list[str]]:
     """The parameters of a query. Those in `lists` may be repeated, and are lists."""
     fields: dict[str, str | list[str]] = {}
+    if not raw:
+        return fields
     for pair in filter(None, raw.replace(b"+", b" ").split(b"&")):
         key, _, text = pair.partition(b"=")
         name, value = decoded(key), decoded(text)
