@@ -137,7 +137,8 @@ class Load:
         self._clients = [(Connection(port), requests) for port, requests in clients]
 
     def run(self, seconds: float) -> tuple[float, list[list[float]]]:
-        """For so many seconds. Returns those that it took, and those of each answer by client."""
+        """For so many seconds, or until no requests are left. Returns the seconds that it took, and
+        those of each answer by client."""
         selector = selectors.DefaultSelector()
         took: list[list[float]] = [[] for _ in self._clients]
         sent = [0.0] * len(took)
@@ -154,11 +155,12 @@ class Load:
                     continue
                 now = perf_counter()
                 took[number].append(now - sent[number])
-                if now - start > seconds:
+                request = next(requests, None) if now - start < seconds else None
+                if request is None:
                     selector.unregister(connection.socket)
                     continue
                 sent[number] = perf_counter()
-                connection.send(next(requests))
+                connection.send(request)
         selector.close()
         return perf_counter() - start, took
 

@@ -40,6 +40,7 @@ SIZE = 4_000
 DIALOGS = 4
 CLIENTS = 16
 WRITERS = 32
+LONG = 60.0
 TEXTS = Texts(SIZE)
 FLOOR = "from benchmarks.server import serve_floor; serve_floor()"
 
@@ -95,16 +96,30 @@ def filled(path: Path, scale: Scale) -> Path:
     return path
 
 
-def gets(server: Server, scale: Scale, seed: int) -> Requests:
-    """Requests for results, in no order, each made once."""
-    some = [
+def gets(server: Server, scale: Scale) -> list[Requests]:
+    """For each client requests without end, for results in no order, made before they are sent."""
+    some = _requests(server, scale)
+    return [_chosen(some, Random(client)) for client in range(CLIENTS)]
+
+
+def _chosen(some: list[bytes], rng: Random) -> Requests:
+    while True:
+        yield rng.choice(some)
+
+
+def first_gets(server: Server, scale: Scale) -> list[Requests]:
+    """The same for each result once."""
+    some = _requests(server, scale)
+    Random(0).shuffle(some)
+    return [iter(some[client::CLIENTS]) for client in range(CLIENTS)]
+
+
+def _requests(server: Server, scale: Scale) -> list[bytes]:
+    return [
         server.request("GET", f"/api/dialogs/agent-{dialog}/tool-results/call_{number}")
         for dialog in range(DIALOGS)
         for number in range(scale.results)
     ]
-    rng = Random(seed)
-    while True:
-        yield rng.choice(some)
 
 
 def posts(server: Server, dialog: str, first: int = 0) -> Requests:
@@ -119,16 +134,19 @@ def posts(server: Server, dialog: str, first: int = 0) -> Requests:
 
 
 def get_result(folder: Path, scale: Scale) -> Result:
-    """Requests a second, ÷ those of the floor."""
+    """Requests a second, ÷ those of the floor. Behind it, those for results that were not asked for
+    before."""
     with ExitStack() as stack:
         database = str(filled(folder / "get.db", scale))
         servers = [stack.enter_context(s) for s in (served(database), Server("-c", FLOOR))]
+        with Load([(servers[0].port, requests) for requests in first_gets(servers[0], scale)]) as load:
+            first = _rate(load, LONG)
         loads = [
-            stack.enter_context(Load([(s.port, gets(s, scale, seed)) for seed in range(CLIENTS)]))
+            stack.enter_context(Load([(s.port, requests) for requests in gets(s, scale)]))
             for s in servers
         ]
         for load in loads:
-            load.run(scale.seconds)  # reads the chains
+            load.run(scale.seconds)
         start, before = process_time(), [s.cpu_seconds() for s in servers]
         rounds = [[_rate(load, scale.seconds) for load in loads] for _ in range(scale.rounds)]
         busy = (process_time() - start) / (2 * scale.rounds * scale.seconds)
@@ -138,6 +156,7 @@ def get_result(folder: Path, scale: Scale) -> Result:
     behind = {
         "get_per_s": ours,
         "get_floor_per_s": floors,
+        "get_first_per_s": first,
         "get_cpu_us": computed[0] / answers[0] * 1e6,
         "get_floor_cpu_us": computed[1] / answers[1] * 1e6,
         "get_client_busy": busy,
@@ -152,7 +171,7 @@ def _rate(load: Load, seconds: float) -> float:
 
 def read_while_appending(folder: Path, scale: Scale) -> Result:
     with served(str(filled(folder / "p99.db", scale))) as server:
-        clients = [(server.port, gets(server, scale, seed)) for seed in range(CLIENTS)]
+        clients = [(server.port, requests) for requests in gets(server, scale)]
         clients.append((server.port, posts(server, "agent-0", scale.results)))
         with Load(clients) as load:
             load.run(scale.seconds)

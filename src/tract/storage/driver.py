@@ -77,6 +77,10 @@ class Driver(ABC):
         """All rows of one statement, also those that it is `RETURNING`; no cursor stays open. Each
         database has its own, because every call inside it is paid by every statement."""
 
+    def version(self) -> object:
+        """Equal to the last one only if no other connection has written since."""
+        return object()
+
     def insert(self, sql: str, values: Sequence[object]) -> int | None:
         """The key of the row that a statement inserts; None if there is an equal one."""
         rows = self.run(f"{sql} RETURNING id", values)

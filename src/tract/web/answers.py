@@ -15,7 +15,7 @@ from starlette.responses import Response
 from tract.errors import TractError
 from tract.model import Head
 from tract.storage import Store
-from tract.web.lanes import Lane, OpenStore, Position
+from tract.web.lanes import OpenStore, Position
 from tract.web.methods import Request
 from tract.web.results import CONDITIONS, Answer, Located, respond
 
@@ -36,9 +36,9 @@ class Kept(NamedTuple):
     answer: Located
     whole: Response
 
-    def response(self, lane: Lane, headers: Mapping[str, str]) -> Response:
+    def response(self, headers: Mapping[str, str]) -> Response:
         is_plain = CONDITIONS.isdisjoint(headers)
-        return self.whole if is_plain else respond(lane, self.answer, headers)
+        return self.whole if is_plain else respond(self.answer, headers)
 
 
 class Answers:
@@ -50,6 +50,8 @@ class Answers:
         self._store: Store | None = None
         self._kept: OrderedDict[tuple[object, ...], Kept] = OrderedDict()
         self._size = 0
+        self._version: object = None
+        self._stands: dict[tuple[str, str | None], At | None] = {}  # in this version
 
     def open(self) -> None:
         """Takes a moment: runs on a lane."""
@@ -66,24 +68,32 @@ class Answers:
         if self._store is None or position.commit is not None:
             return None
         try:
-            head = _head(self._store, request.dialog, position.branch)
+            at = self._at(self._store, request.dialog, position.branch)
         except TractError:
             return None
-        if head is None:
-            return None
-        key = _key(request, At(head.hash, self._store.erasures))
+        key = _key(request, at)
         kept = self._kept.get(key)
         if kept is not None:
             self._kept.move_to_end(key)
         return kept
 
-    def keep(self, request: Request, at: At, lane: Lane, answer: Answer) -> None:
+    def _at(self, store: Store, dialog: str, branch: str | None) -> At | None:
+        """Where a dialog stands; None if that cannot be read at once."""
+        version = store.driver.version()
+        if version != self._version:
+            self._version, self._stands = version, {}
+        if (dialog, branch) not in self._stands:
+            head = _head(store, dialog, branch)
+            self._stands[dialog, branch] = head and At(head.hash, store.erasures)
+        return self._stands[dialog, branch]
+
+    def keep(self, request: Request, at: At, answer: Answer) -> None:
         """Keep an answer that a lane has found."""
         if self._store is None or not isinstance(answer, Located) or answer.size > LARGEST:
             return
         key = _key(request, at)
         if key not in self._kept:
-            self._kept[key] = Kept(answer, respond(lane, answer, {}))
+            self._kept[key] = Kept(answer, respond(answer, {}))
             self._size += answer.size
         while self._size > KEPT_BYTES:
             self._size -= self._kept.popitem(last=False)[1].answer.size
@@ -98,5 +108,5 @@ def _head(store: Store, dialog: str, branch: str | None) -> Head | None:
     return stand and stand.head
 
 
-def _key(request: Request, at: At) -> tuple[object, ...]:
-    return (request.dialog, request.values["id"], *at, *request.fields.items())
+def _key(request: Request, at: At | None) -> tuple[object, ...]:
+    return (at, request.dialog, request.values["id"], *request.fields.items())

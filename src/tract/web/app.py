@@ -351,15 +351,15 @@ class App:
         )
 
     async def _do_result(self, request: Request, headers: Headers) -> Response:
-        lane, position = await self._lane(request, headers), _position(headers)
-        in_batch = BATCH in headers
+        in_batch, position = BATCH in headers, _position(headers)
         kept = None if in_batch else self._answers.find(request, position)
         if kept is not None:
-            return kept.response(lane, headers)
+            return kept.response(headers)
+        lane = await self._lane(request, headers)
         answer, at = await self._timed(lane, lambda: _result(lane, request, position))
         if not in_batch:
-            self._answers.keep(request, at, lane, answer)
-        return results.respond(lane, answer, headers)
+            self._answers.keep(request, at, answer)
+        return results.respond(answer, headers, lane.run)
 
     async def _do_begin(self, request: Request, headers: Headers) -> Response:
         if BATCH in headers:

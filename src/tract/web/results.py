@@ -7,7 +7,7 @@ dialog's other requests depend on its size.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -22,7 +22,6 @@ from tract.remote import wire
 from tract.storage.contents import LongContent, ShortContent
 from tract.tool_results import ToolResultReference, describe_result, store_result
 from tract.tract import Tract
-from tract.web.lanes import Lane
 from tract.web.methods import Request
 from tract.web.problems import RefusedError
 
@@ -47,6 +46,9 @@ class Located(NamedTuple):
     """Whether the request names the content, so that the answer never changes."""
 
 
+Piece = bytes | None
+Run = Callable[[Callable[[], Piece]], Awaitable[Piece]]
+"""Runs on a lane what reads one piece."""
 Answer = Located | tuple[bytes, str]
 """A result whose bytes are sent, or a short answer with its media type."""
 
@@ -123,8 +125,8 @@ def _at_once(size: int, pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:
 # Answers
 
 
-def respond(lane: Lane, answer: Answer, headers: Mapping[str, str]) -> Response:
-    """The HTTP answer: not modified, a range, or all."""
+def respond(answer: Answer, headers: Mapping[str, str], run: Run | None = None) -> Response:
+    """The HTTP answer: not modified, a range, or all. What is long is read on by `run`."""
     if not isinstance(answer, Located):
         body, media = answer
         return Response(body, media_type=media, headers={"cache-control": "no-cache"})
@@ -148,7 +150,8 @@ def respond(lane: Lane, answer: Answer, headers: Mapping[str, str]) -> Response:
     known["content-length"] = str(stop - start)
     if isinstance(answer.pieces, bytes):
         return Response(answer.pieces[start:stop], status, known, answer.media)
-    pieces = _cut(_pieces(lane, answer.pieces), start, stop)
+    assert run
+    pieces = _cut(_pieces(run, answer.pieces), start, stop)
     return StreamingResponse(pieces, status, known, answer.media)
 
 
@@ -176,9 +179,9 @@ def _range(headers: Mapping[str, str], answer: Located) -> tuple[int, int] | Non
     return start, stop
 
 
-async def _pieces(lane: Lane, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    take: Callable[[], bytes | None] = lambda: next(pieces, None)  # noqa: E731
-    while (piece := await lane.run(take)) is not None:
+async def _pieces(run: Run, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    take: Callable[[], Piece] = lambda: next(pieces, None)  # noqa: E731
+    while (piece := await run(take)) is not None:
         yield piece
 
 
