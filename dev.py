@@ -13,6 +13,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,16 @@ VENV = ROOT / ".venv"
 STAMP = VENV / "tract-stamp"
 CONSTRAINTS = ROOT / "constraints.txt"
 BIN = "Scripts" if os.name == "nt" else "bin"
+CLIENTS = ROOT / ".clients"
+# Under another Node than this one, npm installs an old Claude Code without a word.
+CLIENT_VERSIONS = {
+    "node": "22.23.3",
+    "@anthropic-ai/claude-code": "2.1.325",
+    "@openai/codex": "0.166.0",
+    "@google/gemini-cli": "0.61.0",
+    "@github/copilot": "1.0.102",
+    "opencode-ai": "1.18.33",
+}
 LOCK_OPTIONS = ["--universal", "--generate-hashes", "--no-header", "--no-annotate"]
 
 
@@ -37,6 +48,9 @@ def main() -> int:
         "test", help="lint, then pytest; more arguments go to pytest", allow_abbrev=False
     )
     test.add_argument("--long", action="store_true", help="also the tests that take minutes")
+    test.add_argument(
+        "--clients", action="store_true", help="only the tests with coding agents from npm"
+    )
     commands.add_parser("lint", help="ruff, mypy, the import layers and the links in the docs")
     commands.add_parser("docs", help="build the docs site into site/")
     bench = commands.add_parser("bench", help="run benchmarks/NAME.py", add_help=False)
@@ -66,6 +80,9 @@ def main() -> int:
     failed = lint()
     if failed or args.command == "lint":
         return failed
+    if args.clients:
+        set_up_clients()
+        return python("-m", "pytest", "-m", "clients", "tests/clients", *rest)
     return python("-m", "pytest", *test_options(args.long, is_choice=bool(rest)), *rest)
 
 
@@ -76,7 +93,7 @@ def test_options(is_long: bool, is_choice: bool) -> list[str]:
     if not is_long:
         return [] if is_choice else ["-n", "auto"]
     workers = ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
-    return ["-m", "", *([] if is_choice else workers)]
+    return ["-m", "not clients", *([] if is_choice else workers)]
 
 
 # Set-up
@@ -99,6 +116,26 @@ def set_up() -> None:
     quietly(*pip, "--require-hashes", "--only-binary", ":all:", "-r", str(CONSTRAINTS))
     quietly(*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT))
     STAMP.write_text(wanted)
+    say(f" {time.monotonic() - start:.0f} s")
+
+
+def set_up_clients() -> None:
+    """Make .clients hold the agents of CLIENT_VERSIONS, unless its stamp says it does."""
+    wanted = json.dumps({"private": True, "dependencies": CLIENT_VERSIONS}, indent=2)
+    stamp = CLIENTS / "tract-stamp"
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return
+    npm = shutil.which("npm")
+    if npm is None:
+        say("no npm here: the tests with coding agents (Claude Code, Codex, …) are skipped")
+        return
+    start = time.monotonic()
+    say("setting up .clients (once) ...", end="")
+    shutil.rmtree(CLIENTS, ignore_errors=True)
+    CLIENTS.mkdir()
+    (CLIENTS / "package.json").write_text(wanted)
+    quietly(npm, "install", "--prefix", str(CLIENTS), "--no-audit", "--no-fund")
+    stamp.write_text(wanted)
     say(f" {time.monotonic() - start:.0f} s")
 
 

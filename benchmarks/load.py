@@ -149,7 +149,7 @@ class Load:
             connection.send(next(requests))
         while selector.get_map():
             for key, _ in selector.select():
-                number: int = key.data
+                number = int(key.data)
                 connection, requests = self._clients[number]
                 if not connection.receive():
                     continue

@@ -139,7 +139,9 @@ def get_result(folder: Path, scale: Scale) -> Result:
     with ExitStack() as stack:
         database = str(filled(folder / "get.db", scale))
         servers = [stack.enter_context(s) for s in (served(database), Server("-c", FLOOR))]
-        with Load([(servers[0].port, requests) for requests in first_gets(servers[0], scale)]) as load:
+        with Load(
+            [(servers[0].port, requests) for requests in first_gets(servers[0], scale)]
+        ) as load:
             first = _rate(load, LONG)
         loads = [
             stack.enter_context(Load([(s.port, requests) for requests in gets(s, scale)]))
@@ -205,7 +207,9 @@ def large_result(folder: Path, scale: Scale) -> Result:
             )
         )
         grown = server.peak() - before
-    return Result("mem_mb_100mb_result", grown / 1e6, {"large_mb_per_s": scale.large / 1e6 / seconds})
+    return Result(
+        "mem_mb_100mb_result", grown / 1e6, {"large_mb_per_s": scale.large / 1e6 / seconds}
+    )
 
 
 # Writing
@@ -247,13 +251,13 @@ def processes(scale: Scale) -> Result:
         postgres.start(fsync="on", synchronous_commit="on", full_page_writes="on")
         with ExitStack() as stack:
             servers = [stack.enter_context(served(postgres.url)) for _ in range(3)]
-            loads = [stack.enter_context(_writers(some, len(some))) for some in (servers, servers[:1])]
+            loads = [
+                stack.enter_context(_writers(some, len(some))) for some in (servers, servers[:1])
+            ]
             for load in loads:
                 load.run(scale.seconds)
-            rounds = []
             before = _cpu_times()
-            for _ in range(scale.rounds):
-                rounds.append([_rate(load, scale.seconds) for load in loads])
+            rounds = [[_rate(load, scale.seconds) for load in loads] for _ in range(scale.rounds)]
             idle, total = (new - old for new, old in zip(_cpu_times(), before, strict=True))
     three, one = medians(rounds)
     cores = os.cpu_count() or 1
@@ -268,9 +272,7 @@ def processes(scale: Scale) -> Result:
 
 def _writers(servers: Sequence[Server], name: int) -> Load:
     chosen = [servers[number % len(servers)] for number in range(WRITERS)]
-    return Load(
-        [(s.port, posts(s, f"writer-{name}-{number}")) for number, s in enumerate(chosen)]
-    )
+    return Load([(s.port, posts(s, f"writer-{name}-{number}")) for number, s in enumerate(chosen)])
 
 
 def _cpu_times() -> tuple[int, int]:

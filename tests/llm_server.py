@@ -1,12 +1,14 @@
-"""A server on this machine that speaks as the providers do: Messages, Chat Completions, Responses.
+"""A server on this machine that speaks as the providers do: Messages, Chat Completions, Responses,
+and the streams of Gemini.
 
     with LLMServer(Reply("Hello."), Reply(status=429, headers={"retry-after": "0"})) as server:
         llm = OpenAILLM("m", base_url=server.openai_url, api_key="k")
         ...
         server.requests[0].body["messages"]
 
-Each request takes the next reply, which is said in the words of the path that was asked, as a
-stream where one was asked for. When none is left, the answer is a 400 that says so.
+Each request takes the next reply, or what the next function makes of the request. It is said in the
+words of the path that was asked, as a stream where one was asked for. When none is left, the
+answer is a 400 that says so.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import json
 import re
 import socket
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -58,10 +60,14 @@ class Request(NamedTuple):
     body: dict[str, Any]
 
 
+Step = Callable[[Request], Reply]
+"""A reply that depends on the request."""
+
+
 class LLMServer:
     """Listens from `with` on, until its end."""
 
-    def __init__(self, *replies: Reply) -> None:
+    def __init__(self, *replies: Reply | Step) -> None:
         self.replies = list(replies)
         """What is still to be said; more may be added at any time."""
         self.requests: list[Request] = []
@@ -98,7 +104,8 @@ class LLMServer:
         with self.lock:
             self.requests.append(request)
             if self.replies:
-                return self.replies.pop(0)
+                reply = self.replies.pop(0)
+                return reply if isinstance(reply, Reply) else reply(request)
         return Reply(status=400, message="the server has no reply left")
 
 
@@ -138,8 +145,24 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
+    def do_HEAD(self) -> None:
+        """Claude Code asks first whether anyone is here."""
+        self._answer(200)
+
+    def do_GET(self) -> None:
+        """Codex asks for a WebSocket first; 426 makes it take HTTP at once."""
+        self._answer(426 if "upgrade" in self.headers else 404)
+
+    def _answer(self, status: int) -> None:
+        self.send_response(status)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self._words() is None:  # such as /v1/messages/count_tokens
+            self._answer(404)
+            return
         headers = {name.lower(): value for name, value in self.headers.items()}
         owner = self.server.owner
         reply = owner.next_reply(Request(self.path, headers, body))
@@ -152,8 +175,9 @@ class _Handler(BaseHTTPRequestHandler):
             owner.hung_up.set()
 
     def _send(self, reply: Reply, asked: dict[str, Any]) -> None:
-        words = _WORDS[self.path.partition("?")[0]]
-        streams = asked.get("stream") and reply.status < 400 and reply.body is None
+        words = self._words()
+        streams = words is _Gemini or asked.get("stream")
+        streams = streams and reply.status < 400 and reply.body is None
         if reply.body is not None:
             kind, chunks = "application/json", [reply.body]
         elif reply.status >= 400:
@@ -171,6 +195,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self._send_chunks([chunk.encode() for chunk in chunks if chunk], reply.drop_after)
 
+    def _words(self) -> Any:
+        path = self.path.partition("?")[0]
+        return _Gemini if path.endswith(":streamGenerateContent") else _WORDS.get(path)
+
     def _send_chunks(self, chunks: list[bytes], limit: int | None) -> None:
         left = sum(map(len, chunks)) if limit is None else limit
         for chunk in chunks:
@@ -184,7 +212,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
 
-# The three ways to say it
+# The ways to say it
 
 
 def _pieces(text: str) -> list[str]:
@@ -216,7 +244,7 @@ class _Messages:
             for call_id, name, arguments in reply.calls
         ]
         return {
-            "id": "msg_1",
+            "id": f"msg_{len(asked.get('messages', ()))}",  # Claude Code joins answers of one id
             "type": "message",
             "role": "assistant",
             "model": asked["model"],
@@ -331,6 +359,12 @@ class _Chat:
         yield {}
 
 
+def _qualified(name: str) -> dict[str, str]:
+    """Codex lists the tools of an MCP server in a namespace, which a call then names."""
+    namespace, dot, plain = name.rpartition(".")
+    return {"namespace": namespace, "name": plain} if dot else {"name": name}
+
+
 class _Responses:
     error = _Chat.error
 
@@ -346,7 +380,7 @@ class _Responses:
                 "status": "completed",
                 "arguments": json.dumps(arguments),
                 "call_id": call_id,
-                "name": name,
+                **_qualified(name),
             }
             for number, (call_id, name, arguments) in enumerate(reply.calls)
         ]
@@ -411,6 +445,26 @@ class _Responses:
         for half in (arguments[:3], arguments[3:]):
             yield {"type": f"{name}.delta", **about, "delta": half}
         yield {"type": f"{name}.done", **about, "arguments": arguments}
+
+
+class _Gemini:
+    """Only as a stream, of one event."""
+
+    error = _Chat.error
+
+    @staticmethod
+    def events(reply: Reply, asked: dict[str, Any]) -> Iterator[str]:
+        texts: list[dict[str, Any]] = [{"text": reply.text}] if reply.text else []
+        calls = [{"functionCall": {"name": name, "args": args}} for _, name, args in reply.calls]
+        content = {"role": "model", "parts": texts + calls}
+        candidate = {"content": content, "finishReason": "STOP", "index": 0}
+        usage = {
+            "promptTokenCount": reply.input_tokens,
+            "candidatesTokenCount": reply.output_tokens,
+            "totalTokenCount": reply.input_tokens + reply.output_tokens,
+        }
+        whole = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini"}
+        yield f"data: {json.dumps(whole)}\n\n"
 
 
 _WORDS: dict[str, Any] = {

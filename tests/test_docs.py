@@ -1,7 +1,8 @@
 """The documentation is run: its Python, its command lines, its links and its lists.
 
 In a Python block every printed line is shown behind `# →`. In a console block `…` stands for
-whatever changes from one run to the next.
+whatever changes from one run to the next. `tract serve` in a console block starts a real server for
+the rest of the page: its address stands for ADDRESS, and curl finds it in $URL and $AUTH.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import io
 import os
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,9 +25,15 @@ import pytest
 
 import tract
 from tract import Tract, errors
+from tract.cli.serve import serve_command
+from tract.remote import transport
+from tract.remote.operations import MOST, PAGE
 from tract.storage.sqlite import binding
 from tract.tui.help import HELP
 from tract.view.ansi import plain
+from tract.web import access, events, lanes
+from tract.web.app import Limits
+from tract.web.server import LANES
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -33,6 +41,8 @@ DEV = runpy.run_path(str(ROOT / "dev.py"))
 PAGES: list[Path] = DEV["pages"]()
 REFERENCE = [page.relative_to(DOCS) for page in sorted((DOCS / "reference").glob("*.md"))]
 SERVER = "postgresql://localhost/agents"
+ADDRESS = "127.0.0.1:8000"
+TIMED_OUT = 28  # how curl ends a stream after -m seconds
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"# → ?(.*)$", re.MULTILINE)
 
@@ -81,11 +91,43 @@ def test_a_page_does_what_it_says(
         any_number = "`tokens` extra" in source
     server = request.getfixturevalue("pg_url") if SERVER in source else SERVER
     names: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks(page):
-        if block.language == "python":
-            check_python(page, block, names, server, any_number=any_number)
-        elif block.language == "console":
-            check_console(block, any_number=any_number)
+    real = {SERVER: server}
+    with ExitStack() as stack:
+        for block in blocks(page):
+            if block.language == "python":
+                check_python(page, block, names, real, any_number=any_number)
+            elif block.language == "console" and re.match(r"\$ tract .*\bserve\b", block.text):
+                url, token = stack.enter_context(started(block, real))
+                real[ADDRESS] = url.removeprefix("http://")
+                monkeypatch.setenv("URL", url)
+                monkeypatch.setenv("AUTH", f"Authorization: Bearer {token}")
+                monkeypatch.setenv("TRACT_TOKEN", token)
+            elif block.language == "console":
+                check_console(block, real, any_number=any_number)
+
+
+@contextmanager
+def started(block: Block, real: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """The server of a block, on a free port: its URL and its token."""
+    command, _, shown = block.text.removeprefix("$ ").partition("\n")
+    words = [*shlex.split(translated(command, real)), "--port", "0"]
+    with subprocess.Popen(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
+        try:
+            assert p.stdout is not None
+            link = p.stdout.readline().strip()
+            url, _, token = link.partition("/?token=")
+            printed = link.replace(url, f"http://{ADDRESS}")
+            assert re.fullmatch(pattern(shown), printed), f"{command}\n{link}"
+            yield url, token
+        finally:
+            p.terminate()
+
+
+def translated(text: str, real: dict[str, str]) -> str:
+    """The text of a page with the addresses that are real in this test."""
+    for name, address in real.items():
+        text = text.replace(name, address)
+    return text
 
 
 def hide_the_tokens_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,9 +138,14 @@ def hide_the_tokens_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def check_python(
-    page: Path, block: Block, names: dict[str, Any], server: str, *, any_number: bool = False
+    page: Path,
+    block: Block,
+    names: dict[str, Any],
+    real: dict[str, str],
+    *,
+    any_number: bool = False,
 ) -> None:
-    source = "\n" * block.line + block.text.replace(SERVER, server)  # tracebacks name the line
+    source = "\n" * block.line + translated(block.text, real)  # tracebacks name the line
     output = io.StringIO()
     with redirect_stdout(output):
         exec(compile(source, page, "exec"), names)
@@ -109,15 +156,20 @@ def check_python(
     assert printed == shown
 
 
-def check_console(block: Block, *, any_number: bool = False) -> None:
+def check_console(block: Block, real: dict[str, str], *, any_number: bool = False) -> None:
     for step in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, _, shown = step.partition("\n")
-        assert command.startswith("tract "), command
+        assert command.startswith(("tract ", "curl ")), command
         done = subprocess.run(
-            command, shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            translated(command, real),
+            shell=True,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
-        assert done.returncode == 0, f"{command}\n{done.stdout}"
-        printed = done.stdout.rstrip()
+        expected = TIMED_OUT if command.startswith("curl -m ") else 0
+        assert done.returncode == expected, f"{command}\n{done.stdout}"
+        printed = done.stdout.replace("\r", "").rstrip()
         if any_number:
             printed, shown = masked(printed), masked(shown)
         assert re.fullmatch(pattern(shown), printed), f"{command}\n{done.stdout}"
@@ -148,7 +200,7 @@ def test_the_console_check(shown: str, printed: str, fits: bool) -> None:
 @pytest.mark.parametrize("block", ["print(1)", "print(1)  # → 2", "1  # → 1"])
 def test_the_python_check_finds(block: str) -> None:
     with pytest.raises(AssertionError):
-        check_python(ROOT / "page.md", Block("python", block, 0), {}, SERVER)
+        check_python(ROOT / "page.md", Block("python", block, 0), {}, {})
 
 
 def test_the_demo_runs() -> None:
@@ -157,6 +209,14 @@ def test_the_demo_runs() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", 0 problems" in done.stdout
     assert '"exit_code": 0' in done.stdout  # the tests that the agent runs exist, and pass
+
+
+def test_the_example_of_a_server_runs() -> None:
+    example = [sys.executable, str(ROOT / "examples" / "server.py")]
+    done = subprocess.run(example, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[result of read_log · call_1 · success" in done.stdout
+    assert "09:08:20 INFO step 500 ok" in done.stdout.splitlines()
 
 
 def test_every_link_leads_somewhere() -> None:
@@ -248,6 +308,45 @@ def test_the_tree_of_errors_is_the_real_one() -> None:
 def test_the_keys_are_the_real_ones() -> None:
     keys = "".join(plain(line) + "\n" for line in HELP)
     assert keys in [block.text for block in blocks(DOCS / "viewing.md")]
+
+
+def test_the_limits_of_the_server_are_the_real_ones() -> None:
+    limits, default = Limits(), {p.name: p.default for p in serve_command.params}
+    longest_pause = transport.PAUSE * 2 ** (transport.TRIES - 2)
+    facts = {
+        "server.md": [
+            f"| {default['max_body']} MB |",
+            f"| {limits.requests_per_second:,.0f} a second,",
+            f"| {limits.seconds:.0f} seconds | |",
+            f"| {lanes.MAX_WAITING:,}, then 503 |",
+            f"| {lanes.MAX_BATCHES}; idle for {lanes.IDLE_SECONDS:.0f} seconds, "
+            f"{lanes.BATCH_SECONDS:.0f} seconds in all |",
+            f"| {MOST:,} |",
+            f"`limit` is {PAGE}, at most {MOST}.",
+            f"within {access.FRESH_SECONDS:.0f} seconds",
+            f"every {events.HEARTBEAT:.0f} seconds",
+            f"A reader that is {events.WAITING:,} events late",
+        ],
+        "operations.md": [
+            f"the {lanes.KEPT_DIALOGS} dialogs that it used last",
+            f"at most {LANES['postgres']} for its lanes",
+            f"{lanes.MAX_BATCHES} for batches",
+            "after a day" if limits.receipt_seconds == 24 * 3600 else "",
+        ],
+        "remote.md": [
+            f"no request comes for {lanes.IDLE_SECONDS:.0f} seconds, "
+            f"or after {lanes.BATCH_SECONDS:.0f} seconds",
+            "up to five times" if transport.TRIES == 5 else "",
+            f"grow from {transport.PAUSE} to {longest_pause} seconds",
+        ],
+    }
+    missing = [
+        fact
+        for page, texts in facts.items()
+        for fact in texts
+        if not fact or fact not in (DOCS / page).read_text("utf-8").replace("\n", " ")
+    ]
+    assert missing == []
 
 
 def test_the_tables_are_the_real_ones(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tract.errors import InputError
-from tract.hooks.plans import PARTS, Commands, Settings, Where, plan
+from tract.hooks.plans import CLAUDE_RULES, PARTS, Commands, Settings, Where, plan
 from tract.hooks.settings import (
     BACKUP,
     added,
@@ -31,6 +31,7 @@ USERS = st.fixed_dictionaries(
         "model": st.text(max_size=5),
         "hooks": st.sampled_from([{}, {"Stop": []}, {"PostToolUse": []}, OTHERS]),
         "mcpServers": st.sampled_from([{}, {"other": {"command": "x"}}]),
+        "permissions": st.sampled_from([{}, {"allow": []}, {"allow": ["Bash"], "deny": ["Read"]}]),
     },
 )
 
@@ -159,3 +160,15 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
     change.file.write_bytes(b'{"a": "\xe9"}')
     with pytest.raises(InputError, match="not UTF-8"):
         setup_edit(change, "gemini")
+
+
+def test_a_rule_that_a_person_had_is_there_after_undo(tmp_path: Path) -> None:
+    file = tmp_path / ".claude" / "settings.json"
+    file.parent.mkdir()
+    text = '{"permissions": {"allow": ["mcp__tract__get_tool_result",  "Bash"]}}'
+    file.write_text(text)
+    [change] = [change for change in settings("claude", tmp_path) if change.file == file]
+    set_up(change, "claude")
+    assert json.loads(file.read_text())["permissions"]["allow"].count(CLAUDE_RULES[0]) == 1
+    undo(change, "claude")
+    assert file.read_text() == text

@@ -14,6 +14,7 @@ from tests.samples.claude_code import answer, call, result, text, user
 from tract import Tract
 from tract.hooks.archive import Limits, keep
 from tract.hooks.events import ToolResult
+from tract.importers.hooked import HookedResults
 from tract.importers.writer import import_file
 
 TOOL = "mcp__tract__get_tool_result"
@@ -70,6 +71,15 @@ def test_the_full_result_is_stored_and_the_reference_is_its_form(
         assert imported(tract, path) == (LONG, shown)
         again = import_file(tract, path)
         assert (again.messages, again.duplicates) == (0, 4)
+
+
+def test_a_session_in_a_file_with_others_has_the_name_of_the_file_before_its_own(
+    tmp_path: Path,
+) -> None:
+    with Tract.open(tmp_path / "t.db") as tract:
+        reference = hook(tract)
+        assert HookedResults(tract.session, ["opencode/s"]).full(reference) == LONG
+        assert HookedResults(tract.session, ["s/other"]).full(reference) is None
 
 
 def test_a_text_that_quotes_a_reference_stays(tmp_path: Path) -> None:

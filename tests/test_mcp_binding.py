@@ -50,6 +50,12 @@ def test_other_sessions_of_the_directory_are_asked_for_ids() -> None:
     assert len(others) == 16
 
 
+def test_results_without_a_transcript_are_those_of_a_session() -> None:
+    known = [info("s.results", folder="/work/app", parent="s")]
+    known += [info("agent", 1, folder="/work/app", parent="s")]
+    assert [*session_binding(["x"], lambda: known, "/work/app").others()] == ["s.results", "s"]
+
+
 def test_the_call_outweighs_the_environment_and_that_the_directory() -> None:
     known = [info("old", 1, folder="/work/app"), info("new.results", 2, folder="/work/app")]
     known += [info("sub", 3, folder="/work/app", parent="old"), info("far", 4, folder="/work")]

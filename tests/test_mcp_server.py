@@ -19,7 +19,7 @@ from mcp.types import TextResourceContents
 from benchmarks.mcp_latency import AT_MOST, FULL, large_result
 from tests.cli import HOSTILE, environment
 from tests.mcp_clients import call, connected, opener, turn
-from tract import Tract
+from tract import NotFoundError, Tract
 from tract.core.wording import GET_TOOL_RESULT_SCHEMA
 from tract.mcp.binding import Binding, dialog_binding
 from tract.mcp.dialogs import OpenDialogs
@@ -162,6 +162,17 @@ def test_the_protocol_goes_on_while_a_call_waits(dialogs: OpenDialogs) -> None:
     locked.wait(30)
     connected(serving(dialogs), use)
     thread.join()
+
+
+def test_a_session_without_anything_stored_has_no_resources(dialogs: OpenDialogs) -> None:
+    def bind(_: object) -> Binding:
+        raise NotFoundError("no session is stored")
+
+    async def use(client: Client) -> None:
+        assert (await client.list_resources()).resources == []
+        assert await call(client, "list_tool_results") == ("no session is stored", True)
+
+    connected(tract_server(bind, dialogs), use)
 
 
 def test_each_call_is_bound_by_what_the_client_sends(dialogs: OpenDialogs) -> None:

@@ -350,10 +350,14 @@ BAD_INPUT: list[tuple[type[TractError], str, Callable[[Any], object]]] = [
 ]
 
 
+IN_JSON = {"NoneType": "null", "list": "array"}
+"""What a server calls the types that it gets."""
+
+
 def test_bad_input_is_one_typed_error_with_the_fact(t: Tract) -> None:
     t.user("before")
     for error, fact, attempt in BAD_INPUT:
-        with pytest.raises(error, match=f"(?i){fact}"):
+        with pytest.raises(error, match=f"(?i){fact}|{IN_JSON.get(fact, fact)}"):
             attempt(t)
     assert_untouched(t)
 

@@ -509,7 +509,9 @@ def pages(word: str) -> Iterator[Element]:
     yield tree(*format_request(hostile_request(word)), title=word, about=word)
 
 
-TAME = ["word", "two\nlines", "```\ncode\n```\nprose", "", "user", "system"]
+HOSTED = ["x_tool_use", "x_tool_result"]
+"""Types of blocks about tools that a provider runs: their ends decide how they are shown."""
+TAME = ["word", "two\nlines", "```\ncode\n```\nprose", "", "user", "system", *HOSTED]
 ALLOWED = {shape for word in TAME for root in pages(word) for shape in shapes(root)}
 
 

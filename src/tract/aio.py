@@ -316,13 +316,15 @@ class AsyncTract:
         objects: str | None = None,
         object_bytes: int = OBJECT_BYTES,
     ) -> Opening:
-        """Open a dialog in memory, in a SQLite file, in PostgreSQL (`postgresql://…`), or of a
-        server (`https://TOKEN@…`).
+        """Open a dialog in memory, in a SQLite file, or in PostgreSQL (`postgresql://…`).
 
         `durability="relaxed"` is faster, but a power cut or a crash of the PostgreSQL server may
         lose the last commits; a crash of this process does not. `tokens` names a token counter.
         With `create=False`, a missing database or dialog is an error. `llm` is the client that
         answers and summarizes.
+
+        With `objects="s3://BUCKET/PREFIX"`, contents above `object_bytes` of JSON are stored in
+        that object store, and everything else in the database.
         """
         options: dict[str, Any] = {"dialog": dialog, "llm": llm, "create": create}
         if str(path_or_url).startswith(("http://", "https://")):

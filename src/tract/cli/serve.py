@@ -47,7 +47,7 @@ from tract.errors import InputError
 @json_option
 @click.pass_obj
 def serve_command(target: Target, /, as_json: bool, quiet: bool, **options: Any) -> None:
-    """Serve the database over HTTP: an API, its documentation and a page.
+    """Serve the database over HTTP.
 
     On this machine alone, prints a link with a token for this start. For any other address, make
     tokens with `tract token add` first. With --json, prints one line with the url and the token.
@@ -55,7 +55,7 @@ def serve_command(target: Target, /, as_json: bool, quiet: bool, **options: Any)
     from tract.web.server import Settings, prepare
 
     if not quiet:
-        logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+        _log_requests()
     database = target.database()
     if is_server(database):
         raise InputError(f"a server cannot serve another one: {without_password(database)}")
@@ -67,6 +67,15 @@ def serve_command(target: Target, /, as_json: bool, quiet: bool, **options: Any)
         say(f"serving {without_password(database)}; stop with Ctrl-C")
     sys.stdout.flush()
     server.run()
+
+
+def _log_requests() -> None:
+    """Write the server's own lines to stderr; other packages log nothing."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger = logging.getLogger("tract.web")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
 
 
 def settings_of(kind: Any, database: str, options: dict[str, Any]) -> Any:

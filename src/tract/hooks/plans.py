@@ -16,6 +16,11 @@ from tract.model import Json
 SERVER = "tract"
 """The name of the MCP server. The names of its tools begin with it."""
 HOOK, MCP, IMPORT = PARTS = ("hook", "mcp", "import")
+CLAUDE_RULES = tuple(
+    f"mcp__{SERVER}__{tool}"
+    for tool in ("get_tool_result", "list_tool_results", "search_tool_results")
+)
+"""The tools that only read what is stored."""
 INLINE_TOKENS = 4_000
 SECONDS = 5
 """How long an agent waits for the hook, which ends by itself before."""
@@ -119,6 +124,11 @@ def is_own_server(value: Json) -> bool:
     return "mcp" in words and any("tract" in str(word) for word in words)
 
 
+def is_rule(entry: Entry) -> bool:
+    """Whether an entry lets the model call a tool without asking the person."""
+    return entry.is_element and isinstance(entry.value, str)
+
+
 # The agents
 
 
@@ -145,6 +155,8 @@ def _claude(where: Where, commands: Commands, _: tuple[str, ...]) -> Iterator[Ch
         (
             *_hooks(("PostToolUse", "PostToolUseFailure"), {"matcher": "*", "hooks": [handler]}),
             *_hooks(("SessionEnd",), {"hooks": [handler]}, IMPORT),
+            # Without these, Claude Code asks for each fetch, or denies it where nobody can answer.
+            *(Entry(MCP, ("permissions", "allow"), rule, is_element=True) for rule in CLAUDE_RULES),
         ),
     )
     server = _server(commands, type="stdio") | {"alwaysLoad": True}

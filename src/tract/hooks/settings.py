@@ -8,12 +8,21 @@ import re
 import shlex
 import tempfile
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from tract.errors import InputError
 from tract.hooks import json_edit, toml_edit
-from tract.hooks.plans import Change, Entry, OwnFile, Settings, is_own_command, is_own_server
+from tract.hooks.plans import (
+    Change,
+    Entry,
+    OwnFile,
+    Settings,
+    is_own_command,
+    is_own_server,
+    is_rule,
+)
 from tract.model import Json
 
 BACKUP = ".tract-backup"
@@ -83,7 +92,12 @@ def _installed(change: Settings, entry: Entry, text: str, client: str) -> list[J
     if not entry.is_element:
         return [value] if is_own_server(value) else []
     elements = value if isinstance(value, list) else []
-    return [element for element in elements if is_own_command(element, client)]
+    return [element for element in elements if _is_own(element, entry, client)]
+
+
+def _is_own(element: Json, entry: Entry, client: str) -> bool:
+    """Whether an element of a list is this entry, with whatever options."""
+    return element == entry.value if is_rule(entry) else is_own_command(element, client)
 
 
 # Texts
@@ -122,9 +136,8 @@ def removed(change: Settings, text: str, client: str, before: str) -> str:
                 text = toml_edit.remove_table(text, entry.keys, note(client))
             continue
         if entry.is_element:
-            text = json_edit.remove_elements(
-                text, entry.keys, lambda value: is_own_command(value, client)
-            )
+            is_own = partial(_is_own, entry=entry, client=client)
+            text = json_edit.remove_elements(text, entry.keys, is_own)
             text = _without_empty(text, entry.keys, before)
         elif _installed(change, entry, text, client):
             text = json_edit.remove_key(text, entry.keys)
@@ -154,8 +167,8 @@ def setup_edit(change: Change, client: str) -> Edit:
         after = added(change, start, client)
     except InputError as error:
         raise InputError(f"{change.file}: {error}; add this yourself:\n{snippet(change)}") from None
-    is_first = data is not None and not any(
-        _installed(change, entry, start, client) for entry in change.entries
+    is_first = data is not None and not any(  # a person may have the rules already
+        _installed(change, entry, start, client) for entry in change.entries if not is_rule(entry)
     )
     backup = _backup(change.file) if is_first else None
     return Edit(change.file, data, (mark + after).encode(), backup)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from tract.core.chain import FULL, Place
@@ -25,9 +25,16 @@ _FETCH = re.compile(rf'{GET_TOOL_RESULT}\(id=\\?"([^"\\\n]+)\\?"\)')
 class HookedResults:
     """The results of the sessions with these names."""
 
-    def __init__(self, session: Session, names: Iterable[str]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        names: Iterable[str],
+        covers: Callable[[str], bool] | None = None,
+    ) -> None:
+        """`covers` says which dialogs may be read; all, if there is none."""
         self._session = session
-        self._names = list(dict.fromkeys(map(results_dialog, names)))
+        dialogs = dict.fromkeys(map(results_dialog, map(_session, names)))
+        self._names = list(filter(covers, dialogs)) if covers else list(dialogs)
 
     @cached_property
     def _by_label(self) -> dict[str, tuple[Session, Place]]:
@@ -53,6 +60,11 @@ class HookedResults:
             return session.compiler.load(place.shown).content if _is(text, shown.text) else None
         except ForgottenError:
             return None
+
+
+def _session(name: str) -> str:
+    """The session in the name of a dialog. A file with many sessions is part of their names."""
+    return name.rpartition("/")[2] or name
 
 
 def _is(text: str, reference: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from tract import importers
 from tract.core.entries import Facts, Problem
 from tract.core.transcript import Transcript, dialog_name
+from tract.errors import DialogNotFoundError
 from tract.importers.dialog import Dialog
 from tract.importers.facts import ConversationFacts
 from tract.importers.hooked import HookedResults
@@ -49,9 +51,11 @@ def import_file(
     *,
     dialog: str | None = None,
     on_read: OnRead | None = None,
+    covers: Callable[[str], bool] | None = None,
 ) -> Imported:
     """Read a transcript into dialogs of a database, all of it or nothing. The next time only what
-    is new is added. Dialogs are named as given, else after the session or the file."""
+    is new is added. Dialogs are named as given, else after the session or the file. With `covers`,
+    no other dialogs are read or written: DialogNotFoundError, whether one exists or not."""
     source = Source(Path(path), on_read)
     importer = importers.importer_of(source)
     own_name = dialog_name(importers.session_of(importer, source) or source.path.stem)
@@ -59,7 +63,9 @@ def import_file(
     counts: Counter[str] = Counter(messages=0, calls=0, results=0, duplicates=0)
 
     def new_dialog(name: str) -> Dialog:
-        hooked = HookedResults(database.session, (name, own_name))
+        if covers is not None and not covers(name):
+            raise DialogNotFoundError(f"no dialog {name!r:.100}")
+        hooked = HookedResults(database.session, (name, own_name), covers)
         return Dialog(database.session.sibling(name), counts, hooked)
 
     transcript = Transcript(name, new_dialog)

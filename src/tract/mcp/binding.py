@@ -12,7 +12,7 @@ from tract.core.transcript import dialog_name
 from tract.errors import NotFoundError
 from tract.model import DialogInfo
 
-SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID",)
+SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID")
 """What clients put into the environment of the servers that they start."""
 SESSION_KEYS = ("sessionId", "threadId")
 """What clients send with each call. Codex clears the environment and sends both."""
@@ -106,9 +106,14 @@ class SessionFinder:
 
 def _sessions_in(folder: str, infos: Iterable[DialogInfo]) -> list[str]:
     """The sessions that worked in a directory, newest first."""
-    own = [info for info in infos if info.facts.parent is None and _is_same(info, folder)]
+    own = [info for info in infos if _is_session(info) and _is_same(info, folder)]
     own.sort(key=lambda info: info.updated_at or info.created_at, reverse=True)
     return list(dict.fromkeys(session_of(info.dialog) for info in own))
+
+
+def _is_session(info: DialogInfo) -> bool:
+    """Whether a dialog is not one of a sub-agent: the results of a session name it as parent."""
+    return info.facts.parent in (None, dialog_name(session_of(info.dialog)))
 
 
 def _is_same(info: DialogInfo, folder: str) -> bool:

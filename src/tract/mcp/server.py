@@ -82,7 +82,15 @@ def tract_server(bind: Bind, open_dialog: Opener) -> Server[Any]:
         ctx: Any, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
         cursor = params.cursor if params else None
-        page, following = await _read(lambda: resources.list_resources(scope(ctx), cursor))
+
+        def read() -> tuple[list[resources.ResultResource], str | None]:
+            try:
+                own = scope(ctx)
+            except NotFoundError:  # no session yet; Gemini CLI drops a server that fails here
+                return [], None
+            return resources.list_resources(own, cursor)
+
+        page, following = await _read(read)
         return ListResourcesResult(resources=[*map(_resource, page)], next_cursor=following)
 
     async def list_templates(

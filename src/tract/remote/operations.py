@@ -117,7 +117,7 @@ def result_type(hint: Any) -> tuple[Any, bool]:
 def _parameters(method: Any) -> dict[str, tuple[Any, bool]]:
     """The parameters of a method: the type of each in JSON, and whether it must be there."""
     hints = get_type_hints(method)
-    found: dict[str, tuple[Any, bool]] = {}
+    fields: dict[str, tuple[Any, bool]] = {}
     for name, parameter in inspect.signature(method).parameters.items():
         hint = hints.get(name)
         if name in LOCAL:
@@ -126,12 +126,12 @@ def _parameters(method: Any) -> dict[str, tuple[Any, bool]]:
             options = get_args(hint)[0] if get_origin(hint) is Unpack else hint
             assert is_typeddict(options), name
             for option, kind in get_type_hints(options).items():
-                found[option] = argument_type(kind), False
+                fields[option] = argument_type(kind), False
         elif parameter.kind == inspect.Parameter.VAR_POSITIONAL:
-            found[name] = list[argument_type(hint)], False  # type: ignore[misc]
+            fields[name] = list[argument_type(hint)], False  # type: ignore[misc]
         else:
-            found[name] = argument_type(hint), parameter.default is inspect.Parameter.empty
-    return found
+            fields[name] = argument_type(hint), parameter.default is inspect.Parameter.empty
+    return fields
 
 
 def _struct(name: str, fields: Mapping[str, tuple[Any, bool]]) -> type[Struct]:

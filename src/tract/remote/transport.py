@@ -77,7 +77,7 @@ class Transport:
             raise InputError(
                 f"the URL of a server begins with http:// or https://, not {url!r:.80}"
             )
-        token = token or parts.password or parts.username
+        self.token = token = token or parts.password or parts.username
         port = f":{parts.port}" if parts.port else ""
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         self.url = f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"

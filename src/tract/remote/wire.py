@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from tract.errors import InputError, NotJsonError
-from tract.hashing import checked_json, to_json
+from tract.hashing import MAX_DEPTH, checked_json, to_json
 from tract.model import (
     CommitInfo,
     Draft,
@@ -57,7 +57,7 @@ def encode_arguments(arguments: Mapping[str, Any]) -> bytes:
     try:
         packed = {name: pack(value) for name, value in arguments.items()}
     except RecursionError:
-        raise NotJsonError("JSON is nested too deeply") from None
+        raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels") from None
     return to_json(packed).encode("ascii")
 
 
@@ -100,15 +100,15 @@ def pack(value: Any) -> Json:
 
 def pack_message(message: Message) -> dict[str, Json]:
     """A message as JSON; absent fields are omitted."""
+    content = pack_content(message.role, message.content)
     fields = {
-        "role": message.role,
-        "content": pack_content(message.role, message.content),
         "tool_call_id": message.tool_call_id,
         "name": message.name,
         "is_error": message.is_error or None,
         "origin": message.origin,
     }
-    return {key: pack(value) for key, value in fields.items() if value is not None}
+    present = {key: pack(value) for key, value in fields.items() if value is not None}
+    return {"role": message.role, "content": pack(content), **present}
 
 
 def unpack_message(packed: dict[str, Json]) -> Message:

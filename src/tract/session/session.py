@@ -404,10 +404,15 @@ class Session:
 
 def check_name(kind: str, name: object) -> None:
     """Names appear in listings, on command lines and in an index."""
-    if not isinstance(name, str) or not (name.isprintable() and len(name) <= MAX_NAME):
+    if not is_name(name):
         raise InputError(f"not a name for a {kind}: {name!r:.80}")
-    if not name.strip() or name.startswith("-") or name == "HEAD":
-        raise InputError(f"not a name for a {kind}: {name!r}")
+
+
+def is_name(name: object) -> bool:
+    """Whether a dialog or a branch can have this name."""
+    if not isinstance(name, str) or not (name.isprintable() and len(name) <= MAX_NAME):
+        return False
+    return bool(name.strip()) and not name.startswith("-") and name != "HEAD"
 
 
 def _hex(head: Head) -> str:

@@ -286,7 +286,7 @@ class StoredText:
 
 
 class ShortContent:
-    """A content that is in memory, to be sent as its JSON, or, if it is a text, as its characters."""
+    """A content in memory, to be sent as its JSON, or, if it is a text, as its characters."""
 
     def __init__(self, data: bytes, digest: bytes, text_size: int) -> None:
         self.hash, self.json_size = digest, len(data)

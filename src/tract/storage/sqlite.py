@@ -343,6 +343,9 @@ class Sqlite(Driver):
 
     def integrity(self) -> list[str]:
         problems = [row[0] for row in self.run("PRAGMA integrity_check") if row[0] != "ok"]
+        [(page_size,)] = self.run("PRAGMA page_size")
+        if self._file and files.state(self.place)[0] % page_size:
+            problems.append("the file ends in the middle of a page")
         for code in re.findall(r"error code=(\d+)", "\n".join(problems)):
             if int(code) & 255 == _IO_ERROR:  # the rest of the code is the kind of it
                 raise DiskError(f"the disk failed to read {self.place} (SQLite error {code})")

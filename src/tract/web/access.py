@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from hmac import compare_digest
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
+
 from tract.access import Grant, token_digest
 from tract.errors import AccessError, BusyError
 from tract.web.lanes import Lane
@@ -36,16 +38,18 @@ class Hosts:
         """Names with ports, as in a Host header, lower-case."""
         self._names = names
 
-    def check(self, headers: Mapping[str, str]) -> None:
-        host = headers.get("host", "").lower()
-        if host not in self._names:
-            raise RefusedError(421, AccessError(f"this server is not {host[:100]!r}"))
-        origin = headers.get("origin")
-        if origin is not None and not self._is_own(origin):
-            raise RefusedError(403, AccessError(f"requests from {origin[:100]!r} are refused"))
-        site = headers.get("sec-fetch-site", "none")
-        if origin is None and site not in ("same-origin", "none"):
-            raise RefusedError(403, AccessError("requests from other sites are refused"))
+    def check(self, headers: Headers) -> None:
+        """Refuse any other name. A header that is sent twice counts twice: programs in between may
+        have looked at either."""
+        for host in headers.getlist("host") or [""]:
+            if host.lower() not in self._names:
+                raise RefusedError(421, AccessError(f"this server is not {host[:100]!r}"))
+        for origin in headers.getlist("origin"):
+            if not self._is_own(origin):
+                raise RefusedError(403, AccessError(f"requests from {origin[:100]!r} are refused"))
+        for site in headers.getlist("sec-fetch-site"):
+            if site not in ("same-origin", "none"):
+                raise RefusedError(403, AccessError("requests from other sites are refused"))
 
     def _is_own(self, origin: str) -> bool:
         try:
@@ -59,37 +63,42 @@ class Tokens:
     """The tokens that the server accepts: the one of this start, and those in the database."""
 
     def __init__(self, startup: str | None, lane: Lane) -> None:
+        """The lane must be one on which nothing takes long."""
         self._startup = None if startup is None else token_digest(startup)
         self._lane = lane
         self._known: dict[bytes, tuple[Grant | None, float]] = {}
+        self._used: set[str] = set()
 
     async def grant(self, token: str | None) -> Grant:
-        """What a token allows; refused if it is missing or unknown."""
-        if not token:
-            raise _unknown("a bearer token is needed")
-        digest = token_digest(token)
+        """What a token allows; refused if it is missing, unknown or revoked."""
+        digest = token_digest(token or "")
         if self._startup is not None and compare_digest(digest, self._startup):
             return ALL
         grant = await self._find(digest)
         if grant is None:
-            raise _unknown("the token is unknown or revoked")
+            fact = "a bearer token is needed; this one is missing, unknown or revoked"
+            raise RefusedError(401, AccessError(fact), www_authenticate="Bearer")
+        self._used.add(grant.name)
         return grant
+
+    def forget(self) -> None:
+        """Look all tokens up again: one of them was changed."""
+        self._known.clear()
+
+    async def store_uses(self, lane: Lane) -> None:
+        """Store which tokens were used. No request waits for that, and none that reads writes."""
+        names, self._used = self._used, set()
+        if names:
+            await lane.run(lambda: [lane.store.grants.touch(name) for name in names])
 
     async def _find(self, digest: bytes) -> Grant | None:
         known = self._known.get(digest)
         if known is not None and known[1] > time.monotonic():
             return known[0]
-        grant = await self._lane.run(lambda: self._look_up(digest))
+        grant = await self._lane.run(lambda: self._lane.store.grants.find(digest))
         if len(self._known) >= KNOWN_TOKENS:
             self._known.clear()
         self._known[digest] = grant, time.monotonic() + FRESH_SECONDS
-        return grant
-
-    def _look_up(self, digest: bytes) -> Grant | None:
-        grants = self._lane.store.grants
-        grant = grants.find(digest)
-        if grant is not None:
-            grants.touch(grant.name)
         return grant
 
 
@@ -101,10 +110,6 @@ def bearer(headers: Mapping[str, str]) -> str | None:
     """The token of a request."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
-
-
-def _unknown(fact: str) -> RefusedError:
-    return RefusedError(401, AccessError(fact), www_authenticate="Bearer")
 
 
 class Rates:

@@ -7,13 +7,17 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any, NamedTuple, get_args, get_origin
 from urllib.parse import unquote
 
 import msgspec
+from starlette import datastructures
+from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from tract.access import Grant
 from tract.errors import (
@@ -30,12 +34,13 @@ from tract.remote import wire
 from tract.remote.operations import ADMIN, OPERATIONS, Operation
 from tract.remote.transport import AFTER, BATCH, BRANCH, COMMIT, RESULTS, quoted
 from tract.session import handlers
+from tract.session.session import check_name, is_name
 from tract.tract import Tract
 from tract.web import drafting, files, grants, methods, pages, reading, results
-from tract.web.answers import Answers, At
 from tract.web.access import HEADERS, Hosts, Rates, Tokens, bearer
-from tract.web.events import News, Watch, commits_after
-from tract.web.lanes import Lane, Lanes, Position
+from tract.web.answers import Answers, At
+from tract.web.events import Inbox, News, Watch, news_after
+from tract.web.lanes import IDLE_SECONDS, Lane, Lanes, Position
 from tract.web.methods import Request, Written
 from tract.web.metrics import Metrics
 from tract.web.problems import MEDIA, RETRY_SECONDS, RefusedError, problem
@@ -74,6 +79,12 @@ UPKEEP = (
 )
 """What concerns more than one dialog, or takes long."""
 
+WHOLE = "forget"
+"""What is about one dialog, but looks into all of them and says where it found copies."""
+
+USES_SECONDS = 60.0
+"""How often it is stored which tokens were used."""
+
 LISTS = {
     operation.name: frozenset(
         field.name
@@ -82,6 +93,9 @@ LISTS = {
     )
     for operation in OPERATIONS
 }
+
+EXPIRY_SECONDS = 600.0
+"""How often old receipts are deleted."""
 
 
 Headers = Mapping[str, str]
@@ -95,6 +109,10 @@ class Limits(NamedTuple):
     """For one request. Streams and long work are not limited."""
     requests_per_second: float = 1000.0
     """For each token; 0 for any number."""
+    receipt_seconds: float = 24 * 3600.0
+    """How long a repeated request is recognized."""
+    batch_idle_seconds: float = IDLE_SECONDS
+    """After which a batch is rolled back if no request comes for it."""
 
 
 class App:
@@ -107,23 +125,22 @@ class App:
         startup_token: str | None,
         tokens: str,
         limits: Limits = Limits(),  # noqa: B008
-        mounted: Mapping[str, ASGIApp] | None = None,
+        mounted: Mapping[str, Starlette] | None = None,
         answers: Answers | None = None,
     ) -> None:
         """`tokens` is the name of the token counter; `mounted` are other applications by the first
         part of their paths."""
         self._lanes = lanes
         self._hosts = hosts
-        self._tokens = Tokens(startup_token, lanes.upkeep)
+        self._tokens = Tokens(startup_token, lanes.door)
         self._counter = tokens
         self._limits = limits
         self._rates = Rates(limits.requests_per_second)
         self._routes = Routes(OPERATIONS)
-        self._watch = Watch(lanes.upkeep)
+        self._watch = Watch(lanes.door)
         self._metrics = Metrics()
         self._mounted = dict(mounted or {})
         self._answers = answers or Answers(None)
-        self._late: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -136,20 +153,41 @@ class App:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         await self._lanes.upkeep.run(self._answers.open)
-        self._late = asyncio.create_task(self._drop_late())
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        self._late.cancel()
-        self._watch.close()
+        async with AsyncExitStack() as stack:
+            for app in self._mounted.values():
+                await stack.enter_async_context(app.router.lifespan_context(app))
+            work = (self._drop_late(), self._store_uses(), self._expire_receipts())
+            tasks = [asyncio.create_task(task) for task in work]
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            for task in tasks:
+                task.cancel()
+            self._watch.close()
+        await self._lanes.drop_all()
+        with suppress(TractError):
+            await self._tokens.store_uses(self._lanes.upkeep)
         self._answers.close()
         await self._lanes.close()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _drop_late(self) -> None:
         while True:
-            await asyncio.sleep(1)
+            await asyncio.sleep(min(1.0, self._limits.batch_idle_seconds))
+            await self._lanes.drop_late()
+
+    async def _store_uses(self) -> None:
+        while True:
+            await asyncio.sleep(USES_SECONDS)
             with suppress(TractError):
-                await self._lanes.drop_late()
+                await self._tokens.store_uses(self._lanes.upkeep)
+
+    async def _expire_receipts(self) -> None:
+        """Delete what is too old to be asked for again."""
+        seconds, lane = self._limits.receipt_seconds, self._lanes.upkeep
+        while True:
+            await asyncio.sleep(min(EXPIRY_SECONDS, seconds))
+            with suppress(TractError):
+                await lane.run(lambda: lane.store.receipts.expire(seconds))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, count and log one request."""
@@ -164,6 +202,10 @@ class App:
                 await _send_problem(scope, receive, seen, refusal.error, refusal)
             except TractError as error:
                 await _send_problem(scope, receive, seen, error)
+            except Exception as error:  # noqa: BLE001 - our fault costs one request, and is logged
+                _log_fault(scope, error)
+                fault = StorageError("the server failed; its log says where")
+                await _send_problem(scope, receive, seen, fault)
         finally:
             self._metrics.running -= 1
             seconds, route = time.perf_counter() - began, scope["state"]["route"]
@@ -177,7 +219,7 @@ class App:
         if first in ("healthz", "readyz"):
             await (await self._health(first))(scope, receive, send)
             return
-        self._hosts.check(headers)
+        self._hosts.check(datastructures.Headers(raw=scope["headers"]))
         if first in self._mounted:
             await self._mount(first, scope, receive, send, headers)
             return
@@ -211,10 +253,13 @@ class App:
         operation, dialog = match.operation, match.values.get("dialog", "")
         if not grant.allows(operation.scope):
             raise AccessError(f"{operation.name} needs the scope {operation.scope}")
-        if "dialog" in match.values and not grant.covers(dialog):
-            raise no_dialog(dialog)
-        if operation.scope == ADMIN and "dialog" not in match.values and grant.prefixes:
+        is_about_all = "dialog" not in match.values or operation.name == WHOLE
+        if operation.scope == ADMIN and is_about_all and grant.prefixes:
             raise AccessError(f"{operation.name} needs a token for all dialogs")
+        if "dialog" in match.values:
+            await self._check_dialog(match, grant)
+        if not match.is_text:
+            raise NotFoundError("a name is not UTF-8")
         body = await self._body(operation, receive, headers)
         is_json = not (operation.is_read or operation.name == "import")
         if is_json:
@@ -235,7 +280,20 @@ class App:
             key,
             wants == "1",
             wants is not None,
+            scope["method"] == "HEAD",
         )
+
+    async def _check_dialog(self, match: Match, grant: Grant) -> None:
+        """A dialog that is foreign or cannot exist looks like one that is unknown: the database is
+        asked for each of them."""
+        dialog, lane = match.values["dialog"], self._lanes.door
+        is_legal = match.is_text and is_name(dialog)
+        if is_legal and grant.covers(dialog):
+            return
+        if match.operation.is_read or not grant.covers(dialog):
+            await lane.run(lambda: lane.store.dialogs.has(dialog))
+            raise no_dialog(dialog)
+        check_name("dialog", dialog)
 
     async def _body(self, operation: Operation, receive: Receive, headers: Headers) -> bytes:
         if operation.is_read:
@@ -252,8 +310,12 @@ class App:
     async def _received(self, receive: Receive) -> bytes:
         parts, size = [], 0
         while True:
-            async with asyncio.timeout(self._limits.seconds):
-                message = await receive()
+            try:
+                async with asyncio.timeout(self._limits.seconds):
+                    message = await receive()
+            except TimeoutError:
+                late = InputError(f"nothing came for {self._limits.seconds:.0f} seconds")
+                raise RefusedError(408, late, connection="close") from None
             if message["type"] == "http.disconnect":
                 raise RefusedError(400, InputError("the client went away"))
             parts.append(message.get("body", b""))
@@ -279,8 +341,10 @@ class App:
         if request.operation.is_read:
             body = await self._timed(lane, lambda: self._read(lane, request, position))
             return _json(body)
-        written, moved = await self._timed(lane, lambda: self._write(lane, request, position))
-        return _written(request, written, moved)
+        written = await self._timed(lane, lambda: self._write(lane, request, position))
+        if request.operation.name == "revoke_grant":
+            self._tokens.forget()
+        return _written(request, written)
 
     async def _lane(self, request: Request, headers: Headers) -> Lane:
         """The lane of the batch, of long work, of a replica that is fresh, or of the dialog."""
@@ -310,8 +374,8 @@ class App:
         read = READING.get(request.operation.name, methods.call)
         return wire.encode_result(read(tract, request))
 
-    def _write(self, lane: Lane, request: Request, position: Position) -> tuple[Written, Position]:
-        """Runs on the lane. Returns what was written, and what is checked out then."""
+    def _write(self, lane: Lane, request: Request, position: Position) -> Written:
+        """Runs on the lane."""
         tract = lane.tract(request.dialog or "default", position)
         if request.has_handlers:
             tract.session.listener = None
@@ -319,14 +383,10 @@ class App:
             handlers.restore_settings(tract)
         action = WRITING.get(request.operation.name, methods.call)
         try:
-            written = methods.write(tract, request, action)
+            return methods.write(tract, request, action)
         finally:
             if request.operation.name == "delete_dialog":
                 lane.drop(request.dialog)
-        session = tract.session
-        detached = session.detached
-        commit = detached.hash.hex() if detached and detached.hash else None
-        return written, Position(session.branch, commit)
 
     # Operations that are more than one action on a lane
 
@@ -366,8 +426,8 @@ class App:
             batch = self._lanes.batch(headers[BATCH], request.grant.name)
             await batch.run(batch.begin)
         else:
-            batch = await self._lanes.begin(request.grant.name)
-        return _json(pages.begun(batch.id))
+            batch = await self._lanes.begin(request.grant.name, request.key)
+        return _json(pages.begun(batch.id, self._lanes.idle_seconds))
 
     async def _do_end(self, request: Request, headers: Headers) -> Response:
         del headers
@@ -389,40 +449,50 @@ class App:
         return Response(status_code=204)
 
     async def _do_import(self, request: Request, headers: Headers) -> Response:
-        del headers
-        lane = self._lanes.upkeep
+        lane = await self._lane(request, headers)
         imported = await lane.run(lambda: files.import_body(lane.tract("default"), request))
         return _json(imported)
 
     async def _do_backup(self, request: Request, headers: Headers) -> Response:
         del headers
         lane = self._lanes.upkeep
-        path = await lane.run(lambda: files.backup(lane.tract("default")))
-        return files.download(path, request.operation.media)
+        file = await lane.run(lambda: files.backup(lane.tract("default")))
+        return files.Download(file, request.operation.media)
 
     async def _do_events(self, request: Request, headers: Headers) -> Response:
         lane, position = self._lanes.of(request.dialog), _position(headers)
         after = headers.get("last-event-id") or request.fields.get("after")
-        missed = await lane.run(lambda: _missed(lane, request, position, after))
-        return self._events(headers, missed, lambda dialog: dialog == request.dialog)
+        inbox = await self._watch.join(lambda dialog: dialog == request.dialog)
+        try:
+            missed = await lane.run(lambda: _missed(lane, request, position, after))
+        except BaseException:
+            self._watch.leave(inbox)
+            raise
+        return self._events(request, headers, inbox, missed)
 
     async def _do_all_events(self, request: Request, headers: Headers) -> Response:
-        return self._events(headers, [], request.grant.covers)
+        return self._events(request, headers, await self._watch.join(request.grant.covers), [])
 
     def _events(
-        self, headers: Headers, first: list[News], covers: Callable[[str], bool]
+        self, request: Request, headers: Headers, inbox: Inbox, first: list[News]
     ) -> Response:
         async def is_welcome() -> bool:
             try:
                 await self._tokens.grant(bearer(headers))
-            except RefusedError:
+            except (RefusedError, TractError):
                 return False
             return True
 
-        stream = self._watch.listen(covers, first, is_welcome)
-        return StreamingResponse(
-            stream, media_type="text/event-stream", headers={"cache-control": "no-store"}
-        )
+        own = {"cache-control": "no-store"}
+        if request.is_head:
+            self._watch.leave(inbox)
+            return Response(media_type="text/event-stream", headers=own)
+        stream = self._watch.listen(inbox, first, is_welcome)
+        return StreamingResponse(stream, media_type="text/event-stream", headers=own)
+
+    def end_streams(self) -> None:
+        """End the streams of events: the server stops, and would wait for them."""
+        self._watch.close()
 
     # Pages and neighbours
 
@@ -433,21 +503,31 @@ class App:
             return _json(pages.openapi_document())
         if first == "docs":
             return pages.docs(raw_path)
+        if first == "index.css":
+            return pages.style()
         if first == "metrics":
             grant = await self._tokens.grant(bearer(headers))
+            self._rates.check(grant.name)
             if grant.prefixes:
                 raise AccessError("metrics needs a token for all dialogs")
             waiting = sum(lane.waiting for lane in self._lanes.all)
             return PlainTextResponse(self._metrics.text(waiting))
+        if raw_path.split(b"?", 1)[0] != b"/":
+            raise RefusedError(404, NotFoundError("no such page"))
         query = query_of(scope["query_string"], frozenset())
         token = bearer(headers) or str(query.get("token", ""))
-        return await pages.index(self._lanes, self._tokens, token, raw_path, query)
+        grant = await self._tokens.grant(token)
+        self._rates.check(grant.name)
+        return await pages.index(self._lanes, grant, token, query)
 
     async def _health(self, kind: str) -> Response:
         if kind == "readyz":
-            lane = self._lanes.upkeep
-            async with asyncio.timeout(5):
-                await lane.run(lambda: _touch(lane))
+            lane = self._lanes.door
+            try:
+                async with asyncio.timeout(5):
+                    await lane.run(lambda: _touch(lane))
+            except TimeoutError:
+                raise BusyError("the database does not answer") from None
         return PlainTextResponse("ok\n")
 
     async def _mount(
@@ -456,7 +536,10 @@ class App:
         scope["state"]["route"] = first
         grant = await self._tokens.grant(bearer(headers))
         self._rates.check(grant.name)
-        scope["state"]["grant"] = grant
+        dialog = query_of(scope["query_string"], frozenset()).get("dialog", "")
+        if dialog and not grant.covers(str(dialog)):
+            raise no_dialog(str(dialog))
+        scope["state"] |= {"grant": grant, "who": grant.name}
         await self._mounted[first](scope, receive, send)
 
 
@@ -470,14 +553,11 @@ class _Seen:
         self._send = send
         self.status = 500
         self.size = 0
-
-    @property
-    def has_begun(self) -> bool:
-        return self.size > 0
+        self.has_begun = False
 
     async def __call__(self, message: Any) -> None:
         if message["type"] == "http.response.start":
-            self.status = message["status"]
+            self.has_begun, self.status = True, message["status"]
             own = dict(message["headers"])
             common = [pair for pair in _COMMON if pair[0] not in own]
             message["headers"] = [*message["headers"], *common]
@@ -549,8 +629,7 @@ def _missed(lane: Lane, request: Request, position: Position, after: str | None)
         return []
     session = tract.session
     stop = {(session.resolve(after).hash or b"").hex()}
-    commits = commits_after(session.store, session.head(), stop)
-    return [News(tract.dialog, session.branch, info) for info in commits]
+    return news_after(session.store, tract.dialog, session.branch, session.head(), stop)
 
 
 def _position(headers: Headers) -> Position:
@@ -570,12 +649,12 @@ def _json(body: bytes) -> Response:
     return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
 
 
-def _written(request: Request, written: Written, moved: Position) -> Response:
+def _written(request: Request, written: Written) -> Response:
     headers = {"cache-control": "no-store"}
     if request.dialog:
-        headers[BRANCH] = quoted(moved.branch or "")
-        if moved.commit is not None:
-            headers[COMMIT] = moved.commit
+        headers[BRANCH] = quoted(written.branch)
+        if written.commit is not None:
+            headers[COMMIT] = written.commit
     if written.results:
         headers[RESULTS] = " ".join(written.results)
     if request.operation.returns is None:
@@ -599,6 +678,14 @@ async def _send_problem(
     await Response(body, status, {**headers, "cache-control": "no-store"}, MEDIA)(
         scope, receive, send
     )
+
+
+def _log_fault(scope: Scope, error: Exception) -> None:
+    """Where the server failed, without the message of the error, which may have content in it."""
+    frames = extract_tb(error.__traceback__)[-5:]
+    where = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+    line = {"route": scope["state"]["route"], "fault": type(error).__name__, "where": where}
+    _log.error("%s", json.dumps(line))
 
 
 def _log_request(scope: Scope, seen: _Seen, seconds: float) -> None:

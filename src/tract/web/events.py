@@ -22,7 +22,7 @@ PAUSE = 0.5
 HEARTBEAT = 15.0
 """Seconds after which a comment is sent if nothing is new, so that a dead connection is noticed."""
 MOST = 500
-"""Commits of a branch that are sent at once; the newest ones."""
+"""Commits of a branch that are sent at once: the newest ones, and the first of them says so."""
 WAITING = 1000
 """Events that may wait for a slow reader. Then its stream ends, and it has to begin again."""
 
@@ -36,87 +36,121 @@ class News(NamedTuple):
     dialog: str
     branch: str
     commit: CommitInfo
+    is_after_gap: bool = False
+    """Whether there are older new commits, which are not sent."""
 
     def event(self) -> bytes:
         fields = {"dialog": self.dialog, "branch": self.branch, "commit": self.commit}
+        if self.is_after_gap:
+            fields["skipped"] = True
         return event("commit", wire.encode_result(fields).decode("ascii"), self.commit.commit_hash)
+
+
+Inbox = asyncio.Queue[News | None]
+"""What waits for a listener; None for the end."""
 
 
 class Watch:
     """Looks for new commits while there are listeners. For the event loop."""
 
-    def __init__(self, lane: Lane) -> None:
+    def __init__(self, lane: Lane, waiting: int = WAITING) -> None:
         self._lane = lane
-        self._listeners: dict[asyncio.Queue[News | None], Covers] = {}
+        self._waiting = waiting
+        self._listeners: dict[Inbox, Covers] = {}
         self._task: asyncio.Task[None] | None = None
+        self._starting = asyncio.Lock()
+        self._is_closed = False
+
+    async def join(self, covers: Covers) -> Inbox:
+        """A new listener. Whatever is written from here on comes to it."""
+        inbox: Inbox = asyncio.Queue(self._waiting)
+        self._listeners[inbox] = covers
+        try:
+            await self._start()
+        except BaseException:
+            self.leave(inbox)
+            raise
+        if self._is_closed:
+            self._end(inbox)
+        return inbox
+
+    def leave(self, inbox: Inbox) -> None:
+        self._listeners.pop(inbox, None)
 
     async def listen(
-        self, covers: Covers, first: list[News], is_welcome: Callable[[], Awaitable[bool]]
+        self, inbox: Inbox, first: list[News], is_welcome: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[bytes]:
         """The events of a listener: first these, then what is new, for as long as it is welcome."""
-        queue: asyncio.Queue[News | None] = asyncio.Queue(WAITING)
-        await self._start()
-        self._listeners[queue] = covers
+        sent = {news.commit.commit_hash for news in first}
         try:
             yield b": listening\n\n"
             for news in first:
                 yield news.event()
-            async for piece in _events(queue, is_welcome):
+            async for piece in _events(inbox, sent, is_welcome):
                 yield piece
         finally:
-            del self._listeners[queue]
+            self.leave(inbox)
 
     async def _start(self) -> None:
         """Begin to look; what is there now is not new."""
-        if self._task is None or self._task.done():
-            glance = Glance()
-            await self._lane.run(lambda: glance.look(self._lane.store))
-            self._task = asyncio.create_task(self._look(glance))
+        async with self._starting:  # of two at once, one begins
+            if self._task is None or self._task.done():
+                glance = Glance()
+                await self._lane.run(lambda: glance.look(self._lane.store))
+                self._task = asyncio.create_task(self._look(glance))
 
     async def _look(self, glance: Glance) -> None:
         while True:
             await asyncio.sleep(PAUSE)
             if not self._listeners:
                 return
-            with suppress(TractError):  # the next look may succeed, and misses nothing
+            with suppress(TractError):  # the next look begins where this one did
                 for news in await self._lane.run(lambda: glance.look(self._lane.store)):
                     self._tell(news)
 
     def _tell(self, news: News) -> None:
-        for queue, covers in list(self._listeners.items()):
-            if not covers(news.dialog):
-                continue
-            try:
-                queue.put_nowait(news)
-            except asyncio.QueueFull:
-                self._listeners.pop(queue)
-                while not queue.empty():
-                    queue.get_nowait()
-                queue.put_nowait(None)
+        for inbox, covers in list(self._listeners.items()):
+            if covers(news.dialog):
+                try:
+                    inbox.put_nowait(news)
+                except asyncio.QueueFull:
+                    self._end(inbox)
+
+    def _end(self, inbox: Inbox) -> None:
+        """Have a listener end, without what waits for it."""
+        self.leave(inbox)
+        while not inbox.empty():
+            inbox.get_nowait()
+        inbox.put_nowait(None)
 
     def close(self) -> None:
+        """End all listeners."""
+        self._is_closed = True
         if self._task is not None:
             self._task.cancel()
-        for queue in self._listeners:
-            with suppress(asyncio.QueueFull):
-                queue.put_nowait(None)
+        for inbox in list(self._listeners):
+            self._end(inbox)
 
 
 async def _events(
-    queue: asyncio.Queue[News | None], is_welcome: Callable[[], Awaitable[bool]]
+    inbox: Inbox, sent: set[str], is_welcome: Callable[[], Awaitable[bool]]
 ) -> AsyncIterator[bytes]:
     while True:
+        is_idle = False
         try:
-            news = await asyncio.wait_for(queue.get(), HEARTBEAT)
+            news = await asyncio.wait_for(inbox.get(), HEARTBEAT)
         except TimeoutError:
-            if not await is_welcome():
-                return
-            yield b": nothing new\n\n"
-            continue
-        if news is None:
+            is_idle, news = True, None
+        if not is_idle and news is None:
             yield event("end", '"too slow, or the server stops: begin again"')
             return
-        yield news.event()
+        if not await is_welcome():
+            yield event("end", '"the token is not accepted: begin again"')
+            return
+        if news is None:
+            yield b": nothing new\n\n"
+        elif news.commit.commit_hash not in sent:
+            yield news.event()
 
 
 class Glance:
@@ -128,11 +162,13 @@ class Glance:
     def look(self, store: Store) -> list[News]:
         """What is new since the last look; nothing the first time."""
         heads, before = store.heads(), self._heads
-        self._heads = heads
         if before is None:
+            self._heads = heads
             return []
         changed = [key for key, head in heads.items() if before.get(key, EMPTY) != head]
-        return [news for key in changed for news in self._news(store, key, before, heads[key])]
+        news = [news for key in changed for news in self._news(store, key, before, heads[key])]
+        self._heads = heads
+        return news
 
     def _news(
         self, store: Store, key: tuple[str, str], before: dict[tuple[str, str], Head], head: Head
@@ -148,13 +184,17 @@ class Glance:
             if (head.id or 0) <= max((other.id or 0 for other in others), default=0):
                 return []
             stop = set(map(_hex, others))
-        return [News(dialog, branch, info) for info in commits_after(store, head, stop)]
+        return news_after(store, dialog, branch, head, stop)
 
 
-def commits_after(store: Store, head: Head, stop: set[str]) -> list[CommitInfo]:
+def news_after(store: Store, dialog: str, branch: str, head: Head, stop: set[str]) -> list[News]:
     """The commits up to a head that follow any of these, oldest first."""
     new = takewhile(lambda info: info.commit_hash not in stop, store.log(head.id))
-    return list(islice(new, MOST))[::-1]
+    infos = list(islice(new, MOST + 1))
+    news = [News(dialog, branch, info) for info in infos[:MOST][::-1]]
+    if len(infos) > MOST:
+        news[0] = news[0]._replace(is_after_gap=True)
+    return news
 
 
 def _hex(head: Head) -> str:

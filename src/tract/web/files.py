@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import BinaryIO
 
-from starlette.background import BackgroundTask
-from starlette.responses import FileResponse, Response
+from msgspec.structs import replace
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from tract.errors import InputError
-from tract.importers.writer import Imported, import_file
+from tract.importers.writer import import_file
 from tract.remote import wire
 from tract.tract import Tract
 from tract.web.methods import Request
+
+PIECE = 1 << 20
 
 
 def import_body(tract: Tract, request: Request) -> bytes:
@@ -25,37 +30,34 @@ def import_body(tract: Tract, request: Request) -> bytes:
             path.write_bytes(request.body)
         except (OSError, ValueError):
             raise InputError(f"not a name for a file: {fields['name']!r:.80}") from None
-        imported = import_file(tract, path, dialog=fields.get("dialog"))
-        foreign = [dialog for dialog in imported.dialogs if not request.grant.covers(dialog)]
-        if foreign:
-            raise InputError(f"the token is not for dialog {foreign[0]!r:.80}")
+        covers = request.grant.covers
+        imported = import_file(tract, path, dialog=fields.get("dialog"), covers=covers)
         for dialog in imported.dialogs:
             tract.store.audit.add(request.grant.name, "import", dialog, None)
-    return wire.encode_result(_named(imported, name))
+    return wire.encode_result(replace(imported, path=name))  # the file is gone
 
 
-def _named(imported: Imported, name: str) -> Imported:
-    """Without the path of a file that is gone."""
-    import msgspec
-
-    return msgspec.structs.replace(imported, path=name)
-
-
-def backup(tract: Tract) -> str:
-    """A copy of the database in a temporary file."""
-    folder = tempfile.mkdtemp(prefix="tract-")
-    path = str(Path(folder, "backup.db"))
-    tract.backup(path)
-    return path
+def backup(tract: Tract) -> BinaryIO:
+    """A copy of the database, open and without a name: it is gone once it is closed."""
+    with tempfile.TemporaryDirectory(prefix="tract-") as folder:
+        path = Path(folder, "backup.db")
+        tract.backup(path)
+        return path.open("rb")
 
 
-def download(path: str, media: str) -> Response:
-    """A file that is deleted once it was sent."""
+class Download(StreamingResponse):
+    """A file in pieces, closed when it was sent or the client went away."""
 
-    def delete() -> None:
-        Path(path).unlink(missing_ok=True)
-        Path(path).parent.rmdir()
+    def __init__(self, file: BinaryIO, media: str) -> None:
+        name = {"content-disposition": 'attachment; filename="tract-backup.db"'}
+        super().__init__(_pieces(file), media_type=media, headers=name)
+        self._file = file
 
-    return FileResponse(
-        path, media_type=media, filename="tract-backup.db", background=BackgroundTask(delete)
-    )
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._file:
+            await super().__call__(scope, receive, send)
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    while piece := file.read(PIECE):
+        yield piece

@@ -17,7 +17,7 @@ from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
-from tract.errors import BusyError, ConflictError
+from tract.errors import BusyError, ConflictError, TractError
 from tract.session.session import MAIN, Session
 from tract.storage import Store
 from tract.tokens import TokenCounter
@@ -25,7 +25,8 @@ from tract.tract import Tract
 
 Result = TypeVar("Result")
 OpenStore = Callable[[], Store]
-KEPT_DIALOGS = 64
+KEPT_DIALOGS = 16
+"""Of each lane: their chains need not be read again."""
 MAX_BATCHES = 8
 MAX_WAITING = 1000
 """Requests that wait for one lane; one more is refused."""
@@ -138,8 +139,10 @@ class Lane:
         self._dialogs.pop(dialog, None)
 
     async def close(self) -> None:
-        await self.run(self._close)
-        self._jobs.put(None)
+        try:
+            await self.run(self._close)
+        finally:
+            self._jobs.put(None)
 
     def _close(self) -> None:
         if self._store is not None:
@@ -149,17 +152,18 @@ class Lane:
 class Batch(Lane):
     """A lane with a transaction that stays open between requests."""
 
-    def __init__(self, open_store: OpenStore, tokens: TokenCounter, owner: str) -> None:
+    def __init__(
+        self, open_store: OpenStore, tokens: TokenCounter, owner: str, key: str | None
+    ) -> None:
         super().__init__(open_store, tokens, "batch")
         self.id = token_urlsafe(18)
-        self.owner = owner
+        self.owner, self.key = owner, key
         self.began = self.used = time.monotonic()
         self._open: list[AbstractContextManager[None]] = []
 
-    @property
-    def is_late(self) -> bool:
+    def is_late(self, idle_seconds: float) -> bool:
         now = time.monotonic()
-        return now - self.used > IDLE_SECONDS or now - self.began > BATCH_SECONDS
+        return now - self.used > idle_seconds or now - self.began > BATCH_SECONDS
 
     def begin(self) -> None:
         """Begin the transaction, or a part of it that can fail by itself. In this lane."""
@@ -190,10 +194,17 @@ class Lanes:
     """The lanes of a server."""
 
     def __init__(
-        self, open_store: OpenStore, tokens: TokenCounter, count: int, open_copy: OpenStore | None
+        self,
+        open_store: OpenStore,
+        tokens: TokenCounter,
+        count: int,
+        open_copy: OpenStore | None,
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
-        """`open_copy` opens a replica of the database for reading, if there is one."""
+        """`open_copy` opens a replica of the database for reading, if there is one. A batch is
+        rolled back if no request comes for `idle_seconds`."""
         self._open_store, self._tokens = open_store, tokens
+        self.idle_seconds = idle_seconds
         self._lanes = [Lane(open_store, tokens, f"lane-{n}") for n in range(count)]
         readers = count if open_copy else 0
         self._readers = [
@@ -201,6 +212,8 @@ class Lanes:
         ]
         self.upkeep = Lane(open_store, tokens, "upkeep")
         """For what takes long or concerns the whole database."""
+        self.door = Lane(open_store, tokens, "door")
+        """For tokens, health and new commits, which must not wait for long work."""
         self._batches: dict[str, Batch] = {}
 
     def of(self, dialog: str) -> Lane:
@@ -213,15 +226,19 @@ class Lanes:
 
     @property
     def all(self) -> list[Lane]:
-        return [*self._lanes, *self._readers, self.upkeep, *self._batches.values()]
+        return [*self._lanes, *self._readers, self.upkeep, self.door, *self._batches.values()]
 
     # Batches
 
-    async def begin(self, owner: str) -> Batch:
-        """A new batch; its transaction is open."""
+    async def begin(self, owner: str, key: str | None = None) -> Batch:
+        """A new batch, or the one that is open by this key; its transaction is open."""
+        for batch in self._batches.values():
+            if key is not None and (batch.owner, batch.key) == (owner, key):
+                await batch.run(lambda: None)  # until it has begun
+                return self.batch(batch.id, owner)
         if len(self._batches) >= MAX_BATCHES:
             raise BusyError(f"{MAX_BATCHES} batches are open already")
-        batch = Batch(self._open_store, self._tokens, owner)
+        batch = Batch(self._open_store, self._tokens, owner, key)
         self._batches[batch.id] = batch
         try:
             await batch.run(batch.begin)
@@ -236,7 +253,7 @@ class Lanes:
         if batch is None or batch.owner != owner:
             raise ConflictError(
                 "this batch is not open: it has ended, or no request came for "
-                f"{IDLE_SECONDS:.0f} seconds and it was rolled back"
+                f"{self.idle_seconds:g} seconds and it was rolled back"
             )
         batch.used = time.monotonic()
         return batch
@@ -244,20 +261,29 @@ class Lanes:
     async def drop(self, batch: Batch) -> None:
         """Roll back what is left of a batch, and close it."""
         self._batches.pop(batch.id, None)
-        await batch.run(batch.roll_back)
-        await batch.close()
+        try:
+            await batch.run(batch.roll_back)
+        finally:
+            await batch.close()
 
     async def drop_late(self) -> None:
         """Roll back the batches that no request came for."""
         for batch in list(self._batches.values()):
-            if batch.is_late and not batch.waiting:
+            if batch.is_late(self.idle_seconds) and not batch.waiting:
+                with suppress(TractError):  # what cannot be rolled back was never committed
+                    await self.drop(batch)
+
+    async def drop_all(self) -> None:
+        """Roll back all batches: they keep writers waiting."""
+        for batch in list(self._batches.values()):
+            with suppress(TractError):
                 await self.drop(batch)
 
     async def close(self) -> None:
-        for batch in list(self._batches.values()):
-            await self.drop(batch)
+        await self.drop_all()
         for lane in self.all:
-            await lane.close()
+            with suppress(TractError):
+                await lane.close()
 
 
 def _number(dialog: str) -> int:

@@ -14,11 +14,14 @@ from msgspec.structs import asdict
 
 from tract.access import Grant
 from tract.errors import ConflictError, InputError, NotFoundError
+from tract.hashing import checked_json, from_json
 from tract.model import CommitInfo, CommitOperation
 from tract.remote import wire
 from tract.remote.operations import MOST, PAGE, Operation
 from tract.tract import Tract
 
+SECRET = ("add_grant",)
+"""What is answered with a secret, which no receipt may keep."""
 ALONE = ("fsck", "gc", "forget", "delete_dialog")
 """What cannot be done inside a transaction with something else."""
 
@@ -40,6 +43,8 @@ class Request(NamedTuple):
     """Whether the client wants to know the new results, for its handlers."""
     has_handlers: bool = False
     """Whether the client decides about new results; else the settings of the dialog do."""
+    is_head: bool = False
+    """Whether only the headers of the answer are wanted."""
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -81,16 +86,16 @@ def _several(method: str) -> list[str]:
 
 def _argument(tract: Tract, operation: Operation, name: str, value: Any) -> Any:
     if name in operation.commits:
-        return _commit(tract, value)
+        return commit_name(tract, value)
     return wire.unpack(value) if name in operation.messages else value
 
 
-def _commit(tract: Tract, value: Any) -> Any:
+def commit_name(tract: Tract, value: Any) -> Any:
     """The name of a commit, with HEAD replaced by the hash of the newest one."""
     if isinstance(value, list):
-        return [_commit(tract, item) for item in value]
+        return [commit_name(tract, item) for item in value]
     if isinstance(value, dict):
-        return {_commit(tract, name): item for name, item in value.items()}
+        return {commit_name(tract, name): item for name, item in value.items()}
     if value == "HEAD":
         if tract.head is None:
             raise NotFoundError(f"dialog {tract.dialog!r} has no commits yet")
@@ -120,10 +125,23 @@ def _number(cursor: str | None) -> int:
 
 
 class Written(NamedTuple):
-    """What a write returned, and the results that are new."""
+    """What a write returned, the results that are new, and what is checked out then."""
 
     body: bytes
+    branch: str
+    commit: str | None = None
     results: tuple[str, ...] = ()
+
+    def packed(self) -> bytes:
+        """For a receipt: a line of JSON, then the body."""
+        return checked_json(self[1:]).encode("ascii") + b"\n" + self.body
+
+
+def unpacked(receipt: bytes) -> Written:
+    """The reverse of `packed`."""
+    line, _, body = receipt.partition(b"\n")
+    branch, commit, results = from_json(line)
+    return Written(body, branch, commit, tuple(results))
 
 
 def write(tract: Tract, request: Request, action: Callable[[Tract, Request], Any]) -> Written:
@@ -132,40 +150,43 @@ def write(tract: Tract, request: Request, action: Callable[[Tract, Request], Any
         result = action(tract, request)
         with tract.store.writing():
             _audit(tract, request, result)
-        return Written(_body(request, result))
+        return _written(tract, request, result)
     try:
         return _write(tract, request, action)
     except ConflictError:
         receipt = request.key and tract.store.receipts.find(request.grant.name, request.key)
         if not receipt:  # another server was not faster with the same request
             raise
-        return Written(_answered(request, receipt.request, receipt.response))
+        return _answered(request, receipt.request, receipt.response)
 
 
 def _write(tract: Tract, request: Request, action: Callable[[Tract, Request], Any]) -> Written:
-    receipts, who, key = tract.store.receipts, request.grant.name, request.key
+    receipts, who = tract.store.receipts, request.grant.name
+    key = None if request.operation.name in SECRET else request.key
     with tract.batch():
         receipt = receipts.find(who, key) if key else None
         if receipt is not None:
-            return Written(_answered(request, receipt.request, receipt.response))
+            return _answered(request, receipt.request, receipt.response)
         before = tract.head if request.wants_results else None
         result = action(tract, request)
-        body = _body(request, result)
+        results = _new_results(tract, before) if request.wants_results else ()
+        written = _written(tract, request, result)._replace(results=results)
         _audit(tract, request, result)
         if key:
-            receipts.add(who, key, _digest(request), body)
-        results = _new_results(tract, before) if request.wants_results else ()
-    return Written(body, results)
+            receipts.add(who, key, _digest(request), written.packed())
+    return written
 
 
-def _body(request: Request, result: Any) -> bytes:
-    return b"" if request.operation.returns is None else wire.encode_result(result)
+def _written(tract: Tract, request: Request, result: Any) -> Written:
+    body = b"" if request.operation.returns is None else wire.encode_result(result)
+    branch, detached = tract.session.branch, tract.session.detached
+    return Written(body, branch, detached.hash.hex() if detached and detached.hash else None)
 
 
-def _answered(request: Request, digest: bytes, response: bytes) -> bytes:
+def _answered(request: Request, digest: bytes, response: bytes) -> Written:
     if digest != _digest(request):
         raise InputError(f"the idempotency key {request.key!r:.80} was used for another request")
-    return response
+    return unpacked(response)
 
 
 def _digest(request: Request) -> bytes:

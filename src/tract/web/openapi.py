@@ -14,11 +14,11 @@ from tract.remote.operations import OPERATIONS, Operation
 from tract.web.problems import MEDIA, STATUS
 
 REF = "#/components/schemas/{name}"
-PROBLEM = {"$ref": REF.format(name="Problem")}
+PROBLEM = {"$ref": REF.format(name="ProblemDetails")}
 BINARY: dict[str, Json] = {"type": "string", "format": "binary"}
 
 
-class Problem(msgspec.Struct):
+class ProblemDetails(msgspec.Struct):
     """Why a request failed (RFC 9457)."""
 
     type: str
@@ -33,7 +33,8 @@ def openapi() -> bytes:
     """The document, as JSON."""
     kinds = [operation.params for operation in OPERATIONS]
     returned = [operation.returns for operation in OPERATIONS if operation.returns is not None]
-    _, components = msgspec.json.schema_components([*kinds, *returned, Problem], ref_template=REF)
+    types = [*kinds, *returned, ProblemDetails]
+    _, components = msgspec.json.schema_components(types, ref_template=REF)
     document = {
         "openapi": "3.1.0",
         "info": {

@@ -17,8 +17,7 @@ from tract.remote import wire
 from tract.remote.operations import Batch, Hello
 from tract.remote.transport import quoted
 from tract.view.sanitize import one_line, visible
-from tract.web.access import Tokens
-from tract.web.lanes import IDLE_SECONDS, Lane, Lanes
+from tract.web.lanes import Lane, Lanes
 from tract.web.openapi import openapi
 from tract.web.problems import RefusedError
 
@@ -38,8 +37,8 @@ def hello(grant: Grant, counter: str) -> bytes:
     return wire.encode_result(Hello(version("tract-context"), API, counter, grant.scope, prefixes))
 
 
-def begun(batch: str) -> bytes:
-    return wire.encode_result(Batch(batch, IDLE_SECONDS))
+def begun(batch: str, idle_seconds: float) -> bytes:
+    return wire.encode_result(Batch(batch, idle_seconds))
 
 
 def openapi_document() -> bytes:
@@ -91,14 +90,34 @@ _DOCS_POLICY = {
 
 # The index
 
+STYLE = """body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem;
+  padding: 0 1rem; color: #1b1f24; background: #fff }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #e4e7eb;
+  vertical-align: top }
+th { font-weight: 600; color: #57606a }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+td.content { overflow-wrap: anywhere }
+tr.failed td { color: #b42318 }
+a { color: #0b5cad }
+@media (prefers-color-scheme: dark) {
+  body { color: #d7dde4; background: #14181d }
+  th, td { border-color: #2b323a }
+  th { color: #9aa4b0 }
+  tr.failed td { color: #f08a80 }
+  a { color: #79b8ff }
+}
+"""
+
+
+def style() -> Response:
+    return Response(STYLE, media_type="text/css")
+
 
 async def index(
-    lanes: Lanes, tokens: Tokens, token: str, raw_path: bytes, query: dict[str, str | list[str]]
+    lanes: Lanes, grant: Grant, token: str, query: dict[str, str | list[str]]
 ) -> Response:
     """A list of dialogs, or the messages of one, as a page without scripts."""
-    if raw_path.split(b"?", 1)[0] != b"/":
-        raise RefusedError(404, NotFoundError("no such page"))
-    grant = await tokens.grant(token)
     link = f"token={quoted(token)}"
     dialog = query.get("dialog")
     if not isinstance(dialog, str):
@@ -117,12 +136,12 @@ def _dialogs(lane: Lane, grant: Grant) -> list[DialogInfo]:
 def _list(infos: list[DialogInfo], link: str) -> str:
     rows = "".join(
         f'<tr><td><a href="/?dialog={quoted(info.dialog)}&amp;{link}">{_text(info.dialog)}</a></td>'
-        f"<td>{_text(info.facts.title or '')}</td><td>{info.commits}</td><td>{info.tokens}</td>"
-        f"<td>{info.errors}</td><td>{info.updated_at or info.created_at:%Y-%m-%d %H:%M}</td></tr>"
+        f"<td>{_text(info.facts.title or '')}</td>"
+        f"{_numbers(info.commits, info.tokens, info.errors)}"
+        f"<td>{info.updated_at or info.created_at:%Y-%m-%d %H:%M}</td></tr>"
         for info in infos[:MOST]
     )
-    heads = ("dialog", "title", "commits", "tokens", "errors", "updated")
-    head = "".join(f"<th>{name}</th>" for name in heads)
+    head = _heads(("dialog", "title", "commits", "tokens", "errors", "updated"))
     more = f"<p>{len(infos) - MOST} more</p>" if len(infos) > MOST else ""
     empty = "" if infos else "<p>No dialogs yet.</p>"
     links = '<p><a href="/docs">API documentation</a></p>'
@@ -137,13 +156,23 @@ def _messages(lane: Lane, grant: Grant, dialog: str, link: str) -> str:
         what = info.role or str(info.operation)
         name = f" · {_text(info.name)}" if info.name else ""
         failed = " · failed" if info.is_error else ""
+        row = "<tr class='failed'>" if info.is_error else "<tr>"
         rows.append(
-            f"<tr><td><code>{info.commit_hash[:10]}</code></td><td>{_text(what)}{name}{failed}</td>"
-            f"<td>{info.token_count}</td><td>{_text(info.preview)}</td></tr>"
+            f"{row}<td><code>{info.commit_hash[:10]}</code></td><td>{_text(what)}{name}{failed}</td>"
+            f"{_numbers(info.token_count)}<td class='content'>{_text(info.preview)}</td></tr>"
         )
-    head = "<tr><th>commit</th><th>what</th><th>tokens</th><th>content</th></tr>"
+    head = f"<tr>{_heads(('commit', 'what', 'tokens', 'content'))}</tr>"
     back = f'<p><a href="/?{link}">All dialogs</a></p>'
-    return f"{back}<h1>{_text(dialog)}</h1><table>{head}{''.join(rows)}</table>"
+    return f"{back}<h1>{_text(dialog)}</h1><p>Newest first.</p><table>{head}{''.join(rows)}</table>"
+
+
+def _heads(names: tuple[str, ...]) -> str:
+    kinds = dict.fromkeys(("commits", "tokens", "errors"), " class='number'")
+    return "".join(f"<th{kinds.get(name, '')}>{name}</th>" for name in names)
+
+
+def _numbers(*numbers: int) -> str:
+    return "".join(f"<td class='number'>{number:,}</td>" for number in numbers)
 
 
 def _text(text: str) -> str:
@@ -151,7 +180,11 @@ def _text(text: str) -> str:
 
 
 def _page(title: str, body: str) -> Response:
-    head = f"<meta charset='utf-8'><title>{_text(title)}</title>"
+    head = (
+        f"<meta charset='utf-8'><title>{_text(title)}</title>"
+        "<meta name='viewport' content='width=device-width'>"
+        "<link rel='stylesheet' href='/index.css'>"
+    )
     return HTMLResponse(
         f"<!doctype html><html lang='en'><head>{head}</head><body>{body}</body></html>",
         headers={"cache-control": "no-store"},

@@ -7,6 +7,8 @@ from tract.errors import (
     AmbiguousPrefixError,
     BusyError,
     ConflictError,
+    CorruptError,
+    DiskError,
     DiskFullError,
     ForgottenError,
     InputError,
@@ -15,6 +17,8 @@ from tract.errors import (
     NoLLMError,
     NotFoundError,
     ReadOnlyError,
+    SchemaError,
+    ScrubError,
     StorageError,
     TractError,
 )
@@ -33,7 +37,11 @@ STATUS: tuple[tuple[type[TractError], int], ...] = (
     (ReadOnlyError, 503),
     (DiskFullError, 507),
     (MissingExtraError, 501),
-    (StorageError, 500),
+    (CorruptError, 500),
+    (SchemaError, 500),
+    (DiskError, 500),
+    (ScrubError, 500),
+    (StorageError, 503),  # the database or the object store is away
     (TractError, 500),
 )
 """The first kind that fits decides."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
+from msgspec.structs import replace
+
 from tract.errors import DialogNotFoundError, InputError
 from tract.model import CommitInfo, DialogInfo, Head, Step, Toolset
 from tract.remote.operations import MOST, PAGE, Context, Position, Steps
@@ -13,8 +15,10 @@ from tract.storage import maintenance
 from tract.tool_results import list_results
 from tract.tract import Tract
 from tract.view.export import document
-from tract.web.methods import Page, Request, page
+from tract.web.methods import Page, Request, commit_name, page
 
+KEPT_BYTES = 8_000_000
+"""The contents of a dialog up to which its compiled messages stay in memory."""
 STEPS = 2000
 """Commits in one answer."""
 
@@ -22,7 +26,7 @@ STEPS = 2000
 def position(tract: Tract, request: Request) -> Position:
     """Where the dialog stands, or a commit or branch of it."""
     session, store = tract.session, tract.store
-    at = request.fields.get("at")
+    at = commit_name(tract, request.fields.get("at"))
     exists = session.is_there()
     head = session.head(at) if exists or at is not None else Head(None, None)
     settings = store.dialogs.settings
@@ -47,7 +51,7 @@ def dialog_info(tract: Tract, request: Request) -> DialogInfo:
     for info in tract.dialogs():
         if info.dialog == request.dialog:
             return info
-    raise DialogNotFoundError(f"no dialog {request.dialog!r}")
+    raise DialogNotFoundError(f"no dialog {request.dialog!r:.100}")
 
 
 def dialogs(tract: Tract, request: Request) -> Page:
@@ -78,9 +82,12 @@ def context(tract: Tract, request: Request) -> Context:
     """What a model would be sent."""
     fields = request.fields
     provider, stored = fields.pop("provider"), fields.pop("stored")
+    if "at" in fields:
+        fields["at"] = commit_name(tract, fields["at"])
     if "load_tool_results" in fields:
         fields["load_tool_results"] = _load(fields["load_tool_results"])
-    compiled = tract.stored(fields.get("at")) if stored else tract.compile(**fields)
+    source = _compiling(tract)
+    compiled = source.stored(fields.get("at")) if stored else source.compile(**fields)
     return Context(
         provider=provider,
         request=compiled.to_params(provider),
@@ -94,6 +101,16 @@ def context(tract: Tract, request: Request) -> Context:
     )
 
 
+def _compiling(tract: Tract) -> Tract:
+    """The dialog, or another instance of a large one, so that what it compiles is not kept."""
+    session = tract.session
+    if sum(step.byte_size for step in session.chain().steps) <= KEPT_BYTES:
+        return tract
+    other = tract.sibling(tract.dialog)
+    other.session.branch, other.session.detached = session.branch, session.detached
+    return other
+
+
 def _load(values: list[str]) -> bool | list[str]:
     return values[0] == "true" if values in (["true"], ["false"]) else values
 
@@ -101,8 +118,9 @@ def _load(values: list[str]) -> bool | list[str]:
 def export(tract: Tract, request: Request) -> str:
     """The dialog as a document."""
     fields = request.fields
-    at = fields.get("at")
-    compiled = tract.stored(at) if fields["stored"] else tract.compile(at)
+    at = commit_name(tract, fields.get("at"))
+    source = _compiling(tract)
+    compiled = source.stored(at) if fields["stored"] else source.compile(at)
     return document(compiled, tract.dialog, fields["format"])
 
 
@@ -116,7 +134,8 @@ def log(tract: Tract, request: Request) -> Page:
     if "cursor" in fields:
         commits = islice(session.store.log(session.resolve(fields["cursor"]).id), 1, None)
     else:
-        commits = session.store.log(session.head(fields.get("at")).id)
+        at = commit_name(tract, fields.get("at"))
+        commits = session.store.log(session.head(at).id)
     return _with_cursor(commits, request, lambda info: info.commit_hash)
 
 
@@ -157,7 +176,7 @@ def tool_results(tract: Tract, request: Request) -> Page:
     superseded = None
     if fields["superseded"]:
         superseded = {old.result.commit_hash for old in tract.find_superseded()}
-    found = (
+    matching = (
         info
         for info in list_results(tract)
         if fields.get("tool") in (None, info.tool_name)
@@ -165,7 +184,7 @@ def tool_results(tract: Tract, request: Request) -> Page:
         and fields.get("form") in (None, info.form)
         and (superseded is None or info.commit_hash in superseded)
     )
-    return page(found, fields.get("cursor"), limit_of(request))
+    return page(matching, fields.get("cursor"), limit_of(request))
 
 
 def audit(tract: Tract, request: Request) -> Page:
@@ -182,9 +201,10 @@ def audit(tract: Tract, request: Request) -> Page:
 
 
 def steps(tract: Tract, request: Request) -> Steps:
-    """The commits between two, as the fold needs them."""
+    """The commits between two, as the fold needs them. The key of a content is that of its commit:
+    the stored one would say whether another dialog had the content before."""
     session, store, fields = tract.session, tract.store, request.fields
-    head, known = session.resolve(fields["head"]), Head(None, None)
+    head, known = session.find(commit_name(tract, fields["head"])), Head(None, None)
     if "known" in fields:
         heads = _known(tract, fields["known"])
         if heads is None:
@@ -196,10 +216,11 @@ def steps(tract: Tract, request: Request) -> Steps:
     part = chain[:STEPS]
     blobs = [step.blob_id for step in part if step.blob_id is not None and step.role == "tool"]
     large = [step.blob_id or 0 for step in part if step.blob_id and step.data is None]
+    gists, forgotten = store.contents.gists(blobs), store.contents.forgotten(large)
     return Steps(
-        part,
-        store.contents.gists(blobs),
-        sorted(store.contents.forgotten(large)),
+        [replace(step, blob_id=step.id) if step.blob_id is not None else step for step in part],
+        {step.id: gists[step.blob_id] for step in part if step.blob_id in gists},
+        [step.id for step in part if step.blob_id in forgotten],
         part[-1].hash.hex() if len(chain) > STEPS else None,
     )
 
@@ -229,4 +250,5 @@ def toolset(tract: Tract, request: Request) -> Toolset:
 
 
 def _step(tract: Tract, request: Request) -> Step:
-    return tract.store.step(tract.session.find(request.values["commit"]))
+    name = commit_name(tract, request.values["commit"])
+    return tract.store.step(tract.session.find(name))

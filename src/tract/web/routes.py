@@ -5,7 +5,7 @@ The path is split before it is decoded: an id may contain any character, also an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -17,6 +17,8 @@ class Match(NamedTuple):
 
     operation: Operation
     values: dict[str, str]
+    is_text: bool = True
+    """Whether all of them are UTF-8; else nothing can have such a name."""
 
 
 class _Node:
@@ -49,12 +51,15 @@ class Routes:
         """The operation; the verbs that the path accepts instead; None for an unknown path."""
         node: _Node | None = self._root
         values: list[str] = []
-        for text in _segments(raw_path.split(b"?", 1)[0]):
-            if text is None or node is None:
+        is_text = True
+        for part in raw_path.split(b"?", 1)[0].split(b"/")[1:]:
+            if node is None:
                 return None
-            child = node.children.get(text)
+            text = decoded(part)
+            child = None if text is None else node.children.get(text)
             if child is None:
-                values.append(text)
+                values.append(part.decode("ascii", "replace") if text is None else text)
+                is_text = is_text and text is not None
                 child = node.any
             node = child
         if node is None or not node.operations:
@@ -63,20 +68,14 @@ class Routes:
         if served is None:
             return sorted(node.operations)
         operation, names = served
-        return Match(operation, dict(zip(names, values, strict=True)))
-
-
-def _segments(path: bytes) -> Sequence[str | None]:
-    """The texts between the slashes. Most paths have nothing to decode."""
-    if path.isascii() and b"%" not in path:
-        return path.decode("ascii").split("/")[1:]
-    return [decoded(part) for part in path.split(b"/")[1:]]
+        return Match(operation, dict(zip(names, values, strict=True)), is_text)
 
 
 def decoded(part: bytes) -> str | None:
     """The text of a segment; None if it is not UTF-8. A lone surrogate is one: ids have them."""
     try:
-        return unquote_to_bytes(part).decode("utf-8", "surrogatepass")
+        whole = unquote_to_bytes(part) if b"%" in part else part
+        return whole.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return None
 

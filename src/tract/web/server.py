@@ -6,12 +6,14 @@ import ipaddress
 import logging
 import socket
 from functools import partial
-from typing import NamedTuple
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
 
 from tract.access import new_token
 from tract.errors import AccessError, InputError, MissingExtraError
 from tract.storage import Store, open_store
 from tract.tokens import token_counter
+from tract.tract import Tract
 from tract.web.access import Hosts
 from tract.web.lanes import Lanes
 
@@ -23,6 +25,9 @@ try:
     from tract.web.app import App, Limits
 except ImportError as missing:
     raise MissingExtraError('a server needs: pip install "tract-context[server]"') from missing
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
 
 LANES = {"sqlite": 4, "postgres": 8}
 
@@ -59,6 +64,18 @@ class Server(NamedTuple):
         self.uvicorn.run([self.socket])
 
 
+class Uvicorn(uvicorn.Server):
+    """Ends streams that have no end before it waits for answers to be sent."""
+
+    def __init__(self, config: uvicorn.Config, app: App) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.end_streams()
+        await super().shutdown(sockets)
+
+
 def prepare(settings: Settings, token: str | None = None) -> Server:
     """Open the database and the port. On this machine alone, a token is made for this start; for
     any other address, tokens must be in the database."""
@@ -77,8 +94,7 @@ def prepare(settings: Settings, token: str | None = None) -> Server:
     port = listening.getsockname()[1]
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     app = make_app(settings, port, token)
-    config = config_of(app)
-    return Server(listening, uvicorn.Server(config), token, f"http://{host}:{port}")
+    return Server(listening, Uvicorn(config_of(app), app), token, f"http://{host}:{port}")
 
 
 def config_of(app: ASGIApp) -> uvicorn.Config:
@@ -109,10 +125,24 @@ def make_app(settings: Settings, port: int, token: str | None) -> App:
         counter,
         settings.lanes or LANES[kind],
         None if replica is None else lambda: _open(replica, settings.durability),
+        settings.limits.batch_idle_seconds,
     )
     hosts = Hosts(host_names(settings.host, port, settings.names))
     answers = Answers(opens if kind == "sqlite" and replica is None else None)
-    return App(lanes, hosts, token, counter.source, settings.limits, answers=answers)
+    mounted = _mounted(settings)
+    return App(lanes, hosts, token, counter.source, settings.limits, mounted, answers)
+
+
+def _mounted(settings: Settings) -> dict[str, Starlette]:
+    """MCP, if its extra is installed."""
+    if find_spec("mcp") is None:
+        return {}
+    from tract.web.agents import agents_app
+
+    def open_tract() -> Tract:
+        return Tract.open(settings.database, durability=settings.durability)
+
+    return {"mcp": agents_app(open_tract, settings.limits.body_bytes)}
 
 
 def host_names(host: str, port: int, names: tuple[str, ...]) -> frozenset[str]:
