@@ -21,13 +21,14 @@ KNOWN_TOKENS = 10_000
 STARTUP = "start-up"
 
 HEADERS = {
-    "content-security-policy": "default-src 'none'; base-uri 'none'; form-action 'none'; "
+    "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; "
+    "script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
 }
-"""Sent with every answer. A page that loads something has a policy of its own."""
+"""Sent with every answer."""
 
 
 class Hosts:
