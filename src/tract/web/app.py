@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, get_args, get_origin
 from urllib.parse import unquote
 
 import msgspec
-from starlette import datastructures
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -219,7 +218,7 @@ class App:
         if first in ("healthz", "readyz"):
             await (await self._health(first))(scope, receive, send)
             return
-        self._hosts.check(datastructures.Headers(raw=scope["headers"]))
+        self._hosts.check(scope["headers"])
         if first in self._mounted:
             await self._mount(first, scope, receive, send, headers)
             return

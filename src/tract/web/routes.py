@@ -52,10 +52,12 @@ class Routes:
         node: _Node | None = self._root
         values: list[str] = []
         is_text = True
-        for part in raw_path.split(b"?", 1)[0].split(b"/")[1:]:
+        path = raw_path.split(b"?", 1)[0]
+        is_plain = path.isascii() and b"%" not in path  # most are
+        for part in path.split(b"/")[1:]:
             if node is None:
                 return None
-            text = decoded(part)
+            text = part.decode("ascii") if is_plain else decoded(part)
             child = None if text is None else node.children.get(text)
             if child is None:
                 values.append(part.decode("ascii", "replace") if text is None else text)
@@ -74,8 +76,7 @@ class Routes:
 def decoded(part: bytes) -> str | None:
     """The text of a segment; None if it is not UTF-8. A lone surrogate is one: ids have them."""
     try:
-        whole = unquote_to_bytes(part) if b"%" in part else part
-        return whole.decode("utf-8", "surrogatepass")
+        return unquote_to_bytes(part).decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return None
 
