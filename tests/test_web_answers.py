@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tract.remote.operations import BY_NAME
 from tract.storage import open_store
 from tract.web import answers as module
 from tract.web.access import ALL
-from tract.web.answers import Answers, At
+from tract.web.answers import Answers, At, Kept
 from tract.web.lanes import Position
 from tract.web.methods import Request
 from tract.web.results import Located
@@ -122,6 +123,17 @@ def answers(path: Path) -> Iterator[Answers]:
     made.close()
 
 
+def found(answers: Answers, name: str) -> Kept | None:
+    """What a request in an event loop would find."""
+
+    async def find() -> Kept | None:
+        kept = answers.find(request_for(name), Position())
+        await asyncio.sleep(0)
+        return kept
+
+    return asyncio.run(find())
+
+
 def here(path: Path) -> At:
     store = open_store(str(path))
     out = store.checked_out("d")
@@ -133,14 +145,29 @@ def here(path: Path) -> At:
 
 
 def test_an_answer_is_kept_until_the_dialog_moves(answers: Answers, path: Path) -> None:
-    assert answers.find(request_for("c"), Position()) is None
+    assert found(answers, "c") is None
     answers.keep(request_for("c"), here(path), located(10))
-    kept = answers.find(request_for("c"), Position())
+    kept = found(answers, "c")
     assert kept
     assert kept.whole.body == b"x" * 10
-    assert answers.find(request_for("other"), Position()) is None
+    assert found(answers, "other") is None
     stored(path, "y")
-    assert answers.find(request_for("c"), Position()) is None
+    assert found(answers, "c") is None
+
+
+def test_requests_that_have_come_share_one_look(answers: Answers, path: Path) -> None:
+    answers.keep(request_for("c"), here(path), located(10))
+
+    async def main() -> list[bool]:
+        async def ask() -> bool:
+            return answers.find(request_for("c"), Position()) is not None
+
+        before = asyncio.gather(ask(), ask())
+        await asyncio.sleep(0)
+        stored(path, "y")
+        return [*await before, await asyncio.create_task(ask())]
+
+    assert asyncio.run(main()) == [True, True, False]
 
 
 def test_the_oldest_answers_make_room(
@@ -149,13 +176,13 @@ def test_the_oldest_answers_make_room(
     monkeypatch.setattr(module, "KEPT_BYTES", 100)
     for number in range(20):
         answers.keep(request_for(f"{number}"), here(path), located(30))
-    kept = [n for n in range(20) if answers.find(request_for(f"{n}"), Position())]
+    kept = [n for n in range(20) if found(answers, f"{n}")]
     assert kept == [17, 18, 19]
 
 
 def test_a_long_answer_is_not_kept(answers: Answers, path: Path) -> None:
     answers.keep(request_for("c"), here(path), located(module.LARGEST + 1))
-    assert answers.find(request_for("c"), Position()) is None
+    assert found(answers, "c") is None
 
 
 def test_without_a_database_nothing_is_kept(path: Path) -> None:
@@ -163,5 +190,5 @@ def test_without_a_database_nothing_is_kept(path: Path) -> None:
     none = Answers(None)
     none.open()
     none.keep(request_for("c"), here(path), located(10))
-    assert none.find(request_for("c"), Position()) is None
+    assert found(none, "c") is None
     none.close()

@@ -6,6 +6,7 @@ dialog only that is read, in the event loop: on SQLite it takes less time than t
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -51,6 +52,7 @@ class Answers:
         self._kept: OrderedDict[tuple[object, ...], Kept] = OrderedDict()
         self._size = 0
         self._version: object = None
+        self._is_fresh = False
         self._stands: dict[tuple[str, str | None], At | None] = {}  # in this version
 
     def open(self) -> None:
@@ -79,13 +81,25 @@ class Answers:
 
     def _at(self, store: Store, dialog: str, branch: str | None) -> At | None:
         """Where a dialog stands; None if that cannot be read at once."""
-        version = store.driver.version()
-        if version != self._version:
-            self._version, self._stands = version, {}
+        self._look(store)
         if (dialog, branch) not in self._stands:
             head = _head(store, dialog, branch)
             self._stands[dialog, branch] = head and At(head.hash, store.erasures)
         return self._stands[dialog, branch]
+
+    def _look(self, store: Store) -> None:
+        """Notice what others have written. Requests that have come already share one look: the
+        event loop calls them before what is called soon."""
+        if self._is_fresh:
+            return
+        version = store.driver.version()
+        if version != self._version:
+            self._version, self._stands = version, {}
+        self._is_fresh = True
+        asyncio.get_running_loop().call_soon(self._let_stale)
+
+    def _let_stale(self) -> None:
+        self._is_fresh = False
 
     def keep(self, request: Request, at: At, answer: Answer) -> None:
         """Keep an answer that a lane has found."""
