@@ -37,10 +37,10 @@ def client(path: Path) -> Iterator[httpx2.Client]:
             yield opened
 
 
-def stored(path: Path, text: str, **options: str) -> str:
+def stored(path: Path, text: str) -> str:
     """Another connection appends a result, as a hook or a command does."""
     with Tract.open(path, dialog="d") as t:
-        return t.tool_result("c", "sh", text, **options).commit_hash
+        return t.tool_result("c", "sh", text).commit_hash
 
 
 # Over HTTP
