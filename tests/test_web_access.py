@@ -17,7 +17,7 @@ from tract import AccessError, Tract
 from tract.access import new_token, token_digest
 from tract.remote.operations import OPERATIONS, Operation
 from tract.storage import open_store
-from tract.web.app import Limits
+from tract.web.intake import Limits
 from tract.web.problems import MEDIA
 from tract.web.server import Server
 
@@ -328,6 +328,7 @@ def test_a_foreign_dialog_looks_like_an_unknown_one(
     server: Server, place: Path, operation: Operation
 ) -> None:
     token = _scoped(place, "admin of team", "team/")
+    names: tuple[str, ...]
     names = ("d", "unknown", "%FF", "x" * 1500, "%00", "..", "%2e%2e", "-x", "teal%2Fd", "team", "")
     if operation.is_read and operation.name != "position":  # where a client begins
         names = (*names, "team%2Funknown")

@@ -25,7 +25,7 @@ from tests.serving import serving, url_of
 from tests.test_web_access import grant, texts
 from tract import Tract, connect
 from tract.remote.transport import BATCH
-from tract.web.app import Limits
+from tract.web.intake import Limits
 from tract.web.problems import MEDIA
 from tract.web.server import Server
 

@@ -25,7 +25,7 @@ from tests.asking import ask, send
 from tests.serving import serving
 from tract import Tract
 from tract.remote.operations import BY_NAME, Operation
-from tract.web.app import Limits
+from tract.web.intake import Limits
 from tract.web.server import Server
 
 CHECKS = [
@@ -136,7 +136,7 @@ LEFT_OUT = ("cursor", "content", "parent", "edit", "load_tool_results", "batch",
 
 
 @st.composite
-def cases(draw: st.DrawFn, generated: st.SearchStrategy[Case], seeds: Seeds) -> Case:
+def cases(draw: st.DrawFn, generated: st.SearchStrategy[Case[Any]], seeds: Seeds) -> Case[Any]:
     """A request that fits the document, about things that exist."""
     case = draw(generated)
     operation = BY_NAME[case.operation.definition.raw["operationId"]]
@@ -169,7 +169,7 @@ def explore(
     schema = schemathesis.openapi.from_dict(document)
     statuses: Counter[tuple[str, int]] = Counter()
     for result in schema.get_all_operations():
-        operation = result.ok()
+        operation: Any = result.ok()  # type: ignore[union-attr]
         name = operation.definition.raw["operationId"]
         if name not in STREAMS:
             generated = operation.as_strategy(generation_mode=mode)
@@ -182,7 +182,7 @@ def explore(
 def statuses_of(
     server: Server,
     name: str,
-    strategy: st.SearchStrategy[Case],
+    strategy: st.SearchStrategy[Case[Any]],
     seeds: Seeds | None,
     examples: int,
 ) -> list[int]:
@@ -197,7 +197,7 @@ def statuses_of(
         deadline=None,
     )
     @given(strategy)
-    def send_one(case: Case) -> None:
+    def send_one(case: Case[Any]) -> None:
         if seeds is not None:
             case.path_parameters = {**(case.path_parameters or {}), **seeds.new(name)}
         response = case.call(base_url=server.url, headers=headers)

@@ -23,7 +23,7 @@ from tests.test_web_access import grant
 from tract import Tract
 from tract.remote.operations import OPERATIONS, Operation
 from tract.remote.transport import AFTER, BATCH, BRANCH, COMMIT, quoted
-from tract.web.app import LISTS
+from tract.web.intake import LISTS
 from tract.web.server import Server
 
 TEAMS = ("a", "b")
@@ -335,5 +335,5 @@ def test_a_batch_shows_the_other_team_nothing(world: World) -> None:
         assert_separate("b", answer)
         if operation.scope != "admin" and operation.name != "hello":
             assert answer.status == 409, operation.name
-    path = f"/api/batches/{begun}"
-    assert ask(world.server, "DELETE", path, world.tokens["a"]).status == 204
+    batch = f"/api/batches/{begun}"
+    assert ask(world.server, "DELETE", batch, world.tokens["a"]).status == 204

@@ -94,7 +94,7 @@ class Tokens:
         """Store which tokens were used. No request waits for that, and none that reads writes."""
         names, self._used = self._used, set()
         if names:
-            await lane.run(lambda: [lane.store.grants.touch(name) for name in names])
+            await lane.run(lambda: _touch(lane, names))
 
     async def _find(self, digest: bytes) -> Grant | None:
         known = self._known.get(digest)
@@ -134,3 +134,8 @@ class Rates:
         if left < 1:
             raise RefusedError(429, BusyError("too many requests"), retry_after="1")
         self._left[who] = left - 1, now
+
+
+def _touch(lane: Lane, names: set[str]) -> None:
+    for name in names:
+        lane.store.grants.touch(name)
