@@ -328,10 +328,9 @@ def test_a_foreign_dialog_looks_like_an_unknown_one(
     server: Server, place: Path, operation: Operation
 ) -> None:
     token = _scoped(place, "admin of team", "team/")
-    names: tuple[str, ...]
-    names = ("d", "unknown", "%FF", "x" * 1500, "%00", "..", "%2e%2e", "-x", "teal%2Fd", "team", "")
+    names = ["d", "unknown", "%FF", "x" * 1500, "%00", "..", "%2e%2e", "-x", "teal%2Fd", "team", ""]
     if operation.is_read and operation.name != "position":  # where a client begins
-        names = (*names, "team%2Funknown")
+        names.append("team%2Funknown")
     for name in names:
         path = path_of(operation, name) + query_of(operation)
         answer = ask(server, operation.verb, path, token, JSON, b"{}")

@@ -335,5 +335,5 @@ def test_a_batch_shows_the_other_team_nothing(world: World) -> None:
         assert_separate("b", answer)
         if operation.scope != "admin" and operation.name != "hello":
             assert answer.status == 409, operation.name
-    batch = f"/api/batches/{begun}"
-    assert ask(world.server, "DELETE", batch, world.tokens["a"]).status == 204
+    target = f"/api/batches/{begun}"
+    assert ask(world.server, "DELETE", target, world.tokens["a"]).status == 204
