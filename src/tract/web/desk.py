@@ -52,7 +52,7 @@ WRITING: dict[str, Callable[[Tract, Request], Any]] = {
 UPKEEP = (
     *("dialog_info", "dialogs", "search", "search_all", "audit"),
     *("grants", "add_grant", "revoke_grant"),
-    *("fsck", "gc", "forget", "delete_dialog", "import", "backup"),
+    *("fsck", "gc", "forget", "delete_dialog", "import", "import_items", "backup"),
 )
 """What concerns more than one dialog, or takes long."""
 
@@ -201,8 +201,7 @@ class Desk:
         return json_response(imported)
 
     async def _do_import_items(self, request: Request, headers: Headers) -> Response:
-        del headers
-        lane = self._lanes.upkeep
+        lane = await self._lane(request, headers)
         imported = await lane.run(lambda: files.import_items(lane.tract("default"), request))
         return json_response(imported)
 
