@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.asking import JSON, Answer, ask, send
-from tests.hooks import LONG
+from tests.asking import JSON, Answer, ask, grant, send
+from tests.hooks import LONG, hook
 from tests.importing import as_lines
 from tests.samples.claude_code import answer as said
 from tests.samples.claude_code import call, result, text, user
 from tests.serving import serving
-from tests.test_importers_hooked import hook
-from tests.test_web_access import grant
 from tract import Tract
 from tract.remote.operations import OPERATIONS, Operation
 from tract.remote.transport import AFTER, BATCH, BRANCH, COMMIT, quoted
