@@ -43,7 +43,7 @@ def test_a_token_covers_dialogs_by_their_beginning(dialog: str, prefixes: list[s
     assert grant.covers(dialog) is expected
 
 
-@pytest.mark.parametrize("name", ["", " ", "-a", "a\nb", "a\0", "x" * (MAX_NAME + 1)])
+@pytest.mark.parametrize("name", ["", " ", "-a", "a\nb", "a\0", "x" * (MAX_NAME + 1), "start-up"])
 def test_a_bad_name_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="name for a token"):
         check_grant(name, "read", ())

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_headers_conformance,
@@ -25,7 +26,7 @@ from tests.asking import ask, send
 from tests.serving import serving
 from tract import Tract
 from tract.remote.operations import BY_NAME, Operation
-from tract.web.app import Limits
+from tract.web.intake import Limits
 from tract.web.server import Server
 
 CHECKS = [
@@ -38,6 +39,7 @@ CHECKS = [
 STREAMS = ("events", "all_events")
 """They have no end, and tests of their own."""
 SCHEMA_TOOL = {"name": "ls", "description": "List", "input_schema": {"type": "object"}}
+AnyCase = Case[Any]
 _numbers = count()
 
 
@@ -136,7 +138,7 @@ LEFT_OUT = ("cursor", "content", "parent", "edit", "load_tool_results", "batch",
 
 
 @st.composite
-def cases(draw: st.DrawFn, generated: st.SearchStrategy[Case], seeds: Seeds) -> Case:
+def cases(draw: st.DrawFn, generated: st.SearchStrategy[AnyCase], seeds: Seeds) -> AnyCase:
     """A request that fits the document, about things that exist."""
     case = draw(generated)
     operation = BY_NAME[case.operation.definition.raw["operationId"]]
@@ -169,6 +171,7 @@ def explore(
     schema = schemathesis.openapi.from_dict(document)
     statuses: Counter[tuple[str, int]] = Counter()
     for result in schema.get_all_operations():
+        assert isinstance(result, Ok)
         operation = result.ok()
         name = operation.definition.raw["operationId"]
         if name not in STREAMS:
@@ -182,7 +185,7 @@ def explore(
 def statuses_of(
     server: Server,
     name: str,
-    strategy: st.SearchStrategy[Case],
+    strategy: st.SearchStrategy[AnyCase],
     seeds: Seeds | None,
     examples: int,
 ) -> list[int]:
@@ -197,7 +200,7 @@ def statuses_of(
         deadline=None,
     )
     @given(strategy)
-    def send_one(case: Case) -> None:
+    def send_one(case: AnyCase) -> None:
         if seeds is not None:
             case.path_parameters = {**(case.path_parameters or {}), **seeds.new(name)}
         response = case.call(base_url=server.url, headers=headers)

@@ -12,18 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.asking import JSON, Answer, ask, send
-from tests.hooks import LONG
+from tests.asking import JSON, Answer, ask, grant, send
+from tests.hooks import LONG, hook
 from tests.importing import as_lines
 from tests.samples.claude_code import answer as said
 from tests.samples.claude_code import call, result, text, user
 from tests.serving import serving
-from tests.test_importers_hooked import hook
-from tests.test_web_access import grant
 from tract import Tract
 from tract.remote.operations import OPERATIONS, Operation
 from tract.remote.transport import AFTER, BATCH, BRANCH, COMMIT, quoted
-from tract.web.app import LISTS
+from tract.web.intake import LISTS
 from tract.web.server import Server
 
 TEAMS = ("a", "b")
@@ -341,5 +339,5 @@ def test_a_batch_shows_the_other_team_nothing(world: World) -> None:
         assert_separate("b", answer)
         if operation.scope != "admin" and operation.name != "hello":
             assert answer.status == 409, operation.name
-    path = f"/api/batches/{begun}"
-    assert ask(world.server, "DELETE", path, world.tokens["a"]).status == 204
+    target = f"/api/batches/{begun}"
+    assert ask(world.server, "DELETE", target, world.tokens["a"]).status == 204

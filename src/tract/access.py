@@ -18,6 +18,10 @@ PREFIX = "tract_"
 """How a token begins, so that scanners for leaked secrets recognize it."""
 
 
+STARTUP = "start-up"
+"""The name of the token that a server makes for itself; no other has it, also in the audit log."""
+
+
 class Grant(msgspec.Struct, frozen=True):
     """What one token allows. The token itself is not stored."""
 
@@ -63,7 +67,7 @@ def rank(scope: str) -> int:
 def check_grant(name: str, scope: str, prefixes: tuple[str, ...]) -> None:
     """Reject what no token can have. An empty prefix would be all dialogs, which is too easily
     written by mistake."""
-    if not _is_name(name) or name.startswith("-"):
+    if not _is_name(name) or name.startswith("-") or name == STARTUP:
         raise InputError(f"not a name for a token: {name!r:.80}")
     rank(scope)
     for prefix in prefixes:

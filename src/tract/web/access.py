@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from hmac import compare_digest
 from urllib.parse import urlsplit
 
-from tract.access import Grant, token_digest
+from tract.access import STARTUP, Grant, token_digest
 from tract.errors import AccessError, BusyError
 from tract.web.lanes import Lane
 from tract.web.problems import RefusedError
@@ -16,7 +17,6 @@ from tract.web.problems import RefusedError
 FRESH_SECONDS = 2.0
 """How long a token that was looked up is known: a revoked one works no longer than that."""
 KNOWN_TOKENS = 10_000
-STARTUP = "start-up"
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; "
@@ -93,8 +93,8 @@ class Tokens:
     async def store_uses(self, lane: Lane) -> None:
         """Store which tokens were used. No request waits for that, and none that reads writes."""
         names, self._used = self._used, set()
-        if names:
-            await lane.run(lambda: [lane.store.grants.touch(name) for name in names])
+        for name in names:
+            await lane.run(partial(_touch, lane, name))
 
     async def _find(self, digest: bytes) -> Grant | None:
         known = self._known.get(digest)
@@ -105,6 +105,10 @@ class Tokens:
             self._known.clear()
         self._known[digest] = grant, time.monotonic() + FRESH_SECONDS
         return grant
+
+
+def _touch(lane: Lane, name: str) -> None:
+    lane.store.grants.touch(name)
 
 
 ALL = Grant(STARTUP, "admin", (), datetime(2026, 1, 1, tzinfo=UTC))
