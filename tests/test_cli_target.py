@@ -332,8 +332,8 @@ def test_a_wrong_token_is_one_line(served: tuple[str, str], token: str | None) -
     _, url = served
     env = {} if token is None else {"TRACT_TOKEN": token}
     result = invoke("--db", f"http://{url.split('@')[1]}", "log", **env)
-    fact = "a bearer token is needed" if token is None else "the token is unknown or revoked"
-    assert (result.exit_code, result.stdout, result.stderr) == (5, "", f"tract: {fact}\n")
+    fact = "tract: a bearer token is needed; this one is missing, unknown or revoked\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (5, "", fact)
 
 
 def test_a_server_that_does_not_answer_is_one_line() -> None:

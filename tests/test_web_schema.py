@@ -143,7 +143,7 @@ def cases(draw: st.DrawFn, generated: st.SearchStrategy[AnyCase], seeds: Seeds) 
     case = draw(generated)
     operation = BY_NAME[case.operation.definition.raw["operationId"]]
     case.path_parameters = {**(case.path_parameters or {}), **seeds.path(operation, draw)}
-    if operation.is_read or operation.name == "import":
+    if operation.is_read or operation.accepts != "application/json":
         case.query = _filled(draw, seeds, operation, dict(case.query or {}))
     elif isinstance(case.body, dict):
         case.body = _filled(draw, seeds, operation, dict(case.body))

@@ -661,7 +661,7 @@ SECTIONS: dict[str, tuple[Operation, ...]] = {
             "Import what a client has read of a transcript, and of the files that belong to it. "
             "The body has one JSON object per line: an entry, a history, facts, an unknown record "
             "or a problem.",
-            accepts="application/x-ndjson",
+            accepts="application/octet-stream",
             path="/home/ada/session.jsonl",
             format="claude-code",
             own_name="session",
