@@ -54,7 +54,8 @@ def run(*args: str, **options: Any) -> subprocess.CompletedProcess[str]:
 def invoke(*args: str, stdin: str | bytes | None = None, **env: str) -> Result:
     """`tract` in this process."""
     unset = dict.fromkeys(
-        ("TRACT_DB", "TRACT_DIALOG", "TRACT_OBJECTS", "TRACT_MODEL", "NO_COLOR"), None
+        ("TRACT_DB", "TRACT_DIALOG", "TRACT_OBJECTS", "TRACT_TOKEN", "TRACT_MODEL", "NO_COLOR"),
+        None,
     )
     return CliRunner().invoke(cli, args, input=stdin, env=unset | env, prog_name="tract")
 

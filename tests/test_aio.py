@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.serving import open_tract
 from tract import (
     AsyncTract,
     ChatResponse,
@@ -31,6 +32,7 @@ from tract import (
 from tract.context import CompiledContext
 from tract.threads import WORKERS
 
+ON_SERVERS = True
 Act = Callable[[AsyncTract], Awaitable[None]]
 LONG = "\n".join(f"line {number} of a log" for number in range(400))
 
@@ -142,7 +144,7 @@ def test_opening_with_await_and_with_async_with(db: str) -> None:
             assert await texts(again) == ["x"]
         with pytest.raises(InputError):
             await AsyncTract.open(db, dialog="")
-        with Tract.open(db, dialog="d") as tract:
+        with open_tract(db, dialog="d") as tract:
             assert await texts(AsyncTract(tract)) == ["x"]
 
     asyncio.run(act())
@@ -155,7 +157,7 @@ def test_an_opening_that_is_cancelled_leaves_nothing_open(db: str) -> None:
     def start() -> Tract:
         started.set()
         assert may.wait(60)
-        opened.append(Tract.open(db))
+        opened.append(open_tract(db))
         return opened[0]
 
     async def act() -> None:
@@ -420,7 +422,7 @@ def test_no_model_is_asked_in_a_batch() -> None:
 
 def test_a_batch_of_the_event_loop_would_wait_forever(db: str) -> None:
     async def act() -> None:
-        with Tract.open(db) as tract:
+        with open_tract(db) as tract:
             t = AsyncTract(tract)
             with tract.batch():
                 tract.user("one")

@@ -16,7 +16,7 @@ import pytest
 from benchmarks.report import Result, report
 
 ROOT = Path(__file__).resolve().parent.parent
-SHARED = {"__init__", "measure", "outputs", "report"}
+SHARED = {"__init__", "load", "measure", "outputs", "report"}
 NAMES = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - SHARED)
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 from mcp import Client
 
 from tests.cli import environment, invoke, run
-from tests.mcp_clients import call, connected_over_http, turn
+from tests.mcp_clients import call, connected, connected_over_http, opener, turn
+from tests.serving import serving, url_of
 from tract import Tract
+from tract.mcp.binding import dialog_binding
+from tract.mcp.server import tract_server
 
 
 @pytest.fixture
@@ -89,3 +94,42 @@ def test_a_port_that_is_taken_is_an_error(path: Path) -> None:
         result = run("--db", str(path), "mcp", "--http", "--port", port)
     assert result.returncode == 1
     assert "in use" in result.stderr
+
+
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("list_tool_results", {}),
+    ("get_tool_result", {"id": "c"}),
+    ("get_tool_result", {"id": "c", "lines": "1-2"}),
+    ("get_tool_result", {"id": "nowhere"}),
+    ("search_tool_results", {"query": "TEXT"}),
+    ("store_tool_result", {"tool_name": "Read", "content": "a\nb", "id": "s1"}),
+    ("list_tool_results", {"tool": "Read"}),
+    ("search_tool_results", {"query": "b"}),
+]
+
+
+def answers(place: str, dialog: str = "d") -> list[tuple[str, bool]]:
+    """What a client gets for these calls, one after the other."""
+    dialogs = opener(place)
+
+    async def use(client: Client) -> list[tuple[str, bool]]:
+        return [await call(client, name, **arguments) for name, arguments in CALLS]
+
+    try:
+        return connected(tract_server(lambda _: dialog_binding(dialog), dialogs), use)
+    finally:
+        dialogs.close()
+
+
+@pytest.mark.parametrize("dialog", ["d", "new"])
+def test_the_dialogs_of_a_server_are_served_like_those_of_a_file(path: Path, dialog: str) -> None:
+    with Tract.open(path, dialog="d") as t:
+        t.backup(path.with_name("other.db"))
+    with serving(str(path.with_name("other.db"))) as server:
+        on_server = answers(url_of(server), dialog)
+    on_file = answers(str(path), dialog)
+    hide = re.compile(r"mcp_[\w-]+|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
+    assert [(hide.sub("…", text), error) for text, error in on_server] == [
+        (hide.sub("…", text), error) for text, error in on_file
+    ]
+    assert not any(error for _, error in on_file[5:])

@@ -56,7 +56,7 @@ def test_a_person_gets_a_link(tmp_path: Path) -> None:
 def test_what_cannot_be_served_is_said(tmp_path: Path) -> None:
     database = str(tmp_path / "t.db")
     done = run("--db", database, "serve", "--host", "0.0.0.0", "--port", "0")
-    assert done.returncode == 1
+    assert done.returncode == 5
     assert "tract token add" in done.stderr
     done = run("--db", "http://127.0.0.1:1", "serve")
     assert (done.returncode, "cannot serve another" in done.stderr) == (2, True)

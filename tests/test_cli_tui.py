@@ -13,6 +13,9 @@ import pytest
 
 from tests.cli import content_of, dangerous, environment, invoke, ok, on_a_terminal, read_until, run
 from tests.samples.conversation import CHAT, REQUEST
+from tests.serving import serving, url_of
+from tests.tui import in_loop, masked, recorded, seat
+from tract import Tract, connect
 
 
 @pytest.fixture
@@ -135,3 +138,26 @@ def test_without_colour_there_are_tags(here: Path) -> None:
     Path("request.json").write_text(json.dumps(REQUEST))
     screen = ended("tui", "request.json", until=" a1", keys="qq", NO_COLOR="1")
     assert "38;5;33" not in screen
+
+
+@in_loop
+async def test_a_server_looks_like_a_file(tmp_path: Path) -> None:
+    """Read, and pinned: what is on the screen, and what is stored then."""
+    with recorded(tmp_path / "t.db") as here:
+        here.backup(tmp_path / "copy.db")
+        with serving(str(tmp_path / "copy.db")) as server, connect(url_of(server)) as there:
+            screens = [await looked_at(tract) for tract in (here, there)]
+            assert screens[0] == screens[1]
+            logs = [tract.sibling("work").log() for tract in (here, there)]
+            hashes = [[info.commit_hash for info in log] for log in logs]
+            assert hashes[0] == hashes[1]
+
+
+async def looked_at(tract: Tract) -> list[str]:
+    """The dialog after its first message was pinned, and the list of dialogs."""
+    async with seat(tract, size=(100, 30), title="t") as here:
+        await here.press("p")
+        first = here.text
+    async with seat(tract, None, size=(120, 20), title="t") as here:
+        await here.until(lambda: "…" not in here.text)
+        return [masked(first), masked(here.text)]

@@ -15,6 +15,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from tests.cli import HEAVY, imported_by, invoke, ok, ok_json, on_a_terminal, read_until
+from tests.serving import open_tract
 from tract import (
     ConflictError,
     CorruptError,
@@ -34,6 +35,7 @@ from tract import (
 from tract import tool_results as module
 from tract.providers.frameworks.langchain import is_reference
 
+ON_SERVERS = True
 Answer = TypeVar("Answer")
 BIG = "\n".join(f"line {number} of a log" for number in range(3000))
 WHEN = datetime(2026, 2, 3, 4, 5, 6, 789, tzinfo=timezone(timedelta(hours=2)))
@@ -72,7 +74,7 @@ def test_a_result_is_kept_whole_and_shown_as_a_reference(db: str) -> None:
     result = {"lines": BIG.splitlines(), "truncated": False, "n": 1.5, "none": None}
     reference = store(db, "c1", "read_log", {"path": "a.log"}, result, WHEN)
     assert get(db, "c1") == result
-    with Tract.open(db, dialog="d", create=False) as tract:
+    with open_tract(db, dialog="d", create=False) as tract:
         call, shown = tract.compile().messages
         assert call.tool_calls == (ToolCall("c1", "read_log", {"path": "a.log"}),)
         assert shown.tool_call_id == "c1"
@@ -111,7 +113,7 @@ def test_the_envelope_is_that_of_the_design(db: str) -> None:
 
 
 def test_a_call_that_waits_is_answered_not_repeated(db: str) -> None:
-    with Tract.open(db, dialog="d") as tract:
+    with open_tract(db, dialog="d") as tract:
         tract.user("look")
         calls = [ToolCall("c1", "grep", {"p": "x"}), ToolCall("c2", "ls", {})]
         tract.assistant("both", tool_calls=calls)
@@ -186,7 +188,7 @@ def test_every_reference_leads_to_its_own_result(given: list[tuple[str, Any]]) -
         assert [k.tool_call_id for k in listed] == [r.tool_call_id for r in references]
         assert len({r.tool_call_id for r in references}) == len(given)
 
-    with Tract.open() as tract:
+    with open_tract() as tract:
         using(tract, act)
         assert all(len(turn.results) == 1 for turn in tract.find_tool_turns())
 
@@ -202,14 +204,14 @@ def test_metadata_tells_what_is_known(db: str) -> None:
     assert known.token_count > 0
     for field in ("tool_call_id", "status", "size_bytes", "summary", "truncated_preview"):
         assert getattr(known, field) == getattr(reference, field)
-    with Tract.open(db, dialog="d") as tract:
+    with open_tract(db, dialog="d") as tract:
         assert known.commit_hash == tract.head
 
 
 def test_an_error_can_be_said(db: str) -> None:
     assert store(db, "c1", "run", {}, "nothing", is_error=True).status == "error"
     assert store(db, "c2", "run", {}, "nothing").status == "success"
-    with Tract.open(db, dialog="d") as tract:
+    with open_tract(db, dialog="d") as tract:
         assert [info.is_error for info in tract.find_tool_results()] == [True, False]
 
 
@@ -222,7 +224,7 @@ def test_without_a_timestamp_it_is_when_it_was_stored(db: str) -> None:
 
 
 def test_metadata_of_others_is_no_timestamp(db: str) -> None:
-    with Tract.open(db, dialog="d") as tract:
+    with open_tract(db, dialog="d") as tract:
         for number, said in enumerate(["soon", 7, None]):
             tract.tool_result(f"c{number}", "ls", "a", metadata={"timestamp": said})
         stored = {info.commit_hash: info.created_at for info in tract.log()}
@@ -230,10 +232,11 @@ def test_metadata_of_others_is_no_timestamp(db: str) -> None:
             assert known.timestamp == stored[known.commit_hash]
 
 
+@pytest.mark.database
 def test_metadata_never_loads_a_large_result(db: str) -> None:
     """What cannot be read any more is still known."""
     store(db, "c1", "read", {}, BIG)
-    with Tract.open(db, dialog="d") as tract:
+    with open_tract(db, dialog="d") as tract:
         tract.session.store.driver.run(
             "UPDATE blobs SET payload = ? WHERE json_size > 9999", (b"?",)
         )
@@ -251,7 +254,7 @@ def test_metadata_never_loads_a_large_result(db: str) -> None:
 
 
 def test_an_edit_is_the_new_truth(db: str) -> None:
-    with Tract.open(db, dialog="d") as tract:
+    with open_tract(db, dialog="d") as tract:
         store(tract, "c1", "read", {}, "the password is 1234")
         tract.tool_result("c1", "read", "redacted", edit=tract.find_tool_results()[0])
         assert get(tract, "c1") == "redacted"
@@ -260,7 +263,7 @@ def test_an_edit_is_the_new_truth(db: str) -> None:
 
 
 def test_a_hidden_result_is_listed_as_such(db: str) -> None:
-    with Tract.open(db, dialog="d") as tract:
+    with open_tract(db, dialog="d") as tract:
         store(tract, "c1", "read", {}, "a")
         tract.annotate(tract.find_tool_results()[0], "skip")
         assert metadata(tract, "c1").form is None
@@ -268,7 +271,7 @@ def test_a_hidden_result_is_listed_as_such(db: str) -> None:
 
 
 def test_a_collapsed_result_is_told_as_the_model_sees_it(db: str) -> None:
-    with Tract.open(db, dialog="d") as tract:
+    with open_tract(db, dialog="d") as tract:
         store(tract, "c1", "read", {}, BIG)
         tract.reshape({tract.find_tool_results()[0].commit_hash: "collapsed"})
         assert metadata(tract, "c1").form == Form.REFERENCE  # nothing follows it yet
@@ -280,7 +283,7 @@ def test_a_collapsed_result_is_told_as_the_model_sees_it(db: str) -> None:
 
 def test_what_was_forgotten_is_no_result_that_never_was(db: str) -> None:
     store(db, "c1", "read", {}, BIG)
-    with Tract.open(db, dialog="d") as tract:
+    with open_tract(db, dialog="d") as tract:
         tract.forget(tract.find_tool_results()[0])
         with pytest.raises(ForgottenError):
             get(tract, "c1")
@@ -293,7 +296,7 @@ def test_what_was_forgotten_is_no_result_that_never_was(db: str) -> None:
 
 
 def test_what_cannot_be_stored_leaves_nothing_behind(db: str) -> None:
-    with Tract.open(db, dialog="d") as tract:
+    with open_tract(db, dialog="d") as tract:
         wrong: list[tuple[Any, ...]] = [
             ("c1", "ls", {}, {"set": {1}}),
             ("c1", "ls", {"bad": float("nan")}, "a"),
@@ -328,7 +331,7 @@ def test_a_closed_storage_is_closed(db: str) -> None:
 
 
 def test_a_tract_that_was_given_stays_open(db: str) -> None:
-    with Tract.open(db, dialog="mine") as tract:
+    with open_tract(db, dialog="mine") as tract:
         store(tract, "c1", "ls", {}, "a")  # into dialog "d" of the same database
         assert get(tract, "c1") == "a"
         tract.user("still here")
@@ -338,7 +341,7 @@ def test_a_tract_that_was_given_stays_open(db: str) -> None:
 
 def test_inside_a_batch_it_refuses_where_it_would_wait_forever(db: str) -> None:
     async def act() -> None:
-        with Tract.open(db, dialog="d") as tract:
+        with open_tract(db, dialog="d") as tract:
             storage = ToolResultsStorage(tract, "d")
             with tract.batch():
                 tract.user("look")
@@ -362,7 +365,7 @@ def test_many_tasks_store_and_fetch_at_once(db: str) -> None:
         await asyncio.gather(*map(one, range(40)))
         assert len(await storage.list_results()) == 40
 
-    with Tract.open(db, dialog="d", durability="relaxed") as tract:
+    with open_tract(db, dialog="d", durability="relaxed") as tract:
         using(tract, act)
         turns = tract.find_tool_turns()
         assert len(turns) == 40
@@ -389,7 +392,7 @@ def test_the_event_loop_goes_on_while_the_database_is_busy(db: str) -> None:
     async def act() -> None:
         async with ToolResultsStorage(db, "d") as storage:
             await storage.store_result("c1", "ls", {}, "a")
-            with Tract.open(db, dialog="d") as other:
+            with open_tract(db, dialog="d") as other:
                 with other.batch():
                     other.user("this takes a while")
                     stored = asyncio.create_task(storage.store_result("c2", "ls", {}, "b"))
@@ -428,7 +431,7 @@ def test_a_call_that_is_cancelled_does_no_harm(db: str) -> None:
             assert await storage.get_result(answer.tool_call_id) == BIG
 
     using(db, act)
-    with Tract.open(db, dialog="d") as tract:
+    with open_tract(db, dialog="d") as tract:
         assert all(len(turn.results) == 1 for turn in tract.find_tool_turns())
         assert tract.fsck().ok
 
@@ -451,7 +454,7 @@ def seen(tract: Tract) -> list[Form | None]:
 
 
 def test_large_results_become_references(db: str) -> None:
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         dialog_with(tract, BIG, "small", BIG + "!")
         before = sum(tract.compile().message_tokens)
         report = migrate_results(tract)
@@ -467,14 +470,14 @@ def test_large_results_become_references(db: str) -> None:
 
 
 def test_a_second_run_changes_nothing(db: str) -> None:
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         dialog_with(tract, BIG, "small")
         migrate_results(tract, inline_tokens=10)
         head = tract.head
         report = migrate_results(tract, inline_tokens=10)
         assert tract.head == head
         assert (report.migrated, report.already, report.commits) == (0, 1, [])
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         assert migrate_results(tract, inline_tokens=10) == report
         assert tract.head == head
 
@@ -490,12 +493,12 @@ def test_a_run_that_is_stopped_goes_on_with_the_next(
             raise KeyboardInterrupt
 
     told: list[tuple[int, int]] = []
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         dialog_with(tract, *(f"{n}{BIG}" for n in range(5)))
         with pytest.raises(KeyboardInterrupt):
             migrate_results(tract, progress=stop)
         assert seen(tract) == [Form.REFERENCE] * 2 + [Form.FULL] * 3
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         again: list[tuple[int, int]] = []
         report = migrate_results(tract, progress=lambda *numbers: again.append(numbers))
         assert seen(tract) == [Form.REFERENCE] * 5
@@ -506,7 +509,7 @@ def test_a_run_that_is_stopped_goes_on_with_the_next(
 
 def test_what_others_do_meanwhile_is_respected(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BATCH", 1)
-    with Tract.open(db) as tract, Tract.open(db) as other:
+    with open_tract(db) as tract, open_tract(db) as other:
         _, second, third = dialog_with(tract, BIG, BIG + "a", BIG + "b")
 
         def meanwhile(done: int, total: int) -> None:
@@ -520,7 +523,7 @@ def test_what_others_do_meanwhile_is_respected(db: str, monkeypatch: pytest.Monk
 
 
 def test_what_is_fixed_or_decided_is_left_alone(db: str) -> None:
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         pinned, told, whole, hidden = dialog_with(tract, BIG, BIG + "a", BIG + "b", BIG + "c")
         tract.annotate(pinned, "pinned")
         tract.reshape({told: "summary", whole: "full"})
@@ -535,7 +538,7 @@ def test_what_is_fixed_or_decided_is_left_alone(db: str) -> None:
 
 
 def test_an_edited_result_is_migrated_as_edited(db: str) -> None:
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         (first,) = dialog_with(tract, BIG)
         tract.tool_result("c0", "read", BIG.replace("log", "LOG"), edit=first)
         assert migrate_results(tract).migrated == 1
@@ -545,7 +548,7 @@ def test_an_edited_result_is_migrated_as_edited(db: str) -> None:
 
 
 def test_the_settings_of_the_dialog_hold(db: str) -> None:
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         dialog_with(tract, "word " * 100, tool="grep")
         dialog_with(tract, BIG, tool="keep")
         dialog_with(tract, "word " * 100, tool="ls")
@@ -559,7 +562,7 @@ def test_the_settings_of_the_dialog_hold(db: str) -> None:
 
 
 def test_a_limit_that_was_taken_back_is_no_limit(db: str) -> None:
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         tract.configure_results(inline_tokens=5)
         tract.configure_results()
         dialog_with(tract, "word " * 100, BIG)
@@ -567,8 +570,9 @@ def test_a_limit_that_was_taken_back_is_no_limit(db: str) -> None:
         assert seen(tract) == [Form.FULL, Form.REFERENCE]
 
 
+@pytest.mark.database
 def test_results_of_an_older_release_are_looked_at_once(db: str) -> None:
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         dialog_with(tract, BIG)
         tract.session.store.driver.run("UPDATE blobs SET gist = NULL")
         migrate_results(tract)
@@ -578,7 +582,7 @@ def test_results_of_an_older_release_are_looked_at_once(db: str) -> None:
 
 @pytest.mark.parametrize("wrong", [-1, "9", 1.5])
 def test_a_limit_that_is_none(wrong: Any) -> None:
-    with Tract.open() as tract, pytest.raises(InputError):
+    with open_tract() as tract, pytest.raises(InputError):
         migrate_results(tract, inline_tokens=wrong)
 
 
@@ -595,7 +599,7 @@ ENVELOPE = ToolResultReference("c9", "read", "success", 9, "s", "p " * 500, "old
     ],
 )
 def test_references_stay_references(db: str, result: Any) -> None:
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         dialog_with(tract, result)
         report = migrate_results(tract, inline_tokens=20)
         assert (report.migrated, report.already) == (0, 1)
@@ -612,7 +616,7 @@ def test_references_stay_references(db: str, result: Any) -> None:
     ],
 )
 def test_what_only_looks_like_a_reference_is_a_result(db: str, result: Any) -> None:
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         dialog_with(tract, result)
         assert migrate_results(tract).migrated == 1
         assert using(tract, lambda storage: storage.get_result("c0"), "default") == result
@@ -653,7 +657,7 @@ def constructor(kind: str, body: dict[str, Any]) -> dict[str, Any]:
     ids=["data", "flat", "constructor"],
 )
 def test_a_langchain_history_is_recorded(db: str, wrapped: Any) -> None:
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         assert len(import_messages(tract, langchain(wrapped))) == 7
         messages = tract.compile().messages
         roles = ["system", "user", "assistant", "tool", "assistant", "tool", "assistant"]
@@ -679,7 +683,7 @@ def test_bare_results_are_recorded(db: str) -> None:
         {"tool_call_id": "c1", "tool_name": "read", "status": "error", "result": {"text": "no"}},
         {**ENVELOPE, "tool_call_id": "c2"},
     ]
-    with Tract.open(db) as tract:
+    with open_tract(db) as tract:
         import_messages(tract, {"messages": history})
         failed, reference = tract.compile().messages[2:]
         assert (failed.content, failed.name, failed.is_error) == ({"text": "no"}, "read", True)
@@ -688,7 +692,7 @@ def test_bare_results_are_recorded(db: str) -> None:
 
 @pytest.mark.parametrize("wrong", [7, "text", None, [7], [{"poem": "x"}], {"a": 1}])
 def test_what_is_no_history(wrong: Any) -> None:
-    with Tract.open() as tract, pytest.raises(InputError):
+    with open_tract() as tract, pytest.raises(InputError):
         import_messages(tract, wrong)
 
 

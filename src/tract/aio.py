@@ -295,10 +295,11 @@ class AsyncTract:
         except (AttributeError, TractError):
             store = None
         self._store = store if isinstance(store, Store) else None
+        self._transactions: Any = store if hasattr(store, "depth") else None
         if self._store:
             database, lane = self._store.identity, self._store.lane
         else:
-            database, lane = getattr(tract, "identity", tract), tract
+            database, lane = (getattr(tract, name, tract) for name in ("identity", "lane"))
         self._lane = _shared("lane", lane, Gate)
         self._writes = _shared("writes", (database, tract.dialog), Writes)
         self._waiting = _shared("waiting", database, partial(Gate, WAITING))
@@ -476,16 +477,17 @@ class AsyncTract:
 
     def _has_handler(self) -> bool:
         """A handler may wait for a model."""
-        return self._store is not None and self.tract.session.listener is not None
+        return self._transactions is not None and self.tract.session.listener is not None
 
     def _check_thread(self) -> None:
         """Refuse a call inside a batch of this thread: another thread would wait forever."""
-        if self._store and self._store.lock.acquire(blocking=False):
+        transactions = self._transactions
+        if transactions is not None and transactions.lock.acquire(blocking=False):
             try:
-                if self._store.depth:
+                if transactions.depth:
                     raise ConflictError("this cannot be done inside a batch")
             finally:
-                self._store.lock.release()
+                transactions.lock.release()
 
     # Messages
 

@@ -60,6 +60,7 @@ class Compiler:
         self._head = EMPTY
         self._chain = Chain()
         self._large: dict[bytes, Message] = {}
+        self._failed: dict[bytes, bool] = {}  # whether a result reports an error
         self._transcript = Transcript()
         self._transcribed = 0
         self._erasures = store.erasures
@@ -231,14 +232,14 @@ class Compiler:
 
     def failures(self, places: Sequence[Place]) -> list[Place]:
         """Return the results among these that are flagged as errors, or report one."""
-        gists = self._store.contents.gists([place.shown.blob_id or 0 for place in places])
-        return [place for place in places if self._has_failed(place.shown, gists)]
-
-    def _has_failed(self, step: Step, gists: Mapping[int, Gist]) -> bool:
-        if step.is_error:
-            return True
-        gist = gists.get(step.blob_id or 0)
-        return gist.is_error if gist else reports_failure(self.message(step).content)
+        steps = [place.shown for place in places]
+        new = {s.hash: s for s in steps if not s.is_error and s.hash not in self._failed}
+        gists = self._store.contents.gists([step.blob_id or 0 for step in new.values()])
+        for digest, step in new.items():
+            gist = gists.get(step.blob_id or 0)
+            content = None if gist else self.message(step).content
+            self._failed[digest] = gist.is_error if gist else reports_failure(content)
+        return [p for p in places if p.shown.is_error or self._failed[p.shown.hash]]
 
     def toolset(self, digest: bytes | None) -> Toolset | None:
         return None if digest is None else self._store.toolset(digest)
@@ -289,7 +290,7 @@ class Compiler:
 
     def _start_anew(self) -> None:
         self._erasures = self._store.erasures
-        self._chain, self._head, self._large = Chain(), EMPTY, {}
+        self._chain, self._head, self._large, self._failed = Chain(), EMPTY, {}, {}
         self._transcript, self._transcribed = Transcript(), 0
 
 

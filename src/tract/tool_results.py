@@ -293,8 +293,9 @@ def migrate_results(
     mark: the next call continues an interrupted migration, and writes nothing if all is done.
     """
     session = tract.session
-    limits = _limits(session.settings, inline_tokens)
     with session.lock:
+        session.head()  # with it, the settings are read: others may have changed them
+        limits = _limits(session.settings, inline_tokens)
         fates = _fates(session, limits)
     wanted = [commit_id for commit_id, fate in fates.items() if fate == "migrated"]
     count, commits = Counter(fates.values()), []

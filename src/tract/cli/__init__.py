@@ -1,6 +1,6 @@
 """The command `tract`: global options, lazily loaded commands, exit codes.
 
-0 ok · 1 failure · 2 usage · 3 not found · 4 conflict · 130 interrupted
+0 ok · 1 failure · 2 usage · 3 not found · 4 conflict · 5 access refused · 130 interrupted
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import click
 
 from tract.cli.screen import say
 from tract.cli.target import Target
-from tract.errors import ConflictError, InputError, NotFoundError, TractError
+from tract.errors import AccessError, ConflictError, InputError, NotFoundError, TractError
 from tract.view.sanitize import one_line
 
 INTERRUPTED = 130
@@ -74,6 +74,8 @@ def _fail(error: TractError | OSError) -> int:
             return 3
         case ConflictError():
             return 4
+        case AccessError():
+            return 5
     return 1
 
 
@@ -103,7 +105,8 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
-    epilog="Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 130 interrupted.",
+    epilog="Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 5 access refused, "
+    "130 interrupted.",
 )
 @click.option(
     "--db",

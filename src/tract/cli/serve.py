@@ -59,7 +59,7 @@ def serve_command(target: Target, /, as_json: bool, quiet: bool, **options: Any)
     database = target.database()
     if is_server(database):
         raise InputError(f"a server cannot serve another one: {without_password(database)}")
-    server = prepare(settings_of(Settings, database, options))
+    server = prepare(settings_of(Settings, target, options))
     if as_json:
         dump({"url": server.url, "token": server.token, "db": without_password(database)})
     else:
@@ -78,16 +78,17 @@ def _log_requests() -> None:
     logger.setLevel(logging.INFO)
 
 
-def settings_of(kind: Any, database: str, options: dict[str, Any]) -> Any:
+def settings_of(kind: Any, target: Target, options: dict[str, Any]) -> Any:
     from tract.web.app import Limits
 
     limits = Limits(body_bytes=options["max_body"] * 1_000_000, requests_per_second=options["rate"])
     return kind(
-        database,
+        target.database(),
         host=options["host"],
         port=options["port"],
         names=options["names"],
         durability="relaxed" if options["relaxed"] else "full",
+        objects=target.objects,
         replica=options["read_db"],
         lanes=options["lanes"],
         limits=limits,

@@ -92,4 +92,6 @@ def without_password(database: str) -> str:
     """A path or URL that is safe to show."""
     if "://" not in database:
         return database
+    if is_server(database):
+        return re.sub(r"(?<=://)[^/@]*(?=@)", "***", database)
     return re.sub(r"(?<=password=)[^&]*|(?<=:)[^:/@]*(?=@)", "***", database)

@@ -426,6 +426,12 @@ class Chain:
         calls = place.shown.calls if place else ()
         return next((name for called, name in calls if called == call_id), None)
 
+    def newest_result(self, call_id: str) -> Place | None:
+        """The last result of the calls with this id."""
+        self._fold()
+        users = reversed(self._with_id.get(call_id, ()))
+        return next((place for place in users if place.origin.tool_call_id == call_id), None)
+
     def before(self, place: Place) -> Step | None:
         """The commit after which this place came; None at the root."""
         index = self.steps.index(place.origin)

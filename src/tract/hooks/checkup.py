@@ -19,6 +19,7 @@ from tract.content.text import counted
 from tract.core.sessions import results_dialog
 from tract.errors import TractError
 from tract.hooks.journal import last_lines
+from tract.hooks.places import open_tract
 from tract.hooks.plans import HOOK, IMPORT, MCP, Change, OwnFile
 from tract.hooks.settings import has, installed_commands
 from tract.model import Json
@@ -80,7 +81,7 @@ def check_database(db: str, shown: str) -> Check:
 def _write(db: str, shown: str) -> str:
     if "://" not in db and not Path(db).is_file():
         raise TractError(f"no database at {db}: `tract setup` creates it")
-    with Tract.open(db, dialog=SESSION) as tract:
+    with open_tract(db, SESSION) as tract:
         with suppress(_TakenBackError), tract.batch():
             tract.user("a test of tract doctor, which is taken back")
             raise _TakenBackError

@@ -16,6 +16,7 @@ from tract.hooks.archive import Limits, keep
 from tract.hooks.clients import client, fetch_tool
 from tract.hooks.events import Report, SessionEnd, ToolResult
 from tract.hooks.journal import journal_path, write_line
+from tract.hooks.places import open_session, open_tract
 from tract.model import Json
 
 MAX_EVENT = 100_000_000
@@ -111,7 +112,6 @@ def _store(options: Options, result: ToolResult, send: deadline.Answer, facts: F
         facts.update(outcome="ignored", reason="the event does not name a session, call and tool")
         return
     from tract.core.sessions import results_dialog
-    from tract.session import Session
 
     def deliver(text: str | None) -> bool:
         answer = b""
@@ -119,9 +119,7 @@ def _store(options: Options, result: ToolResult, send: deadline.Answer, facts: F
             answer = json.dumps(result.replace(text)).encode("ascii")
         return send(answer)
 
-    # Other counters take longer than everything else that is done here.
-    dialog = results_dialog(result.session)
-    session = Session.open(options.db, dialog, None, "full", "chars/4", True)
+    session = open_session(options.db, results_dialog(result.session))
     try:
         kept = keep(session, result, agent.TITLE, options.limits, fetch_tool(agent), deliver)
     finally:
@@ -157,11 +155,10 @@ def _import(options: Options, end: SessionEnd, facts: Facts) -> None:
 def import_transcript(options: Options, path: str, log: Path) -> None:
     """Import a transcript, and log what it brought."""
     from tract.importers.writer import import_file
-    from tract.tract import Tract
 
     start, facts = time.monotonic(), Facts(client=options.client, event="import")
     try:
-        with Tract.open(options.db) as tract:
+        with open_tract(options.db) as tract:
             imported = import_file(tract, path)
         problems = [f"{problem.place}: {problem.what}" for problem in imported.problems]
         facts.update(outcome="imported", dialogs=len(imported.dialogs), messages=imported.messages)

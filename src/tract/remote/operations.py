@@ -29,7 +29,7 @@ from tract.access import AuditEntry, Grant
 from tract.context import CompiledContext
 from tract.core.compression import PendingCompress
 from tract.importers.writer import Imported
-from tract.model import CommitInfo, DialogInfo, Gist, Json, Message, Step, Toolset
+from tract.model import CommitInfo, DialogFacts, DialogInfo, Gist, Json, Message, Step, Toolset
 from tract.session.handlers import PendingToolResult
 from tract.storage.maintenance import Hit
 from tract.tool_results import ToolResultMetadata, ToolResultReference
@@ -38,6 +38,9 @@ from tract.tract import Tract
 READ, WRITE, ADMIN = "read", "write", "admin"
 PAGE, MOST = 100, 1000
 """Items of a page, unless a request says another number, and the most that it may ask for."""
+
+LONG = ("fsck", "gc", "forget", "delete_dialog", "import", "import_items", "backup")
+"""Operations that may take minutes."""
 
 LOCAL = ("self", "review", "on_progress", "on_text", "all_dialogs")
 """Parameters that make sense only in the process that calls, or that have an operation."""
@@ -61,6 +64,8 @@ class Operation(NamedTuple):
     is_paged: bool = False
     """Whether the answer is a page of a list, with a cursor for the next one."""
     media: str = "application/json"
+    accepts: str = "application/json"
+    """The media type of the body. If it is another one, the parameters are in the query."""
     commits: frozenset[str] = frozenset()
     """The parameters that name commits."""
     messages: frozenset[str] = frozenset()
@@ -283,6 +288,7 @@ class Position(Struct, frozen=True):
     erasures: int
     result_settings: dict[str, Json] | None
     summarization: dict[str, Json] | None
+    facts: dict[str, Json] | None = None
 
 
 class PositionParameters(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -363,6 +369,21 @@ class ImportParameters(Struct, forbid_unknown_fields=True, kw_only=True):
     """The name of the dialog; by default that of the session in the file, or of the file."""
 
 
+class ItemsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
+    path: str
+    """Where the file is, for the client."""
+    format: str
+    """The name of its format."""
+    own_name: str
+    """The name of the session in the file, or of the file."""
+    dialog: str | UnsetType = UNSET
+    """The name of the dialog; by default `own_name`."""
+
+
+class FactsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
+    facts: DialogFacts
+
+
 class EventsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
     after: str | UnsetType = UNSET
     """A commit: begin with what follows it. The header `Last-Event-ID` says the same."""
@@ -386,10 +407,13 @@ class GrantParameters(Struct, forbid_unknown_fields=True, kw_only=True):
     scope: str
     dialogs: list[str] = []
     """The prefixes of the dialogs that it may use; none for all."""
+    digest: str | UnsetType = UNSET
+    """The SHA-256 of a token that the client has made, in hexadecimal."""
 
 
 class NewGrant(Struct, frozen=True):
-    token: str
+    token: str | None
+    """None for a token that the client has made."""
     grant: Grant
 
 
@@ -405,9 +429,11 @@ def _special(
     *,
     is_paged: bool = False,
     media: str = "application/json",
+    accepts: str = "application/json",
     **example: Json,
 ) -> Operation:
-    return Operation(name, verb, path, scope, params, returns, doc, example, is_paged, media)
+    kind = media, accepts
+    return Operation(name, verb, path, scope, params, returns, doc, example, is_paged, *kind)
 
 
 DIALOG = "/api/dialogs/{dialog}"
@@ -482,6 +508,11 @@ OPERATIONS: tuple[Operation, ...] = (
     _method(
         *("configure_tool_summarization", "PUT", f"{DIALOG}/settings/summaries", WRITE),
         auto_threshold=4000,
+    ),
+    _special(
+        *("describe", "PUT", f"{DIALOG}/facts", WRITE, FactsParameters, None),
+        "Note what a dialog is: what a list of dialogs shows of it.",
+        facts={"title": "Tool results of a session"},
     ),
     _method("summarize_tool_result", "POST", f"{RESULTS}/{{id}}/summary", WRITE, target_tokens=100),
     _method("compress", "POST", f"{DIALOG}/compress", WRITE, content="The user asked for src."),
@@ -600,7 +631,18 @@ OPERATIONS: tuple[Operation, ...] = (
         *("import", "POST", "/api/import", WRITE, ImportParameters, Imported),
         "Import a transcript, which is the body of the request, as dialogs. Importing it again "
         "adds only what is new.",
+        accepts="application/octet-stream",
         name="session.jsonl",
+    ),
+    _special(
+        *("import_items", "POST", "/api/import/items", WRITE, ItemsParameters, Imported),
+        "Import what a client has read of a transcript, and of the files that belong to it. The "
+        "body has one JSON object per line: an entry, a history, facts, an unknown record or a "
+        "problem.",
+        accepts="application/x-ndjson",
+        path="/home/ada/session.jsonl",
+        format="claude-code",
+        own_name="session",
     ),
     _method("fsck", "POST", "/api/fsck", ADMIN),
     _method("gc", "POST", "/api/gc", ADMIN, dry_run=True),

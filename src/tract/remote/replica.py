@@ -6,16 +6,24 @@ by the same code. It reads; whatever is written goes to the server.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import islice
 from threading import RLock
 from typing import Any
 
-from tract.errors import BranchNotFoundError, CommitNotFoundError, DialogNotFoundError
+from tract.access import AuditEntry, Grant
+from tract.errors import (
+    BranchNotFoundError,
+    CommitNotFoundError,
+    DialogNotFoundError,
+    NotFoundError,
+)
 from tract.hashing import to_json
 from tract.model import EMPTY, CommitInfo, DialogInfo, Gist, Head, Json, Step, Toolset
 from tract.remote import wire
-from tract.remote.operations import BY_NAME, Position, Steps
-from tract.remote.transport import BATCH, BRANCH, Transport, quoted
+from tract.remote.operations import BY_NAME, MOST, NewGrant, Position, Steps
+from tract.remote.transport import AFTER, BATCH, BRANCH, Transport, quoted
+from tract.session.session import MAIN
 from tract.storage.store import Stand
 
 
@@ -39,8 +47,12 @@ class Replica:
         self._transaction = transaction or Transaction()
         self.driver = self
         self.erasures = 0
+        self.written: str | None = None
+        """The newest commit that was written here: a replica of the server must have it."""
         self.dialogs = RemoteDialogs(self)
         self.contents = RemoteContents(self)
+        self.grants = RemoteGrants(server)
+        self.audit = RemoteAudit(self)
         self._toolsets: dict[bytes, Toolset] = {}
         self._recorded: dict[bytes, bytes] = {}  # a commit of each toolset
         self._ids: dict[str, int] = {}
@@ -48,6 +60,11 @@ class Replica:
     def beside(self, dialog: str) -> Replica:
         """Another dialog of the same server, in the same transactions."""
         return Replica(self._server, dialog, self._transaction)
+
+    @property
+    def lane(self) -> Hashable:
+        """Equal for all that share their transactions."""
+        return self._transaction
 
     @property
     def lock(self) -> RLock:
@@ -60,9 +77,10 @@ class Replica:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Sent with every request: the batch that is open, if any."""
+        """Sent with every request: the batch that is open, and the newest write, if any."""
         batches = self._transaction.batches
-        return {BATCH: batches[-1]} if batches else {}
+        headers = {BATCH: batches[-1]} if batches else {}
+        return headers if self.written is None else {**headers, AFTER: self.written}
 
     def enter(self, batch: str) -> None:
         self._transaction.batches.append(batch)
@@ -80,7 +98,12 @@ class Replica:
     def position(self, at: str | None = None, branch: str | None = None) -> Position:
         headers = {} if branch is None else {BRANCH: quoted(branch)}
         fields = {} if at is None else {"at": at}
-        position: Position = wire.convert(self.get("position", fields, headers), Position)
+        try:
+            position: Position = wire.convert(self.get("position", fields, headers), Position)
+        except DialogNotFoundError:  # the token is for other dialogs
+            if at is not None:
+                raise
+            position = NOWHERE
         self.erasures = position.erasures
         self.dialogs.last = position
         return position
@@ -161,6 +184,21 @@ class Replica:
                 return steps
             since = page.next
 
+    def step(self, commit: Head) -> Step:
+        """One commit, without those before it."""
+        parent = self.info(commit).parent_hash
+        [step] = self.steps(commit, EMPTY if parent is None else self._resolve(parent)) or []
+        return step
+
+    def has_result(self, dialog: str, call_id: str) -> bool:
+        """Whether the dialog has a result with this id."""
+        del dialog
+        try:
+            self.get("result", {"id": call_id, "view": "metadata"}, {})
+        except NotFoundError:
+            return False
+        return True
+
     def _take(self, page: Steps) -> None:
         self.contents.take(page)
         for step in page.steps or []:
@@ -190,8 +228,7 @@ class RemoteDialogs:
         self.last: Position | None = None
 
     def has(self, name: str) -> bool:
-        del name
-        return self._replica.position().exists
+        return self._replica.beside(name).position().exists
 
     def checked_out(self, name: str) -> tuple[str, Head | None] | None:
         """The branch, and the commit that is checked out instead; None without a dialog."""
@@ -238,8 +275,54 @@ class RemoteContents:
     def gists(self, blob_ids: Sequence[int]) -> dict[int, Gist]:
         return {key: self._gists[key] for key in blob_ids if key in self._gists}
 
+    def add_gist(self, blob_id: int, gist: Gist) -> None:
+        """For this client alone."""
+        self._gists[blob_id] = gist
+
     def forgotten(self, blob_ids: Sequence[int]) -> set[int]:
         return self._forgotten & set(blob_ids)
+
+
+class RemoteGrants:
+    """The tokens of a server, for its administrator."""
+
+    def __init__(self, server: Transport) -> None:
+        self._server = server
+
+    def all(self) -> list[Grant]:
+        grants: list[Grant] = wire.convert(self._call("grants", {}), list[Grant])
+        return grants
+
+    def add(self, name: str, digest: bytes, scope: str, prefixes: Sequence[str] = ()) -> Grant:
+        """A token with this SHA-256. The token itself stays here."""
+        fields = {"name": name, "scope": scope, "dialogs": list(prefixes), "digest": digest.hex()}
+        new: NewGrant = wire.convert(self._call("add_grant", fields), NewGrant)
+        return new.grant
+
+    def revoke(self, name: str) -> Grant:
+        self._call("revoke_grant", {"name": name})
+        return next(grant for grant in self.all() if grant.name == name)
+
+    def _call(self, name: str, fields: Mapping[str, Any]) -> Json:
+        return self._server.call(BY_NAME[name], fields).value
+
+
+class RemoteAudit:
+    """The audit log of a server, for its administrator."""
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+
+    def entries(self, before: int | None = None, limit: int = 100) -> list[AuditEntry]:
+        """The newest entries, or the newest that are older than the entry with this id."""
+        fields: dict[str, Any] = {"limit": min(limit, MOST)}
+        if before is not None:
+            fields["cursor"] = str(before)
+        return list(islice(self._replica.pages("audit", fields), limit))
+
+
+NOWHERE = Position(MAIN, None, None, None, False, 0, None, None)
+"""A dialog that does not exist for this client."""
 
 
 def _stand(position: Position) -> Stand:

@@ -7,15 +7,18 @@ from contextlib import contextmanager, suppress
 from typing import Any, cast
 from urllib.parse import unquote
 
+import msgspec
+
 from tract.errors import TractError
 from tract.llm import LLMClient
 from tract.model import CommitInfo, Draft, Head
 from tract.remote import wire
 from tract.remote.operations import BY_NAME, Batch, Operation
 from tract.remote.replica import Replica
-from tract.remote.transport import AFTER, BRANCH, COMMIT, RESULTS, Reply, Transport, quoted
+from tract.remote.transport import BRANCH, COMMIT, NEWEST, RESULTS, Reply, Transport, quoted
 from tract.session.session import Commit, MakeDraft, Session
 from tract.storage import Store
+from tract.storage.store import check_wanted
 from tract.tokens import TokenCounter
 
 
@@ -35,7 +38,6 @@ class RemoteSession(Session):
         """The `replica` of a sibling, which shares its transactions."""
         self.server = server
         self.replica = Replica(server, dialog) if replica is None else replica.beside(dialog)
-        self._written: str | None = None  # the newest commit that this session wrote
         super().__init__(cast(Store, self.replica), dialog, tokens=tokens, llm=llm, queue=queue)
 
     def sibling(self, dialog: str) -> RemoteSession:
@@ -72,19 +74,19 @@ class RemoteSession(Session):
         headers = {**self.replica.headers, BRANCH: quoted(self.branch)}
         if self.detached:
             headers[COMMIT] = (self.detached.hash or b"").hex()
-        if self._written is not None:
-            headers[AFTER] = self._written
         return headers | {RESULTS: "1" if self.listener else "0"}
 
     def _request(
         self, operation: Operation, fields: Mapping[str, Any], content: bytes | None = None
     ) -> Reply:
+        if not operation.is_read and operation.name not in ("end", "abandon"):
+            check_wanted()
         fields = {**fields, "dialog": self.dialog} if "{dialog}" in operation.path else fields
         reply = self.server.call(operation, fields, self.headers(), content=content)
         if BRANCH in reply.headers:
             self._move(unquote(reply.headers[BRANCH]), reply.headers.get(COMMIT))
-        if not operation.is_read and isinstance(reply.value, dict):
-            self._written = reply.value.get("commit_hash", self._written)
+        if not operation.is_read:
+            self.replica.written = _commit_of(reply.value)
         for name in reply.headers.get(RESULTS, "").split():
             self._queue.append((self, self.replica.info(Head(None, bytes.fromhex(name)))))
         return reply
@@ -147,9 +149,20 @@ class RemoteSession(Session):
         """The head of the branch. Inside a batch of the server, no one else can move it."""
         return 0, self.head()
 
+    def configure(self, kind: str, settings: msgspec.Struct) -> None:
+        """Note what the dialog is. The other kinds have methods of `Tract`."""
+        assert kind == "facts", kind
+        self.call(BY_NAME["describe"], {"facts": settings})
+
     def withhold(self, commit: CommitInfo) -> None:
         """Do not call the listener with a new result."""
         self._queue[:] = [e for e in self._queue if e[1].commit_hash != commit.commit_hash]
+
+
+def _commit_of(value: Any) -> str:
+    """The commit that a replica must have to answer after a write. If the answer does not say it,
+    a name that no commit has."""
+    return str(value.get("commit_hash", NEWEST)) if isinstance(value, dict) else NEWEST
 
 
 def _same(draft: Draft) -> MakeDraft:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, Self
 
 from tract.errors import ConflictError, DialogNotFoundError, InputError
-from tract.importers.writer import Imported
+from tract.importers.writer import Imported, Reading, write_items
 from tract.llm import LLMClient, check_client
 from tract.model import DialogInfo, Message
 from tract.providers import toolsets
 from tract.remote import wire
+from tract.remote.items import pack_lines
 from tract.remote.operations import BY_NAME, OPERATIONS, Hello, Operation
 from tract.remote.session import RemoteSession
 from tract.remote.transport import TIMEOUT, Transport
@@ -45,6 +46,16 @@ class RemoteTract(Tract):
         return type(self)(self.session.sibling(dialog))
 
     @property
+    def identity(self) -> Hashable:
+        """Equal for all that are open on one server."""
+        return self.session.server.url
+
+    @property
+    def lane(self) -> Hashable:
+        """Equal for all that share their batches."""
+        return self.session.replica.lane
+
+    @property
     def head(self) -> str | None:
         """The hash of the newest commit; None if there is none."""
         head = self.session.head()
@@ -60,7 +71,8 @@ class RemoteTract(Tract):
     def dialogs(self, search: str = "") -> list[DialogInfo]:
         """List the dialogs of the server that the token may use. With `search`, those whose name,
         title, folder and model contain all of its words."""
-        return list(self.session.pages(BY_NAME["dialogs"], {"search": search} if search else {}))
+        infos = self.session.pages(BY_NAME["dialogs"], {"search": search} if search else {})
+        return sorted(infos, key=lambda info: info.created_at)  # as a database lists them
 
     def delete_dialog(self, name: str | None = None) -> None:
         """Delete a dialog, by default this one, with everything that no other dialog uses."""
@@ -76,12 +88,6 @@ class RemoteTract(Tract):
             for piece in pieces:
                 file.write(piece)
         part.replace(path)
-
-    def import_file(self, path: str | os.PathLike[str], *, dialog: str | None = None) -> Imported:
-        """Send a transcript to the server, which imports it."""
-        fields = {"name": Path(path).name, "dialog": dialog}
-        imported: Imported = self.session.call(BY_NAME["import"], fields, Path(path).read_bytes())
-        return imported
 
     def get_message(self, commit: Commit) -> Message:
         """Return the message of a commit."""
@@ -111,15 +117,17 @@ def connect(
     llm: LLMClient | None = None,
     create: bool = True,
     timeout: float = TIMEOUT,
+    tokens: str | None = None,
 ) -> RemoteTract:
     """Open a dialog of a tract server (`tract serve`). The token may also stand in the URL, before
-    an `@`. With `create=False`, a missing dialog is an error."""
+    an `@`. With `create=False`, a missing dialog is an error. `tokens` names a token counter, by
+    default that of the server."""
     check_name("dialog", dialog)
     check_client(llm)
     server = Transport(url, token, timeout=timeout)
     try:
         hello: Hello = wire.convert(server.call(BY_NAME["hello"], {}).value, Hello)
-        session = RemoteSession(server, dialog, tokens=_counter(hello.tokens), llm=llm)
+        session = RemoteSession(server, dialog, tokens=_counter(tokens or hello.tokens), llm=llm)
         if not create and not session.is_there():
             known = ", ".join(info.dialog for info in session.store.dialogs.infos()[:5])
             raise DialogNotFoundError(
@@ -129,6 +137,23 @@ def connect(
     except BaseException:
         server.close()
         raise
+
+
+@write_items.register(RemoteTract)
+def _(
+    database: RemoteTract,
+    reading: Reading,
+    *,
+    dialog: str | None = None,
+    covers: Callable[[str], bool] | None = None,
+) -> Imported:
+    """What is read here is written there."""
+    assert covers is None, "the server knows what the token covers"
+    fields = {"path": reading.path, "format": reading.format, "own_name": reading.own_name}
+    lines = pack_lines(reading.items)
+    operation = BY_NAME["import_items"]
+    imported: Imported = database.session.call(operation, fields | {"dialog": dialog}, lines)
+    return imported
 
 
 def _counter(name: str) -> TokenCounter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import ssl
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from urllib.parse import quote, urlsplit
 from tract import errors
 from tract.errors import AccessError, BusyError, InputError, MissingExtraError, StorageError
 from tract.remote import wire
-from tract.remote.operations import Operation
+from tract.remote.operations import LONG, Operation
 
 try:
     import httpx2
@@ -23,7 +24,8 @@ except ImportError as missing:
 TRIES = 5
 PAUSE = 0.2
 """Seconds before the second try; twice as long before each further one."""
-TIMEOUT = 60.0
+TIMEOUT, LONG_TIMEOUT = 60.0, 3600.0
+"""Seconds without an answer. A server that works for a long time sends nothing meanwhile."""
 AGAIN = (429, 502, 503, 504)
 """Answers after which the same request may succeed."""
 BATCH, BRANCH, COMMIT = "tract-batch", "tract-branch", "tract-commit"
@@ -32,6 +34,8 @@ request as the client has them, in an answer as they are then."""
 RESULTS, AFTER = "tract-results", "tract-after"
 """Headers: in a request whether the client wants to know the new results, in an answer which they
 are; and the commit that a replica must have to answer."""
+NEWEST = "newest"
+"""The name of no commit: only the database itself may answer."""
 
 ERRORS = {
     name: kind
@@ -68,6 +72,11 @@ def _segment(name: str, fields: dict[str, Any]) -> str:
     return quoted(value)
 
 
+def _certificates(scheme: str) -> ssl.SSLContext | bool:
+    """Those of the system. Without TLS they are not read, which takes longer than a request."""
+    return True if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
 class Transport:
     """A server, reached with one token. Threads may share it."""
 
@@ -82,9 +91,10 @@ class Transport:
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         self.url = f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
         self._is_closed = False
+        self._timeout = timeout
         headers = {"authorization": f"Bearer {token}"} if token else {}
         self._client = httpx2.Client(
-            headers=headers, timeout=httpx2.Timeout(timeout, connect=10.0), follow_redirects=False
+            headers=headers, follow_redirects=False, verify=_certificates(parts.scheme)
         )
 
     def close(self) -> None:
@@ -140,7 +150,7 @@ class Transport:
         if operation.is_read or content is not None:
             query = [pair for name, value in arguments.items() for pair in _query(name, value)]
             if content is not None:
-                headers |= {"content-type": "application/octet-stream"}
+                headers |= {"content-type": operation.accepts}
         else:
             query, content = [], wire.encode_arguments(arguments)
             headers |= {"content-type": "application/json"}
@@ -149,7 +159,14 @@ class Transport:
         if query:
             # The client's own encoding replaces what is not UTF-8.
             url += "?" + "&".join(f"{quoted(name)}={quoted(value)}" for name, value in query)
-        return self._client.build_request(operation.verb, url, headers=headers, content=content)
+        limit = max(self._timeout, LONG_TIMEOUT) if operation.name in LONG else self._timeout
+        return self._client.build_request(
+            operation.verb,
+            url,
+            headers=headers,
+            content=content,
+            timeout=httpx2.Timeout(self._timeout, connect=10.0, read=limit),
+        )
 
     def _send(self, request: httpx2.Request, *, is_stream: bool = False) -> httpx2.Response:
         if self._is_closed:

@@ -33,7 +33,7 @@ from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
 from tract.storage.objects import OBJECT_BYTES
-from tract.storage.store import Stand
+from tract.storage.store import CheckedOut, Stand
 from tract.tokens import TokenCounter, token_counter
 
 Commit = str | CommitInfo
@@ -138,6 +138,20 @@ class Session:
         if stand is not None:
             self._seen = self.store.erasures
         return self._notice(stand or Stand(EMPTY, None))
+
+    def go_to_stored(self) -> Head | None:
+        """Check out what is stored as checked out, and return its commit; None if the dialog does
+        not exist."""
+        stored = self.store.checked_out(self.dialog)
+        if stored is None:
+            if not self.is_there():
+                return None
+            stored = self.store.checked_out(self.dialog)  # perhaps created just now
+        self.branch, self.detached, stand = stored or CheckedOut(MAIN, None, None)
+        if stand is None:
+            return self.head()
+        self._seen = self.store.erasures
+        return self._notice(stand)
 
     def is_there(self) -> bool:
         """Whether the dialog exists. One that `forget` has renamed is not an empty one."""

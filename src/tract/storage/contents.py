@@ -285,38 +285,45 @@ class StoredText:
             raise CorruptError(f"content {self._hash.hex()} ends too early") from error
 
 
-class StoredContent:
-    """A content that is sent in pieces: as its JSON, or, if it is a text, as its characters."""
+class ShortContent:
+    """A content in memory, to be sent as its JSON, or, if it is a text, as its characters."""
 
-    def __init__(self, source: _Source, blob: BlobRow) -> None:
-        self.hash = blob.hash
-        self.json_size = blob.json_size
-        self._source, self._blob = source, blob
-        is_long_text = blob.codec in (codec.TEXT_CHUNKED, codec.TEXT_OBJECT)
-        self._is_chunked = is_long_text or blob.codec == codec.CHUNKED
-        self._data = b"" if self._is_chunked else _unpacked(source, blob)
-        self.is_text = is_long_text or self._data[:1] == b'"'
+    def __init__(self, data: bytes, digest: bytes, text_size: int) -> None:
+        self.hash, self.json_size = digest, len(data)
+        self.is_text = data[:1] == b'"'
+        self.size = text_size if self.is_text else len(data)
+        """The bytes of `raw_pieces`."""
+        self._data = data
 
     def pieces(self) -> Iterator[bytes]:
         """The bytes of its JSON."""
-        return self._source.chunks() if self._is_chunked else iter((self._data,))
-
-    @property
-    def size(self) -> int:
-        """The bytes of `raw_pieces`."""
-        return self._blob.text_size if self.is_text else self.json_size
+        yield self._data
 
     def raw_pieces(self) -> Iterator[bytes]:
         """The bytes of the text itself in UTF-8; of any other content, of its JSON."""
+        text = from_json(self._data).encode("utf-8", "surrogatepass") if self.is_text else None
+        yield self._data if text is None else text
+
+
+class LongContent:
+    """The same for a content that is stored in chunks, and sent chunk by chunk."""
+
+    def __init__(self, source: _Source, blob: BlobRow) -> None:
+        self.hash, self.json_size = blob.hash, blob.json_size
+        self.is_text = blob.codec in (codec.TEXT_CHUNKED, codec.TEXT_OBJECT)
+        self.size = blob.text_size if self.is_text else blob.json_size
+        self._source, self._blob = source, blob
+
+    def pieces(self) -> Iterator[bytes]:
+        return self._source.chunks()
+
+    def raw_pieces(self) -> Iterator[bytes]:
         if not self.is_text:
             yield from self.pieces()
-        elif not self._is_chunked:
-            yield from_json(self._data).encode("utf-8", "surrogatepass")
-        else:
-            text = StoredText(self._source, self._blob)
-            for start in range(0, text.size, codec.TEXT_STRIDE):
-                part = text.read(start, start + codec.TEXT_STRIDE)
-                yield part.encode("utf-8", "surrogatepass")
+            return
+        text = StoredText(self._source, self._blob)
+        for start in range(0, text.size, codec.TEXT_STRIDE):
+            yield text.read(start, start + codec.TEXT_STRIDE).encode("utf-8", "surrogatepass")
 
 
 def _unpacked(source: _Source, blob: BlobRow) -> bytes:
@@ -340,9 +347,12 @@ class Contents:
         """The full content."""
         return _unpacked(*self._find(blob_id))
 
-    def open(self, blob_id: int) -> StoredContent:
+    def open(self, blob_id: int) -> ShortContent | LongContent:
         """A content to be sent in pieces."""
-        return StoredContent(*self._find(blob_id))
+        source, blob = self._find(blob_id)
+        if blob.codec in (codec.CHUNKED, codec.TEXT_CHUNKED, codec.TEXT_OBJECT):
+            return LongContent(source, blob)
+        return ShortContent(_unpacked(source, blob), blob.hash, blob.text_size)
 
     def text(self, blob_id: int) -> StoredText | None:
         """A text that is large enough to be read in parts; None for any other content."""

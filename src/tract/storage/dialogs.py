@@ -110,7 +110,7 @@ class Dialogs:
         them: an import creates thousands."""
         if not self._are_verified:
             for name, *rest in self._rows():
-                _verified(name, rest[:_SEALED])
+                verified(name, rest[:_SEALED])
             self._are_verified = True
 
     def create(self, name: str, branch: str) -> None:
@@ -209,10 +209,10 @@ class Dialogs:
         """The row of a dialog, verified; none if it is not there."""
         stored = stored_name(name)
         for columns in self._run(sql, (stored,)):
-            yield _verified(stored, columns)
+            yield verified(stored, columns)
 
 
-def _verified(name: str, columns: Sequence[Any]) -> DialogRow:
+def verified(name: str, columns: Sequence[Any]) -> DialogRow:
     """What a dialog has in these columns, of which the last is the checksum."""
     *values, checksum = columns
     row = DialogRow(*values)
@@ -227,7 +227,7 @@ def _info(row: Row) -> DialogInfo:
     name, *rest = row
     *counts, total = rest[_SEALED:]
     try:
-        own = _verified(name, rest[:_SEALED])
+        own = verified(name, rest[:_SEALED])
         if _Row(*counts).total != total:
             raise CorruptError(f"dialog {name!r:.80}: its totals or times were altered")
         totals, (updated_at, created_at) = Totals._make(counts[:5]), counts[5:]

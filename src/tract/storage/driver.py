@@ -42,6 +42,8 @@ class Driver(ABC):
     """The SQL of this database for the words in braces."""
     failure: ClassVar[type[Exception] | tuple[type[Exception], ...]]
     connection: Any = None
+    busy_seconds: float
+    """How long to wait for what others have locked."""
 
     def __init__(self, place: str, durability: Durability) -> None:
         self.place = place
@@ -74,6 +76,10 @@ class Driver(ABC):
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of one statement, also those that it is `RETURNING`; no cursor stays open. Each
         database has its own, because every call inside it is paid by every statement."""
+
+    def version(self) -> object:
+        """Equal to the last one only if no other connection has written since."""
+        return object()
 
     def insert(self, sql: str, values: Sequence[object]) -> int | None:
         """The key of the row that a statement inserts; None if there is an equal one."""

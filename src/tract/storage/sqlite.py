@@ -235,6 +235,11 @@ class Sqlite(Driver):
                 self._check_state()
             return rows
 
+    def version(self) -> int:
+        """Another number whenever another connection has changed the database."""
+        [(version,)] = self.run("PRAGMA data_version")
+        return int(version)
+
     def insert(self, sql: str, values: Sequence[object]) -> int | None:
         """Not with `RETURNING`, which takes as long as the insert."""
         with self.lock:

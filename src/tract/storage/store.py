@@ -42,7 +42,7 @@ from tract.storage.contents import (
     is_left,
     put_chunks,
 )
-from tract.storage.dialogs import Changes, Dialogs, Totals
+from tract.storage.dialogs import DIALOG_COLUMNS, Changes, Dialogs, Totals, verified
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.grants import Grants
 from tract.storage.objects import OBJECT_BYTES, Objects
@@ -84,12 +84,29 @@ given_up: ContextVar[Event | None] = ContextVar("given_up", default=None)
 """Set once the caller does not wait any more: nothing is written from then on."""
 
 
+def check_wanted() -> None:
+    """Refuse to begin a write that the caller does not wait for any more."""
+    event = given_up.get()
+    if event is not None and event.is_set():
+        raise ConflictError("the call was cancelled; nothing was written")
+
+
 class Stand(NamedTuple):
     """Where a dialog stands: a commit, and what was read with it."""
 
     head: Head
     result_settings: str | None
     """The settings for results of the dialog, as stored."""
+
+
+class CheckedOut(NamedTuple):
+    """What is checked out in a dialog."""
+
+    branch: str
+    detached: Head | None
+    """The commit, if HEAD is detached."""
+    stand: Stand | None
+    """Else where the branch stands, if it exists."""
 
 
 class Store:
@@ -115,6 +132,7 @@ class Store:
         self._lock_blob = driver.translate(_LOCK_BLOB)
         self._is_left = partial(is_left, driver)
         self._toolsets: dict[bytes, Toolset] = {}
+        self._checked_out: dict[str, tuple[Row, CheckedOut]] = {}  # as last read and verified
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
         self.erasures = 0
         """It changes whenever something is erased or comes back; as it was with the last head."""
@@ -142,9 +160,7 @@ class Store:
     @contextmanager
     def writing(self, *, alone: bool = False) -> Iterator[None]:
         with transaction(self.driver, alone=alone):
-            event = given_up.get()
-            if event is not None and event.is_set():
-                raise ConflictError("the call was cancelled; nothing was written")
+            check_wanted()
             if self.depth == 1:
                 self.dialogs.changes = Changes()
             before = self.dialogs.changes.copy()
@@ -212,6 +228,20 @@ class Store:
         for erasures, settings, *head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):
             self._notice(erasures)
             return Stand(_branch_head(names, *head), settings)
+        return None
+
+    def checked_out(self, dialog: str) -> CheckedOut | None:
+        """What is checked out in a dialog. A row that is as it was when it was verified last needs
+        no second look."""
+        stored = stored_name(dialog)
+        for row in self._run(_CHECKED_OUT, (stored,)):
+            self._notice(row[0])
+            known = self._checked_out.get(stored)
+            if known is None or known[0] != row:
+                if len(self._checked_out) >= PAGE:
+                    self._checked_out.clear()
+                known = self._checked_out[stored] = row, _checked_out(stored, row)
+            return known[1]
         return None
 
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Stand] | None:
@@ -551,6 +581,17 @@ class Store:
         return toolset
 
 
+def _checked_out(dialog: str, row: Row) -> CheckedOut:
+    """What is checked out, from a row of _CHECKED_OUT, verified."""
+    _, branch_of, *columns = row
+    own, head = verified(dialog, columns[:-4]), columns[-4:]
+    branch, detached = unescape(own.branch), Head(own.detached_id, own.detached_hash)
+    if detached != EMPTY or branch_of is None:
+        return CheckedOut(branch, None if detached == EMPTY else detached, None)
+    stand = Stand(_branch_head((dialog, own.branch), *head), own.result_settings)
+    return CheckedOut(branch, None, stand)
+
+
 def _hashes(
     draft: Draft, head: Head, shapes: Sequence[Shape | None] = ()
 ) -> tuple[bytes | None, list[bytes]]:
@@ -589,6 +630,13 @@ def _head(commit_id: int | None, digest: bytes | None, actual: bytes | None) -> 
         raise CorruptError(f"a branch or checkout points to a wrong commit: key {commit_id!r:.80}")
     return Head(commit_id, digest)
 
+
+_DIALOG_COLUMNS = ", ".join(f"d.{name}" for name in DIALOG_COLUMNS.split(", "))
+_CHECKED_OUT = f"""
+SELECT (SELECT erasures FROM tract_schema), r.dialog_id, {_DIALOG_COLUMNS}, d.checksum,
+    r.head_id, r.commit_hash, r.checksum, c.hash
+FROM dialogs d LEFT JOIN branches r ON r.dialog_id = d.id AND r.name = d.branch
+LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id WHERE d.name = ?"""
 
 _LOCK_BRANCH = """
 SELECT (SELECT erasures FROM tract_schema), d.result_settings,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from hmac import compare_digest
 from urllib.parse import urlsplit
-
-from starlette.datastructures import Headers
 
 from tract.access import STARTUP, Grant, token_digest
 from tract.errors import AccessError, BusyError
@@ -39,18 +37,24 @@ class Hosts:
         """Names with ports, as in a Host header, lower-case."""
         self._names = names
 
-    def check(self, headers: Headers) -> None:
+    def check(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Refuse any other name. A header that is sent twice counts twice: programs in between may
         have looked at either."""
-        for host in headers.getlist("host") or [""]:
-            if host.lower() not in self._names:
-                raise RefusedError(421, AccessError(f"this server is not {host[:100]!r}"))
-        for origin in headers.getlist("origin"):
-            if not self._is_own(origin):
+        has_host = False
+        for name, value in headers:
+            if name == b"host":
+                has_host = True
+                self._check_host(value.decode("latin-1"))
+            elif name == b"origin" and not self._is_own(origin := value.decode("latin-1")):
                 raise RefusedError(403, AccessError(f"requests from {origin[:100]!r} are refused"))
-        for site in headers.getlist("sec-fetch-site"):
-            if site not in ("same-origin", "none"):
+            elif name == b"sec-fetch-site" and value not in (b"same-origin", b"none"):
                 raise RefusedError(403, AccessError("requests from other sites are refused"))
+        if not has_host:
+            self._check_host("")
+
+    def _check_host(self, host: str) -> None:
+        if host.lower() not in self._names:
+            raise RefusedError(421, AccessError(f"this server is not {host[:100]!r}"))
 
     def _is_own(self, origin: str) -> bool:
         try:

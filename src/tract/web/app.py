@@ -15,7 +15,6 @@ from urllib.parse import unquote
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -29,6 +28,7 @@ from tract.errors import (
     StorageError,
     TractError,
 )
+from tract.model import Head
 from tract.remote import wire
 from tract.remote.operations import ADMIN, OPERATIONS, Operation
 from tract.remote.transport import AFTER, BATCH, BRANCH, COMMIT, RESULTS, quoted
@@ -37,6 +37,7 @@ from tract.session.session import check_name, is_name
 from tract.tract import Tract
 from tract.web import drafting, files, grants, methods, pages, reading, results
 from tract.web.access import HEADERS, Hosts, Rates, Tokens, bearer
+from tract.web.answers import Answers, At
 from tract.web.events import Inbox, News, Watch, news_after
 from tract.web.lanes import IDLE_SECONDS, Lane, Lanes, Position
 from tract.web.methods import Request, Written
@@ -65,6 +66,7 @@ READING: dict[str, Callable[[Tract, Request], Any]] = {
 WRITING: dict[str, Callable[[Tract, Request], Any]] = {
     "push": drafting.push,
     "store_result": results.store,
+    "describe": drafting.describe,
     "add_grant": grants.add,
     "revoke_grant": grants.revoke,
     "delete_dialog": lambda tract, _: tract.delete_dialog(),
@@ -96,6 +98,9 @@ EXPIRY_SECONDS = 600.0
 """How often old receipts are deleted."""
 
 
+Headers = Mapping[str, str]
+
+
 class Limits(NamedTuple):
     """What the server accepts."""
 
@@ -121,6 +126,7 @@ class App:
         tokens: str,
         limits: Limits = Limits(),  # noqa: B008
         mounted: Mapping[str, Starlette] | None = None,
+        answers: Answers | None = None,
     ) -> None:
         """`tokens` is the name of the token counter; `mounted` are other applications by the first
         part of their paths."""
@@ -134,6 +140,7 @@ class App:
         self._watch = Watch(lanes.door)
         self._metrics = Metrics()
         self._mounted = dict(mounted or {})
+        self._answers = answers or Answers(None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -145,6 +152,7 @@ class App:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
+        await self._lanes.upkeep.run(self._answers.open)
         async with AsyncExitStack() as stack:
             for app in self._mounted.values():
                 await stack.enter_async_context(app.router.lifespan_context(app))
@@ -158,6 +166,7 @@ class App:
         await self._lanes.drop_all()
         with suppress(TractError):
             await self._tokens.store_uses(self._lanes.upkeep)
+        self._answers.close()
         await self._lanes.close()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -204,13 +213,13 @@ class App:
             _log_request(scope, seen, seconds)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
+        headers = headers_of(scope)
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
         first = raw_path.split(b"/", 2)[1].decode("ascii", "replace") if b"/" in raw_path else ""
         if first in ("healthz", "readyz"):
             await (await self._health(first))(scope, receive, send)
             return
-        self._hosts.check(headers)
+        self._hosts.check(scope["headers"])
         if first in self._mounted:
             await self._mount(first, scope, receive, send, headers)
             return
@@ -252,7 +261,7 @@ class App:
         if not match.is_text:
             raise NotFoundError("a name is not UTF-8")
         body = await self._body(operation, receive, headers)
-        is_json = not (operation.is_read or operation.name == "import")
+        is_json = not operation.is_read and operation.accepts == "application/json"
         if is_json:
             params = wire.convert(wire.decode(body or b"{}"), operation.params)
         else:
@@ -290,7 +299,7 @@ class App:
         if operation.is_read:
             return b""
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        wanted = "application/octet-stream" if operation.name == "import" else "application/json"
+        wanted = operation.accepts
         if int(headers.get("content-length") or 0) > self._limits.body_bytes:
             raise self._too_large()
         body = await self._received(receive)
@@ -402,11 +411,15 @@ class App:
         )
 
     async def _do_result(self, request: Request, headers: Headers) -> Response:
-        lane, position = await self._lane(request, headers), _position(headers)
-        answer = await self._timed(
-            lane, lambda: results.find(_tract(lane, request, position), request)
-        )
-        return await results.respond(lane, answer, headers)
+        in_batch, position = BATCH in headers, _position(headers)
+        kept = None if in_batch else self._answers.find(request, position)
+        if kept is not None:
+            return kept.response(headers)
+        lane = await self._lane(request, headers)
+        answer, at = await self._timed(lane, lambda: _result(lane, request, position))
+        if not in_batch:
+            self._answers.keep(request, at, answer)
+        return results.respond(answer, headers, lane.run)
 
     async def _do_begin(self, request: Request, headers: Headers) -> Response:
         if BATCH in headers:
@@ -438,6 +451,12 @@ class App:
     async def _do_import(self, request: Request, headers: Headers) -> Response:
         lane = await self._lane(request, headers)
         imported = await lane.run(lambda: files.import_body(lane.tract("default"), request))
+        return _json(imported)
+
+    async def _do_import_items(self, request: Request, headers: Headers) -> Response:
+        del headers
+        lane = self._lanes.upkeep
+        imported = await lane.run(lambda: files.import_items(lane.tract("default"), request))
         return _json(imported)
 
     async def _do_backup(self, request: Request, headers: Headers) -> Response:
@@ -545,17 +564,21 @@ class _Seen:
     async def __call__(self, message: Any) -> None:
         if message["type"] == "http.response.start":
             self.has_begun, self.status = True, message["status"]
-            own = {name for name, _ in message["headers"]}
-            message["headers"] = [
-                *message["headers"],
-                *((name, value) for name, value in _COMMON if name not in own),
-            ]
+            own = dict(message["headers"])
+            common = [pair for pair in _COMMON if pair[0] not in own]
+            message["headers"] = [*message["headers"], *common]
         else:
             self.size += len(message.get("body", b""))
         await self._send(message)
 
 
 _COMMON = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+def headers_of(scope: Scope) -> Headers:
+    """The headers by their lower-case names; of one that is repeated, the first."""
+    pairs = reversed(scope["headers"])
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
 
 
 def no_dialog(dialog: str) -> DialogNotFoundError:
@@ -571,6 +594,24 @@ def _tract(lane: Lane, request: Request, position: Position) -> Tract:
     if request.dialog and not is_open and not tract.session.is_there():
         raise no_dialog(request.dialog)
     return tract
+
+
+def _at_head(lane: Lane, request: Request, position: Position) -> tuple[Tract, Head]:
+    """The same with its newest commit, both read at once if nothing else is checked out."""
+    if position.branch is not None:
+        tract = _tract(lane, request, position)
+        return tract, tract.session.head()
+    tract = lane.dialog(request.dialog)
+    head = tract.session.go_to_stored()
+    if head is None:
+        raise no_dialog(request.dialog)
+    return tract, head
+
+
+def _result(lane: Lane, request: Request, position: Position) -> tuple[results.Answer, At]:
+    """A result, and what it depends on."""
+    tract, head = _at_head(lane, request, position)
+    return results.find(tract, head, request), At(head.hash, lane.store.erasures)
 
 
 def _touch(lane: Lane) -> None:

@@ -72,3 +72,8 @@ def _shape(stored: str) -> Shape:
         return unpack_shape(stored)
     except (ValueError, KeyError, TypeError):
         raise InputError(f"not a form: {stored!r:.80}") from None
+
+
+def describe(tract: Tract, request: Request) -> None:
+    """Note what the dialog is."""
+    tract.session.configure("facts", request.fields["facts"])

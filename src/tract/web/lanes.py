@@ -10,10 +10,11 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
+from queue import SimpleQueue
 from secrets import token_urlsafe
-from typing import NamedTuple, TypeVar
+from threading import Thread
+from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 from tract.errors import BusyError, ConflictError, TractError
@@ -41,13 +42,48 @@ class Position(NamedTuple):
     commit: str | None = None
 
 
+class _Job(NamedTuple):
+    """An action, and the task that waits for its result."""
+
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    action: Callable[[], Any]
+
+
+def _work(jobs: SimpleQueue[_Job | None]) -> None:
+    """What the thread of a lane does. An executor does the same, and takes three times as long to
+    hand a job over."""
+    while job := jobs.get():
+        if job.future.cancelled():
+            continue
+        result = error = None
+        try:
+            result = job.action()
+        except BaseException as raised:  # noqa: BLE001 - the task that waits for it raises it
+            error = raised
+        with suppress(RuntimeError):  # the event loop was closed: nobody waits any more
+            job.loop.call_soon_threadsafe(_finish, job.future, result, error)
+        del job, result, error  # the next job may come late
+
+
+def _finish(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if future.cancelled():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
+
+
 class Lane:
     """One thread with one connection, which is opened when it is needed."""
 
     def __init__(self, open_store: OpenStore, tokens: TokenCounter, name: str) -> None:
         self._open_store = open_store
         self._tokens = tokens
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"tract-{name}")
+        self._name = f"tract-{name}"
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._thread: Thread | None = None
         self._store: Store | None = None
         self._dialogs: OrderedDict[str, Tract] = OrderedDict()
         self.waiting = 0
@@ -56,9 +92,15 @@ class Lane:
         """The result of an action in this lane. If the caller goes away, it is finished."""
         if self.waiting >= MAX_WAITING:
             raise BusyError(f"{self.waiting} requests wait already")
+        if self._thread is None:
+            self._thread = Thread(target=_work, args=(self._jobs,), name=self._name, daemon=True)
+            self._thread.start()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Result] = loop.create_future()
         self.waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._executor, action)
+            self._jobs.put(_Job(loop, future, action))
+            return await future
         finally:
             self.waiting -= 1
 
@@ -69,14 +111,19 @@ class Lane:
             self._store = self._open_store()
         return self._store
 
-    def tract(self, dialog: str, position: Position = Position()) -> Tract:  # noqa: B008
-        """A dialog as a client has it checked out. For actions of this lane."""
-        tract = self._dialogs.pop(dialog, None)
+    def dialog(self, name: str) -> Tract:
+        """A dialog as it was left by the last action. For actions of this lane."""
+        tract = self._dialogs.pop(name, None)
         if tract is None:
-            tract = Tract(Session(self.store, dialog, tokens=self._tokens))
-        self._dialogs[dialog] = tract
+            tract = Tract(Session(self.store, name, tokens=self._tokens))
+        self._dialogs[name] = tract
         if len(self._dialogs) > KEPT_DIALOGS:
             self._dialogs.popitem(last=False)
+        return tract
+
+    def tract(self, dialog: str, position: Position = Position()) -> Tract:  # noqa: B008
+        """A dialog as a client has it checked out. For actions of this lane."""
+        tract = self.dialog(dialog)
         session = tract.session
         if position.branch is None:
             checked_out = self.store.dialogs.checked_out(dialog)
@@ -95,7 +142,7 @@ class Lane:
         try:
             await self.run(self._close)
         finally:
-            self._executor.shutdown(wait=False)
+            self._jobs.put(None)
 
     def _close(self) -> None:
         if self._store is not None:

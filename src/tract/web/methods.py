@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from functools import cache
 from hashlib import sha256
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from msgspec import UNSET, Struct
+from msgspec.structs import asdict
 
 from tract.access import Grant
 from tract.errors import ConflictError, InputError, NotFoundError
@@ -47,9 +49,8 @@ class Request(NamedTuple):
     @property
     def fields(self) -> dict[str, Any]:
         """The parameters that were passed."""
-        names = self.params.__struct_fields__
-        values = ((name, getattr(self.params, name)) for name in names)
-        return {name: value for name, value in values if value is not UNSET}
+        fields = asdict(self.params)
+        return {name: value for name, value in fields.items() if value is not UNSET}
 
 
 class Page(Struct, frozen=True):
@@ -71,12 +72,16 @@ def call(tract: Tract, request: Request) -> Any:
     for name in operation.path_names:
         if name != "dialog":
             fields[name] = _argument(tract, operation, name, request.values[name])
-    several = [
-        p.name for p in inspect.signature(method).parameters.values() if p.kind == p.VAR_POSITIONAL
-    ]
-    positional = [value for name in several for value in fields.pop(name, ())]
+    positional = [v for name in _several(operation.name) for v in fields.pop(name, ())]
     result = method(*positional, **fields)
     return page(result, *place) if place else result
+
+
+@cache
+def _several(method: str) -> list[str]:
+    """The parameter of a method that takes all further arguments, if it has one."""
+    parameters = inspect.signature(getattr(Tract, method)).parameters.values()
+    return [p.name for p in parameters if p.kind == p.VAR_POSITIONAL]
 
 
 def _argument(tract: Tract, operation: Operation, name: str, value: Any) -> Any:

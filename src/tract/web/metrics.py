@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
 """Seconds."""
@@ -15,7 +17,7 @@ class Metrics:
     def __init__(self) -> None:
         self.running = 0
         self._answers: Counter[tuple[str, int]] = Counter()
-        self._faster: Counter[tuple[str, float]] = Counter()
+        self._within: Counter[tuple[str, int]] = Counter()  # by the number of the bucket
         self._seconds: Counter[str] = Counter()
         self._bytes: Counter[str] = Counter()
 
@@ -23,9 +25,7 @@ class Metrics:
         self._answers[route, status] += 1
         self._bytes[route] += size
         self._seconds[route] += seconds  # type: ignore[assignment]
-        for bound in BUCKETS:
-            if seconds <= bound:
-                self._faster[route, bound] += 1
+        self._within[route, bisect_left(BUCKETS, seconds)] += 1
 
     def text(self, waiting: int) -> str:
         return "\n".join([*self._lines(waiting), ""])
@@ -48,8 +48,9 @@ class Metrics:
     def _histogram(self, route: str) -> Iterator[str]:
         name = "tract_request_seconds"
         total = sum(number for (known, _), number in self._answers.items() if known == route)
-        for bound in BUCKETS:
-            yield f'{name}_bucket{{route="{route}",le="{bound}"}} {self._faster[route, bound]}'
+        faster = accumulate(self._within[route, number] for number in range(len(BUCKETS)))
+        for bound, count in zip(BUCKETS, faster, strict=True):
+            yield f'{name}_bucket{{route="{route}",le="{bound}"}} {count}'
         yield f'{name}_bucket{{route="{route}",le="+Inf"}} {total}'
         yield f'{name}_sum{{route="{route}"}} {self._seconds[route]:.6f}'
         yield f'{name}_count{{route="{route}"}} {total}'

@@ -83,13 +83,14 @@ def _entry(operation: Operation, params: Mapping[str, Any]) -> dict[str, Json]:
         "parameters": [_in_path(name, operation) for name in operation.path_names],
         "responses": _responses(operation),
     }
-    if operation.is_read or operation.name == "import":
+    has_json = operation.accepts == "application/json"
+    if operation.is_read or not has_json:
         entry["parameters"] += [
             _in_query(name, schema, operation, name in params.get("required", ()))
             for name, schema in params.get("properties", {}).items()
         ]
-    if operation.name == "import":
-        entry["requestBody"] = _content({"application/octet-stream": {"schema": BINARY}})
+    if not has_json:
+        entry["requestBody"] = _content({operation.accepts: {"schema": BINARY}})
     elif operation.verb in ("POST", "PUT"):
         entry["parameters"].append(_KEY)
         entry["requestBody"] = _content({"application/json": _body(operation)})

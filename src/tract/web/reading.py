@@ -39,6 +39,7 @@ def position(tract: Tract, request: Request) -> Position:
         erasures=store.read_erasures(),
         result_settings=settings(tract.dialog, "result_settings") if exists else None,
         summarization=settings(tract.dialog, "summarization") if exists else None,
+        facts=settings(tract.dialog, "facts") if exists else None,
     )
 
 

@@ -7,26 +7,29 @@ dialog's other requests depend on its size.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from itertools import chain, islice
 from typing import NamedTuple
 
 from starlette.responses import Response, StreamingResponse
 
-from tract.core.chain import Place
+from tract.core.chain import Chain, Place
 from tract.errors import InputError, ResultNotFoundError
-from tract.hashing import checked_json
-from tract.model import ToolCall
+from tract.hashing import checked_json, content_hash
+from tract.model import Head, Step, ToolCall
 from tract.providers.call_ids import find_result
 from tract.remote import wire
+from tract.storage.contents import LongContent, ShortContent
 from tract.tool_results import ToolResultReference, describe_result, store_result
 from tract.tract import Tract
-from tract.web.lanes import Lane
 from tract.web.methods import Request
 from tract.web.problems import RefusedError
 
 VIEWS = ("full", "raw", "metadata", "preview")
 PART = ("lines", "grep", "context", "json_path", "offset", "limit")
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
+CONDITIONS = frozenset(("if-none-match", "if-range", "range"))
+"""The headers of a request that the answer depends on."""
 AT_ONCE = 1 << 18
 """Bytes up to which a result is one piece."""
 
@@ -37,19 +40,24 @@ class Located(NamedTuple):
     etag: str
     media: str
     size: int
-    pieces: Iterator[bytes]
+    pieces: bytes | Iterator[bytes]
+    """All of it, if it is short."""
     is_fixed: bool
     """Whether the request names the content, so that the answer never changes."""
 
 
+Piece = bytes | None
+Run = Callable[[Callable[[], Piece]], Awaitable[Piece]]
+"""Runs on a lane what reads one piece."""
 Answer = Located | tuple[bytes, str]
 """A result whose bytes are sent, or a short answer with its media type."""
 
 
-def find(tract: Tract, request: Request) -> Answer:
+def find(tract: Tract, head: Head, request: Request) -> Answer:
     """What was asked for. Runs on the lane."""
     fields = request.fields
-    view, place = fields["view"], _place(tract, request)
+    history = tract.session.chain(head)
+    view, place = fields["view"], _place(history, request.values["id"], fields.get("occurrence"))
     if view not in VIEWS:
         raise InputError(f"unknown view {view!r:.80}; expected one of {', '.join(VIEWS)}")
     part = {key: fields[key] for key in PART if key in fields}
@@ -70,26 +78,22 @@ def store(tract: Tract, request: Request) -> ToolResultReference:
     return store_result(tract, call, fields["result"], None, fields["is_error"])
 
 
-def _place(tract: Tract, request: Request) -> Place:
+def _place(history: Chain, name: str, occurrence: int | None) -> Place:
     """The result: by default the newest with this id."""
-    places, name = tract.session.chain().places, request.values["id"]
-    occurrence = request.fields.get("occurrence")
     if occurrence is not None:
-        return find_result(places, f"{name}#{occurrence}")
-    newest = (p for p in reversed(places) if p.origin.tool_call_id == name)
-    return next((p for p in newest if p.origin.role == "tool"), None) or find_result(places, name)
+        return find_result(history.places, f"{name}#{occurrence}")
+    return history.newest_result(name) or find_result(history.places, name)
 
 
 def _locate(tract: Tract, place: Place, view: str, wanted: str | None) -> Located:
-    step = place.shown
-    content = tract.store.contents.open(step.blob_id or 0)
+    step, content = place.shown, _content(tract, place.shown)
     etag = content.hash.hex()
     if wanted is not None and wanted != etag:
         raise ResultNotFoundError(f"result {place.label!r:.80} has another content")
     is_fixed = wanted is not None
     if view == "raw":
-        media = TEXT if content.is_text else JSON
-        return Located(etag, media, content.size, content.raw_pieces(), is_fixed)
+        media, size, pieces = TEXT if content.is_text else JSON, content.size, content.raw_pieces()
+        return Located(etag, media, size, _at_once(size, pieces), is_fixed)
     failed = tract.session.compiler.failures([place])
     head = {
         "tool_call_id": place.label,
@@ -103,20 +107,30 @@ def _locate(tract: Tract, place: Place, view: str, wanted: str | None) -> Locate
     }
     opening = checked_json(head).encode("ascii")[:-1] + b',"result":'
     size = len(opening) + content.json_size + 1
-    return Located(etag, JSON, size, _enveloped(opening, content.pieces()), is_fixed)
+    pieces = chain((opening,), content.pieces(), (b"}",))
+    return Located(etag, JSON, size, _at_once(size, pieces), is_fixed)
 
 
-def _enveloped(opening: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    yield opening
-    yield from pieces
-    yield b"}"
+def _content(tract: Tract, step: Step) -> ShortContent | LongContent:
+    """A short one was read and verified with its chain."""
+    if step.data is None:
+        return tract.store.contents.open(step.blob_id or 0)
+    return ShortContent(step.data, content_hash(step.data), step.byte_size)
+
+
+def _at_once(size: int, pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:
+    """A long content is begun, so that one that cannot be read is an error with a status, not an
+    answer that breaks off."""
+    if size <= AT_ONCE:
+        return b"".join(pieces)
+    return chain(list(islice(pieces, 2)), pieces)
 
 
 # Answers
 
 
-async def respond(lane: Lane, answer: Answer, headers: Mapping[str, str]) -> Response:
-    """The HTTP answer: not modified, a range, or all."""
+def respond(answer: Answer, headers: Mapping[str, str], run: Run | None = None) -> Response:
+    """The HTTP answer: not modified, a range, or all. What is long is read on by `run`."""
     if not isinstance(answer, Located):
         body, media = answer
         return Response(body, media_type=media, headers={"cache-control": "no-cache"})
@@ -138,10 +152,10 @@ async def respond(lane: Lane, answer: Answer, headers: Mapping[str, str]) -> Res
         status = 206
         known["content-range"] = f"bytes {start}-{stop - 1}/{answer.size}"
     known["content-length"] = str(stop - start)
-    if answer.size <= AT_ONCE:
-        body = b"".join(await lane.run(lambda: list(answer.pieces)))
-        return Response(body[start:stop], status, known, answer.media)
-    pieces = _cut(_pieces(lane, answer.pieces), start, stop)
+    if isinstance(answer.pieces, bytes):
+        return Response(answer.pieces[start:stop], status, known, answer.media)
+    assert run
+    pieces = _cut(_pieces(run, answer.pieces), start, stop)
     return StreamingResponse(pieces, status, known, answer.media)
 
 
@@ -169,9 +183,9 @@ def _range(headers: Mapping[str, str], answer: Located) -> tuple[int, int] | Non
     return start, stop
 
 
-async def _pieces(lane: Lane, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    take: Callable[[], bytes | None] = lambda: next(pieces, None)  # noqa: E731
-    while (piece := await lane.run(take)) is not None:
+async def _pieces(run: Run, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    take: Callable[[], Piece] = lambda: next(pieces, None)  # noqa: E731
+    while (piece := await run(take)) is not None:
         yield piece
 
 

@@ -25,7 +25,8 @@ class _Node:
     def __init__(self) -> None:
         self.children: dict[str, _Node] = {}
         self.any: _Node | None = None
-        self.operations: dict[str, Operation] = {}
+        self.operations: dict[str, tuple[Operation, list[str]]] = {}
+        """By verb, with the names of what is in the path."""
 
 
 class Routes:
@@ -44,17 +45,19 @@ class Routes:
                 node = node.any
             else:
                 node = node.children.setdefault(part, _Node())
-        node.operations[operation.verb] = operation
+        node.operations[operation.verb] = operation, operation.path_names
 
     def match(self, verb: str, raw_path: bytes) -> Match | list[str] | None:
         """The operation; the verbs that the path accepts instead; None for an unknown path."""
         node: _Node | None = self._root
         values: list[str] = []
         is_text = True
-        for part in raw_path.split(b"?", 1)[0].split(b"/")[1:]:
+        path = raw_path.split(b"?", 1)[0]
+        is_plain = path.isascii() and b"%" not in path  # most are
+        for part in path.split(b"/")[1:]:
             if node is None:
                 return None
-            text = decoded(part)
+            text = part.decode("ascii") if is_plain else decoded(part)
             child = None if text is None else node.children.get(text)
             if child is None:
                 values.append(part.decode("ascii", "replace") if text is None else text)
@@ -63,10 +66,11 @@ class Routes:
             node = child
         if node is None or not node.operations:
             return None
-        operation = node.operations.get(verb)
-        if operation is None:
+        served = node.operations.get(verb)
+        if served is None:
             return sorted(node.operations)
-        return Match(operation, dict(zip(operation.path_names, values, strict=True)), is_text)
+        operation, names = served
+        return Match(operation, dict(zip(names, values, strict=True)), is_text)
 
 
 def decoded(part: bytes) -> str | None:
@@ -80,6 +84,8 @@ def decoded(part: bytes) -> str | None:
 def query_of(raw: bytes, lists: frozenset[str]) -> dict[str, str | list[str]]:
     """The parameters of a query. Those in `lists` may be repeated, and are lists."""
     fields: dict[str, str | list[str]] = {}
+    if not raw:
+        return fields
     for pair in filter(None, raw.replace(b"+", b" ").split(b"&")):
         key, _, text = pair.partition(b"=")
         name, value = decoded(key), decoded(text)

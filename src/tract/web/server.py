@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import socket
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +19,9 @@ from tract.web.lanes import Lanes
 
 try:
     import uvicorn
+    from starlette.types import ASGIApp
 
+    from tract.web.answers import Answers
     from tract.web.app import App, Limits
 except ImportError as missing:
     raise MissingExtraError('a server needs: pip install "tract-context[server]"') from missing
@@ -38,6 +41,8 @@ class Settings(NamedTuple):
     names: tuple[str, ...] = ()
     """Further names by which it is reached, such as `tract.example.org`."""
     durability: str = "full"
+    objects: str | None = None
+    """The object store for large contents."""
     replica: str | None = None
     """A second database, which follows the first, for reading."""
     lanes: int | None = None
@@ -77,7 +82,7 @@ def prepare(settings: Settings, token: str | None = None) -> Server:
     """Open the database and the port. On this machine alone, a token is made for this start; for
     any other address, tokens must be in the database."""
     is_local = is_loopback(settings.host)
-    store = _open(settings.database, settings.durability)
+    store = _open(settings, settings.database)
     try:
         if not is_local and not any(grant.revoked_at is None for grant in store.grants.all()):
             raise AccessError(
@@ -87,15 +92,21 @@ def prepare(settings: Settings, token: str | None = None) -> Server:
     finally:
         store.close()
     token = token or (new_token() if is_local else None)
-    listening = _listen(settings.host, settings.port)
+    listening = listen(settings.host, settings.port)
     port = listening.getsockname()[1]
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     app = make_app(settings, port, token)
-    config = uvicorn.Config(
+    return Server(listening, Uvicorn(config_of(app), app), token, f"http://{host}:{port}")
+
+
+def config_of(app: ASGIApp) -> uvicorn.Config:
+    """How an application is served."""
+    return uvicorn.Config(
         app,
         log_config=None,
         log_level=logging.WARNING,
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         date_header=False,
         lifespan="on",
@@ -104,22 +115,24 @@ def prepare(settings: Settings, token: str | None = None) -> Server:
         limit_concurrency=1000,
         h11_max_incomplete_event_size=64 * 1024,
     )
-    return Server(listening, Uvicorn(config, app), token, f"http://{host}:{port}")
 
 
 def make_app(settings: Settings, port: int, token: str | None) -> App:
     """The application of these settings."""
     counter = token_counter(None)
-    replica = settings.replica
+    replica, kind = settings.replica, _kind(settings.database)
+    opens = partial(_open, settings, settings.database)
     lanes = Lanes(
-        lambda: _open(settings.database, settings.durability),
+        opens,
         counter,
-        settings.lanes or LANES[_kind(settings.database)],
-        None if replica is None else lambda: _open(replica, settings.durability),
+        settings.lanes or LANES[kind],
+        None if replica is None else lambda: _open(settings, replica),
         settings.limits.batch_idle_seconds,
     )
     hosts = Hosts(host_names(settings.host, port, settings.names))
-    return App(lanes, hosts, token, counter.source, settings.limits, _mounted(settings))
+    answers = Answers(opens if kind == "sqlite" and replica is None else None)
+    mounted = _mounted(settings)
+    return App(lanes, hosts, token, counter.source, settings.limits, mounted, answers)
 
 
 def _mounted(settings: Settings) -> dict[str, Starlette]:
@@ -154,7 +167,8 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket for a server; port 0 chooses a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With its protocol named, asyncio sends small packets at once; else an answer waits 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -168,8 +182,8 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _open(database: str, durability: str) -> Store:
-    return open_store(database, durability=durability)
+def _open(settings: Settings, database: str) -> Store:
+    return open_store(database, durability=settings.durability, objects=settings.objects)
 
 
 def _kind(database: str) -> str:
