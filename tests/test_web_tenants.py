@@ -176,6 +176,10 @@ def carry_out(
         target += "?" + urlencode({"name": "x.json", "dialog": fields.get("dialog", "a/one")})
         media = [("Content-Type", "application/octet-stream")]
         return ask(world.server, "POST", target, token, media + headers, line)
+    if operation.accepts != "application/json":
+        target += "?" + urlencode(fields)
+        media = [("Content-Type", operation.accepts)]
+        return ask(world.server, "POST", target, token, media + headers, b"")
     body = json.dumps(fields).encode()
     return ask(world.server, operation.verb, target, token, JSON + headers, body)
 
@@ -252,10 +256,11 @@ def test_storing_what_another_has_looks_like_storing_what_no_one_has(world: Worl
 def test_deleting_what_both_have_leaves_the_others(world: World) -> None:
     path = "/api/dialogs/b%2Fgone"
     body = {"tool_name": "ls", "result": SHARED}
+    left = "/api/dialogs/a%2Fkept/tool-results/g?view=raw"
+    assert send(world.server, "PUT", left, body, world.tokens["a"]).status == 200
     token = world.tokens["b"]
     assert send(world.server, "PUT", f"{path}/tool-results/g", body, token).status == 200
     assert ask(world.server, "DELETE", path, token).status == 204
-    left = "/api/dialogs/a%2Fone/tool-results/a2?view=raw"
     assert ask(world.server, "GET", left, world.tokens["a"]).text == SHARED
 
 

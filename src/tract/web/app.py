@@ -454,8 +454,7 @@ class App:
         return _json(imported)
 
     async def _do_import_items(self, request: Request, headers: Headers) -> Response:
-        del headers
-        lane = self._lanes.upkeep
+        lane = await self._lane(request, headers)
         imported = await lane.run(lambda: files.import_items(lane.tract("default"), request))
         return _json(imported)
 
