@@ -6,9 +6,12 @@ import json
 import socket
 from collections.abc import Iterable
 from http.client import HTTPResponse
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from tract.access import new_token, token_digest
+from tract.storage import open_store
 from tract.web.server import Server
 
 SECONDS = 10
@@ -88,3 +91,17 @@ def send(
     """The answer to a write with a JSON body."""
     headers = JSON + ([("Idempotency-Key", key)] if key else [])
     return ask(server, verb, target, token or server.token, headers, json.dumps(value).encode())
+
+
+def grant(place: Path | str, name: str, scope: str, *prefixes: str) -> str:
+    """A new token in a database."""
+    token, store = new_token(), open_store(str(place))
+    store.grants.add(name, token_digest(token), scope, prefixes)
+    store.close()
+    return token
+
+
+def texts(server: Server, dialog: str) -> list[str]:
+    """What the messages of a dialog are, newest first."""
+    log = ask(server, "GET", f"/api/dialogs/{dialog}/log", server.token)
+    return [item["preview"] for item in log.json["items"]] if log.status == 200 else []

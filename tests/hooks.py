@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli import environment
+from tract import Tract
+from tract.hooks.archive import Limits, keep
+from tract.hooks.events import ToolResult
 from tract.hooks.journal import last_lines
 
 SESSION = "0199-session"
@@ -67,3 +70,22 @@ class Hook:
     @property
     def log(self) -> list[dict[str, Any]]:
         return last_lines(self.folder / "state" / "tract" / "hook.log", 100)
+
+
+TOOL = "mcp__tract__get_tool_result"
+
+
+def hook(tract: Tract, call_id: str = "t1", content: str = LONG) -> str:
+    """What a hook sends the model after it has stored a result."""
+    answers: list[str | None] = []
+    report = ToolResult("s", call_id, "Read", content, lambda text: {"text": text})
+
+    def deliver(text: str | None) -> bool:
+        answers.append(text)
+        return True
+
+    session = tract.sibling("s.results").session
+    keep(session, report, "Claude Code", Limits(100, 50), TOOL, deliver)
+    [text] = answers
+    assert text is not None
+    return text

@@ -1,16 +1,20 @@
-"""Real servers on loopback, in a thread of the test's process."""
+"""Real servers on loopback, in a thread of the test's process or as processes of their own."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from tests.cli import environment
 from tract import Tract
-from tract.remote.tract import RemoteTract, connect
+from tract.remote.tract import connect
 from tract.web.server import Server, Settings, prepare
 
 
@@ -47,6 +51,42 @@ async def _stop(server: Server) -> None:
     await server.uvicorn.lifespan.shutdown()
 
 
+class ServerProcess:
+    """A process that serves a database."""
+
+    def __init__(self, database: str, *options: str, before: tuple[str, ...] = ()) -> None:
+        """`before` are options of `tract` itself."""
+        command = [sys.executable, "-m", "tract", "--db", database, *before, "serve"]
+        self.process = subprocess.Popen(
+            [*command, "--port", "0", "--json", "--quiet", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+        )
+
+    def place(self) -> dict[str, str]:
+        """Its URL and its token, once it listens."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, self.process.communicate()
+        return dict(json.loads(line))
+
+    def address(self) -> str:
+        return self.place()["url"].removeprefix("http://")
+
+
+@contextmanager
+def serving_process(
+    database: str, *options: str, before: tuple[str, ...] = ()
+) -> Iterator[ServerProcess]:
+    server = ServerProcess(database, *options, before=before)
+    try:
+        yield server
+    finally:
+        server.process.kill()
+        server.process.communicate()
+
+
 def url_of(server: Server) -> str:
     """The URL with the token in it."""
     return server.url.replace("://", f"://{server.token}@")
@@ -59,6 +99,3 @@ def open_tract(database: str = ":memory:", **options: Any) -> Tract:
     for name in ("durability", "tokens"):
         options.pop(name, None)
     return connect(database, **options)
-
-
-__all__ = ["RemoteTract", "open_tract", "serving", "url_of"]

@@ -32,7 +32,7 @@ from tract.storage.sqlite import binding
 from tract.tui.help import HELP
 from tract.view.ansi import plain
 from tract.web import access, events, lanes
-from tract.web.app import Limits
+from tract.web.intake import Limits
 from tract.web.server import LANES
 
 ROOT = Path(__file__).resolve().parent.parent

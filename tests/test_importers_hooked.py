@@ -8,32 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.hooks import LONG
+from tests.hooks import LONG, hook
 from tests.importing import as_lines
 from tests.samples.claude_code import answer, call, result, text, user
 from tract import Tract
-from tract.hooks.archive import Limits, keep
-from tract.hooks.events import ToolResult
 from tract.importers.hooked import HookedResults
 from tract.importers.writer import import_file
 
 TOOL = "mcp__tract__get_tool_result"
-
-
-def hook(tract: Tract, call_id: str = "t1", content: str = LONG) -> str:
-    """What a hook sends the model after it has stored a result."""
-    answers: list[str | None] = []
-    report = ToolResult("s", call_id, "Read", content, lambda text: {"text": text})
-
-    def deliver(text: str | None) -> bool:
-        answers.append(text)
-        return True
-
-    session = tract.sibling("s.results").session
-    keep(session, report, "Claude Code", Limits(100, 50), TOOL, deliver)
-    [text] = answers
-    assert text is not None
-    return text
 
 
 def transcript(folder: Path, shown: Any) -> Path:

@@ -48,6 +48,11 @@ TESTED_WITH = {
     "providers/functions": "test_providers_tools",
     "providers/responses_items": "test_providers_openai_responses",
     "session": "test_session",
+    "web/app": "test_web_access",
+    "web/desk": "test_web_methods",
+    "web/intake": "test_web_access",
+    "web/reply": "test_web_faults",
+    "web/results": "test_web_ids",
 }
 """Modules and packages without a test file of their own, the file that tests them, and why."""
 # Anything that ties a lock file to one machine: a URL, a path, an index option, a host name.

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.asking import JSON, Answer, ask, send
+from tests.asking import JSON, Answer, ask, grant, send, texts
 from tests.serving import serving
 from tract import AccessError, Tract
-from tract.access import new_token, token_digest
+from tract.access import new_token
 from tract.remote.operations import OPERATIONS, Operation
 from tract.storage import open_store
-from tract.web.app import Limits
+from tract.web.intake import Limits
 from tract.web.problems import MEDIA
 from tract.web.server import Server
 
@@ -63,14 +63,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(place: Path) -> Iterator[Server]:
     with serving(str(place)) as running:
         yield running
-
-
-def grant(place: Path | str, name: str, scope: str, *prefixes: str) -> str:
-    """A new token in a database."""
-    token, store = new_token(), open_store(str(place))
-    store.grants.add(name, token_digest(token), scope, prefixes)
-    store.close()
-    return token
 
 
 def own(server: Server) -> str:
@@ -447,11 +439,6 @@ def test_a_body_that_does_not_come_is_not_waited_for(place: Path) -> None:
 
 
 # Writing once
-
-
-def texts(server: Server, dialog: str) -> list[str]:
-    log = ask(server, "GET", f"/api/dialogs/{dialog}/log", server.token)
-    return [item["preview"] for item in log.json["items"]] if log.status == 200 else []
 
 
 def test_a_key_is_for_one_write(server: Server) -> None:

@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.asking import ask, connected, head, send
+from tests.asking import ask, connected, grant, head, send
 from tests.serving import serving
-from tests.test_web_access import grant
 from tract import Tract
 from tract.storage import open_store
 from tract.tokens import token_counter

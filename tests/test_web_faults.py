@@ -19,13 +19,12 @@ from typing import TypeVar
 import pytest
 
 from tests import postgres, seaweed
-from tests.asking import JSON, SECONDS, Answer, ask, connected, head, send
+from tests.asking import JSON, SECONDS, Answer, ask, connected, grant, head, send, texts
 from tests.faults.harness import assert_sound
 from tests.serving import serving, url_of
-from tests.test_web_access import grant, texts
 from tract import Tract, connect
 from tract.remote.transport import BATCH
-from tract.web.app import Limits
+from tract.web.intake import Limits
 from tract.web.problems import MEDIA
 from tract.web.server import Server
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.serving import serving
 from tract import InputError, Tract
-from tract.web.app import Limits
+from tract.web.intake import Limits
 from tract.web.methods import page
 from tract.web.server import Server
 

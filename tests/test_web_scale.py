@@ -13,8 +13,7 @@ import psycopg
 import pytest
 
 from tests.cli import invoke
-from tests.faults.test_servers import serving as process
-from tests.serving import serving, url_of
+from tests.serving import serving, serving_process, url_of
 from tract import Tract, connect
 from tract.remote.transport import AFTER
 from tract.web.server import Server
@@ -116,7 +115,7 @@ def test_reading_writes_nothing(pg_url: str) -> None:
 def test_the_command_has_a_replica(pg_url: str) -> None:
     with Tract.open(pg_url) as tract:
         tract.user("old")
-    with copy_of(pg_url) as copy, process(pg_url, "--read-db", copy) as server:
+    with copy_of(pg_url) as copy, serving_process(pg_url, "--read-db", copy) as server:
         place = server.place()
         with Tract.open(pg_url) as tract:
             tract.user("new")
@@ -136,7 +135,7 @@ def test_large_contents_are_in_the_object_store(tmp_path: Path) -> None:
     (tmp_path / "objects").mkdir()
     database = str(tmp_path / "t.db")
     with (
-        process(database, before=("--objects", objects)) as server,
+        serving_process(database, before=("--objects", objects)) as server,
         connect(**server_of(server.place())) as t,
     ):
         t.assistant(tool_calls=[{"id": "c1", "name": "ls", "arguments": {}}])

@@ -26,7 +26,7 @@ from tests.asking import ask, send
 from tests.serving import serving
 from tract import Tract
 from tract.remote.operations import BY_NAME, Operation
-from tract.web.app import Limits
+from tract.web.intake import Limits
 from tract.web.server import Server
 
 CHECKS = [

@@ -12,18 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.asking import JSON, Answer, ask, send
-from tests.hooks import LONG
+from tests.asking import JSON, Answer, ask, grant, send
+from tests.hooks import LONG, hook
 from tests.importing import as_lines
 from tests.samples.claude_code import answer as said
 from tests.samples.claude_code import call, result, text, user
 from tests.serving import serving
-from tests.test_importers_hooked import hook
-from tests.test_web_access import grant
 from tract import Tract
 from tract.remote.operations import OPERATIONS, Operation
 from tract.remote.transport import AFTER, BATCH, BRANCH, COMMIT, quoted
-from tract.web.app import LISTS
+from tract.web.intake import LISTS
 from tract.web.server import Server
 
 TEAMS = ("a", "b")
@@ -171,15 +169,17 @@ def carry_out(
     if operation.is_read:
         target += "?" + urlencode(fields, doseq=bool(LISTS[operation.name]))
         return ask(world.server, "GET", target, token, headers)
-    if operation.name == "import":
+    if operation.name in ("import", "import_items"):
+        dialog = fields.get("dialog", "a/one")
         line = b'{"messages": [{"role": "user", "content": "common words"}]}'
-        target += "?" + urlencode({"name": "x.json", "dialog": fields.get("dialog", "a/one")})
-        media = [("Content-Type", "application/octet-stream")]
-        return ask(world.server, "POST", target, token, media + headers, line)
-    if operation.accepts != "application/json":
-        target += "?" + urlencode(fields)
+        query = {"name": "x.json", "dialog": dialog}
+        if operation.name == "import_items":
+            line = b'{"entry": %b}\n' % line
+            query = {"path": "x", "format": "x", "own_name": dialog, "dialog": dialog}
         media = [("Content-Type", operation.accepts)]
-        return ask(world.server, "POST", target, token, media + headers, b"")
+        return ask(
+            world.server, "POST", f"{target}?{urlencode(query)}", token, media + headers, line
+        )
     body = json.dumps(fields).encode()
     return ask(world.server, operation.verb, target, token, JSON + headers, body)
 
@@ -256,12 +256,11 @@ def test_storing_what_another_has_looks_like_storing_what_no_one_has(world: Worl
 def test_deleting_what_both_have_leaves_the_others(world: World) -> None:
     path = "/api/dialogs/b%2Fgone"
     body = {"tool_name": "ls", "result": SHARED}
-    left = "/api/dialogs/a%2Fkept/tool-results/g?view=raw"
+    left, token = "/api/dialogs/a%2Fleft/tool-results/g", world.tokens["b"]
     assert send(world.server, "PUT", left, body, world.tokens["a"]).status == 200
-    token = world.tokens["b"]
     assert send(world.server, "PUT", f"{path}/tool-results/g", body, token).status == 200
     assert ask(world.server, "DELETE", path, token).status == 204
-    assert ask(world.server, "GET", left, world.tokens["a"]).text == SHARED
+    assert ask(world.server, "GET", f"{left}?view=raw", world.tokens["a"]).text == SHARED
 
 
 def test_an_import_does_not_reach_into_other_dialogs(tmp_path: Path) -> None:

@@ -4,57 +4,20 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 import pytest
 
-from tests.cli import environment
+from tests.serving import serving_process
 from tract import Tract
 from tract.access import new_token, token_digest
 
 DIALOGS = 4
 SECONDS = 120
-
-
-class Serving:
-    """A process that serves a database."""
-
-    def __init__(self, database: str, *options: str, before: tuple[str, ...] = ()) -> None:
-        """`before` are options of `tract` itself."""
-        command = [sys.executable, "-m", "tract", "--db", database, *before, "serve"]
-        self.process = subprocess.Popen(
-            [*command, "--port", "0", "--json", "--quiet", *options],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment(),
-        )
-
-    def place(self) -> dict[str, str]:
-        """Its URL and its token, once it listens."""
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, self.process.communicate()
-        return dict(json.loads(line))
-
-    def address(self) -> str:
-        return self.place()["url"].removeprefix("http://")
-
-
-@contextmanager
-def serving(database: str, *options: str, before: tuple[str, ...] = ()) -> Iterator[Serving]:
-    serving = Serving(database, *options, before=before)
-    try:
-        yield serving
-    finally:
-        serving.process.kill()
-        serving.process.communicate()
 
 
 class Writer(threading.Thread):
@@ -128,7 +91,7 @@ def test_what_was_acknowledged_is_there_once(
     with Tract.open(pg_url) as tract:
         tract.store.grants.add("writers", token_digest(token), "write")
     with ExitStack() as stack:
-        running = [stack.enter_context(serving(pg_url)) for _ in range(servers)]
+        running = [stack.enter_context(serving_process(pg_url)) for _ in range(servers)]
         addresses = [server.address() for server in running]
         crowd = [Writer(n, addresses, token, messages) for n in range(writers)]
         for writer in crowd:

@@ -79,7 +79,7 @@ def _log_requests() -> None:
 
 
 def settings_of(kind: Any, target: Target, options: dict[str, Any]) -> Any:
-    from tract.web.app import Limits
+    from tract.web.intake import Limits
 
     limits = Limits(body_bytes=options["max_body"] * 1_000_000, requests_per_second=options["rate"])
     return kind(

@@ -22,7 +22,8 @@ try:
     from starlette.types import ASGIApp
 
     from tract.web.answers import Answers
-    from tract.web.app import App, Limits
+    from tract.web.app import App
+    from tract.web.intake import Limits
 except ImportError as missing:
     raise MissingExtraError('a server needs: pip install "tract-context[server]"') from missing
 
