@@ -22,7 +22,7 @@ def test_every_operation_has_a_row() -> None:
 
 
 def test_a_required_parameter_is_bold() -> None:
-    [row] = re.findall(r"^\| `POST /branches` .*$", reference(), re.MULTILINE)
+    [row] = re.findall(r"^\| `POST …/branches` .*$", reference(), re.MULTILINE)
     assert row.endswith("| **`name`**, `at` |")
 
 

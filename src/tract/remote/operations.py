@@ -444,234 +444,260 @@ _CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "argumen
 _USER = {"role": "user", "content": "Hi"}
 _TOOL = {"name": "ls", "input_schema": {"type": "object", "properties": {}}}
 
-OPERATIONS: tuple[Operation, ...] = (
-    # Dialogs
-    _special(
-        *("hello", "GET", "/api", READ, Nothing, Hello),
-        "Say which version answers, and what the token may do.",
+SECTIONS: dict[str, tuple[Operation, ...]] = {
+    "Dialogs": (
+        _special(
+            *("hello", "GET", "/api", READ, Nothing, Hello),
+            "Say which version answers, and what the token may do.",
+        ),
+        _special(
+            *("dialogs", "GET", "/api/dialogs", READ, DialogsParameters, DialogInfo),
+            "List the dialogs that the token may use, by name. With `search`, those whose name, "
+            "title, folder and model contain all of its words.",
+            is_paged=True,
+            search="orders",
+        ),
+        _special(
+            *("dialog_info", "GET", DIALOG, READ, Nothing, DialogInfo),
+            "Return one dialog with its totals.",
+        ),
+        _special(
+            *("delete_dialog", "DELETE", DIALOG, ADMIN, Nothing, None),
+            "Delete a dialog, with everything that no other dialog uses.",
+        ),
+        _special(
+            *("position", "GET", f"{DIALOG}/position", READ, PositionParameters, Position),
+            "Return the branch that is checked out and its newest commit.",
+        ),
     ),
-    _special(
-        *("dialogs", "GET", "/api/dialogs", READ, DialogsParameters, DialogInfo),
-        "List the dialogs that the token may use, by name. With `search`, those whose name, title, "
-        "folder and model contain all of its words.",
-        is_paged=True,
-        search="orders",
+    "Messages": (
+        _method(
+            "commit", "POST", f"{DIALOG}/messages", WRITE, content={"role": "user", "content": "Hi"}
+        ),
+        _method("system", "POST", f"{DIALOG}/messages/system", WRITE, text="Be brief."),
+        _method("user", "POST", f"{DIALOG}/messages/user", WRITE, text="What is in src?"),
+        _method(
+            "assistant", "POST", f"{DIALOG}/messages/assistant", WRITE, text="", tool_calls=[_CALL]
+        ),
+        _method(
+            *("tool_result", "POST", RESULTS, WRITE),
+            tool_call_id="call_1",
+            name="ls",
+            content="main.py\n",
+        ),
+        _method(
+            *("record", "POST", f"{DIALOG}/record", WRITE),
+            messages=[{"role": "user", "content": "What is in src?"}],
+        ),
+        _method(
+            *("answer", "POST", f"{DIALOG}/answers", WRITE),
+            call={"id": "call_2", "name": "get_tool_result", "arguments": {"id": "call_1"}},
+        ),
+        _special(
+            *("push", "POST", f"{DIALOG}/commits", WRITE, PushParameters, CommitInfo),
+            "Append a commit that a client has drafted, such as an answer of its own model. The "
+            "server makes the commit itself, and checks it like any other.",
+            operation="append",
+            message={"role": "user", "content": "Hi"},
+        ),
     ),
-    _special(
-        *("dialog_info", "GET", DIALOG, READ, Nothing, DialogInfo),
-        "Return one dialog with its totals.",
+    "Changes": (
+        _method("annotate", "POST", f"{DIALOG}/marks", WRITE, commit="HEAD", priority="pinned"),
+        _method("restore", "POST", f"{DIALOG}/restore", WRITE, names=["HEAD"]),
+        _method("reshape", "POST", f"{DIALOG}/reshape", WRITE, forms={"HEAD": "reference"}),
+        _method("set_tools", "POST", f"{DIALOG}/tools", WRITE, tools=[_TOOL]),
+        _method(
+            "configure_results", "PUT", f"{DIALOG}/settings/results", WRITE, inline_tokens=2000
+        ),
+        _method(
+            *("configure_tool_summarization", "PUT", f"{DIALOG}/settings/summaries", WRITE),
+            auto_threshold=4000,
+        ),
+        _special(
+            *("describe", "PUT", f"{DIALOG}/facts", WRITE, FactsParameters, None),
+            "Note what a dialog is: what a list of dialogs shows of it.",
+            facts={"title": "Tool results of a session"},
+        ),
+        _method(
+            "summarize_tool_result", "POST", f"{RESULTS}/{{id}}/summary", WRITE, target_tokens=100
+        ),
+        _method("compress", "POST", f"{DIALOG}/compress", WRITE, content="The user asked for src."),
+        _method(
+            "compress_tool_calls", "POST", f"{DIALOG}/compress-tool-calls", WRITE, keep_recent=1
+        ),
+        _method("drop_failed_tool_turns", "POST", f"{DIALOG}/drop-failed-turns", WRITE),
     ),
-    _special(
-        *("delete_dialog", "DELETE", DIALOG, ADMIN, Nothing, None),
-        "Delete a dialog, with everything that no other dialog uses.",
+    "Reading": (
+        _special(
+            *("log", "GET", f"{DIALOG}/log", READ, LogParameters, CommitInfo),
+            "List the commits of the branch, newest first, without their contents.",
+            is_paged=True,
+            limit=20,
+        ),
+        _method("get_commit", "GET", COMMIT),
+        _method("get_message", "GET", f"{COMMIT}/message"),
+        _method("get_content", "GET", f"{COMMIT}/content"),
+        _method("edit_history", "GET", f"{COMMIT}/versions"),
+        _method("get_commit_tools", "GET", f"{COMMIT}/tools"),
+        _special(
+            *("context", "GET", f"{DIALOG}/context", READ, ContextParameters, Context),
+            "Return what a model would be sent: a valid request of one provider, with its tools.",
+            provider="anthropic",
+        ),
+        _special(
+            *("export", "GET", f"{DIALOG}/export", READ, ExportParameters, None),
+            "Return the dialog as a document: a provider's request, one chat message per line, or "
+            "a transcript for people.",
+            media="text/plain",
+            format="markdown",
+        ),
+        _method("search", "GET", f"{DIALOG}/search", text="no space left"),
+        _special(
+            *("search_all", "GET", "/api/search", READ, SearchAllParameters, Hit),
+            "Find the commits of all dialogs that the token may use whose content contains the "
+            "text (case-insensitive), newest first.",
+            is_paged=True,
+            text="no space left",
+        ),
+        _special(
+            *("steps", "GET", f"{DIALOG}/steps", READ, StepsParameters, Steps),
+            "Return the commits from the first, or after a known one, to a head, for a client "
+            "that compiles them itself.",
+            head="HEAD",
+        ),
+        _special(
+            *("payload", "GET", f"{COMMIT}/payload", READ, Nothing, None),
+            "Return the content of a commit as its stored JSON, whose SHA-256 is the content hash.",
+        ),
+        _special(
+            *("toolset", "GET", f"{COMMIT}/toolset", READ, Nothing, Toolset),
+            "Return the toolset that was recorded with a commit.",
+        ),
     ),
-    _special(
-        *("position", "GET", f"{DIALOG}/position", READ, PositionParameters, Position),
-        "Return the branch that is checked out and its newest commit.",
+    "Results and tools": (
+        _special(
+            *("tool_results", "GET", RESULTS, READ, ResultsParameters, ToolResultMetadata),
+            "Describe the tool results of the branch, oldest first, without reading them.",
+            is_paged=True,
+        ),
+        _special(
+            *("result", "GET", f"{RESULTS}/{{id}}", READ, ResultParameters, ToolResultResponse),
+            "Return a tool result in full, or a part of it: `lines`, `grep`, `json_path`, or "
+            "`offset` and `limit`, as a model would get it. The ETag is the content hash. `Range` "
+            "selects bytes of the answer.",
+            view="full",
+        ),
+        _special(
+            *(
+                "store_result",
+                "PUT",
+                f"{RESULTS}/{{id}}",
+                WRITE,
+                StoreParameters,
+                ToolResultReference,
+            ),
+            "Store a result in full and show it as a reference. Its call is recorded too, unless "
+            "the dialog has a call with this id that waits for a result.",
+            tool_name="ls",
+            arguments={"path": "src"},
+            result="main.py\n",
+        ),
+        _method("get_tool_result", "GET", f"{RESULTS}/{{id}}/part", lines="1-20"),
+        _method("list_tool_results", "GET", f"{DIALOG}/results"),
+        _method("find_tool_results", "GET", f"{DIALOG}/find/results", name="ls"),
+        _method("find_tool_calls", "GET", f"{DIALOG}/find/calls", name="ls"),
+        _method("find_tool_turns", "GET", f"{DIALOG}/find/turns", name="ls"),
+        _method("find_superseded", "GET", f"{DIALOG}/find/superseded"),
+        _method("get_tools", "GET", f"{DIALOG}/tools"),
+        _method("diff_tools", "GET", f"{DIALOG}/tools-diff", a="HEAD", b="HEAD"),
+        _method("tool_history", "GET", f"{DIALOG}/tools/{{name}}"),
     ),
-    # Messages
-    _method(
-        "commit", "POST", f"{DIALOG}/messages", WRITE, content={"role": "user", "content": "Hi"}
+    "Branches": (
+        _method("branches", "GET", f"{DIALOG}/branches"),
+        _method("branch", "POST", f"{DIALOG}/branches", WRITE, name="try"),
+        _method("delete_branch", "DELETE", f"{DIALOG}/branches/{{name}}", WRITE),
+        _method("checkout", "POST", f"{DIALOG}/checkout", WRITE, name="main"),
     ),
-    _method("system", "POST", f"{DIALOG}/messages/system", WRITE, text="Be brief."),
-    _method("user", "POST", f"{DIALOG}/messages/user", WRITE, text="What is in src?"),
-    _method(
-        "assistant", "POST", f"{DIALOG}/messages/assistant", WRITE, text="", tool_calls=[_CALL]
+    "Use": (
+        _method("usages", "GET", f"{DIALOG}/usages"),
+        _method("token_factor", "GET", f"{DIALOG}/token-factor"),
     ),
-    _method(
-        *("tool_result", "POST", RESULTS, WRITE),
-        tool_call_id="call_1",
-        name="ls",
-        content="main.py\n",
+    "Events": (
+        _special(
+            *("events", "GET", f"{DIALOG}/events", READ, EventsParameters, None),
+            "Send each new commit of the dialog as a server-sent event.",
+            media="text/event-stream",
+        ),
+        _special(
+            *("all_events", "GET", "/api/events", READ, Nothing, None),
+            "Send each new commit of all dialogs that the token may use as a server-sent event.",
+            media="text/event-stream",
+        ),
     ),
-    _method(
-        *("record", "POST", f"{DIALOG}/record", WRITE),
-        messages=[{"role": "user", "content": "What is in src?"}],
+    "Several requests in one transaction": (
+        _special(
+            *("begin", "POST", "/api/batches", WRITE, Nothing, Batch),
+            "Begin a transaction. Requests with the header `Tract-Batch` belong to it.",
+        ),
+        _special(
+            *("end", "POST", "/api/batches/{batch}", WRITE, Nothing, None),
+            "Commit a transaction: all of its requests.",
+        ),
+        _special(
+            *("abandon", "DELETE", "/api/batches/{batch}", WRITE, Nothing, None),
+            "Roll a transaction back: none of its requests.",
+        ),
     ),
-    _method(
-        *("answer", "POST", f"{DIALOG}/answers", WRITE),
-        call={"id": "call_2", "name": "get_tool_result", "arguments": {"id": "call_1"}},
+    "The database": (
+        _special(
+            *("import", "POST", "/api/import", WRITE, ImportParameters, Imported),
+            "Import a transcript, which is the body of the request, as dialogs. Importing it "
+            "again adds only what is new.",
+            accepts="application/octet-stream",
+            name="session.jsonl",
+        ),
+        _special(
+            *("import_items", "POST", "/api/import/items", WRITE, ItemsParameters, Imported),
+            "Import what a client has read of a transcript, and of the files that belong to it. "
+            "The body has one JSON object per line: an entry, a history, facts, an unknown record "
+            "or a problem.",
+            accepts="application/x-ndjson",
+            path="/home/ada/session.jsonl",
+            format="claude-code",
+            own_name="session",
+        ),
+        _method("fsck", "POST", "/api/fsck", ADMIN),
+        _method("gc", "POST", "/api/gc", ADMIN, dry_run=True),
+        _method("forget", "POST", f"{DIALOG}/forget", ADMIN, commit="HEAD", dry_run=True),
+        _special(
+            *("backup", "GET", "/api/backup", ADMIN, Nothing, None),
+            "Return a consistent copy of the database as a SQLite file.",
+            media="application/vnd.sqlite3",
+        ),
+        _special(
+            *("audit", "GET", "/api/audit", ADMIN, Paged, AuditEntry),
+            "List what was written through the API, newest first: who, what, which commit.",
+            is_paged=True,
+        ),
+        _special(
+            *("grants", "GET", "/api/grants", ADMIN, Nothing, list[Grant]),
+            "List the bearer tokens, without the tokens themselves.",
+        ),
+        _special(
+            *("add_grant", "POST", "/api/grants", ADMIN, GrantParameters, NewGrant),
+            "Make a bearer token. The answer is the only one that contains it.",
+            name="ci",
+            scope="write",
+            dialogs=["ci/"],
+        ),
+        _special(
+            *("revoke_grant", "DELETE", "/api/grants/{name}", ADMIN, Nothing, None),
+            "Revoke a bearer token.",
+        ),
     ),
-    _special(
-        *("push", "POST", f"{DIALOG}/commits", WRITE, PushParameters, CommitInfo),
-        "Append a commit that a client has drafted, such as an answer of its own model. The server "
-        "makes the commit itself, and checks it like any other.",
-        operation="append",
-        message={"role": "user", "content": "Hi"},
-    ),
-    # Changes
-    _method("annotate", "POST", f"{DIALOG}/marks", WRITE, commit="HEAD", priority="pinned"),
-    _method("restore", "POST", f"{DIALOG}/restore", WRITE, names=["HEAD"]),
-    _method("reshape", "POST", f"{DIALOG}/reshape", WRITE, forms={"HEAD": "reference"}),
-    _method("set_tools", "POST", f"{DIALOG}/tools", WRITE, tools=[_TOOL]),
-    _method("configure_results", "PUT", f"{DIALOG}/settings/results", WRITE, inline_tokens=2000),
-    _method(
-        *("configure_tool_summarization", "PUT", f"{DIALOG}/settings/summaries", WRITE),
-        auto_threshold=4000,
-    ),
-    _special(
-        *("describe", "PUT", f"{DIALOG}/facts", WRITE, FactsParameters, None),
-        "Note what a dialog is: what a list of dialogs shows of it.",
-        facts={"title": "Tool results of a session"},
-    ),
-    _method("summarize_tool_result", "POST", f"{RESULTS}/{{id}}/summary", WRITE, target_tokens=100),
-    _method("compress", "POST", f"{DIALOG}/compress", WRITE, content="The user asked for src."),
-    _method("compress_tool_calls", "POST", f"{DIALOG}/compress-tool-calls", WRITE, keep_recent=1),
-    _method("drop_failed_tool_turns", "POST", f"{DIALOG}/drop-failed-turns", WRITE),
-    # Reading
-    _special(
-        *("log", "GET", f"{DIALOG}/log", READ, LogParameters, CommitInfo),
-        "List the commits of the branch, newest first, without their contents.",
-        is_paged=True,
-        limit=20,
-    ),
-    _method("get_commit", "GET", COMMIT),
-    _method("get_message", "GET", f"{COMMIT}/message"),
-    _method("get_content", "GET", f"{COMMIT}/content"),
-    _method("edit_history", "GET", f"{COMMIT}/versions"),
-    _method("get_commit_tools", "GET", f"{COMMIT}/tools"),
-    _special(
-        *("context", "GET", f"{DIALOG}/context", READ, ContextParameters, Context),
-        "Return what a model would be sent: a valid request of one provider, with its tools.",
-        provider="anthropic",
-    ),
-    _special(
-        *("export", "GET", f"{DIALOG}/export", READ, ExportParameters, None),
-        "Return the dialog as a document: a provider's request, one chat message per line, or a "
-        "transcript for people.",
-        media="text/plain",
-        format="markdown",
-    ),
-    _method("search", "GET", f"{DIALOG}/search", text="no space left"),
-    _special(
-        *("search_all", "GET", "/api/search", READ, SearchAllParameters, Hit),
-        "Find the commits of all dialogs that the token may use whose content contains the text "
-        "(case-insensitive), newest first.",
-        is_paged=True,
-        text="no space left",
-    ),
-    _special(
-        *("steps", "GET", f"{DIALOG}/steps", READ, StepsParameters, Steps),
-        "Return the commits from the first, or after a known one, to a head, for a client that "
-        "compiles them itself.",
-        head="HEAD",
-    ),
-    _special(
-        *("payload", "GET", f"{COMMIT}/payload", READ, Nothing, None),
-        "Return the content of a commit as its stored JSON, whose SHA-256 is the content hash.",
-    ),
-    _special(
-        *("toolset", "GET", f"{COMMIT}/toolset", READ, Nothing, Toolset),
-        "Return the toolset that was recorded with a commit.",
-    ),
-    # Results and tools
-    _special(
-        *("tool_results", "GET", RESULTS, READ, ResultsParameters, ToolResultMetadata),
-        "Describe the tool results of the branch, oldest first, without reading them.",
-        is_paged=True,
-    ),
-    _special(
-        *("result", "GET", f"{RESULTS}/{{id}}", READ, ResultParameters, ToolResultResponse),
-        "Return a tool result in full, or a part of it: `lines`, `grep`, `json_path`, or `offset` "
-        "and `limit`, as a model would get it. The ETag is the content hash. `Range` selects bytes "
-        "of the answer.",
-        view="full",
-    ),
-    _special(
-        *("store_result", "PUT", f"{RESULTS}/{{id}}", WRITE, StoreParameters, ToolResultReference),
-        "Store a result in full and show it as a reference. Its call is recorded too, unless the "
-        "dialog has a call with this id that waits for a result.",
-        tool_name="ls",
-        arguments={"path": "src"},
-        result="main.py\n",
-    ),
-    _method("get_tool_result", "GET", f"{RESULTS}/{{id}}/part", lines="1-20"),
-    _method("list_tool_results", "GET", f"{DIALOG}/results"),
-    _method("find_tool_results", "GET", f"{DIALOG}/find/results", name="ls"),
-    _method("find_tool_calls", "GET", f"{DIALOG}/find/calls", name="ls"),
-    _method("find_tool_turns", "GET", f"{DIALOG}/find/turns", name="ls"),
-    _method("find_superseded", "GET", f"{DIALOG}/find/superseded"),
-    _method("get_tools", "GET", f"{DIALOG}/tools"),
-    _method("diff_tools", "GET", f"{DIALOG}/tools-diff", a="HEAD", b="HEAD"),
-    _method("tool_history", "GET", f"{DIALOG}/tools/{{name}}"),
-    # Branches
-    _method("branches", "GET", f"{DIALOG}/branches"),
-    _method("branch", "POST", f"{DIALOG}/branches", WRITE, name="try"),
-    _method("delete_branch", "DELETE", f"{DIALOG}/branches/{{name}}", WRITE),
-    _method("checkout", "POST", f"{DIALOG}/checkout", WRITE, name="main"),
-    # Use
-    _method("usages", "GET", f"{DIALOG}/usages"),
-    _method("token_factor", "GET", f"{DIALOG}/token-factor"),
-    # Events
-    _special(
-        *("events", "GET", f"{DIALOG}/events", READ, EventsParameters, None),
-        "Send each new commit of the dialog as a server-sent event.",
-        media="text/event-stream",
-    ),
-    _special(
-        *("all_events", "GET", "/api/events", READ, Nothing, None),
-        "Send each new commit of all dialogs that the token may use as a server-sent event.",
-        media="text/event-stream",
-    ),
-    # Several requests in one transaction
-    _special(
-        *("begin", "POST", "/api/batches", WRITE, Nothing, Batch),
-        "Begin a transaction. Requests with the header `Tract-Batch` belong to it.",
-    ),
-    _special(
-        *("end", "POST", "/api/batches/{batch}", WRITE, Nothing, None),
-        "Commit a transaction: all of its requests.",
-    ),
-    _special(
-        *("abandon", "DELETE", "/api/batches/{batch}", WRITE, Nothing, None),
-        "Roll a transaction back: none of its requests.",
-    ),
-    # The database
-    _special(
-        *("import", "POST", "/api/import", WRITE, ImportParameters, Imported),
-        "Import a transcript, which is the body of the request, as dialogs. Importing it again "
-        "adds only what is new.",
-        accepts="application/octet-stream",
-        name="session.jsonl",
-    ),
-    _special(
-        *("import_items", "POST", "/api/import/items", WRITE, ItemsParameters, Imported),
-        "Import what a client has read of a transcript, and of the files that belong to it. The "
-        "body has one JSON object per line: an entry, a history, facts, an unknown record or a "
-        "problem.",
-        accepts="application/x-ndjson",
-        path="/home/ada/session.jsonl",
-        format="claude-code",
-        own_name="session",
-    ),
-    _method("fsck", "POST", "/api/fsck", ADMIN),
-    _method("gc", "POST", "/api/gc", ADMIN, dry_run=True),
-    _method("forget", "POST", f"{DIALOG}/forget", ADMIN, commit="HEAD", dry_run=True),
-    _special(
-        *("backup", "GET", "/api/backup", ADMIN, Nothing, None),
-        "Return a consistent copy of the database as a SQLite file.",
-        media="application/vnd.sqlite3",
-    ),
-    _special(
-        *("audit", "GET", "/api/audit", ADMIN, Paged, AuditEntry),
-        "List what was written through the API, newest first: who, what, which commit.",
-        is_paged=True,
-    ),
-    _special(
-        *("grants", "GET", "/api/grants", ADMIN, Nothing, list[Grant]),
-        "List the bearer tokens, without the tokens themselves.",
-    ),
-    _special(
-        *("add_grant", "POST", "/api/grants", ADMIN, GrantParameters, NewGrant),
-        "Make a bearer token. The answer is the only one that contains it.",
-        name="ci",
-        scope="write",
-        dialogs=["ci/"],
-    ),
-    _special(
-        *("revoke_grant", "DELETE", "/api/grants/{name}", ADMIN, Nothing, None),
-        "Revoke a bearer token.",
-    ),
-)
+}
+"""The operations, as the documentation groups them."""
+
+OPERATIONS = tuple(operation for section in SECTIONS.values() for operation in section)
 
 BY_NAME = {operation.name: operation for operation in OPERATIONS}

@@ -10,7 +10,7 @@ import msgspec
 
 from tract.hashing import checked_json
 from tract.model import Json
-from tract.remote.operations import OPERATIONS, Operation
+from tract.remote.operations import OPERATIONS, SECTIONS, Operation
 from tract.web.problems import MEDIA, STATUS
 
 REF = "#/components/schemas/{name}"
@@ -45,6 +45,7 @@ def openapi() -> bytes:
         },
         "servers": [{"url": "/"}],
         "security": [{"bearer": []}],
+        "tags": [{"name": title} for title in SECTIONS],
         "paths": _paths(components),
         "components": {
             "schemas": components,
@@ -78,6 +79,7 @@ def _entry(operation: Operation, params: Mapping[str, Any]) -> dict[str, Json]:
     summary, _, rest = operation.doc.replace("\n", " ").partition(". ")
     entry: dict[str, Json] = {
         "operationId": operation.name,
+        "tags": [_TAGS[operation.name]],
         "summary": summary.rstrip("."),
         "description": f"{rest}\n\nScope: `{operation.scope}`.".strip(),
         "parameters": [_in_path(name, operation) for name in operation.path_names],
@@ -95,6 +97,9 @@ def _entry(operation: Operation, params: Mapping[str, Any]) -> dict[str, Json]:
         entry["parameters"].append(_KEY)
         entry["requestBody"] = _content({"application/json": _body(operation)})
     return entry
+
+
+_TAGS = {each.name: title for title, section in SECTIONS.items() for each in section}
 
 
 def _content(media: dict[str, Json]) -> dict[str, Json]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from tract.remote.operations import DIALOG, OPERATIONS, Operation
+from tract.remote.operations import DIALOG, SECTIONS, Operation
 from tract.web.openapi import openapi
 from tract.web.problems import STATUS
 
@@ -21,6 +21,7 @@ INTRODUCTION = """\
 Every request that a server (`tract serve`) answers. [Server](server.md) explains them by example.
 `/openapi.json` has the same with all types and examples, and `/docs` shows it as a page.
 
+- `…` stands for `/api/dialogs/{dialog}`.
 - Values in a path are percent-encoded, also a slash (`%2F`).
 - Parameters of a GET are in its query; a list is a parameter that is repeated. Those of other
   requests are the JSON object in the body, except for imports. An unknown parameter is rejected.
@@ -44,25 +45,16 @@ HEADING = "| request | scope | does | parameters |\n|---|---|---|---|\n"
 
 
 def reference() -> str:
-    own = [operation for operation in OPERATIONS if operation.path.startswith(DIALOG)]
-    others = [operation for operation in OPERATIONS if operation not in own]
-    return "\n".join(
-        [
-            INTRODUCTION,
-            _section("One dialog", f"Paths begin with `{DIALOG}`.\n\n", own, DIALOG),
-            _section("The server", "", others, ""),
-            _errors(),
-        ]
-    )
+    sections = [_section(title, operations) for title, operations in SECTIONS.items()]
+    return "\n".join([INTRODUCTION, *sections, _errors()])
 
 
-def _section(title: str, text: str, operations: Iterable[Operation], prefix: str) -> str:
-    rows = "".join(_row(operation, prefix) for operation in operations)
-    return f"## {title}\n\n{text}{HEADING}{rows}"
+def _section(title: str, operations: Iterable[Operation]) -> str:
+    return f"## {title}\n\n{HEADING}{''.join(map(_row, operations))}"
 
 
-def _row(operation: Operation, prefix: str) -> str:
-    request = f"`{operation.verb} {operation.path.removeprefix(prefix)}".strip() + "`"
+def _row(operation: Operation) -> str:
+    request = f"`{operation.verb} {operation.path.replace(DIALOG, '…', 1)}`"
     cells = request, operation.scope, _does(operation), _parameters(operation)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
