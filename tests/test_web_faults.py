@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests import postgres
+from tests import postgres, seaweed
 from tests.asking import JSON, SECONDS, Answer, ask, connected, grant, head, send, texts
 from tests.faults.harness import assert_sound
 from tests.serving import serving, url_of
@@ -322,3 +322,30 @@ def test_an_answer_after_a_failure_nobody_expected_is_a_problem(tmp_path: Path) 
         place.rmdir()
         (tmp_path / "moved.db").rename(place)
         assert eventually(lambda: texts(server, "d")) == ["x"]
+
+
+def test_the_object_store_goes_away_and_comes_back(
+    tmp_path: Path, s3_server: seaweed.Server
+) -> None:
+    """What is in it cannot be read meanwhile; everything else can. The answer is an error from the
+    start, not one that breaks off."""
+    objects = s3_server.url(f"web-{tmp_path.name}")
+    with serving(str(tmp_path / "t.db"), objects=objects) as server:
+        assert send(server, "PUT", BIG, {"tool_name": "cat", "result": LARGE}).status == 200
+        before = texts(server, "d")
+        s3_server.stop()
+        try:
+            new = "/api/dialogs/d/tool-results/new"
+            answers = [
+                send(server, "PUT", new, {"tool_name": "cat", "result": f"new {LARGE}"}),
+                ask(server, "GET", BIG, server.token),
+            ]
+            for answer in answers:
+                assert (answer.status, answer.headers["content-type"]) == (503, MEDIA)
+                assert answer.json["type"] == "urn:tract:ObjectStoreError"
+            assert texts(server, "d") == before
+            assert send(server, "POST", MESSAGES, {"text": "small"}).status == 200
+        finally:
+            s3_server.start()
+        assert ask(server, "GET", BIG, server.token).json["result"] == LARGE
+        assert send(server, "PUT", new, {"tool_name": "cat", "result": LARGE}).status == 200

@@ -43,6 +43,13 @@ AnyCase = Case[Any]
 _numbers = count()
 
 
+@schemathesis.serializer("application/x-ndjson")
+def lines(context: schemathesis.SerializationContext, value: Any) -> bytes:
+    """A body of lines: any text, as it is generated."""
+    del context
+    return value if isinstance(value, bytes) else json.dumps(value).encode()
+
+
 @pytest.fixture
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with a dialog that has something of each kind."""

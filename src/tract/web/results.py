@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from starlette.responses import Response, StreamingResponse
@@ -119,7 +119,11 @@ def _content(tract: Tract, step: Step) -> ShortContent | LongContent:
 
 
 def _at_once(size: int, pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:
-    return b"".join(pieces) if size <= AT_ONCE else pieces
+    """A long content is begun, so that one that cannot be read is an error with a status, not an
+    answer that breaks off."""
+    if size <= AT_ONCE:
+        return b"".join(pieces)
+    return chain(list(islice(pieces, 2)), pieces)
 
 
 # Answers
