@@ -48,6 +48,7 @@ TESTED_WITH = {
     "providers/functions": "test_providers_tools",
     "providers/responses_items": "test_providers_openai_responses",
     "session": "test_session",
+    "remote/values": "test_remote_operations",
     "web/app": "test_web_access",
     "web/desk": "test_web_methods",
     "web/intake": "test_web_access",

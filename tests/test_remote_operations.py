@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from tract import CommitInfo, Tract
-from tract.remote.operations import ADMIN, BY_NAME, LOCAL, OPERATIONS, READ, WRITE, Operation
+from tract.remote.operations import ADMIN, BY_NAME, OPERATIONS, READ, WRITE, Operation
+from tract.remote.signatures import LOCAL
 from tract.remote.tract import RemoteTract
 
 ELSEWHERE = {

@@ -8,29 +8,42 @@ client calls it, and the OpenAPI document prints it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import Enum
-from types import NoneType, UnionType
-from typing import (
-    Any,
-    NamedTuple,
-    Union,
-    Unpack,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from collections.abc import Mapping
+from typing import Any, NamedTuple, get_type_hints
 
-import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 
 from tract.access import AuditEntry, Grant
-from tract.context import CompiledContext
-from tract.core.compression import PendingCompress
 from tract.importers.writer import Imported
-from tract.model import CommitInfo, DialogFacts, DialogInfo, Gist, Json, Message, Step, Toolset
-from tract.session.handlers import PendingToolResult
+from tract.model import CommitInfo, DialogInfo, Json, Message, Toolset
+from tract.remote.signatures import kinds_of, parameters, result_type, struct
+from tract.remote.values import (
+    Batch,
+    Context,
+    ContextParameters,
+    DialogsParameters,
+    EventsParameters,
+    ExportParameters,
+    FactsParameters,
+    GrantParameters,
+    Hello,
+    ImportParameters,
+    ItemsParameters,
+    LogParameters,
+    NewGrant,
+    Nothing,
+    Paged,
+    Position,
+    PositionParameters,
+    PushParameters,
+    ResultParameters,
+    ResultsParameters,
+    SearchAllParameters,
+    Steps,
+    StepsParameters,
+    StoreParameters,
+    ToolResultResponse,
+)
 from tract.storage.maintenance import Hit
 from tract.tool_results import ToolResultMetadata, ToolResultReference
 from tract.tract import Tract
@@ -41,9 +54,6 @@ PAGE, MOST = 100, 1000
 
 LONG = ("fsck", "gc", "forget", "delete_dialog", "import", "import_items", "backup")
 """Operations that may take minutes."""
-
-LOCAL = ("self", "review", "on_progress", "on_text", "all_dialogs")
-"""Parameters that make sense only in the process that calls, or that have an operation."""
 
 
 class Operation(NamedTuple):
@@ -80,86 +90,18 @@ class Operation(NamedTuple):
         return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
 
 
-# From a signature to types of JSON
-
-
-def argument_type(hint: Any) -> Any:
-    """The type of an argument in JSON. A commit is named by its hash, and a word of an enum is a
-    text."""
-    args = get_args(hint)
-    if get_origin(hint) in (Union, UnionType):
-        kinds = [argument_type(arg) for arg in args]
-        return _union([kind for kind in kinds if kind not in (CommitInfo, CompiledContext)])
-    if hint is Message:
-        return dict[str, Json]
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return str
-    if get_origin(hint) in (list, tuple, Sequence, Iterable):
-        return list[argument_type(args[0])]  # type: ignore[misc]
-    if get_origin(hint) is Mapping:
-        return dict[str, argument_type(args[1])]  # type: ignore[misc]
-    return hint
-
-
-def _union(kinds: list[Any]) -> Any:
-    if Any in kinds:
-        return Any
-    return Union[tuple(dict.fromkeys(kinds))]  # noqa: UP007 - there is no other way to join a list
-
-
-def result_type(hint: Any) -> tuple[Any, bool]:
-    """The type of a result in JSON, and whether it comes in pages."""
-    if get_origin(hint) is Iterator:
-        return get_args(hint)[0], True
-    if get_origin(hint) in (Union, UnionType):
-        kinds = [k for k in get_args(hint) if k not in (PendingCompress, PendingToolResult)]
-        return _union(kinds), False
-    if hint is Message:
-        return dict[str, Json], False
-    return (None if hint is NoneType else hint), False
-
-
-def _parameters(method: Any) -> dict[str, tuple[Any, bool]]:
-    """The parameters of a method: the type of each in JSON, and whether it must be there."""
-    hints = get_type_hints(method)
-    fields: dict[str, tuple[Any, bool]] = {}
-    for name, parameter in inspect.signature(method).parameters.items():
-        hint = hints.get(name)
-        if name in LOCAL:
-            continue
-        if parameter.kind == inspect.Parameter.VAR_KEYWORD:
-            options = get_args(hint)[0] if get_origin(hint) is Unpack else hint
-            assert is_typeddict(options), name
-            for option, kind in get_type_hints(options).items():
-                fields[option] = argument_type(kind), False
-        elif parameter.kind == inspect.Parameter.VAR_POSITIONAL:
-            fields[name] = list[argument_type(hint)], False  # type: ignore[misc]
-        else:
-            fields[name] = argument_type(hint), parameter.default is inspect.Parameter.empty
-    return fields
-
-
-def _struct(name: str, fields: Mapping[str, tuple[Any, bool]]) -> type[Struct]:
-    """A struct of these fields. One that is absent keeps the default of the method."""
-    described: list[Any] = [
-        (field, kind) if is_required else (field, Union[kind, UnsetType], UNSET)  # noqa: UP007
-        for field, (kind, is_required) in fields.items()
-    ]
-    return msgspec.defstruct(name, described, kw_only=True, forbid_unknown_fields=True)
-
-
 def _method(name: str, verb: str, path: str, scope: str = READ, /, **example: Json) -> Operation:
     """The operation that calls a method of `Tract`."""
     method = getattr(Tract, name)
     returns, is_paged = result_type(get_type_hints(method)["return"])
     in_path = {part[1:-1] for part in path.split("/") if part.startswith("{")}
-    fields = {key: kind for key, kind in _parameters(method).items() if key not in in_path}
+    fields = {key: kind for key, kind in parameters(method).items() if key not in in_path}
     if is_paged:
         fields |= _PAGED
-    params = _struct(f"{name.title().replace('_', '')}Parameters", fields)
+    params = struct(f"{name.title().replace('_', '')}Parameters", fields)
     doc = inspect.getdoc(method) or ""
     operation = Operation(name, verb, path, scope, params, returns, doc, example, is_paged)
-    kinds = _kinds(method)
+    kinds = kinds_of(method)
     return operation._replace(
         commits=frozenset(key for key, parts in kinds.items() if CommitInfo in parts) | _COMMITS,
         messages=frozenset(key for key, parts in kinds.items() if Message in parts) | _CALLS,
@@ -170,251 +112,7 @@ _COMMITS, _CALLS = frozenset({"forms"}), frozenset({"call", "tool_calls"})
 """Parameters of which the types do not tell it."""
 
 
-def _kinds(method: Any) -> dict[str, set[Any]]:
-    """The types that the hint of each parameter is made of."""
-    hints = dict(get_type_hints(method))
-    for hint in list(hints.values()):
-        if get_origin(hint) is Unpack:
-            hints |= get_type_hints(get_args(hint)[0])
-    return {name: set(_atoms(hint)) for name, hint in hints.items()}
-
-
-def _atoms(hint: Any) -> Iterator[Any]:
-    """The classes that a hint is made of."""
-    if isinstance(hint, type) and not get_args(hint):
-        yield hint
-    for arg in get_args(hint):
-        yield from _atoms(arg)
-
-
 _PAGED: dict[str, tuple[Any, bool]] = {"cursor": (str, False), "limit": (int, False)}
-
-
-# What is not a method of Tract
-
-
-class Nothing(Struct, forbid_unknown_fields=True):
-    """No parameters."""
-
-
-class Paged(Struct, forbid_unknown_fields=True, kw_only=True):
-    """A part of a list."""
-
-    cursor: str | UnsetType = UNSET
-    limit: int | UnsetType = UNSET
-
-
-class ContextParameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    provider: str = "anthropic"
-    """`anthropic`, `openai`, `responses` or `gemini`."""
-    at: str | UnsetType = UNSET
-    tools: str | UnsetType = UNSET
-    load_tool_results: list[str] | UnsetType = UNSET
-    """`true`, `false`, or the ids of results that are shown in full."""
-    keep_recent: int | UnsetType = UNSET
-    inline_under: int | UnsetType = UNSET
-    stored: bool = False
-    """Whether all messages are shown as stored: results in full, nothing skipped or summarized."""
-
-
-class Context(Struct, frozen=True):
-    """What a model would be sent."""
-
-    provider: str
-    request: dict[str, Json]
-    token_count: int
-    tool_tokens: int
-    token_source: str
-    commit_hashes: list[str]
-    message_forms: list[str]
-    message_tokens: list[int]
-    notes: list[str]
-    """What had to be repaired so that the provider accepts the messages."""
-
-
-class ResultParameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    view: str = "full"
-    """`full` (the result in its envelope), `raw` (the result alone), `metadata` or `preview`."""
-    lines: str | UnsetType = UNSET
-    grep: str | UnsetType = UNSET
-    context: int | UnsetType = UNSET
-    json_path: str | UnsetType = UNSET
-    offset: int | UnsetType = UNSET
-    limit: int | UnsetType = UNSET
-    occurrence: int | UnsetType = UNSET
-    """Which result with this id, counted from 1; by default the newest."""
-    content: str | UnsetType = UNSET
-    """The content hash that the result must have. The answer can then be cached for good."""
-
-
-class ToolResultResponse(Struct, frozen=True, kw_only=True):
-    """A tool result in full."""
-
-    tool_call_id: str
-    tool_name: str
-    status: str
-    dialog_id: str
-    content_hash: str
-    commit_hash: str
-    size_bytes: int
-    token_count: int
-    result: Json
-
-
-class StoreParameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    tool_name: str
-    result: Json
-    arguments: Json = {}
-    is_error: bool = False
-
-
-class ResultsParameters(Paged, kw_only=True):
-    tool: str | UnsetType = UNSET
-    status: str | UnsetType = UNSET
-    """`success` or `error`."""
-    form: str | UnsetType = UNSET
-    superseded: bool = False
-    """Whether to list only results that a later call has superseded."""
-
-
-class Position(Struct, frozen=True):
-    """Where a dialog stands, and what a client must know to read on."""
-
-    branch: str
-    detached: str | None
-    head_id: int | None
-    head: str | None
-    exists: bool
-    erasures: int
-    result_settings: dict[str, Json] | None
-    summarization: dict[str, Json] | None
-    facts: dict[str, Json] | None = None
-
-
-class PositionParameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    at: str | UnsetType = UNSET
-    """A commit or a branch; by default what is checked out."""
-
-
-class StepsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    head: str
-    known: str | UnsetType = UNSET
-    """The commit up to which the client has the chain."""
-
-
-class Steps(Struct, frozen=True):
-    """A part of a chain, for clients that compile it themselves."""
-
-    steps: list[Step] | None
-    """None if the head is not a descendant of the known commit: read from the beginning."""
-    gists: dict[int, Gist] = {}
-    """The stored previews of results, by the key of the content."""
-    forgotten: list[int] = []
-    """The contents that were forgotten."""
-    next: str | None = None
-    """The commit to pass as `known` for the rest."""
-
-
-class DraftLink(Struct, frozen=True):
-    kind: str
-    target: str
-    value: str | None = None
-
-
-class PushParameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    """A commit that a client has drafted: an answer of its model, a summary, a decision."""
-
-    operation: str
-    message: dict[str, Json] | None = None
-    links: list[DraftLink] = []
-    note: str | None = None
-    metadata: dict[str, Json] | None = None
-    generation_config: dict[str, Json] | None = None
-    usage: dict[str, Json] | None = None
-    tools: list[Json] | None = None
-    form: str | None = None
-
-
-class Batch(Struct, frozen=True):
-    """A transaction that stays open for further requests."""
-
-    batch: str
-    idle_seconds: float
-    """The batch is rolled back if no request comes for that long."""
-
-
-class Hello(Struct, frozen=True):
-    """Who answers."""
-
-    version: str
-    api: int
-    tokens: str
-    """The counter for the tokens of new commits."""
-    scope: str
-    dialogs: list[str]
-    """The prefixes of the dialogs that the token may use; none for all."""
-
-
-class ExportParameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    format: str = "jsonl"
-    """A provider's name, `jsonl` or `markdown`."""
-    at: str | UnsetType = UNSET
-    stored: bool = False
-
-
-class ImportParameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    name: str
-    """The name of the file."""
-    dialog: str | UnsetType = UNSET
-    """The name of the dialog; by default that of the session in the file, or of the file."""
-
-
-class ItemsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    path: str
-    """Where the file is, for the client."""
-    format: str
-    """The name of its format."""
-    own_name: str
-    """The name of the session in the file, or of the file."""
-    dialog: str | UnsetType = UNSET
-    """The name of the dialog; by default `own_name`."""
-
-
-class FactsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    facts: DialogFacts
-
-
-class EventsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    after: str | UnsetType = UNSET
-    """A commit: begin with what follows it. The header `Last-Event-ID` says the same."""
-
-
-class DialogsParameters(Paged, kw_only=True):
-    search: str | UnsetType = UNSET
-
-
-class LogParameters(Paged, kw_only=True):
-    at: str | UnsetType = UNSET
-    """A commit or a branch to begin with, instead of the newest commit."""
-
-
-class SearchAllParameters(Paged, kw_only=True):
-    text: str
-
-
-class GrantParameters(Struct, forbid_unknown_fields=True, kw_only=True):
-    name: str
-    scope: str
-    dialogs: list[str] = []
-    """The prefixes of the dialogs that it may use; none for all."""
-    digest: str | UnsetType = UNSET
-    """The SHA-256 of a token that the client has made, in hexadecimal."""
-
-
-class NewGrant(Struct, frozen=True):
-    token: str | None
-    """None for a token that the client has made."""
-    grant: Grant
 
 
 def _special(

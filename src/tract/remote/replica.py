@@ -21,8 +21,9 @@ from tract.errors import (
 from tract.hashing import to_json
 from tract.model import EMPTY, CommitInfo, DialogInfo, Gist, Head, Json, Step, Toolset
 from tract.remote import wire
-from tract.remote.operations import BY_NAME, MOST, NewGrant, Position, Steps
+from tract.remote.operations import BY_NAME, MOST
 from tract.remote.transport import AFTER, BATCH, BRANCH, Transport, quoted
+from tract.remote.values import NewGrant, Position, Steps
 from tract.session.session import MAIN
 from tract.storage.store import Stand
 

@@ -13,9 +13,10 @@ from tract.errors import TractError
 from tract.llm import LLMClient
 from tract.model import CommitInfo, Draft, Head
 from tract.remote import wire
-from tract.remote.operations import BY_NAME, Batch, Operation
+from tract.remote.operations import BY_NAME, Operation
 from tract.remote.replica import Replica
 from tract.remote.transport import BRANCH, COMMIT, NEWEST, RESULTS, Reply, Transport, quoted
+from tract.remote.values import Batch
 from tract.session.session import Commit, MakeDraft, Session
 from tract.storage import Store
 from tract.storage.store import check_wanted

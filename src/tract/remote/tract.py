@@ -16,9 +16,10 @@ from tract.model import DialogInfo, Message
 from tract.providers import toolsets
 from tract.remote import wire
 from tract.remote.items import pack_lines
-from tract.remote.operations import BY_NAME, OPERATIONS, Hello, Operation
+from tract.remote.operations import BY_NAME, OPERATIONS, Operation
 from tract.remote.session import RemoteSession
 from tract.remote.transport import TIMEOUT, Transport
+from tract.remote.values import Hello
 from tract.session import handlers
 from tract.session.session import Commit, check_name
 from tract.storage.maintenance import Hit

@@ -16,7 +16,7 @@ from tract.model import (
 )
 from tract.providers import toolsets
 from tract.remote import wire
-from tract.remote.operations import PushParameters
+from tract.remote.values import PushParameters
 from tract.session.session import Session
 from tract.tract import Tract
 from tract.web.methods import Request

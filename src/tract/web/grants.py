@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tract.access import Grant, new_token, token_digest
 from tract.errors import InputError
-from tract.remote.operations import NewGrant
+from tract.remote.values import NewGrant
 from tract.tract import Tract
 from tract.web.methods import Request
 

@@ -14,8 +14,8 @@ from tract.access import Grant
 from tract.errors import NotFoundError
 from tract.model import DialogInfo
 from tract.remote import wire
-from tract.remote.operations import Batch, Hello
 from tract.remote.transport import quoted
+from tract.remote.values import Batch, Hello
 from tract.view.sanitize import one_line, visible
 from tract.web.lanes import Lane, Lanes
 from tract.web.openapi import openapi

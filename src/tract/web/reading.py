@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from tract.errors import DialogNotFoundError, InputError
 from tract.model import CommitInfo, DialogInfo, Head, Step, Toolset
-from tract.remote.operations import MOST, PAGE, Context, Position, Steps
+from tract.remote.operations import MOST, PAGE
+from tract.remote.values import Context, Position, Steps
 from tract.storage import maintenance
 from tract.tool_results import list_results
 from tract.tract import Tract
