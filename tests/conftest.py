@@ -90,13 +90,28 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def pg_url(postgres_url: str) -> Iterator[str]:
-    """The URL of a new, empty PostgreSQL database, dropped after the test."""
+def pg_url(own_database: str) -> Iterator[str]:
+    """The URL of an empty PostgreSQL database. To empty one takes a tenth of the time that making
+    a new one takes, and thousands of tests need one."""
+    yield own_database
+    with psycopg.connect(own_database, autocommit=True) as admin:
+        admin.execute(_END_OTHERS)
+        admin.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        admin.execute(f"ALTER DATABASE {admin.info.dbname} RESET ALL".encode())
+
+
+_END_OTHERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+
+
+@pytest.fixture(scope="session")
+def own_database(postgres_url: str) -> str:
+    """A database of this process alone."""
     name = f"t{os.getpid()}_{next(_names)}"
     with psycopg.connect(postgres_url, autocommit=True) as admin:
         admin.execute(f"CREATE DATABASE {name} TEMPLATE template0".encode())
-        yield postgres_url.replace("/postgres?", f"/{name}?")
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    return postgres_url.replace("/postgres?", f"/{name}?")
 
 
 @pytest.fixture(scope="session")

@@ -47,6 +47,7 @@ class Server:
         self.command = [f"{weed}", "-logtostderr", "server", f"-dir={self.home}", "-s3"]
         self.command += ["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-master.telemetry=false"]
         self.command += [f"-s3.config={self.home}/s3.json", "-s3.iam=false", "-volume.max=16"]
+        self.command += ["-s3.port.iceberg=0", "-s3.port.lance=0"]  # two servers may run at once
         self.command += ["-master.volumeSizeLimitMB=64", "-master.electionTimeout=1s"]
         self.command += [f"-{name}.localSocket={self.home}/{name}.sock" for name in ("filer", "s3")]
         for name, (port, grpc) in ports.items():

@@ -11,7 +11,7 @@ from tests.serving import open_tract, serving, url_of
 from tract import PendingToolResult, Tract
 from tract.errors import ConflictError
 from tract.remote.tract import RemoteTract
-from tract.web import lanes
+from tract.web.intake import Limits
 
 
 @pytest.fixture
@@ -66,18 +66,19 @@ def test_what_is_checked_out_is_of_this_session(t: Tract) -> None:
     assert [info.preview for info in t.log()] == ["three", "one"]
 
 
-def test_a_batch_that_took_too_long_is_rolled_back(
-    t: Tract, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def linger() -> None:
-        with t.batch():
-            t.user("gone")
-            monkeypatch.setattr(lanes, "IDLE_SECONDS", -1.0)
-            while t.head is not None:  # until the server has noticed
-                pass
+def test_a_batch_that_no_request_comes_for_is_rolled_back(tmp_path: Path) -> None:
+    limits = Limits(batch_idle_seconds=0.05)
+    with (
+        serving(str(tmp_path / "t.db"), limits=limits) as server,
+        open_tract(url_of(server)) as t,
+        open_tract(url_of(server)) as other,
+    ):
 
-    with pytest.raises(ConflictError, match="rolled back"):
-        linger()
-    monkeypatch.setattr(lanes, "IDLE_SECONDS", 10.0)
-    assert t.head is None
-    t.user("next")
+        def linger() -> None:
+            with t.batch():
+                t.user("gone")
+                other.user("here")  # waits until the server has rolled the batch back
+
+        with pytest.raises(ConflictError, match="rolled back"):
+            linger()
+        assert [info.preview for info in t.log()] == ["here"]
