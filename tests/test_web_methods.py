@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from itertools import islice
@@ -10,11 +11,14 @@ from typing import Any
 
 import httpx2
 import pytest
+from hypothesis import given
 
 from tests.serving import serving
+from tests.strategies import json_values
 from tract import InputError, Tract
+from tract.remote import wire
 from tract.web.intake import Limits
-from tract.web.methods import page
+from tract.web.methods import Written, page, unpacked
 from tract.web.server import Server
 
 
@@ -115,3 +119,19 @@ def test_an_old_receipt_is_deleted(tmp_path: Path) -> None:
                 break
             time.sleep(0.05)
         assert next(t.store.receipts.rows(), None) is None
+
+
+def test_a_text_that_is_forgotten_is_in_no_receipt(client: httpx2.Client, tmp_path: Path) -> None:
+    post(client, "messages/user", "k", text="the pässword is hunter2ß")
+    with Tract.open(tmp_path / "t.db", dialog="d") as t:
+        assert len(list(t.store.receipts.rows())) == 1
+        t.sibling("other").user("pässword")
+        t.forget(text="pässword")
+        assert list(t.store.receipts.rows()) == []
+
+
+@given(json_values)
+def test_a_receipt_is_one_json_document(value: Any) -> None:
+    written = Written(wire.encode_result({"value": value}), "main", None, ("a" * 64,))
+    json.loads(written.packed())
+    assert unpacked(written.packed()) == written

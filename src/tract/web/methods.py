@@ -133,15 +133,16 @@ class Written(NamedTuple):
     results: tuple[str, ...] = ()
 
     def packed(self) -> bytes:
-        """For a receipt: a line of JSON, then the body."""
-        return checked_json(self[1:]).encode("ascii") + b"\n" + self.body
+        """For a receipt: one JSON list with the body at its end. What is erased is looked for in
+        JSON."""
+        head = checked_json(self[1:]).encode("ascii")
+        return head[:-1] + b"," + (self.body or b"null") + b"]"
 
 
 def unpacked(receipt: bytes) -> Written:
-    """The reverse of `packed`."""
-    line, _, body = receipt.partition(b"\n")
-    branch, commit, results = from_json(line)
-    return Written(body, branch, commit, tuple(results))
+    """The reverse of `packed`: encoded again, a body is the same bytes."""
+    branch, commit, results, value = from_json(receipt)
+    return Written(checked_json(value).encode("ascii"), branch, commit, tuple(results))
 
 
 def write(tract: Tract, request: Request, action: Callable[[Tract, Request], Any]) -> Written:
