@@ -995,11 +995,11 @@ def test_names_that_nobody_could_use(t: Tract, name: Any) -> None:
 
 def test_notes_of_any_length_are_not_kept_in_memory(t: Tract) -> None:
     tracemalloc.start()
-    for n in range(8):
-        t.user("x", message=f"{n}" * 1_000_000)
+    for n in range(16):
+        t.user("x", message=f"{n % 10}" * 1_000_000)
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert kept < 4_000_000
+    assert kept < 8_000_000  # a server in this process has the last request and its answer
 
 
 def test_a_result_without_a_name_gets_that_of_its_call(t: Tract) -> None:
