@@ -181,7 +181,7 @@ def show_editing(t: Tract) -> CommitInfo:
     before = t.compile().token_count
     original = find(t, "grep")
     lines = str(t.get_content(original)).splitlines()
-    kept = "\n".join(line for line in lines if "def lock_branch" in line)
+    kept = "\n".join(line for line in lines if "def move_branch" in line)
     edit = t.tool_result(
         "call_1", "grep", kept, edit=original, message="only the line that matters"
     )
