@@ -51,6 +51,7 @@ from tract.session.session import MAIN, Commit, Session
 from tract.snapshot import Snapshot
 from tract.storage import Store, maintenance
 from tract.storage.objects import OBJECT_BYTES
+from tract.storage.search import Hit, Search
 from tract.tokens import TokenCounter
 
 TOOL_VIEWS = ("latest", "inline")
@@ -582,11 +583,10 @@ class Tract:
         returned because nothing is new."""
         return self.session.snapshot(since=snapshot)
 
-    def search(self, text: str, *, all_dialogs: bool = False) -> Iterator[maintenance.Hit]:
-        """Find the commits whose content contains the text (case-insensitive), newest first."""
-        if not text:
-            raise InputError("nothing to search for")
-        return maintenance.search(self.session.store, text, None if all_dialogs else self.dialog)
+    def search(self, text: str, *, all_dialogs: bool = False) -> Iterator[Hit]:
+        """Find the commits whose content has all words of the text, newest first. A phrase in
+        double quotes is one word. Parts of words count, upper and lower case do not."""
+        return Search(self.session.store, text, dialog=None if all_dialogs else self.dialog)
 
     # Results and tools
 

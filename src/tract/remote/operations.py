@@ -44,7 +44,7 @@ from tract.remote.values import (
     StoreParameters,
     ToolResultResponse,
 )
-from tract.storage.maintenance import Hit
+from tract.storage.search import Hit
 from tract.tool_results import ToolResultMetadata, ToolResultReference
 from tract.tract import Tract
 

@@ -22,7 +22,7 @@ from tract.remote.transport import TIMEOUT, Transport
 from tract.remote.values import Hello
 from tract.session import handlers
 from tract.session.session import Commit, check_name
-from tract.storage.maintenance import Hit
+from tract.storage.search import Hit
 from tract.tokens import TokenCounter, token_counter
 from tract.tract import Tract
 

@@ -89,6 +89,9 @@ class Sqlite(Driver):
         "{hex}": "lower(hex(",
         "{end}": "))",
         "{random}": "lower(hex(randomblob(16)))",
+        "{content_words}": """CREATE VIRTUAL TABLE content_words USING fts5 (
+            words, content = '', contentless_delete = 1, detail = none,
+            tokenize = "ascii tokenchars '_'")""",
     }
     failure: ClassVar = (binding.Error, UnicodeDecodeError)  # all our texts are ASCII
 

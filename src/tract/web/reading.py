@@ -12,7 +12,7 @@ from tract.errors import DialogNotFoundError, InputError
 from tract.model import CommitInfo, DialogInfo, Head, Step, Toolset
 from tract.remote.operations import MOST, PAGE
 from tract.remote.values import Context, Position, Steps
-from tract.storage import maintenance
+from tract.storage.search import Search
 from tract.tool_results import list_results
 from tract.tract import Tract
 from tract.view.export import document
@@ -161,7 +161,7 @@ def _search(tract: Tract, request: Request, dialog: str | None) -> Page:
         if not request.grant.covers(name):
             raise InputError(f"not a cursor of this list: {cursor!r:.80}")
         [before] = tract.store.resolve(name, [commit])
-    hits = maintenance.search(tract.store, text, dialog, before)
+    hits = Search(tract.store, text, dialog=dialog, before=before)
     mine = (hit for hit in hits if request.grant.covers(hit.dialog))
     return _with_cursor(mine, request, lambda hit: f"{hit.commit_hash}.{hit.dialog}")
 
