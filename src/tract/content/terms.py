@@ -73,7 +73,7 @@ class Match(NamedTuple):
     snippet: str
     spans: tuple[Span, ...]
     """Where the terms stand in the snippet: the first character, and the one after the last."""
-    count: int
+    number: int
     """How often the terms stand in the text."""
 
 
@@ -108,8 +108,8 @@ class Terms:
         last = max(first + len(term) for term in self._folded if folded.startswith(term, first))
         start, end = _unfold(text, folded, [(first, last)])[0]
         snippet = _snippet(text, start, end)
-        count = sum(folded.count(term) for term in self._folded)
-        return Match(snippet, tuple(self._spans(snippet)), count)
+        number = sum(folded.count(term) for term in self._folded)
+        return Match(snippet, tuple(self._spans(snippet)), number)
 
     def _spans(self, line: str) -> list[Span]:
         """Where the terms stand in a line. White space may be written differently there."""

@@ -90,7 +90,7 @@ class Candidates(NamedTuple):
     """Contents that the index says nothing about: those after one key, up to another."""
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         return len(self.ids) + sum(until - after for after, until in self.ranges)
 
     def __contains__(self, blob_id: object) -> bool:
@@ -158,7 +158,7 @@ class Search:
         if not needs:
             raise _UnindexedError("there is no letter or digit to look up in the word index")
         try:
-            return self._look_up(needs, state.count == 0)
+            return self._look_up(needs, state.size == 0)
         except CorruptError as error:
             raise _UnindexedError(f"the word index is damaged ({error}): run tract fsck") from error
 
@@ -178,7 +178,7 @@ class Search:
             if not wanted:
                 raise _UnindexedError("too many words have this part")
             state = index.backlog()
-            ranges = [(state.done, state.until)] if state.count else []
+            ranges = [(state.done, state.until)] if state.size else []
             if any(is_listed):
                 ranges.append((covered, max(newest, self._newest())))
             return Candidates(frozenset(index.table.find(wanted)), tuple(ranges))
@@ -202,7 +202,7 @@ class Search:
     def _commits(self, candidates: Candidates) -> Iterator[list[int]]:
         """The keys of commits that have these contents, newest first, a page at a time."""
         last = self._before.id or _NEWEST
-        if candidates.count <= WALK:
+        if candidates.size <= WALK:
             run = self._store.driver
             rows = list(run.run_in(_BY_CONTENT, sorted(candidates.ids)))
             for after, until in candidates.ranges:
@@ -212,7 +212,7 @@ class Search:
             ids = []
         for start in range(0, len(ids), SEARCH_PAGE):
             yield ids[start : start + SEARCH_PAGE]
-        while candidates.count > WALK:
+        while candidates.size > WALK:
             rows = self._store.driver.run(_WALK, (last, WALK))
             if not rows:
                 return
@@ -301,7 +301,7 @@ class Search:
                     match.snippet,
                     info.created_at,
                     match.spans,
-                    match.count,
+                    match.number,
                     info.is_error,
                     self._facts_of(dialog).title,
                 )

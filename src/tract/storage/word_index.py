@@ -33,7 +33,7 @@ class Backlog(NamedTuple):
     """Those up to here are not; all later ones are."""
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         return self.until - self.done
 
 
@@ -190,6 +190,7 @@ class WordIndex:
         self._driver, self._contents, self._run = driver, contents, driver.run
         self.table: _Table = FullText(driver) if isinstance(driver, Sqlite) else Arrays(driver)
         self._is_usable: bool | None = None
+        self._is_on = False  # as it was when it was looked up last
 
     @property
     def is_usable(self) -> bool:
@@ -202,17 +203,22 @@ class WordIndex:
         for *columns, checksum in self._run(_STATE):
             if text_sum(*columns) != checksum:
                 raise CorruptError("the state of the word index was altered")
-            return Backlog(*columns)
+            state = Backlog(*columns)
+            self._is_on = bool(state.is_on)
+            return state
         raise CorruptError("the word index has lost its state")
 
     def add(self, blob_id: int, data: bytes) -> None:
-        """Index a content that is written, in the transaction that writes it."""
-        state = self.backlog()
-        if not state.is_on or state.done < blob_id <= state.until:
-            return
-        if self.is_usable:
+        """Index a content that is written, in the transaction that writes it. If another process
+        has switched the index off meanwhile, this does no harm: it is dropped when it comes back
+        on. What is in the backlog is written again with it."""
+        if self._is_on and self.is_usable:
             self.table.add(blob_id, words_of(text_of(from_json(data))))
-        else:  # the next process that can, does
+            return
+        state = self.backlog()
+        if self._is_on and self.is_usable:
+            self.add(blob_id, data)
+        elif self._is_on:  # the next process that can, does
             _set(self._driver, state._replace(until=max(blob_id, state.until)))
 
     def remove(self, blob_ids: Sequence[int]) -> None:
@@ -248,7 +254,7 @@ class WordIndex:
         is in use, none. It can be killed at any time, and continues where it was."""
         end = time.monotonic() + seconds
         state = self.backlog()
-        while state.is_on and state.count and self.is_usable and not self._driver.depth:
+        while state.is_on and state.size and self.is_usable and not self._driver.depth:
             try:
                 state = self._index_slice()
             except CorruptError:
@@ -264,7 +270,7 @@ class WordIndex:
     def _index_slice(self) -> Backlog:
         with transaction(self._driver):
             state = self.backlog()  # another process may have been faster
-            if not (state.is_on and state.count):
+            if not (state.is_on and state.size):
                 return state
             rows = self._run(_NEXT, (state.done, state.until, SLICE))
             self.table.remove([blob_id for blob_id, _ in rows])
