@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import accumulate, islice
 from pathlib import Path
 from random import Random
@@ -159,8 +160,8 @@ def _measure(folder: Path, scale: Scale) -> Iterator[Result]:
     }
     for kind, texts in kinds.items():
         with Tract.open(path) as t:
-            cold, _ = timed(lambda t=t, text=texts[-1]: _search(t, text))
-            times = [timed(lambda t=t, text=text: _search(t, text))[0] for text in texts]
+            cold, _ = timed(partial(_search, t, texts[-1]))
+            times = [timed(partial(_search, t, text))[0] for text in texts]
         behind = {f"{kind}_worst_ms": 1000 * max(times), f"{kind}_first_ms": 1000 * cold}
         yield Result(f"search_ms_{kind}", 1000 * median(times), behind)
     yield Result("index_size_overhead", *_size_overhead(path, seconds, first, scale.results))

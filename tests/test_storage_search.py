@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.faults.harness import execute
 from tract import InputError, ToolCall, Tract
 from tract.model import DialogFacts
-from tract.storage import vocabulary
+from tract.storage import search, vocabulary
 from tract.storage.search import Filters, Hit, Search
 
 WORDS = st.sampled_from(
@@ -25,6 +25,12 @@ WORDS = st.sampled_from(
 TEXTS = st.lists(WORDS | st.text(max_size=4), max_size=8).map("".join) | st.lists(
     WORDS, max_size=8
 ).map(" ".join)
+
+
+@pytest.fixture(autouse=True)
+def small_databases_use_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "SMALL", 0)
+    monkeypatch.setattr(vocabulary, "TAIL", vocabulary.TAIL)  # some tests change it
 
 
 def read_all(t: Tract, text: str) -> list[Hit]:

@@ -24,6 +24,8 @@ SEARCH_PAGE = 50
 WALK = 2000
 """Commits that are compared with the index at a time; up to so many contents, the commits of each
 are looked up instead."""
+SMALL = 200
+"""A database with so few contents is read in full, which verifies all of it."""
 MOST_WORDS = 1000
 """Words with a part, of which each is looked up."""
 SHORT = 3
@@ -132,7 +134,8 @@ class Search:
 
     def _search(self, use_index: bool) -> Generator[Hit]:
         try:
-            candidates = self._candidates() if use_index else None
+            is_large = use_index and self._newest() > SMALL
+            candidates = self._candidates() if is_large else None
         except _UnindexedError as reason:
             candidates, self.note = None, f"every message was read, because {reason}"
         if candidates is None:
