@@ -11,10 +11,15 @@ from tract.view.edits import changed_paths, file_edits
 SIGNS = {"added": "+", "removed": "-", "context": " ", "hunk": ""}
 
 
-def shown(name, arguments):
-    """Each file as its action, its path and the lines of the diff."""
+def edits_of(name, arguments):
     edits = file_edits(name, arguments)
     assert edits is not None
+    return edits
+
+
+def shown(name, arguments):
+    """Each file as its action, its path and the lines of the diff."""
+    edits = edits_of(name, arguments)
     return [
         [f"{file.action} {file.path}", *(SIGNS[line.kind] + line.text for line in file.lines)]
         for file in edits.files
@@ -49,7 +54,7 @@ def test_a_replacement_is_a_diff(name, arguments):
 
 
 def test_a_diff_marks_what_changed_in_a_line():
-    edits = file_edits("Edit", {"file_path": "a.py", "old_string": BEFORE, "new_string": AFTER})
+    edits = edits_of("Edit", {"file_path": "a.py", "old_string": BEFORE, "new_string": AFTER})
     _, old, new = edits.files[0].lines
     assert [old.text[i:j] for i, j in old.marks] == ["1"]
     assert [new.text[i:j] for i, j in new.marks] == ["2"]
@@ -71,7 +76,7 @@ def test_several_edits_say_which_they_are():
 
 def test_one_call_may_change_several_files():
     parts = [{"filePath": path, "oldString": "a", "newString": "b"} for path in ("x", "y")]
-    edits = file_edits("multi_replace_string_in_file", {"replacements": parts, "explanation": "e"})
+    edits = edits_of("multi_replace_string_in_file", {"replacements": parts, "explanation": "e"})
     assert changed_paths([edits]) == ["x", "y"]
     assert edits.rest == {"explanation": "e"}
 
@@ -130,7 +135,7 @@ def test_a_patch_of_codex_is_read(name, arguments):
 
 def test_a_command_keeps_what_stands_around_its_patch():
     command = ["bash", "-lc", f"cd src && apply_patch <<'EOF'\n{PATCH}\nEOF\nmake"]
-    edits = file_edits("shell", {"command": command, "workdir": "/w"})
+    edits = edits_of("shell", {"command": command, "workdir": "/w"})
     assert edits.rest == {
         "workdir": "/w",
         "command": "bash -lc cd src && apply_patch <<'EOF'\nEOF\nmake",
