@@ -81,6 +81,8 @@ class Gist(msgspec.Struct, frozen=True, gc=False):
     is_error: bool = False
     """Whether the content itself reports a failure."""
     token_count: int = 0
+    ranks: tuple[int, ...] = ()
+    """How each line of the preview counts when fewer of them fit; none: the first ones stay."""
 
 
 class Summary(NamedTuple):
