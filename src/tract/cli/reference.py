@@ -19,10 +19,11 @@ prints one ASCII document with stable keys. Colour is used only on a terminal, a
 `NO_COLOR` is set. Control characters are escaped, so that no text can control the terminal;
 `--json` has the exact text.
 
-A DIALOG is an id or the beginning of one, a number from the list of `tract dialogs`, or words of the
-title (case-insensitive): `tract log 3`, `tract show "release notes"`, `--dialog 5f0d6a3e`. An exact id
-comes first. A name that means several dialogs is an error that lists them. Commands that may create
-the dialog, such as `commit`, accept only its exact id. A database with one dialog needs no name.
+A DIALOG is an id or the beginning of one, a number from the list of `tract dialogs`, or words of
+the title (case-insensitive): `tract log 3`, `tract show "release notes"`, `--dialog 5f0d6a3e`. An
+exact id comes first. A name that means several dialogs is an error that lists them. Commands that
+may create the dialog, such as `commit`, accept only its exact id. A database with one dialog needs
+no name.
 
 Every command accepts `--db`, `--dialog` and `--objects` before and after its own name.
 
