@@ -68,9 +68,10 @@ def text_of(content: Any) -> str:
 
 @cache
 def recordings() -> tuple[Recording, ...]:
-    """Every recipe that has an output."""
+    """Every recipe that has an output and questions."""
     outputs = read_outputs()
-    return tuple(Recording(r, outputs[r.name]) for r in RECIPES if r.name in outputs)
+    asked = [r for r in RECIPES if r.name in QUESTIONS]
+    return tuple(Recording(r, outputs[r.name]) for r in asked if r.name in outputs)
 
 
 def read_outputs() -> dict[str, Any]:

@@ -10,7 +10,6 @@ from benchmarks.recordings.recipe import (
     CLAUDE,
     CODEX,
     GEMINI,
-    PLAIN,
     STREAMS,
     SWE,
     call,
@@ -62,7 +61,11 @@ c 3-02 -am "bufio: give up earlier"
 
 def _git_environment() -> dict[str, str]:
     person = {"NAME": "Dana Vale", "EMAIL": "dana@example.org"}
-    named = {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in person.items()}
+    named = {
+        f"GIT_{who}_{key}": value
+        for who in ("AUTHOR", "COMMITTER")
+        for key, value in person.items()
+    }
     return {**os.environ, **named, "GIT_CONFIG_GLOBAL": os.devnull}
 
 
@@ -72,29 +75,105 @@ RECIPES = (
     shell("git-log-stat", "git-log", go_sources, "git log --stat -12", STREAMS),
     shell("git-show-stat", "git-diff", go_sources, "git show --stat=120 v1.0.0~28", CLAUDE),
     shell("git-diff-branches", "git-diff", go_sources, "git diff main feature", CLAUDE),
-    shell("git-diff-large", "git-diff", go_sources, "git diff v1.0.0~30 feature -- sort bufio strings encoding/json", SWE),
-    shell("git-diff-words", "git-diff", go_sources, "sed -i 's/interface{}/any/g; s/TODO/FIXME/g' encoding/json/*.go text/template/*.go; git diff", GEMINI),
-    shell("git-status-dirty", "git-status", go_sources, "rm sort/slice.go; mkdir -p notes && for i in $(seq 1 40); do echo $i > notes/todo-$i.txt; done; git add text; touch main_test.go; git status", CLAUDE),
+    shell(
+        "git-diff-large",
+        "git-diff",
+        go_sources,
+        "git diff v1.0.0~30 feature -- sort bufio strings encoding/json",
+        SWE,
+    ),
+    shell(
+        "git-diff-words",
+        "git-diff",
+        go_sources,
+        "sed -i 's/interface{}/any/g; s/TODO/FIXME/g' encoding/json/*.go text/template/*.go; git diff",
+        GEMINI,
+    ),
+    shell(
+        "git-status-dirty",
+        "git-status",
+        go_sources,
+        "rm sort/slice.go; mkdir -p notes && for i in $(seq 1 40); do echo $i > notes/todo-$i.txt; done; git add text; touch main_test.go; git status",
+        CLAUDE,
+    ),
     shell("git-status-porcelain", "git-status", go_sources, "git status --porcelain -uall", CODEX),
     shell("git-blame", "git-blame", go_sources, "git blame strings/builder.go", CLAUDE),
-    shell("git-merge-conflict", "git-conflict", go_sources, "git stash -q -u; git checkout -q main; git merge feature --stat; git status; git diff", CODEX),
-    shell("git-rebase-conflict", "git-conflict", go_sources, "git merge --abort; git checkout -q feature; git rebase main; rc=$?; cat bufio/bufio.go | head -80; git rebase --abort; git checkout -q main; exit $rc", CLAUDE),
-    shell("git-push-rejected", "git-push", go_sources, "rm -rf ../remote.git ../other; git clone -q --bare . ../remote.git; git clone -q ../remote.git ../other; (cd ../other && git checkout -q main && echo x > x && git add x && git commit -qm 'Other work' && git push -q); git remote add origin ../remote.git; echo y > y; git add y; git commit -qm 'My work'; git push origin main", CLAUDE),
+    shell(
+        "git-merge-conflict",
+        "git-conflict",
+        go_sources,
+        "git stash -q -u; git checkout -q main; git merge feature --stat; git status; git diff",
+        CODEX,
+    ),
+    shell(
+        "git-rebase-conflict",
+        "git-conflict",
+        go_sources,
+        "git merge --abort; git checkout -q feature; git rebase main; rc=$?; cat bufio/bufio.go | head -80; git rebase --abort; git checkout -q main; exit $rc",
+        CLAUDE,
+    ),
+    shell(
+        "git-push-rejected",
+        "git-push",
+        go_sources,
+        "rm -rf ../remote.git ../other; git clone -q --bare . ../remote.git; git clone -q ../remote.git ../other; (cd ../other && git checkout -q main && echo x > x && git add x && git commit -qm 'Other work' && git push -q); git remote add origin ../remote.git; echo y > y; git add y; git commit -qm 'My work'; git push origin main",
+        CLAUDE,
+    ),
     shell("git-grep", "grep", go_sources, "git grep -n 'func New'", CLAUDE),
-    call("grep-content", "grep", go_sources, "Grep", {"pattern": "ErrUnexpectedEOF|ErrTooLong", "path": "/home/dev/project", "output_mode": "content", "-n": True}, "rg -n 'ErrUnexpectedEOF|ErrTooLong'"),
-    call("grep-files", "file-list", go_sources, "Grep", {"pattern": "sync\\.Mutex", "output_mode": "files_with_matches"}, "rg -l 'sync\\.' | sort"),
+    call(
+        "grep-content",
+        "grep",
+        go_sources,
+        "Grep",
+        {
+            "pattern": "ErrUnexpectedEOF|ErrTooLong",
+            "path": "/home/dev/project",
+            "output_mode": "content",
+            "-n": True,
+        },
+        "rg -n 'ErrUnexpectedEOF|ErrTooLong'",
+    ),
+    call(
+        "grep-files",
+        "file-list",
+        go_sources,
+        "Grep",
+        {"pattern": "sync\\.Mutex", "output_mode": "files_with_matches"},
+        "rg -l 'sync\\.' | sort",
+    ),
     shell("grep-recursive", "grep", go_sources, "grep -rn 'TODO' --include=*.go .", SWE),
     shell("rg-context", "grep", go_sources, "rg -n -C 3 'panic\\(' strings bufio text", CODEX),
     shell("rg-json", "json-lines", go_sources, "rg --json 'deprecated' -i net/http", CLAUDE),
     shell("rg-heading", "grep", go_sources, "rg --heading -n 'unsafe\\.' .", GEMINI),
     shell("rg-count", "grep", go_sources, "rg -c 'return nil, err' .", CLAUDE),
-    call("glob", "file-list", go_sources, "Glob", {"pattern": "**/*_test.go"}, "find /home/dev/project -name '*_test.go' | sort"),
+    call(
+        "glob",
+        "file-list",
+        go_sources,
+        "Glob",
+        {"pattern": "**/*_test.go"},
+        "find /home/dev/project -name '*_test.go' | sort",
+    ),
     shell("find", "file-list", go_sources, "find . -type f -not -path './.git/*' | sort", CLAUDE),
-    shell("find-sizes", "file-list", go_sources, "find . -type f -size +40k -not -path './.git/*' -printf '%s %TY-%Tm-%Td %p\\n' | sort -rn", STREAMS),
+    shell(
+        "find-sizes",
+        "file-list",
+        go_sources,
+        "find . -type f -size +40k -not -path './.git/*' -printf '%s %TY-%Tm-%Td %p\\n' | sort -rn",
+        STREAMS,
+    ),
     shell("ls-recursive", "listing", go_sources, "ls -R text encoding net", CLAUDE),
     shell("ls-long", "listing", go_sources, "ls -la net/http", CODEX),
     shell("tree", "listing", go_sources, "tree text encoding container", CLAUDE),
     shell("du", "listing", go_sources, "du -a encoding net | sort -rn", SWE),
-    shell("wc", "table", go_sources, "find . -name '*.go' -not -path './.git/*' | xargs wc -l", CLAUDE),
-    shell("git-stash-untracked", "git-conflict", go_sources, "for i in $(seq 1 60); do echo $i > file-$i.txt; done; git add .; git commit -qm files; git checkout -q HEAD~1; for i in $(seq 1 60); do echo other > file-$i.txt; done; git checkout main", CLAUDE),
+    shell(
+        "wc", "table", go_sources, "find . -name '*.go' -not -path './.git/*' | xargs wc -l", CLAUDE
+    ),
+    shell(
+        "git-stash-untracked",
+        "git-conflict",
+        go_sources,
+        "for i in $(seq 1 60); do echo $i > file-$i.txt; done; git add .; git commit -qm files; git checkout -q HEAD~1; for i in $(seq 1 60); do echo other > file-$i.txt; done; git checkout main",
+        CLAUDE,
+    ),
 )

@@ -13,7 +13,6 @@ from random import Random
 from benchmarks.recordings.recipe import (
     CLAUDE,
     CODEX,
-    GEMINI,
     NUMBERED,
     PLAIN,
     STREAMS,
@@ -95,14 +94,31 @@ def _write_tables(folder: Path) -> None:
     (folder / "orders.jsonl").write_text("\n".join(map(json.dumps, rows[600:1_000])) + "\n")
     (folder / "orders.json").write_text(json.dumps(rows[:250]))
     with sqlite3.connect(folder / "shop.db") as db:
-        db.execute("CREATE TABLE orders (order_id INTEGER PRIMARY KEY, date TEXT, city TEXT, sku TEXT, amount INTEGER, total REAL, state TEXT)")
+        db.execute(
+            "CREATE TABLE orders (order_id INTEGER PRIMARY KEY, date TEXT, city TEXT, sku TEXT, amount INTEGER, total REAL, state TEXT)"
+        )
         db.execute("CREATE INDEX orders_by_city ON orders (city, state)")
-        db.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?)", [tuple(r.values()) for r in rows])
+        db.executemany(
+            "INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?)", [tuple(r.values()) for r in rows]
+        )
         for place in range(24):
-            db.execute(f"CREATE TABLE archive_{place:02} (id INTEGER PRIMARY KEY, body TEXT NOT NULL, created TEXT DEFAULT CURRENT_TIMESTAMP)")
+            db.execute(
+                f"CREATE TABLE archive_{place:02} (id INTEGER PRIMARY KEY, body TEXT NOT NULL, created TEXT DEFAULT CURRENT_TIMESTAMP)"
+            )
 
 
-SERVICES = ("api", "web", "worker", "mailer", "search", "billing", "auth", "media", "cron", "gateway")
+SERVICES = (
+    "api",
+    "web",
+    "worker",
+    "mailer",
+    "search",
+    "billing",
+    "auth",
+    "media",
+    "cron",
+    "gateway",
+)
 
 
 def _write_manifests(folder: Path) -> None:
@@ -114,7 +130,7 @@ def _write_manifests(folder: Path) -> None:
 kind: Deployment
 metadata:
   name: {name}
-  namespace: {'edge' if place > 7 else 'core'}
+  namespace: {"edge" if place > 7 else "core"}
   labels: {{app: {name}, team: team-{place % 3}}}
 spec:
   replicas: {place % 4 + 1}
@@ -170,7 +186,9 @@ failures_until_restart = {place % 5 + 2}
 """
         for place, name in enumerate(SERVICES)
     )
-    (folder / "services.toml").write_text(f'title = "Services of the shop"\nversion = 4\n\n{tables}')
+    (folder / "services.toml").write_text(
+        f'title = "Services of the shop"\nversion = 4\n\n{tables}'
+    )
 
 
 RECIPES = (
@@ -178,13 +196,27 @@ RECIPES = (
     read("read-textwrap", "source-python", materials, "lib/textwrap.py", PLAIN),
     read("read-queue", "source-python", materials, "lib/queue.py", NUMBERED),
     shell("cat-calendar", "source-python", materials, "cat lib/calendar.py", CODEX),
-    shell("sed-argparse", "source-python", materials, "sed -n '1700,2050p' lib/argparse.py", CLAUDE),
-    shell("nl-calendar", "source-python", materials, "nl -ba lib/calendar.py | sed -n '100,420p'", CODEX),
+    shell(
+        "sed-argparse", "source-python", materials, "sed -n '1700,2050p' lib/argparse.py", CLAUDE
+    ),
+    shell(
+        "nl-calendar",
+        "source-python",
+        materials,
+        "nl -ba lib/calendar.py | sed -n '100,420p'",
+        CODEX,
+    ),
     read("read-express", "source-js", materials, "web/application.js", NUMBERED),
     read("read-response", "source-js", materials, "web/response.js", PLAIN),
     read("read-semver", "source-js", materials, "web/semver.js", PLAIN),
     read("read-es5-types", "source-ts", materials, "web/lib.es5.d.ts", NUMBERED),
-    read("read-scripthost-types", "source-ts", materials, "web/lib.webworker.importscripts.d.ts", PLAIN),
+    read(
+        "read-scripthost-types",
+        "source-ts",
+        materials,
+        "web/lib.webworker.importscripts.d.ts",
+        PLAIN,
+    ),
     read("read-go-server", "source-go", materials, "go/server.go", NUMBERED),
     shell("cat-go-strings", "source-go", materials, "cat go/builder.go", STREAMS),
     read("read-zlib", "source-c", materials, "c/zlib.h", NUMBERED),
@@ -197,7 +229,17 @@ RECIPES = (
     shell("cat-debug-readme", "markdown", materials, "cat docs/debug.md", CODEX),
     read("read-semver-readme", "markdown", materials, "docs/semver.md", PLAIN),
     read("read-yargs-readme", "markdown", materials, "docs/commander.md", NUMBERED),
-    call("fetch-ownership", "html", materials, "WebFetch", {"url": "https://docs.example.org/book/ch04-01.html", "prompt": "What is said about String and clone?"}, "cat docs/ownership.html"),
+    call(
+        "fetch-ownership",
+        "html",
+        materials,
+        "WebFetch",
+        {
+            "url": "https://docs.example.org/book/ch04-01.html",
+            "prompt": "What is said about String and clone?",
+        },
+        "cat docs/ownership.html",
+    ),
     shell("cat-bool", "html", materials, "cat docs/bool.html", CLAUDE),
     read("read-lints", "html", materials, "docs/lints.html", PLAIN),
     shell("csv-orders", "csv", materials, "cat data/orders.csv", CLAUDE),
@@ -210,17 +252,59 @@ RECIPES = (
     read("package-lock", "json-nested", materials, "data/package-lock.json", NUMBERED),
     shell("mime-db", "json-nested", materials, "cat data/mime-db.json", CLAUDE),
     read("package-json", "json-nested", materials, "data/terser.json", PLAIN),
-    shell("jq-keys", "json-array", materials, "jq '[.packages | to_entries[] | {name: .key, version: .value.version, license: .value.license, dev: .value.dev}]' data/package-lock.json", CLAUDE),
-    shell("jq-error", "json-nested", materials, "jq '.packages[] | .version.major' data/package-lock.json", SWE),
+    shell(
+        "jq-keys",
+        "json-array",
+        materials,
+        "jq '[.packages | to_entries[] | {name: .key, version: .value.version, license: .value.license, dev: .value.dev}]' data/package-lock.json",
+        CLAUDE,
+    ),
+    shell(
+        "jq-error",
+        "json-nested",
+        materials,
+        "jq '.packages[] | .version.major' data/package-lock.json",
+        SWE,
+    ),
     read("yaml-deployments", "yaml", materials, "deploy/all.yaml", NUMBERED),
     shell("cat-yaml", "yaml", materials, "cat deploy/all.yaml", CLAUDE),
     read("toml-services", "toml", materials, "deploy/services.toml", PLAIN),
-    shell("sqlite-rows", "sql-table", materials, "sqlite3 -box data/shop.db \"select * from orders where city='Ghent'\"", CLAUDE),
-    shell("sqlite-column", "sql-table", materials, "sqlite3 -header -column data/shop.db 'select city, state, count(*) as orders, round(sum(total),2) as total from orders group by city, state'", CODEX),
-    shell("sqlite-table", "sql-table", materials, "sqlite3 -table data/shop.db 'select order_id, city, sku, total from orders where amount > 7 order by total desc'", CLAUDE),
+    shell(
+        "sqlite-rows",
+        "sql-table",
+        materials,
+        "sqlite3 -box data/shop.db \"select * from orders where city='Ghent'\"",
+        CLAUDE,
+    ),
+    shell(
+        "sqlite-column",
+        "sql-table",
+        materials,
+        "sqlite3 -header -column data/shop.db 'select city, state, count(*) as orders, round(sum(total),2) as total from orders group by city, state'",
+        CODEX,
+    ),
+    shell(
+        "sqlite-table",
+        "sql-table",
+        materials,
+        "sqlite3 -table data/shop.db 'select order_id, city, sku, total from orders where amount > 7 order by total desc'",
+        CLAUDE,
+    ),
     shell("sqlite-schema", "sql-schema", materials, "sqlite3 data/shop.db .schema", CLAUDE),
-    shell("sqlite-json", "json-array", materials, "sqlite3 -json data/shop.db \"select * from orders where state='refunded'\"", PLAIN),
-    shell("sqlite-error", "sql-error", materials, "sqlite3 data/shop.db 'select city, count(*) from orders group by city; select customer from orders'", CLAUDE),
+    shell(
+        "sqlite-json",
+        "json-array",
+        materials,
+        "sqlite3 -json data/shop.db \"select * from orders where state='refunded'\"",
+        PLAIN,
+    ),
+    shell(
+        "sqlite-error",
+        "sql-error",
+        materials,
+        "sqlite3 data/shop.db 'select city, count(*) from orders group by city; select customer from orders'",
+        CLAUDE,
+    ),
     shell("sqlite-dump", "sql-schema", materials, "sqlite3 data/shop.db .dump | head -1000", SWE),
     shell("base64-png", "image", materials, "base64 -w0 img/image1.png", CLAUDE),
     shell("xxd-png", "binary", materials, "xxd img/image1.png | head -600", CLAUDE),

@@ -59,13 +59,17 @@ def _without_envelope(text: str) -> str:
 
 
 def _of_history(lines: list[str]) -> Iterator[str]:
-    commits = sum(bool(re.match(r"commit [0-9a-f]{40}|[*| ]*\* [0-9a-f]{7} ", line)) for line in lines)
+    commits = sum(
+        bool(re.match(r"commit [0-9a-f]{40}|[*| ]*\* [0-9a-f]{7} ", line)) for line in lines
+    )
     headings = sum(bool(re.match(r"(?:\s*\d+→)?#+ ", line)) for line in lines)
     documents = 1 + sum(line.lstrip(" 0123456789→") == "---" for line in lines)
     tables = sum(line.startswith("CREATE TABLE") for line in lines)
     rows = sum(bool(re.match(r"[│|] +[^ ]", line)) for line in lines) - 1
     yield f"{commits} commits, {headings} headings, {documents} documents"
-    yield f"{tables} tables, {rows} rows"
+    ruled = [place for place, line in enumerate(lines) if re.fullmatch(r"-+(?:[ +]+-+)+ *", line)]
+    under = [sum(map(bool, lines[place + 1 :])) for place in ruled]
+    yield f"{tables} tables, {rows} rows, {', '.join(f'{amount} rows' for amount in under)}"
 
 
 def _of_folders(lines: list[str]) -> Iterator[str]:
@@ -144,7 +148,9 @@ def _of_paths(lines: list[str]) -> Iterator[str]:
 
 
 def _of_diff(lines: list[str]) -> Iterator[str]:
-    heads = [place for place, line in enumerate(lines) if re.match(r"(?:Stdout: )?diff --git", line)]
+    heads = [
+        place for place, line in enumerate(lines) if re.match(r"(?:Stdout: )?diff --git", line)
+    ]
     yield f"{len(heads)} files changed"
     for start, stop in pairwise([*heads, len(lines)]):
         added = sum(line.startswith("+") and line[:3] != "+++" for line in lines[start:stop])

@@ -8,7 +8,6 @@ from benchmarks.recordings.java_store import java_store
 from benchmarks.recordings.recipe import (
     CLAUDE,
     CODEX,
-    GEMINI,
     PLAIN,
     STREAMS,
     SWE,
@@ -185,15 +184,37 @@ def rust_ledger(folder: Path) -> None:
 
 RUST = (
     shell("cargo-test", "cargo-test", rust_ledger, "cargo test", CLAUDE),
-    shell("cargo-test-codex", "cargo-test", rust_ledger, "RUST_BACKTRACE=1 cargo test --lib", CODEX),
+    shell(
+        "cargo-test-codex", "cargo-test", rust_ledger, "RUST_BACKTRACE=1 cargo test --lib", CODEX
+    ),
     shell("cargo-run-panic", "rust-panic", rust_ledger, "RUST_BACKTRACE=full cargo run", STREAMS),
     shell("cargo-run-panic-short", "rust-panic", rust_ledger, "cargo run --quiet", CLAUDE),
-    shell("cargo-build-errors", "cargo-build", rust_ledger, "cp report.rs src/report.rs && sed -i '1a pub mod report;' src/lib.rs && cargo build", CLAUDE),
-    shell("cargo-check-short", "cargo-build", rust_ledger, "cargo check --message-format=short", SWE),
+    shell(
+        "cargo-build-errors",
+        "cargo-build",
+        rust_ledger,
+        "cp report.rs src/report.rs && sed -i '1a pub mod report;' src/lib.rs && cargo build",
+        CLAUDE,
+    ),
+    shell(
+        "cargo-check-short", "cargo-build", rust_ledger, "cargo check --message-format=short", SWE
+    ),
     shell("cargo-json", "json-lines", rust_ledger, "cargo check --message-format=json", CODEX),
-    shell("cargo-missing-crate", "cargo-build", rust_ledger, "printf '\\n[dependencies]\\nledger-core = { path = \"../ledger-core\" }\\n' >> Cargo.toml; cargo build", CLAUDE),
+    shell(
+        "cargo-missing-crate",
+        "cargo-build",
+        rust_ledger,
+        "printf '\\n[dependencies]\\nledger-core = { path = \"../ledger-core\" }\\n' >> Cargo.toml; cargo build",
+        CLAUDE,
+    ),
     read("read-rust", "source-rust", rust_ledger, "src/lib.rs", PLAIN),
-    shell("rustc-explain", "help", rust_ledger, "rustc --explain E0502 E0382; rustc --explain E0277", CLAUDE),
+    shell(
+        "rustc-explain",
+        "help",
+        rust_ledger,
+        "rustc --explain E0502 E0382; rustc --explain E0277",
+        CLAUDE,
+    ),
 )
 
 # Go
@@ -342,6 +363,35 @@ func main() {
 	fmt.Println(<-results)
 }
 """
+RACE_GO = """package main
+
+import (
+	"fmt"
+	"sync"
+)
+
+type counter struct{ hits map[string]int }
+
+func (c *counter) add(key string) {
+	c.hits[key]++
+}
+
+func main() {
+	var group sync.WaitGroup
+	shared := &counter{hits: map[string]int{}}
+	for n := 0; n < 2; n++ {
+		group.Add(1)
+		go func(n int) {
+			defer group.Done()
+			for i := 0; i < 100; i++ {
+				shared.add("home")
+			}
+		}(n)
+	}
+	group.Wait()
+	fmt.Println(shared.hits["home"])
+}
+"""
 BROKEN_GO = """package report
 
 import (
@@ -410,6 +460,7 @@ def go_cache(folder: Path) -> None:
             "cache/cache_test.go": CACHE_TEST_GO,
             "cmd/load/main.go": MAIN_GO,
             "cmd/deadlock/main.go": DEADLOCK_GO,
+            "cmd/race/main.go": RACE_GO,
             "report/report.go": BROKEN_GO,
             "audit/audit.go": VET_GO,
             "web/web.go": 'package web\n\nimport "example.net/nowhere/router"\n\nvar R = router.New()\n',
@@ -419,13 +470,25 @@ def go_cache(folder: Path) -> None:
 
 GO = (
     shell("go-test-verbose", "go-test", go_cache, "go test -v ./cache", CLAUDE),
-    shell("go-test-run", "go-test", go_cache, "go test -run 'Keys|Expired|Empty' ./cache ./audit ./cmd/...", CODEX),
-    shell("go-test-json", "json-lines", go_cache, "go test -json -run 'Keys|Expired|Empty' ./cache", CLAUDE),
+    shell(
+        "go-test-run",
+        "go-test",
+        go_cache,
+        "go test -run 'Keys|Expired|Empty' ./cache ./audit ./cmd/...",
+        CODEX,
+    ),
+    shell(
+        "go-test-json",
+        "json-lines",
+        go_cache,
+        "go test -json -run 'Keys|Expired|Empty' ./cache",
+        CLAUDE,
+    ),
     shell("go-build", "go-build", go_cache, "go build ./...", CLAUDE),
     shell("go-vet", "go-build", go_cache, "go vet ./audit ./cache ./cmd/...", STREAMS),
     shell("go-panic", "go-panic", go_cache, "go run ./cmd/load", CLAUDE),
     shell("go-deadlock", "go-panic", go_cache, "go run ./cmd/deadlock", CODEX),
-    shell("go-race", "go-panic", go_cache, "CGO_ENABLED=1 go run -race ./cmd/deadlock", SWE),
+    shell("go-race", "go-panic", go_cache, "CGO_ENABLED=1 go run -race ./cmd/race", SWE),
     shell("go-doc", "help", go_cache, "go doc -all strings", CLAUDE),
     shell("go-list-json", "json-nested", go_cache, "go list -json ./cache ./audit", PLAIN),
 )
@@ -468,7 +531,7 @@ def c_engine(folder: Path) -> None:
             "src/engine.c": ENGINE_C,
             "src/main.c": '#include "engine.h"\nint part03(struct engine *);\nint main(void) {\n    struct engine e = {0, "e"};\n    return engine_weld(&e) + part03(&e);\n}\n',
             "Makefile": f"CFLAGS = -Wall -Wextra -Iinclude\nOBJECTS = {objects} src/engine.o src/main.o\n\nengine: $(OBJECTS)\n\t$(CC) -o $@ $^\n",
-            "CMakeLists.txt": 'cmake_minimum_required(VERSION 3.10)\nproject(engine C)\nfind_package(ZLIB REQUIRED)\nfind_package(Frobnicate 2.1 REQUIRED)\nadd_executable(engine src/main.c)\ntarget_link_libraries(engine ZLIB::ZLIB Frobnicate::core)\n',
+            "CMakeLists.txt": "cmake_minimum_required(VERSION 3.10)\nproject(engine C)\nfind_package(ZLIB REQUIRED)\nfind_package(Frobnicate 2.1 REQUIRED)\nadd_executable(engine src/main.c)\ntarget_link_libraries(engine ZLIB::ZLIB Frobnicate::core)\n",
             "big.cpp": "#include <map>\n#include <string>\n#include <vector>\n#include <algorithm>\nstruct Key { int a; };\nint main() {\n    std::map<Key, std::vector<std::string>> m;\n    m[Key{1}].push_back(3.5);\n    std::vector<Key> v;\n    std::sort(v.begin(), v.end());\n    return 0;\n}\n",
             **parts,
         },
@@ -477,12 +540,30 @@ def c_engine(folder: Path) -> None:
 
 C = (
     shell("make-errors", "make", c_engine, "make", CLAUDE),
-    shell("make-keep-going", "make", c_engine, "make clean 2>/dev/null; rm -f src/*.o; make -k -j2", CODEX),
-    shell("link-error", "make", c_engine, "gcc -Wall -Wextra -Iinclude src/part*.c src/main.c -o engine", STREAMS),
+    shell(
+        "make-keep-going",
+        "make",
+        c_engine,
+        "make clean 2>/dev/null; rm -f src/*.o; make -k -j2",
+        CODEX,
+    ),
+    shell(
+        "link-error",
+        "make",
+        c_engine,
+        "gcc -Wall -Wextra -Iinclude src/part*.c src/main.c -o engine",
+        STREAMS,
+    ),
     shell("gcc-errors", "gcc", c_engine, "gcc -Iinclude -c src/engine.c", CLAUDE),
     shell("gpp-templates", "gcc", c_engine, "g++ -std=c++17 -c big.cpp", CLAUDE),
     shell("cmake-missing", "cmake", c_engine, "cmake -S . -B build", CODEX),
-    shell("cmake-trace", "cmake", c_engine, "cmake -S . -B build2 --log-level=VERBOSE --debug-find-pkg=Frobnicate", CLAUDE),
+    shell(
+        "cmake-trace",
+        "cmake",
+        c_engine,
+        "cmake -S . -B build2 --log-level=VERBOSE --debug-find-pkg=Frobnicate",
+        CLAUDE,
+    ),
 )
 
 # Java
@@ -490,15 +571,49 @@ C = (
 _SOURCES = "src/main/java/org/example/store"
 JAVA = (
     shell("maven-test", "junit", java_store, "mvn -o -B test", CLAUDE),
-    shell("surefire-report", "junit-xml", java_store, "cat target/surefire-reports/TEST-org.example.store.StoreTest.xml", CODEX),
-    shell("maven-compile", "javac", java_store, f"cp broken/Report.java {_SOURCES}/ && mvn -o -B compile; rc=$?; rm {_SOURCES}/Report.java; exit $rc", CODEX),
+    shell(
+        "surefire-report",
+        "junit-xml",
+        java_store,
+        "cat target/surefire-reports/TEST-org.example.store.StoreTest.xml",
+        CODEX,
+    ),
+    shell(
+        "maven-compile",
+        "javac",
+        java_store,
+        f"cp broken/Report.java {_SOURCES}/ && mvn -o -B compile; rc=$?; rm {_SOURCES}/Report.java; exit $rc",
+        CODEX,
+    ),
     shell("maven-missing", "maven", java_store, "mvn -o -B -f pom-missing.xml test", CLAUDE),
     shell("maven-debug", "maven", java_store, "mvn -o -B -X test", STREAMS),
-    shell("javac", "javac", java_store, f"mkdir -p out && javac -d out {_SOURCES}/*.java broken/Report.java", CLAUDE),
-    shell("java-exception", "java-exception", java_store, f"mkdir -p out && javac -d out {_SOURCES}/*.java && java -cp out org.example.store.Main", CLAUDE),
-    shell("java-exception-streams", "java-exception", java_store, "java -cp out org.example.store.Main", STREAMS),
-    shell("javap", "disassembly", java_store, "javap -c -p -cp out org.example.store.Store", CLAUDE),
+    shell(
+        "javac",
+        "javac",
+        java_store,
+        f"mkdir -p out && javac -d out {_SOURCES}/*.java broken/Report.java",
+        CLAUDE,
+    ),
+    shell(
+        "java-exception",
+        "java-exception",
+        java_store,
+        f"mkdir -p out && javac -d out {_SOURCES}/*.java && java -cp out org.example.store.Main",
+        CLAUDE,
+    ),
+    shell(
+        "java-exception-streams",
+        "java-exception",
+        java_store,
+        "java -cp out org.example.store.Main",
+        STREAMS,
+    ),
+    shell(
+        "javap", "disassembly", java_store, "javap -c -p -cp out org.example.store.Store", CLAUDE
+    ),
     read("read-java", "source-java", java_store, f"{_SOURCES}/Store.java", PLAIN),
-    shell("java-help", "help", java_store, "java --help-extra; java --help; javac --help-lint", CLAUDE),
+    shell(
+        "java-help", "help", java_store, "java --help-extra; java --help; javac --help-lint", CLAUDE
+    ),
 )
 RECIPES = RUST + GO + C + JAVA

@@ -100,7 +100,7 @@ class Stock:
         return left - amount
 '''
 TESTS = {
-    "test_orders.py": '''import pytest
+    "test_orders.py": """import pytest
 from decimal import Decimal
 
 from shop.orders import Order, OrderError, place
@@ -131,8 +131,8 @@ def test_a_negative_amount_is_refused():
 def test_an_unknown_order_is_refused():
     with pytest.raises(OrderError, match="is not open"):
         place({}, 12)
-''',
-    "test_prices.py": '''import pytest
+""",
+    "test_prices.py": """import pytest
 from decimal import Decimal
 
 from shop.prices import lookup, rounded
@@ -150,8 +150,8 @@ def test_prices_have_two_digits(text, wanted):
 
 def test_all_skus_are_priced():
     assert lookup("SKU-120").currency == "EUR"
-''',
-    "test_stock.py": '''import pytest
+""",
+    "test_stock.py": """import pytest
 
 from shop.stock import Stock
 
@@ -189,9 +189,9 @@ def test_the_warehouse_opens(warehouse):
 @pytest.mark.skip(reason="needs the scanner")
 def test_the_scanner_counts():
     raise NotImplementedError
-''',
+""",
 }
-UNITTESTS = '''import unittest
+UNITTESTS = """import unittest
 from decimal import Decimal
 
 from shop.orders import Order
@@ -232,7 +232,7 @@ class OrderTest(unittest.TestCase):
         stock = Stock()
         stock.put("a", 1)
         self.assertEqual(stock.take("a", 1), 0)
-'''
+"""
 IMPORT = '''"""Import of a price list: one chain of errors."""
 
 import json
@@ -293,7 +293,7 @@ def label(order: Order) -> str:
 def price(sku: str) -> int:
     return lookup(sku).value
 '''
-RECURSE = '''import sys
+RECURSE = """import sys
 
 
 def depth(tree):
@@ -305,8 +305,8 @@ tree["children"].append(tree)
 for n in range(200):
     print(f"loading node {n} of 200 from cache segment {n // 16:02x}")
 depth(tree)
-'''
-ASYNC = '''import asyncio
+"""
+ASYNC = """import asyncio
 
 
 async def fetch(n):
@@ -326,7 +326,7 @@ async def main():
 
 
 asyncio.run(main())
-'''
+"""
 
 
 def python_shop(folder: Path) -> None:

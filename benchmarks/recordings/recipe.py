@@ -107,9 +107,7 @@ _SHELLS = {
 }
 
 
-def shell(
-    name: str, kind: str, project: Build, command: str, form: Form
-) -> Recipe:
+def shell(name: str, kind: str, project: Build, command: str, form: Form) -> Recipe:
     """A command as the shell tool of one of the agents runs it."""
     tool, key = _SHELLS[form]
     arguments: dict[str, Any] = {key: command}
@@ -118,9 +116,7 @@ def shell(
     return Recipe(name, kind, project, tool, arguments, form, command)
 
 
-def read(
-    name: str, kind: str, project: Build, path: str, form: Form
-) -> Recipe:
+def read(name: str, kind: str, project: Build, path: str, form: Form) -> Recipe:
     """A file as the reading tool of one of the agents returns it."""
     tool, key = ("Read", "file_path") if form is NUMBERED else ("read_file", "path")
     full_path = path if path.startswith("/") else f"{PROJECT}/{path}"

@@ -104,6 +104,7 @@ def environment() -> dict[str, str]:
         "PAGER": "cat",
         "GOFLAGS": "-mod=mod",
         "GOTOOLCHAIN": "local",
+        "PIP_CERT": os.environ.get("PIP_CERT", ""),
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_PROGRESS_BAR": "off",

@@ -9,8 +9,6 @@ from benchmarks.recordings.recipe import (
     CODEX,
     PLAIN,
     STREAMS,
-    Form,
-    Recipe,
     read,
     shell,
 )
@@ -125,7 +123,7 @@ def api(folder: Path) -> None:
     (folder / "load.sh").write_text(requests)
 
 
-def _psql(name: str, kind: str, sql: str, form) -> object:  # type: ignore[no-untyped-def]
+def _psql(name: str, kind: str, sql: str, form: Form) -> Recipe:
     """The server is started and stopped outside of the call."""
     command = f'psql -c "{sql}"'
     recipe = shell(name, kind, api, command, form)
@@ -133,7 +131,7 @@ def _psql(name: str, kind: str, sql: str, form) -> object:  # type: ignore[no-un
     return recipe._replace(command=run)
 
 
-def _served(name: str, kind: str, command: str, form) -> object:  # type: ignore[no-untyped-def]
+def _served(name: str, kind: str, command: str, form: Form) -> Recipe:
     recipe = shell(name, kind, api, command, form)
     return recipe._replace(command=START + command)
 
@@ -144,18 +142,62 @@ RECIPES = (
     shell("server-log-grep", "grep", api, "grep -n -B2 -A12 ERROR server.log", CODEX),
     shell("json-log", "json-lines", api, "python3 worker.py", CLAUDE),
     _served("curl-articles", "json-nested", "curl -s http://127.0.0.1:18080/articles", CLAUDE),
-    _served("curl-pretty", "json-nested", "curl -s http://127.0.0.1:18080/articles | python3 -m json.tool", STREAMS),
+    _served(
+        "curl-pretty",
+        "json-nested",
+        "curl -s http://127.0.0.1:18080/articles | python3 -m json.tool",
+        STREAMS,
+    ),
     _served("curl-404", "curl", "curl -v --fail http://127.0.0.1:18080/articles/900", CLAUDE),
-    _served("curl-500", "curl", "for i in 20 21 22 23 24 25 46; do curl -sS -i http://127.0.0.1:18080/articles/$i; echo; done", CODEX),
+    _served(
+        "curl-500",
+        "curl",
+        "for i in 20 21 22 23 24 25 46; do curl -sS -i http://127.0.0.1:18080/articles/$i; echo; done",
+        CODEX,
+    ),
     shell("curl-refused", "connection-error", api, "curl -v http://127.0.0.1:18081/health", CLAUDE),
-    shell("python-refused", "traceback", api, "python3 -c \"import urllib.request; urllib.request.urlopen('http://127.0.0.1:18081/health')\"", CLAUDE),
-    shell("address-in-use", "traceback", api, "python3 app.py 18082 >/dev/null 2>&1 & sleep 1; python3 -m http.server 18082 --bind 127.0.0.1; rc=$?; kill %1; exit $rc", CLAUDE),
+    shell(
+        "python-refused",
+        "traceback",
+        api,
+        "python3 -c \"import urllib.request; urllib.request.urlopen('http://127.0.0.1:18081/health')\"",
+        CLAUDE,
+    ),
+    shell(
+        "address-in-use",
+        "traceback",
+        api,
+        "python3 app.py 18082 >/dev/null 2>&1 & sleep 1; python3 -m http.server 18082 --bind 127.0.0.1; rc=$?; kill %1; exit $rc",
+        CLAUDE,
+    ),
     _psql("psql-customers", "sql-table", "select * from customers order by id", CLAUDE),
-    _psql("psql-grouped", "sql-table", "select c.city, o.state, count(*), sum(o.total) from orders o join customers c on c.id = o.customer_id group by 1, 2 order by 1, 2", CODEX),
-    _psql("psql-explain", "sql-plan", "explain (analyze, costs, verbose, buffers) select c.name, sum(o.total) from orders o join customers c on c.id = o.customer_id where o.state = 'open' group by c.name order by 2 desc limit 10", CLAUDE),
+    _psql(
+        "psql-grouped",
+        "sql-table",
+        "select c.city, o.state, count(*), sum(o.total) from orders o join customers c on c.id = o.customer_id group by 1, 2 order by 1, 2",
+        CODEX,
+    ),
+    _psql(
+        "psql-explain",
+        "sql-plan",
+        "explain (analyze, costs, verbose, buffers) select c.name, sum(o.total) from orders o join customers c on c.id = o.customer_id where o.state = 'open' group by c.name order by 2 desc limit 10",
+        CLAUDE,
+    ),
     _psql("psql-error", "sql-error", "select id, nme from customers", CLAUDE),
-    _psql("psql-constraint", "sql-error", "insert into orders (customer_id, total, state) values (9999, 5, 'open')", STREAMS),
-    _psql("psql-settings", "sql-table", "select name, setting, unit, short_desc from pg_settings order by name", CLAUDE),
+    _psql(
+        "psql-constraint",
+        "sql-error",
+        "insert into orders (customer_id, total, state) values (9999, 5, 'open')",
+        STREAMS,
+    ),
+    _psql(
+        "psql-settings",
+        "sql-table",
+        "select name, setting, unit, short_desc from pg_settings order by name",
+        CLAUDE,
+    ),
     _psql("psql-describe", "sql-schema", "\\\\d+ orders", CODEX),
-    _psql("psql-expanded", "sql-table", "\\\\x on' -c 'select * from orders where id < 120", CLAUDE),
+    _psql(
+        "psql-expanded", "sql-table", "\\\\x on' -c 'select * from orders where id < 120", CLAUDE
+    ),
 )

@@ -7,8 +7,6 @@ from pathlib import Path
 from benchmarks.recordings.recipe import (
     CLAUDE,
     CODEX,
-    GEMINI,
-    PLAIN,
     STREAMS,
     SWE,
     shell,
@@ -82,20 +80,68 @@ RECIPES = (
     shell("help-rg", "help", machine, "rg --help", STREAMS),
     shell("help-cmake", "help", machine, "cmake --help", CODEX),
     shell("help-go-build", "help", machine, "go help build", CLAUDE),
-    shell("help-kubectl-explain", "help", machine, "kubectl create --help; kubectl options", CLAUDE),
-    shell("kubectl-refused", "connection-error", machine, "KUBECONFIG=/dev/null kubectl get pods -A", CLAUDE),
-    shell("docker-refused", "connection-error", machine, "docker ps -a; docker build --help", CLAUDE),
+    shell(
+        "help-kubectl-explain", "help", machine, "kubectl create --help; kubectl options", CLAUDE
+    ),
+    shell(
+        "kubectl-refused",
+        "connection-error",
+        machine,
+        "KUBECONFIG=/dev/null kubectl get pods -A",
+        CLAUDE,
+    ),
+    shell(
+        "docker-refused", "connection-error", machine, "docker ps -a; docker build --help", CLAUDE
+    ),
     shell("dpkg-list", "table", machine, "dpkg -l | head -500", CLAUDE),
-    shell("apt-missing", "apt", machine, "apt-get install -y --no-install-recommends libfrobnicate-dev", CLAUDE),
-    shell("apt-simulate", "apt", machine, "apt-get install -s postgresql-contrib emacs-nox r-base-core", CODEX),
+    shell(
+        "apt-missing",
+        "apt",
+        machine,
+        "apt-get install -y --no-install-recommends libfrobnicate-dev",
+        CLAUDE,
+    ),
+    shell(
+        "apt-simulate",
+        "apt",
+        machine,
+        "apt-get install -s postgresql-contrib emacs-nox r-base-core",
+        CODEX,
+    ),
     shell("df", "table", machine, "df -h", CLAUDE),
-    shell("valgrind", "valgrind", machine, "gcc -g -O0 leak.c -o leak && valgrind --leak-check=full --show-leak-kinds=all ./leak", CLAUDE),
+    shell(
+        "valgrind",
+        "valgrind",
+        machine,
+        "gcc -g -O0 leak.c -o leak && valgrind --leak-check=full --show-leak-kinds=all ./leak",
+        CLAUDE,
+    ),
     shell("valgrind-streams", "valgrind", machine, "valgrind --leak-check=full -v ./leak", STREAMS),
-    shell("gdb-backtrace", "gdb", machine, "gcc -g -O0 crash.c -o crash && gdb -batch -ex run -ex bt -ex 'info locals' ./crash", CLAUDE),
+    shell(
+        "gdb-backtrace",
+        "gdb",
+        machine,
+        "gcc -g -O0 crash.c -o crash && gdb -batch -ex run -ex bt -ex 'info locals' ./crash",
+        CLAUDE,
+    ),
     shell("strace", "strace", machine, "strace cat config/settings.toml", CODEX),
-    shell("strace-python", "strace", machine, "strace -f -e trace=openat,read,execve /usr/bin/python3 -S -c 'import nosuchmodule'", CLAUDE),
-    shell("asan", "sanitizer", machine, "gcc -g -fsanitize=address leak.c -o leak-asan && ./leak-asan", SWE),
+    shell(
+        "strace-python",
+        "strace",
+        machine,
+        "strace -f -e trace=openat,read,execve /usr/bin/python3 -S -c 'import nosuchmodule'",
+        CLAUDE,
+    ),
+    shell(
+        "asan",
+        "sanitizer",
+        machine,
+        "gcc -g -fsanitize=address leak.c -o leak-asan && ./leak-asan",
+        SWE,
+    ),
     shell("segfault", "crash", machine, "seq 1 900 | sed 's/^/step /'; ./crash", CLAUDE),
     shell("objdump", "disassembly", machine, "objdump -d leak", CLAUDE),
-    shell("nm", "symbols", machine, "nm -S --size-sort leak-asan | tail -20; readelf -a leak", CODEX),
+    shell(
+        "nm", "symbols", machine, "nm -S --size-sort leak-asan | tail -20; readelf -a leak", CODEX
+    ),
 )
