@@ -21,7 +21,13 @@ from benchmarks.recordings import doubts, recordings
 from benchmarks.report import Result, report
 
 ROOT = Path(__file__).resolve().parent.parent
-OWN_PATHS = ("/root", "/work", "/opt", "/tmp/tract-recordings", "/tmp/pg-recording")
+OWN_PATHS = (
+    "/root",
+    "/work",
+    "/opt/wheels",
+    "/tmp/tract-recordings",
+    "/tmp/pg-recording",
+)
 SHARED = {"__init__", "load", "measure", "outputs", "report"}
 NAMES = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - SHARED)
 

@@ -19,7 +19,7 @@ POM = """<?xml version="1.0" encoding="UTF-8"?>
     <dependency>
       <groupId>org.junit.jupiter</groupId>
       <artifactId>junit-jupiter</artifactId>
-      <version>5.10.2</version>
+      <version>5.13.4</version>
       <scope>test</scope>
     </dependency>EXTRA
   </dependencies>
@@ -28,7 +28,17 @@ POM = """<?xml version="1.0" encoding="UTF-8"?>
       <plugin>
         <groupId>org.apache.maven.plugins</groupId>
         <artifactId>maven-surefire-plugin</artifactId>
-        <version>3.2.5</version>
+        <version>3.5.4</version>
+      </plugin>
+      <plugin>
+        <groupId>org.apache.maven.plugins</groupId>
+        <artifactId>maven-resources-plugin</artifactId>
+        <version>3.3.1</version>
+      </plugin>
+      <plugin>
+        <groupId>org.apache.maven.plugins</groupId>
+        <artifactId>maven-compiler-plugin</artifactId>
+        <version>3.14.1</version>
       </plugin>
     </plugins>
   </build>
@@ -60,6 +70,7 @@ public class Store {
     public int size() {
         return amounts.size();
     }
+METHODS
 
     public static class StoreException extends Exception {
         public StoreException(String message, Throwable cause) {
@@ -110,7 +121,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class StoreTest {
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 3, 5, 8, 13, 21, 34, 55, 89})
+    @ValueSource(ints = {1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987})
     void keepsAmounts(int amount) throws Exception {
         Store store = new Store();
         store.put("a", amount);
@@ -163,6 +174,22 @@ public class Report {
     }
 }
 """
+
+
+STORE = STORE.replace(
+    "METHODS",
+    "".join(
+        f"""
+    /** Moves articles to shelf {n}, and returns how many are left. */
+    public int moveToShelf{n:02}(String sku, int amount) throws StoreException {{
+        int left = take(sku, amount);
+        put("shelf-{n:02}/" + sku, amount);
+        return left;
+    }}
+"""
+        for n in range(30)
+    ),
+)
 
 
 def java_store(folder: Path) -> None:

@@ -90,7 +90,7 @@ LEDGER_TESTS = "".join(
         assert_eq!(ledger.balance("owner-{n}"), {n});
     }}
 """
-    for n in range(60)
+    for n in range(160)
 )
 LEDGER_TESTS = f"""
 #[cfg(test)]
@@ -125,8 +125,8 @@ fn settle(ledger: &mut Ledger, names: &[&str]) {
 
 fn main() {
     let mut ledger = Ledger::default();
-    let names: Vec<String> = (0..80).map(|n| format!("owner-{n}")).collect();
-    for name in &names[..79] {
+    let names: Vec<String> = (0..240).map(|n| format!("owner-{n}")).collect();
+    for name in &names[..239] {
         ledger.open(name, 100);
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -474,7 +474,7 @@ GO = (
         "go-test-run",
         "go-test",
         go_cache,
-        "go test -run 'Keys|Expired|Empty' ./cache ./audit ./cmd/...",
+        "go test -v -run 'Keys|Expired|Empty' ./cache ./cmd/...",
         CODEX,
     ),
     shell(
@@ -484,7 +484,8 @@ GO = (
         "go test -json -run 'Keys|Expired|Empty' ./cache",
         CLAUDE,
     ),
-    shell("go-build", "go-build", go_cache, "go build ./...", CLAUDE),
+    shell("go-build", "go-build", go_cache, "go build ./report ./cache ./audit", CLAUDE),
+    shell("go-missing-module", "go-build", go_cache, "go build ./web", CODEX),
     shell("go-vet", "go-build", go_cache, "go vet ./audit ./cache ./cmd/...", STREAMS),
     shell("go-panic", "go-panic", go_cache, "go run ./cmd/load", CLAUDE),
     shell("go-deadlock", "go-panic", go_cache, "go run ./cmd/deadlock", CODEX),
@@ -570,7 +571,7 @@ C = (
 
 _SOURCES = "src/main/java/org/example/store"
 JAVA = (
-    shell("maven-test", "junit", java_store, "mvn -o -B test", CLAUDE),
+    shell("maven-test", "junit", java_store, "mvn -o -B -Dstyle.color=never test", CLAUDE),
     shell(
         "surefire-report",
         "junit-xml",
@@ -582,11 +583,17 @@ JAVA = (
         "maven-compile",
         "javac",
         java_store,
-        f"cp broken/Report.java {_SOURCES}/ && mvn -o -B compile; rc=$?; rm {_SOURCES}/Report.java; exit $rc",
+        f"cp broken/Report.java {_SOURCES}/ && mvn -o -B -Dstyle.color=never compile; rc=$?; rm {_SOURCES}/Report.java; exit $rc",
         CODEX,
     ),
-    shell("maven-missing", "maven", java_store, "mvn -o -B -f pom-missing.xml test", CLAUDE),
-    shell("maven-debug", "maven", java_store, "mvn -o -B -X test", STREAMS),
+    shell(
+        "maven-missing",
+        "maven",
+        java_store,
+        "mvn -o -B -Dstyle.color=never -f pom-missing.xml test",
+        CLAUDE,
+    ),
+    shell("maven-debug", "maven", java_store, "mvn -o -B -Dstyle.color=never -X test", STREAMS),
     shell(
         "javac",
         "javac",

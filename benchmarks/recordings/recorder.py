@@ -102,7 +102,7 @@ def environment() -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "MANWIDTH": "80",
         "PAGER": "cat",
-        "GOFLAGS": "-mod=mod",
+        "GOPROXY": "off",
         "GOTOOLCHAIN": "local",
         "PIP_CERT": os.environ.get("PIP_CERT", ""),
         "PIP_CONFIG_FILE": os.devnull,

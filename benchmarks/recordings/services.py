@@ -9,6 +9,8 @@ from benchmarks.recordings.recipe import (
     CODEX,
     PLAIN,
     STREAMS,
+    Form,
+    Recipe,
     read,
     shell,
 )
