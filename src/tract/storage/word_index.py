@@ -62,7 +62,6 @@ class _Table(Protocol):
     def words(self, after: int) -> Iterator[str]: ...
     def keys(self) -> set[int]: ...
     def counts(self) -> Iterator[tuple[int, int, int]]: ...
-    def problems(self) -> list[str]: ...
 
 
 class FullText:
@@ -111,10 +110,6 @@ class FullText:
         sql = """SELECT doc, count(*), sum(length(CAST(term AS BLOB)))
             FROM temp.words_by_instance GROUP BY doc"""
         return ((key, count, size) for key, count, size in self._run(sql))
-
-    def problems(self) -> list[str]:
-        self._run("INSERT INTO content_words (content_words) VALUES ('integrity-check')")
-        return []
 
     def _vocabulary(self, kind: str) -> None:
         self._run(
@@ -178,9 +173,6 @@ class Arrays:
         for blob_id, words in self._run("SELECT blob_id, words FROM content_words"):
             own = {unescape(word).encode() for word in words}
             yield blob_id, len(own), sum(map(len, own))
-
-    def problems(self) -> list[str]:
-        return []
 
 
 class WordIndex:
@@ -300,7 +292,6 @@ class WordIndex:
         state = self.backlog()
         if not (state.is_on and self.is_usable):
             return
-        yield from self.table.problems()
         sql = f"SELECT id FROM blobs WHERE codec <> {FORGOTTEN}"
         stored = {blob_id for (blob_id,) in self._run(sql)}
         wanted = {key for key in stored if not state.done < key <= state.until}
