@@ -114,7 +114,7 @@ def _line(hit: Hit) -> Iterable[str | Painted]:
     yield Painted(hit.commit_hash[:SHORT], DIM)
     yield Painted(f"  {hit.role:<9}", RED if hit.is_error else CYAN)
     yield f"  {hit.name}" if hit.name else ""
-    yield Painted(f"  {hit.created_at:%Y-%m-%d %H:%M}  ", DIM)
+    yield Painted(f"  {hit.created_at:%Y-%m-%d %H:%M:%S}Z  ", DIM)
     last = 0
     for start, end in hit.spans:
         yield hit.snippet[last:start]

@@ -400,8 +400,9 @@ class Sqlite(Driver):
 
 
 def _explained(problem: str) -> str:
-    """Of its full-text tables, SQLite says less."""
-    return f"{problem}, or the disk cannot read it" if "FTS5 table" in problem else problem
+    """Of some pages SQLite does not say why it could not read them."""
+    is_open = "FTS5 table" in problem or "failed to get page" in problem
+    return f"{problem}, or the disk cannot read it" if is_open else problem
 
 
 _CHECK = "PRAGMA integrity_check"
