@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
@@ -41,7 +42,5 @@ def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
 
 @given(st.text(max_size=30))
 def test_any_text_is_a_time_or_refused(text: str) -> None:
-    try:
+    with suppress(InputError):
         assert parse_since(text, NOW).tzinfo is not None
-    except InputError as error:
-        assert len(str(error)) < 200
