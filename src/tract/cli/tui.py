@@ -12,7 +12,7 @@ from tract.cli.screen import refuses_colour
 from tract.cli.target import Target, without_password
 from tract.cli.transcripts import in_memory, is_transcript
 from tract.economy.prices import PriceList
-from tract.errors import DialogNotFoundError, InputError, MissingExtraError
+from tract.errors import InputError, MissingExtraError
 from tract.tract import Tract
 
 
@@ -32,10 +32,10 @@ def tui_command(target: Target, name: str | None, prices: str | None) -> None:
             dialogs = tract.dialogs()
             _run(tract, name, dialogs[0].dialog if len(dialogs) == 1 else None, known_prices)
         return
-    with (target if name is None else target._replace(dialog=name)).open_any() as tract:
-        if name is not None and not any(info.dialog == name for info in tract.dialogs()):
-            raise DialogNotFoundError(f"no dialog or file {name!r:.200}")
-        _run(tract, without_password(target.database()), name, known_prices)
+    target = target.with_dialog(name)
+    with target.open() if target.dialog else target.open_any() as tract:
+        dialog = tract.dialog if target.dialog else None
+        _run(tract, without_password(target.database()), dialog, known_prices)
 
 
 def _run(tract: Tract, title: str, dialog: str | None, prices: PriceList) -> None:
