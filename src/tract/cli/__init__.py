@@ -52,6 +52,7 @@ COMMANDS = {
     "backup": "database",
     "forget": "database",
     "dialogs": "dialogs",
+    "cost": "cost",
     "serve": "serve",
     "token": "token",
     "audit": "token",

@@ -4,90 +4,48 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import click
 
+from tract import importers
+from tract.cli import selection
+from tract.cli.bills import GROUPS, Account, Report
 from tract.cli.files import file_of
 from tract.cli.inputs import json_option
 from tract.cli.places import agent_folders, files_below
-from tract.cli.prices import INSTALL, price_list, prices_option
-from tract.cli.screen import DIM, NUMBER, Column, dump, put, say, table
+from tract.cli.prices import price_list, prices_option
+from tract.cli.screen import dump, say
 from tract.cli.since import parse_since, since_option
 from tract.cli.target import Target
 from tract.cli.transcripts import is_transcript
-from tract.economy.accounting import Bill, Charge, Ledger, group, parts_of, total
-from tract.economy.prices import PriceList
-from tract.economy.sessions import Session, session_of_dialog, sessions_of_file
-from tract.errors import DialogNotFoundError, InputError, NotFoundError
-from tract.model import DialogFacts
-from tract.view.numbers import short
+from tract.economy.sessions import session_of_dialog, sessions_of_file
+from tract.errors import InputError, NotFoundError
 from tract.view.sanitize import counted, one_line
 
 TOP = 15
-BAR = 20
-UNKNOWN = "not recorded"
-
-
-class _Skipped(NamedTuple):
-    path: str
-    problem: str
-
-
-class _Account:
-    """What was read: the answers, and what is known about their sessions."""
-
-    def __init__(self, since: datetime | None) -> None:
-        self.ledger = Ledger()
-        self.facts: dict[str, DialogFacts] = {}
-        self.skipped: list[_Skipped] = []
-        self.files = self.passed_over = self.undated = 0
-        self._since = since
-
-    def add(self, session: Session) -> None:
-        self.facts.setdefault(session.name, session.facts)
-        for answer in session.answers:
-            if self._since is None or (answer.time and answer.time >= self._since):
-                self.ledger.add(session.name, session.facts.folder, answer)
-            self.undated += self._since is not None and answer.time is None
-
-    def read(self, path: Path, name: str, *, is_named: bool) -> None:
-        """A file that was found in a folder may be anything."""
-        try:
-            sessions, problems = sessions_of_file(path)
-        except InputError as error:
-            if is_named:
-                raise
-            self.passed_over += 1
-            if "no format that can be imported" not in str(error):
-                self.skipped.append(_Skipped(name, str(error)))
-            return
-        self.files += 1
-        for session in sessions:
-            self.add(session)
-        if problems:
-            lines = counted(len(problems), "part")
-            what = f"{lines} could not be read: {problems[0].place}: {problems[0].what}"
-            self.skipped.append(_Skipped(name, what))
-
-
-GROUPS: dict[str, Callable[[Charge], str]] = {
-    "session": lambda charge: charge.answer.session,
-    "project": lambda charge: charge.answer.project or UNKNOWN,
-    "model": lambda charge: charge.answer.model or UNKNOWN,
-    "day": lambda charge: f"{charge.answer.time:%Y-%m-%d}" if charge.answer.time else UNKNOWN,
-}
 
 
 @click.command("cost")
 @click.argument("names", metavar="[PATH|DIALOG]...", nargs=-1)
-@click.option("--by", type=click.Choice(list(GROUPS)), default="session", show_default=True)
+@click.option(
+    "--by",
+    type=click.Choice(list(GROUPS)),
+    default="session",
+    show_default=True,
+    help="What to sum up.",
+)
 @since_option
-@click.option("--top", metavar="N", type=click.IntRange(1), default=TOP, show_default=True, help="The number of rows.")
+@click.option(
+    "--top",
+    metavar="N",
+    type=click.IntRange(1),
+    default=TOP,
+    show_default=True,
+    help="The number of rows; --json has all.",
+)
 @prices_option
 @json_option
 @click.pass_obj
@@ -103,19 +61,86 @@ def cost_command(
     """Report what answers have cost, from their recorded usage.
 
     PATH is the transcript of an agent, or a folder of them; nothing is imported. DIALOG is a dialog
-    of the database. Without a name: all dialogs of the database, or if there is none, what agents
-    keep on this machine. An answer that stands in several files is counted once.
+    of the database. Without a name: all dialogs of the database, or if there is none, the
+    transcripts that agents keep on this machine. An answer that stands in several of them is
+    counted once.
 
-    A recorded cost counts as it is. All other costs come from prices: see --prices. A model without
-    a price is named, with its tokens.
+    A recorded cost counts as it is. Other costs come from prices by the day of the answer: see
+    --prices. A model without a price is named with its tokens; none is guessed.
     """
-    account = _Account(parse_since(since, datetime.now(UTC)) if since else None)
     known_prices = price_list(prices)
-    _read(account, target, names, since)
-    charges = list(account.ledger.charges(known_prices))
-    report = _Report(account, charges, known_prices, by, top)
+    start = parse_since(since, datetime.now(UTC)) if since else None
+    account = Account(start)
+    if "dialog" in target.options and target.dialog is not None:
+        names = (*names, target.dialog)
+    _read_all(account, target, names)
+    report = Report(account, known_prices, by)
     if as_json:
         dump(report.document(), indent=2)
     else:
-        report.show()
-    report.notes()
+        report.put(top)
+    for note in report.notes():
+        say(one_line(note))
+
+
+def _read_all(account: Account, target: Target, names: tuple[str, ...]) -> None:
+    dialogs = [name for name in names if not (is_transcript(name) or _is_folder(name))]
+    for name in names:
+        if name not in dialogs:
+            _read_path(account, name)
+    if dialogs:
+        _read_dialogs(account, target, dialogs)
+    if not names:
+        _read_here(account, target)
+
+
+def _is_folder(name: str) -> bool:
+    return os.path.isdir(name)  # noqa: PTH112 - pathlib raises where access is denied
+
+
+def _read_path(account: Account, name: str) -> None:
+    if _is_folder(name):
+        _read_files(account, files_below(Path(name)))
+        return
+    with file_of(name) as path:
+        account.add_file(name, *sessions_of_file(path))
+
+
+def _read_files(account: Account, paths: Iterator[Path]) -> None:
+    """Files of a folder, which may be anything. One that cannot be read costs only itself."""
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen or account.is_too_old(path.stat().st_mtime):
+            continue
+        seen.add(path.resolve())
+        try:
+            if importers.detect(path) is None:
+                account.passed_over += 1
+            else:
+                account.add_file(str(path), *sessions_of_file(path))
+        except InputError as error:
+            account.skip(str(path), str(error))
+
+
+def _read_dialogs(account: Account, target: Target, names: list[str] | None) -> None:
+    with target.open_any() as tract:
+        dialogs = selection.listed(tract.dialogs())
+        chosen = dialogs if names is None else [selection.select(name, dialogs) for name in names]
+        for info in chosen:
+            account.add(session_of_dialog(tract, info))
+
+
+def _read_here(account: Account, target: Target) -> None:
+    """The database, or what agents keep on this machine."""
+    try:
+        target.database()
+    except NotFoundError:
+        folders = agent_folders(Path.home(), os.environ, Path.cwd(), sys.platform)
+        files = [path for folder in folders for path in folder.files()]
+        if not files:
+            raise
+        agents = ", ".join(dict.fromkeys(folder.agent for folder in folders if folder.files()))
+        say(f"no database here; reading {counted(len(files), 'transcript')} of {agents}")
+        _read_files(account, iter(files))
+    else:
+        _read_dialogs(account, target, None)

@@ -73,9 +73,13 @@ class Ledger:
     def __init__(self) -> None:
         self._answers: dict[object, Spending] = {}
         self._copies: set[tuple[object, str]] = set()
+        self._last: object = None
 
     def add(self, session: str, project: str | None, answer: AnswerUsage) -> None:
-        usage = usage_of(answer.usage)
+        again = answer.id, session, answer.usage
+        if answer.id is not None and again == self._last:  # the next block of the same answer
+            return
+        self._last, usage = again, usage_of(answer.usage)
         spending = Spending(session, project, answer.model, answer.time, usage)
         if answer.id is None:
             self._answers[len(self._answers)] = spending

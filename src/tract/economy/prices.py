@@ -17,7 +17,7 @@ MILLION = 1_000_000
 THOUSAND = 1000
 
 SENT, CACHED, ANSWERED, SEARCHES = "sent anew", "read from cache", "answered", "searches"
-WRITTEN, WRITTEN_HOUR = "written, 5 minutes", "written, 1 hour"
+WRITTEN, WRITTEN_HOUR = "written to cache", "written for an hour"
 RECORDED = "as recorded"
 _EXACT = Decimal("1e-12")  # so that sums need no rounding
 Parts = Mapping[str, Decimal]

@@ -1,4 +1,4 @@
-"""The sessions whose answers are counted: conversations of a file, which is not imported, or dialogs
+"""The sessions whose answers are counted: conversations of a file, without importing it, or dialogs
 of a database."""
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def sessions_of_file(path: Path) -> tuple[list[Session], list[Problem]]:
         elif isinstance(item, Entry | FullHistory):
             answers.setdefault(item.dialog, []).extend(_answers(item))
     return [
-        _session(name if dialog is None else f"{name}/{dialog_name(dialog)}", facts.of(dialog), used)
+        _session(
+            name if dialog is None else f"{name}/{dialog_name(dialog)}", facts.of(dialog), used
+        )
         for dialog, used in answers.items()
     ], problems
 

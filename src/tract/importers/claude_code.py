@@ -94,13 +94,20 @@ def read(source: Source) -> Iterator[Item]:
 def usages(source: Source) -> Iterator[Item]:
     """The answers without their messages, also those of sub-agents inside of the file. An answer
     that is written block by block is several entries with the same id."""
-    return read_records(source, _Usages(_agent(source)).take)
+    answers = _Usages(_agent(source))
+    return read_records(source, answers.take, answers.wants)
 
 
 class _Usages:
     def __init__(self, agent: str | None) -> None:
         self._agent = agent
         self._has_folder = self._has_title = False
+
+    def wants(self, line: bytes) -> bool:
+        """Whether a line matters: most bytes are results, which are not even parsed."""
+        if not (self._has_folder and self._has_title):
+            return bool(line.strip())
+        return b'"usage"' in line or b'-title"' in line or b'"cost-state"' in line
 
     def take(self, place: str, line: dict[str, Json]) -> Iterator[Item]:
         kind, folder = line.get("type"), as_text(line.get("cwd"))

@@ -38,6 +38,7 @@ _LINES = (
     "token_usage_record",
 )
 _META = {"id", "timestamp", "instructions"}
+_FACTS = (b'"turn_context"', b'"session_meta"', b'"thread_name_updated"')
 _BARE = frozenset({"message", "reasoning", "web_search_call", "ghost_snapshot", *CALLS, *OUTPUTS})
 """The items that are lines of an old rollout."""
 _COPIES = frozenset(
@@ -86,7 +87,8 @@ def read(source: Source) -> Iterator[Item]:
 
 def usages(source: Source) -> Iterator[Item]:
     """The answers without their messages."""
-    return read_records(source, _Usages().take)
+    answers = _Usages()
+    return read_records(source, answers.take, answers.wants)
 
 
 class _Usages:
@@ -99,6 +101,12 @@ class _Usages:
         self._total: Json = None
         self._has_record = False
         self._has_title = False
+
+    def wants(self, line: bytes) -> bool:
+        """Whether a line matters: most bytes are results, which are not even parsed."""
+        if not self._has_title:
+            return bool(line.strip())
+        return b'"token_' in line or any(mark in line for mark in _FACTS)
 
     def take(self, place: str, line: dict[str, Json]) -> Iterator[Item]:
         payload = as_dict(line.get("payload"))
