@@ -7,7 +7,6 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from tract.cli.prices import INSTALL
 from tract.cli.screen import CYAN, NUMBER, Column, put, table
 from tract.economy.accounting import Bill, Charge, Ledger, group, total
 from tract.economy.prices import (
@@ -21,6 +20,7 @@ from tract.economy.prices import (
     PriceList,
 )
 from tract.economy.sessions import Session
+from tract.extras import install_command
 from tract.importers.items import Problem
 from tract.model import DialogFacts
 from tract.providers.usage import Usage
@@ -227,7 +227,7 @@ class Report:
         if self._prices:
             yield f"prices: {self._prices.source}"
         else:
-            yield f"no prices: {INSTALL}, or name a file with --prices"
+            yield f"no prices: {install_command('prices')}, or name a file with --prices"
 
 
 def bill_json(bill: Bill) -> dict[str, Any]:

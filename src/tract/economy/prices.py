@@ -94,7 +94,7 @@ class PriceList:
     def __init__(self, own: Mapping[str, Price] | None = None, catalog: Catalog | None = None):
         self._own = own or {}
         self._catalog = catalog
-        self._found: dict[str | None, Price | None] = {}
+        self._matches: dict[str | None, Price | None] = {}
 
     def __bool__(self) -> bool:
         return bool(self._own or self._catalog)
@@ -109,10 +109,10 @@ class PriceList:
         self, model: str | None, time: datetime | None = None, tier: str = ""
     ) -> Price | None:
         """The price of a model when an answer was given; None if it is not known."""
-        if model not in self._found:
+        if model not in self._matches:
             fitting = [name for name in self._own if (model or "").startswith(name)]
-            self._found[model] = self._own[max(fitting, key=len)] if fitting else None
-        own = self._found[model]
+            self._matches[model] = self._own[max(fitting, key=len)] if fitting else None
+        own = self._matches[model]
         if own or not self._catalog or not model:
             return own
         return self._catalog.price(model, time, tier)
