@@ -60,6 +60,7 @@ COMMANDS = {
     "hook": "hook",
     "setup": "setup",
     "doctor": "doctor",
+    "demo": "demo",
 }
 """The commands in the order of the help, each with its module."""
 
