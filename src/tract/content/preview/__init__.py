@@ -70,8 +70,8 @@ def _gist(
     if body.form == "binary" or not inner.strip():
         return _gist_without_text(body, budget, is_error)
     finding = finding or finders.find_in(body, evidence)
-    is_shell = body.form == "shell" or (body.code is not None and finding.kind == "text")
-    kind = "shell" if is_shell and finding.kind in ("text", "failure") else finding.kind
+    is_shell = body.code is not None and finding.kind in ("text", "failure")
+    kind = "shell" if is_shell else finding.kind
     summary = summary_line(_summary(body.code, kind, finding.summary))
     if kind != "binary" and len(body.full_text) <= budget:
         excerpt = _rank_all(body, finding) if body.label else Excerpt(body.full_text, _WHOLE)
@@ -82,17 +82,23 @@ def _gist(
 
 def _gist_without_text(body: Body, budget: int, is_error: bool) -> Gist:
     summary = summary_line(body.text.replace("[… ", "").replace(" …]", "").strip())
-    preview = fit([body.full_text.rstrip()], budget)
+    text = body.full_text.rstrip()
     if body.form == "binary":
-        return Gist("binary", summary or "binary", preview, is_error)
+        return Gist("binary", summary or "binary", fit([text], budget), is_error)
+    excerpt = Excerpt(text, _WHOLE)
+    if len(text) > budget:
+        excerpt = _excerpt(Body(text), finders.find_text_kind(text), budget)
     if body.code is not None:
-        return Gist("shell", f"exit code {body.code}, no output", preview, is_error)
-    return Gist("text", summary or "empty", preview, is_error)
+        facts = ("shell", f"exit code {body.code}, no output")
+    else:
+        facts = ("text", summary or "empty")
+    return Gist(*facts, excerpt.text, is_error, ranks=excerpt.ranks if text else ())
 
 
 def _summary(code: int | None, kind: str, summary: str) -> str:
     if code is None:
         return summary
+    summary = summary.removeprefix("failed: ")
     return f"exit code {code}: {summary}" if code or kind == "shell" else summary
 
 
@@ -133,15 +139,16 @@ def _rank_all(body: Body, finding: Finding) -> Excerpt:
 
 
 def _around(body: Body, finding: Finding) -> Iterator[Item]:
-    """What was found, and the lines about the command, after the first few."""
-    count = 0
-    about = _about(body)
+    """What was found, and the lines about the command: the summary has the exit code."""
     for count, item in enumerate(finding.items):
-        if count == 3:
-            yield from about
-        yield item if isinstance(item, str) else (item[0] + body.start, item[1] + body.start)
-    if count < 3:
-        yield from about
+        if count == 12:
+            yield from _about(body)
+        if isinstance(item, str):
+            yield item
+        else:  # the first line of the output may begin after a word such as `Stdout:`
+            start = item[0] + body.start if item[0] else body.text.rfind("\n", 0, body.start) + 1
+            yield start, item[1] + body.start
+    yield from _about(body)
 
 
 def _about(body: Body) -> list[Item]:

@@ -274,8 +274,23 @@ _FIELD = re.compile(r"\n[A-Z][\w ]{1,30}: ?\S")
 _AROUND = 400  # characters at most, and six lines
 
 
+_REPORT = re.compile(
+    r"(?:[A-Z][\w ]{1,30}: [^\n]{0,2000}\n){1,3}(?:Stdout|STDOUT|stdout|Output): ?(?=[^\n])"
+)
+_NOTHING = re.compile(r"(?:\n[A-Z][\w ]{1,30}: \((?:empty|none)\))+\Z")
+
+
 def _unwrap(text: str) -> Body:
     """A text apart from the lines about the command, mostly its exit code."""
+    body = _cut_exit(text)
+    report = _REPORT.match(text) if body.stop is not None else None
+    if report is None or report.end() > (body.stop or 0):
+        return body
+    nothing = _NOTHING.search(text, report.end(), body.stop)
+    return body._replace(start=report.end(), stop=nothing.start() if nothing else body.stop)
+
+
+def _cut_exit(text: str) -> Body:
     head = "\n" + text[:_AROUND]
     output = _OUTPUT.search(head)
     if output and head.count("\n", 0, output.start()) < 6 and _FIELD.match(head):

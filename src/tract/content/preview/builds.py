@@ -91,7 +91,8 @@ def find_build(scan: Scan) -> Finding | None:
     clear = _clear(text, distinct(text, strong)) + _clear(text, blocks)
     clear = list(dict.fromkeys(clear)) or blocks
     summary = _summary(scan, clear, strong)
-    return Finding("failure", summary, _items(scan, clear, blocks), bool(strong))
+    is_known = scan.lines > 1 or scan.evidence.command  # one line of words may be about an error
+    return Finding("failure", summary, _items(scan, clear, blocks), bool(strong and is_known))
 
 
 def _clear(text: str, spans: Spans) -> Spans:

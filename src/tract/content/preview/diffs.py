@@ -35,6 +35,7 @@ _COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b")
 
 class _File(NamedTuple):
     name: str
+    fate: str
     added: int
     removed: int
     line: int
@@ -57,7 +58,7 @@ def _files(scan: Scan) -> Iterator[_File]:
     hay = scan.hay
     pattern = _GIT if _GIT.search(scan.hay) else _PLAIN
     starts = [match.start() for match in pattern.finditer(hay)]
-    line = 1 + hay.count("\n", 1, starts[0] + 1) if starts else 1
+    line = scan.number(starts[0]) if starts else 1
     for start, end in zip(starts, [*starts[1:], len(hay)], strict=True):
         match = _NAMES.search(hay, start, min(end, start + 3000))
         old, new, renamed = match.groups() if match else (None, None, "?")
@@ -66,8 +67,18 @@ def _files(scan: Scan) -> Iterator[_File]:
         added = removed = 0
         if body >= 0:
             added, removed = hay.count("\n+", body, end), hay.count("\n-", body, end)
-        yield _File(renamed or (old if new == "/dev/null" else new) or "?", added, removed, line)
+        name = renamed or (old if new == "/dev/null" else new) or "?"
+        yield _File(name, _fate(hay, start, end), added, removed, line)
         line += hay.count("\n", start + 1, end + 1)
+
+
+_FATE = re.compile(r"\n(new|deleted) file mode|\n(rename) from|\n(Binary) files|\n(copy) from")
+_FATES = {"new": "new file, ", "deleted": "deleted, ", "rename": "renamed, ", "Binary": "binary, "}
+
+
+def _fate(hay: str, start: int, end: int) -> str:
+    match = _FATE.search(hay, start, min(end, start + 1000))
+    return _FATES.get(match[match.lastindex or 0], "copied, ") if match else ""
 
 
 def _name_in_head(hay: str, start: int) -> str:
@@ -80,7 +91,9 @@ def _items(scan: Scan, files: list[_File]) -> Iterator[LineSpan | str]:
     text = scan.text
     if _COMMIT.match(text):
         yield from _commit_lines(text)
-    stats = [mark(f"{f.name}: +{f.added} −{f.removed}, from line {f.line}") for f in files[:60]]
+    stats = [
+        mark(f"{f.name}: {f.fate}+{f.added} −{f.removed}, from line {f.line}") for f in files[:60]
+    ]
     yield from stats[:6]
     hunks = list(islice(_HUNK.finditer(scan.hay), 60))
     for hunk in hunks[:2]:

@@ -21,7 +21,7 @@ from tract.content.preview.lines import (
     tail,
 )
 from tract.content.preview.source import CODE, DEFINITION, IMPORT, ending_share
-from tract.content.text import counted, name_list
+from tract.content.text import counted, name_list, rows
 
 _LISTED = 1000  # headings are counted so far
 _END = r"[ \t\r]*+(?=\n|\Z)"
@@ -67,9 +67,11 @@ def find_html(scan: Scan) -> Finding | None:
     words = [m.span(1) for m in islice(_PARAGRAPH.finditer(text, 0, SEARCHED), 20)]
     words = [span for span in words if "\n" not in text[slice(*span)].strip("\n")]
     about = [described.span()] if described and "\n" not in described[0] else []
+    plain = dict.fromkeys(" ".join(_TAG.sub(" ", match[0]).split())[:80] for match in matches)
+    index = rows("headings", filter(None, plain), 5)[:20]
     items = chain(
-        *(spans[:4], words[:2], about, spans[4:16], words[2:6], spans[16:], words[6:]),
-        head(text, 60),
+        *(spans[:1], about, words[:1], index[:4], words[1:3], spans[1:4], index[4:], words[3:]),
+        *(spans[4:], head(text, 60)),
     )
     return Finding("html", summary, items)
 
@@ -94,8 +96,22 @@ def find_markdown(scan: Scan) -> Finding | None:
     summary = f"Markdown, {counted(scan.lines, 'line')}, {count}: {name_list(names)}"
     spans = lines_at(scan, (match.start() for match in matches[:80]))
     top = lines_at(scan, (match.start() for match in matches if len(match[1]) <= 2))
-    lines = chain(head(scan.text, 1), top[:30], head(scan.text, 3), spans, edges(scan))
+    index = _heading_rows(scan, matches)
+    lines = chain(head(scan.text, 1), index[:4], head(scan.text, 3), index[4:], top, spans, edges(scan))
     return Finding("markdown", summary, lines)
+
+
+def _heading_rows(scan: Scan, matches: list[re.Match[str]]) -> list[str]:
+    """Lines and headings, a few to a row; the main ones first."""
+    if len(matches) < 6:
+        return []
+    ordered = sorted(matches[:200], key=lambda match: len(match[1]) > 2)
+    numbers = {match.start(): scan.number(match.start()) for match in ordered}
+    return rows(
+        "headings by line",
+        (f"{numbers[match.start()]} {match[2].strip(' #')[:60]}" for match in ordered),
+        5,
+    )
 
 
 def _outside_fences(scan: Scan, matches: list[re.Match[str]]) -> list[re.Match[str]]:
@@ -191,8 +207,33 @@ def find_settings(scan: Scan) -> Finding | None:
         not known and len(keys) > 1 and share(_YAML, scan) > 0.85 and "\n  " in scan.sample
     )
     if keys and is_yaml:
-        return _settings(scan, "YAML", "key", keys)
+        documents = _documents(scan)
+        return documents or _settings(scan, "YAML", "key", keys)
     return None
+
+
+_KIND = re.compile(r"\nkind: *([^\n]{1,80})")
+_NAME = re.compile(r"\n  name: *([^\n]{1,80})|\nname: *([^\n]{1,80})")
+
+
+def _documents(scan: Scan) -> Finding | None:
+    """Several YAML documents in a file: what each is."""
+    hay = scan.hay
+    breaks = [m.start() for m in islice(re.finditer(r"\n---[ \t\r]*(?=\n)", hay), 500)]
+    starts = breaks if not hay[1 : breaks[0]].strip() else [0, *breaks] if breaks else []
+    if len(starts) < 2:
+        return None
+    names, spans = [], []
+    for start, end in zip(starts, [*starts[1:], len(hay)], strict=True):
+        kind, name = _KIND.search(hay, start, end), _NAME.search(hay, start, end)
+        words = [m[m.lastindex or 0].strip() for m in (kind, name) if m]
+        spans += lines_at(scan, (m.start() for m in (kind, name) if m))
+        number = scan.number(start + (hay.startswith("\n---", start) and start > 0))
+        names.append(f"{number} {' '.join(words) or 'document'}")
+    count = counted(len(starts), "document")
+    about = name_list(name.partition(" ")[2] for name in names)
+    items = chain(rows("documents by line", names, 6), spans[:40], both_ends(scan.text))
+    return Finding("settings", f"YAML, {counted(scan.lines, 'line')}, {count}: {about}", items)
 
 
 def _settings(scan: Scan, form: str, noun: str, matches: list[re.Match[str]]) -> Finding:

@@ -51,7 +51,8 @@ _MARK = 30  # about as long as the mark for a gap becomes
 _NUMBER = 6
 _MISSES = 12  # entries that did not fit, before the rest is skipped
 _OPEN = 4  # so many lines in a row are shown without numbers
-_OF_LINE, _NUMBERED, _NOTE, _LABEL = range(4)
+_OF_LINE, _NUMBERED, _NOTE, _LABEL, _OWN = range(5)
+_TAGS = 8
 _GAP = -1
 
 
@@ -195,7 +196,7 @@ def render(sections: Sequence[Section], entries: Iterable[Entry]) -> Excerpt:
 def _lines(section: Section, entries: list[Entry]) -> Iterator[tuple[str, int]]:
     if section.label:
         yield section.label, _LABEL
-    yield from ((e.text, e.rank * 4 + _NOTE) for e in entries if not e.number)
+    yield from ((e.text, e.rank * _TAGS + _NOTE) for e in entries if not e.number)
     lines = sorted((e for e in entries if e.number), key=lambda e: (e.number, e.rank))
     parted = {e.number for e in lines if e.is_part}
     waiting: list[Entry] = []
@@ -205,7 +206,7 @@ def _lines(section: Section, entries: list[Entry]) -> Iterator[tuple[str, int]]:
             waiting += (e for e in run if e.text.strip())
             continue
         yield from _gap(section, first, run[0].number - 1, waiting)
-        yield from ((e.text, e.rank * 4 + _OF_LINE) for e in run)
+        yield from ((e.text, e.rank * _TAGS + _OF_LINE) for e in run)
         waiting, first = [], run[-1].number + 1
     yield from _gap(section, first, section.lines, waiting)
 
@@ -235,7 +236,14 @@ def _gap(
         return
     of_them = ", of them:" if numbered else ""
     yield mark(_range(first, last, section.origin) + of_them), _GAP
-    yield from ((f"{e.number}: {e.text}", e.rank * 4 + _NUMBERED) for e in numbered)
+    yield from map(_with_number, numbered)
+
+
+def _with_number(entry: Entry) -> tuple[str, int]:
+    own = _OWN_NUMBER.match(entry.text)
+    if own and own[1] == str(entry.number):
+        return entry.text, entry.rank * _TAGS + _OWN
+    return f"{entry.number}: {entry.text}", entry.rank * _TAGS + _NUMBERED
 
 
 def _range(first: int, last: int, origin: str | None) -> str:
@@ -247,6 +255,8 @@ def _range(first: int, last: int, origin: str | None) -> str:
 
 # --- from what is stored ---------------------------------------------------------------------
 
+_OWN_NUMBER = re.compile(r"[ \t]{0,10}(\d{1,7})(?:→|\t|:|\||│| \|)")
+"""The number that a file reader has put before a line."""
 _GAP_MARK = re.compile(
     r"\[… (?:lines? (\d+)(?:–(\d+))?|(\d+) lines?)(?: of (\S+?))?(?:, of them:)? …\]"
 )
@@ -268,7 +278,7 @@ def _read(lines: list[str], ranks: Sequence[int]) -> tuple[list[Section], list[E
     entries: list[Entry] = []
     number = 1
     for line, code in zip(lines, ranks, strict=True):
-        rank, tag = divmod(code, 4)
+        rank, tag = divmod(code, _TAGS)
         if tag == _LABEL and code != _GAP:
             origin = ORIGIN.search(line)
             sections.append(Section(line, origin[1] if origin else None, 0))
@@ -281,10 +291,13 @@ def _read(lines: list[str], ranks: Sequence[int]) -> tuple[list[Section], list[E
             number = _behind(line, number)
         elif tag == _NOTE:
             entries.append(Entry(rank, section, 0, line))
+        elif tag == _OWN:
+            own = _OWN_NUMBER.match(line)
+            entries.append(Entry(rank, section, int(own[1]) if own else 0, line))
         elif tag == _NUMBERED:
-            own, _, text = line.partition(": ")
-            is_part = text.startswith("…")
-            entries.append(Entry(rank, section, int(own) if own.isdigit() else 0, text, is_part))
+            before, _, text = line.partition(": ")
+            number_before = int(before) if before.isdigit() else 0
+            entries.append(Entry(rank, section, number_before, text, text.startswith("…")))
         else:
             entries.append(Entry(rank, section, number, line))
             number += 1

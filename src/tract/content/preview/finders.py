@@ -12,6 +12,7 @@ from tract.content.preview import (
     histories,
     listings,
     logs,
+    numbered,
     searches,
     source,
     structure,
@@ -25,11 +26,21 @@ from tract.content.preview.lines import Finding, Scan, scan_of
 
 _Finder = Callable[[Scan], Finding | None]
 
+def find_numbered(scan: Scan) -> Finding | None:
+    """A file whose lines came with their numbers: what it is without them."""
+    file = numbered.numbered_file(scan)
+    if file is None:
+        return None
+    evidence = scan.evidence._replace(is_read=True)
+    first = scan.number(file.start)
+    return numbered.in_place(scan, file, _find(file.text, "text", evidence, None, first))
+
+
 # A diff and a test run may hold anything else, and so may a numbered file.
 _FINDERS: tuple[_Finder, ...] = (
     diffs.find_diff,
     test_runs.find_test,
-    source.find_numbered,
+    find_numbered,
     histories.find_history,
     builds.find_decisive,
     logs.find_log,
@@ -54,7 +65,7 @@ _OF_BUILDS = (
     *_FINDERS,
 )
 _OF_FILES: tuple[_Finder, ...] = (
-    source.find_numbered,
+    find_numbered,
     documents.find_html,
     documents.find_settings,
     documents.find_markdown,
@@ -69,6 +80,7 @@ _OF_FILES: tuple[_Finder, ...] = (
 )
 _BY_PROGRAM: dict[str, _Finder] = {
     **dict.fromkeys(("ls", "find", "tree", "fd", "dir", "exa", "eza"), listings.find_listing),
+    **dict.fromkeys(("wc", "du", "xargs"), listings.find_sizes),
     **dict.fromkeys(("grep", "rg", "ag", "ack", "egrep", "fgrep"), searches.find_grep),
     **dict.fromkeys(("psql", "mysql", "sqlite3", "ps", "df", "top", "free"), tables.find_table),
     **dict.fromkeys(("man", "help", "info"), documents.find_manual),
@@ -103,7 +115,8 @@ _BY_KIND: dict[str, _Finder] = {
 
 def find_in(body: Body, evidence: Evidence) -> Finding:
     inner = body.text[body.start : body.stop].rstrip("\n")
-    return _find(inner, body.form, evidence, body.code)
+    first = 1 + body.text.count("\n", 0, body.start)
+    return _find(inner, body.form, evidence, body.code, first)
 
 
 def find_text_kind(text: str) -> Finding:
@@ -120,11 +133,13 @@ def find_kind(text: str, kind: str) -> Finding:
     return finding or find_text_kind(text)
 
 
-def _find(text: str, form: str, evidence: Evidence, code: int | None) -> Finding:
+def _find(
+    text: str, form: str, evidence: Evidence, code: int | None, first: int = 1
+) -> Finding:
     finding = structure.find(text, form) or data.find_binary(text)
     if finding is not None:
         return finding
-    scan = scan_of(text, evidence, code)
+    scan = scan_of(text, evidence, code, first)
     finding = next(filter(None, (finder(scan) for finder in _finders(evidence))), None)
     return finding or documents.find_text(scan)
 

@@ -44,9 +44,17 @@ class Scan(NamedTuple):
     evidence: Evidence = NONE
     code: int | None = None
     """The exit code, if it is known."""
+    first: int = 1
+    """The number of its first line in what was returned."""
+
+    def number(self, start: int) -> int:
+        """The number of the line that starts here."""
+        return self.first + self.text.count("\n", 0, start)
 
 
-def scan_of(text: str, evidence: Evidence = NONE, code: int | None = None) -> Scan:
+def scan_of(
+    text: str, evidence: Evidence = NONE, code: int | None = None, first: int = 1
+) -> Scan:
     hay = "\n" + text
     sample = hay
     if len(hay) > 6000:
@@ -54,7 +62,7 @@ def scan_of(text: str, evidence: Evidence = NONE, code: int | None = None) -> Sc
         rest = whole_lines(hay[middle : middle + 2000]) if middle >= 0 else ""
         sample = whole_lines(hay[:4000]) + rest
     sample_size = sum(1 for line in sample.split("\n") if line.strip())
-    return Scan(text, hay, sample, max(sample_size, 1), text.count("\n") + 1, evidence, code)
+    return Scan(text, hay, sample, max(sample_size, 1), text.count("\n") + 1, evidence, code, first)
 
 
 def whole_lines(text: str) -> str:

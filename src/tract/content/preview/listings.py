@@ -9,7 +9,6 @@ from itertools import chain, islice
 
 from tract.content.preview.lines import (
     Finding,
-    LineSpan,
     Scan,
     both_ends,
     edges,
@@ -17,9 +16,8 @@ from tract.content.preview.lines import (
     line_at,
     share,
     tail,
-    whole_lines,
 )
-from tract.content.text import counted, mark, name_list
+from tract.content.text import counted, name_list, rows
 
 _END = r"[ \t\r]*+(?=\n|\Z)"
 _LONG = re.compile(r"\n(?:[-dlbcps][rwxsStT-]{9}[@+.]? {1,6}\d+ |total \d)")
@@ -68,37 +66,46 @@ def _recursive(scan: Scan) -> Finding:
         counts.append(sum(1 for s in lines if s and not s.startswith("total ")))
     names = [match[1] for match in matches]
     summary = f"listing, {counted(len(names), 'folder')}, {counted(sum(counts), 'entry')}: "
-    starts = [_line_number(text, match) for match in matches[:80]]
-    rows = [
-        mark(f"{name}: {counted(count, 'entry')}, line {line}")
-        for name, count, line in zip(names, counts, starts, strict=False)
-    ]
-    spans = [line_at(text, match.start(1)) for match in matches[:80]]
-    about = name_list(f"{n} ({c})" for n, c in zip(names, counts, strict=True))
-    lines = chain(rows[:12], head(text, 12), rows[12:40], spans[:40], both_ends(text))
-    return Finding("listing", summary + about, lines)
+    about = [f"{name} ({count})" for name, count in zip(names, counts, strict=True)]
+    lines = [scan.number(match.start(1)) for match in matches[:80]]
+    order = _shallow_first(names[:80])
+    parts = rows("folders by line", (f"{lines[n]} {about[n]}" for n in order), 4)
+    items = chain(parts[:5], head(text, 12), parts[5:], both_ends(text))
+    return Finding("listing", summary + name_list(about[n] for n in order), items)
 
 
-def _line_number(text: str, match: re.Match[str]) -> int:
-    return text.count("\n", 0, match.start(1)) + 1
+def _shallow_first(names: list[str]) -> list[int]:
+    """Folders near the top, and of those below the ones that are named differently."""
+    return sorted(range(len(names)), key=lambda n: (names[n].count("/"), n))
 
 
 def _long(scan: Scan) -> Finding:
-    folders = scan.hay.count("\nd")
-    files = len(_LONG.findall(scan.hay)) - scan.hay.count("\ntotal ") - folders
-    own = scan.hay.count(" .\n") + scan.hay.count(" ..\n")
-    sample = whole_lines(scan.text[:4000]) if len(scan.text) > 4000 else scan.text
-    last_words = (line.rpartition(" ")[2] for line in sample.split("\n") if line[:1] in "-dl")
-    names = name_list(name for name in last_words if name not in ("", ".", ".."))
-    count = counted(files + folders - own, "entry")
-    summary = f"listing, {count}, {counted(folders - own, 'folder')}: {names}"
-    return Finding("listing", summary, _sampled(scan))
+    entries = [m for m in islice(_ENTRY.finditer(scan.hay), 20_000) if m[3] not in (".", "..")]
+    folders = [m[3] for m in entries if m[1] == "d"]
+    files = [m for m in entries if m[1] == "-"]
+    count = f"{counted(len(entries), 'entry', 20_000)}, {counted(len(folders), 'folder')}"
+    largest = sorted(files, key=lambda m: -_bytes(m[2]))[:3]
+    about = f", the largest: {largest[0][3]} ({largest[0][2]})" if largest else ""
+    summary = f"listing, {count}{about}: {name_list(m[3] for m in entries)}"
+    items = chain(
+        *([line_at(scan.text, m.start()) for m in largest[:1]], rows("folders", folders[:60], 8)),
+        *(head(scan.text, 6), [line_at(scan.text, m.start()) for m in largest]),
+        *(tail(scan.text, 2), both_ends(scan.text)),
+    )
+    return Finding("listing", summary, items)
 
 
-def _sampled(scan: Scan) -> Iterator[LineSpan]:
-    yield from head(scan.text, 8)
-    yield from tail(scan.text, 2)
-    yield from both_ends(scan.text)
+_ENTRY = re.compile(
+    r"\n([-dlbcps])[rwxsStT-]{9}[@+.]? +\d+ +\S+ +(?:\S+ +)??([\d.,]+[KMGT]?)"
+    r" +(?:[A-Z][a-z]{2} +\d+|\d{4}-\d\d-\d\d) +[\d:.]+(?: [+-]\d{4})? ([^\n]{1,300})"
+)
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def _bytes(text: str) -> float:
+    digits = text.rstrip("KMGT").replace(",", "")
+    unit = _UNITS.get(text[-1], 1)
+    return float(digits) * unit if digits.count(".") < 2 and digits.strip(".") else 0
 
 
 def _tree(scan: Scan) -> Finding:
@@ -106,15 +113,15 @@ def _tree(scan: Scan) -> Finding:
     branches = list(_branches(scan))
     has_total = re.search(r"director(?:y|ies)", text[-80:])
     last = text[tail(text, 1)[0][0] :] if has_total else counted(len(branches), "entry")
-    tops = [branch for branch in branches if branch.depth == 0]
+    tops = [branch for branch in branches if not branch.depth]
     second = [branch for branch in branches if branch.depth == 1]
     outer = second if len(tops) == 1 and second else tops
     summary = f"tree, {last.strip()}: {name_list(branch.name for branch in outer)}"
-    folders = [b for b in branches if b.children and b.depth < 4]
-    folders.sort(key=lambda branch: branch.depth)
-    rows = [mark(f"{b.path}/: {counted(b.children, 'entry')}, line {b.line}") for b in folders[:60]]
+    folders = sorted((b for b in branches if b.children), key=lambda branch: branch.depth)
+    about = (f"{b.line} {b.path} ({b.children})" for b in folders[:80])
+    parts = rows("folders by line", about, 4)
     spans = [line_at(text, branch.start) for branch in outer]
-    lines = chain(rows[:10], tail(text, 1), spans[:12], rows[10:30], spans[12:], edges(scan))
+    lines = chain(parts[:4], tail(text, 1), spans[:12], parts[4:], spans[12:], edges(scan))
     return Finding("listing", summary, lines)
 
 
@@ -129,7 +136,7 @@ class _Branch:
 
 def _branches(scan: Scan) -> Iterator[_Branch]:
     above: list[_Branch] = []
-    place, line = 0, 1
+    place, line = 0, scan.first
     for match in islice(_BRANCH.finditer(scan.hay), 20_000):
         line += scan.hay.count("\n", place + 1, match.start() + 1)
         place = match.start()
@@ -157,26 +164,44 @@ def _paths(scan: Scan) -> Finding:
     paths = [s for line in scan.text.split("\n", _MOST)[:_MOST] if (s := line.strip(" \t\r-"))]
     more = "+" if scan.lines > _MOST else ""
     folder, names = in_folder(paths)
-    counts = Counter(name.rpartition("/")[0] or "." for name in names)
-    summary = f"listing, {len(paths)}{more} {'entry' if len(paths) == 1 else 'entries'}{folder}"
-    if len(counts) < 2 or len(paths) < 12:
+    summary = f"listing, {len(paths)}{more} path{'s' * (len(paths) != 1)}{folder}"
+    depths = Counter(name.count("/") for name in names)
+    if len(names) < 12 or len(depths) == 1 == len({name.rpartition("/")[0] for name in names}):
         lines = chain(head(scan.text, 12), tail(scan.text, 2), both_ends(scan.text))
         return Finding("listing", f"{summary}: {name_list(names)}", lines)
     endings = Counter(name.rpartition(".")[2] for name in names if "." in name.rpartition("/")[2][1:])
-    about = ", ".join(f"{count} .{ending}" for ending, count in endings.most_common(4))
-    groups = _groups(names, counts)
-    rows = [mark(f"{name}/: {counted(count, 'entry')}") for name, count in groups]
-    tops = ", ".join(f"{name} ({count})" for name, count in groups)
-    lines = chain(rows[:12], head(scan.text, 4), tail(scan.text, 2), rows[12:30], both_ends(scan.text))
-    return Finding("listing", f"{summary}; {about}; {tops}", lines)
+    kinds = ", ".join(f"{count} .{ending}" for ending, count in endings.most_common(3))
+    totals = _totals(names)
+    about = [f"{name} ({count})" for name, count in totals]
+    parts = rows("paths below", about, 5)
+    items = chain(parts[:4], head(scan.text, 4), tail(scan.text, 2), parts[4:], both_ends(scan.text))
+    return Finding("listing", f"{summary}; {kinds}; {name_list(about)}", items)
 
 
-def _groups(names: list[str], counts: Counter[str]) -> list[tuple[str, int]]:
-    """Folders with what is directly in them, or with all that is below them if they are many."""
-    if len(counts) <= 24:
-        return list(counts.items())
-    for depth in (3, 2, 1):
-        deeper = Counter("/".join(name.split("/")[:-1][:depth]) or "." for name in names)
-        if len(deeper) <= 24:
-            return list(deeper.items())
-    return Counter(dict(counts)).most_common(24)
+def _totals(names: list[str]) -> list[tuple[str, int]]:
+    """How many paths there are below each folder, the outer folders first."""
+    below: Counter[str] = Counter()
+    for name in names:
+        parts = name.removeprefix("./").split("/")[:-1][:4]
+        below.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+    ordered = sorted(below.items(), key=lambda pair: (pair[0].count("/"), -pair[1]))
+    return ordered[:80]
+
+
+# --- sizes -----------------------------------------------------------------------------------
+
+_SIZED = re.compile(r"\n[ \t]*(\d[\d.,]*[KMGT]?)[ \t]+(\S[^\n]{0,300})")
+
+
+def find_sizes(scan: Scan) -> Finding | None:
+    """Numbers before paths, as `wc` and `du` print them."""
+    if scan.evidence.program not in ("wc", "du", "xargs") or share(_SIZED, scan) < 0.9:
+        return None
+    matches = list(islice(_SIZED.finditer(scan.hay), 50_000))
+    total = [m for m in matches if m[2] in ("total", ".")][-1:]
+    ordered = sorted((m for m in matches if m not in total), key=lambda m: -_bytes(m[1]))
+    top = [line_at(scan.text, m.start()) for m in (*total, *ordered[:8])]
+    about = f", {total[0][1]} in all" if total else ""
+    largest = name_list(f"{m[2]} ({m[1]})" for m in ordered[:4])
+    summary = f"sizes, {counted(len(matches) - len(total), 'path')}{about}, the largest: {largest}"
+    return Finding("listing", summary, chain(top, head(scan.text, 4), both_ends(scan.text)))

@@ -11,30 +11,28 @@ from tract.content.preview.lines import (
     Finding,
     LineSpan,
     Scan,
-    are_rising,
     head,
     line_at,
     lines_at,
-    share,
     tail,
 )
-from tract.content.text import counted, mark, name_list
+from tract.content.text import counted, mark, name_list, rows, size
 
 _LISTED = 1000  # definitions are counted so far
-NUMBER = r"[ \t]{0,10}\d{1,7}(?:→|\t|:|\| ?|│| \| |\. )"
-_NUMBERED = re.compile(r"\n[ \t]{0,10}(\d{1,7})(?:→|\t|:|\|| \||│)")
-_DOTTED = re.compile(r"\n[ \t]{0,10}(\d{1,7})\. ")
 DEFINITION = re.compile(
-    rf"\n(?:{NUMBER})?+([ \t]{{0,16}}+)(?=[a-zC]+[ *(<!])"
+    r"\n([ \t]{0,16}+)(?=(?:[a-z$_]+|CREATE|[A-Z][\w$]*\.)[ *(<!.\w])"
     r"(?:(?:export|default|pub(?:\([a-z]{1,8}\))?|async|static|public|private|protected|abstract"
     r"|final|unsafe|override|virtual|inline|extern|const|sealed|partial|data|declare|open|internal"
     r"|suspend|readonly) ){0,5}"
     r"(?:(?:def|class|func|function\*?|fn|struct|interface|impl(?:<[^>\n]{0,80}>)?|trait|enum|type"
     r"|module|mod|namespace|protocol|extension|record|object|fun|sub|defmodule|defp|macro_rules!"
-    r"|union|procedure|CREATE (?:OR REPLACE )?(?:TABLE|VIEW|FUNCTION|INDEX))"
+    r"|union|procedure|(?:CREATE|create) (?:(?:OR REPLACE|UNIQUE|TEMP|TEMPORARY|or replace|unique) )?"
+    r"(?:TABLE|VIEW|FUNCTION|INDEX|TRIGGER|TYPE|table|view|function|index|trigger|type))"
     r" {1,4}(?:IF NOT EXISTS )?(?:\([^)\n]{1,80}\) )?([A-Za-z_$][\w$.]{0,80})"
     r"|(?:const|let|var) ([\w$]{1,80})(?:: [^=\n]{1,120})? = (?:async )?"
     r"(?:function\b|\([^)\n]{0,200}\)[^=\n]{0,80}=>|\w+ =>)"
+    r"|(?<=declare )(?:const|let|var) ([\w$]{1,80})"
+    r"|([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*){1,4}) = (?:async )?(?:function\b|\([^)\n]{0,200}\) =>)"
     r"|(?<=[a-z] )(?:[\w<>\[\],?]{1,60} )?([A-Za-z_]\w{0,80})\()"
 )
 _C_FUNCTION = re.compile(
@@ -44,6 +42,7 @@ _C_FUNCTION = re.compile(
 _SHELL_FUNCTION = re.compile(r"\n()(?:function )?([A-Za-z_][\w-]{0,60})\(\) *\{")
 _TARGET = re.compile(r"\n()([A-Za-z_.%][\w./%-]{0,60}):(?![=:])[^\n]*")
 _CONSTANT = re.compile(r"\n()([A-Z_][A-Z0-9_]{2,60})(?:: [^=\n]{1,80})? = ")
+_PACKAGE = re.compile(r"\n(?:package|module|namespace) [\w.\\\\/]{1,100};?[ \t\r]*(?=\n|\Z)")
 _CODE_ENDS = ("{\n", "}\n", ";\n", ",\n", "=>\n")
 _LIKELY_ENDS = (")\n", ":\n")  # if something else shows that it is code
 IMPORT = re.compile(
@@ -64,23 +63,10 @@ class _Definition(NamedTuple):
     name: str
 
 
-def find_numbered(scan: Scan) -> Finding | None:
-    """A file whose lines came with their numbers."""
-    pattern, least = (_NUMBERED, 0.6) if share(_NUMBERED, scan) >= 0.6 else (_DOTTED, 0.95)
-    numbers = pattern.findall(scan.sample[:4000])
-    if len(numbers) < 2 or share(pattern, scan) < least or not are_rising(numbers, by_one=True):
-        return None
-    first = scan.text[slice(*line_at(scan.text, 0))]
-    if ("\t" in first or "|" in first) and not pattern.match(scan.hay):
-        return None  # a table with numbered rows
-    last = pattern.findall(scan.hay, max(0, len(scan.hay) - 4000)) or numbers
-    return _file(scan, f"lines {numbers[0]}–{last[-1]}")
-
-
 def find_source(scan: Scan) -> Finding | None:
     is_code = scan.evidence.extension in CODE
     known = len(DEFINITION.findall(scan.sample)) + len(IMPORT.findall(scan.sample))
-    if scan.lines < 60 and len(scan.text) > 300 * scan.lines:
+    if len(scan.text) > 250 * scan.lines:
         minified = _find_minified(scan, is_code)
         if minified:
             return minified
@@ -98,30 +84,68 @@ def ending_share(scan: Scan, ends: Iterable[str] = _CODE_ENDS) -> float:
 
 def _file(scan: Scan, summary: str) -> Finding:
     definitions = _definitions(scan)
-    outer = [d for d in definitions if d.depth == 0]
-    names = [d.name for d in outer or definitions]
+    outer = [d for d in definitions if d.depth == 0] or definitions
+    names = [d.name for d in outer]
+    if scan.evidence.extension == "sql" or "\nCREATE TABLE " in scan.sample:
+        tables = len(re.findall(r"\nCREATE (?:TEMP(?:ORARY)? )?TABLE ", scan.hay))
+        summary += f", {counted(tables, 'table')}"
     if definitions:
         about = f", {counted(len(definitions), 'definition', _LISTED)}: {name_list(names)}"
-    else:  # the first line that is not blank, without its number
-        texts = (_NUMBERED.sub("", "\n" + line).strip() for line in scan.text[:2000].split("\n"))
-        about = f": {next(filter(None, texts), '')}"
+    else:
+        about = f": {next((s for line in scan.text[:2000].split(chr(10)) if (s := line.strip())), '')}"
     return Finding("file", f"file, {summary}{about}", _lines(scan, definitions, outer))
 
 
 def _lines(
     scan: Scan, definitions: list[_Definition], outer: list[_Definition]
-) -> Iterator[LineSpan]:
+) -> Iterator[LineSpan | str]:
     text = scan.text
     yield from head(text, 1)
-    classes = [d for d in outer if d.name[:1].isupper()]
-    many = len(outer) > 12
-    yield from lines_at(scan, (d.start for d in (classes if many else outer)[:40]))
+    package = _PACKAGE.search(scan.hay, 0, 8000)
+    if package:
+        yield from lines_at(scan, [package.start()])
+    index = _index(scan, definitions, outer)
+    yield from index[:3]
+    largest = sorted(_by_size(scan, outer)[:4])
+    yield from lines_at(scan, (d.start for d in largest))
+    yield from index[3:]
     yield from lines_at(scan, (d.start for d in outer[:60]))
     yield from lines_at(scan, (d.start for d in definitions[:80]))
     yield from chain(head(text, 4), tail(text, 1))
     starts = (m.start() for m in islice(_CONSTANT.finditer(scan.hay), 20))
     yield from lines_at(scan, starts)
     yield from head(text, 60)
+
+
+def _index(scan: Scan, definitions: list[_Definition], outer: list[_Definition]) -> list[str]:
+    """Lines and names, a few to a row. The largest definitions come first: they are what a file is
+    about."""
+    if len(definitions) < 6:
+        return []
+    ordered = _by_size(scan, outer)
+    inner = _by_size(scan, [d for d in definitions if d not in outer])
+    numbers = _numbers(scan, definitions)
+    parts = [group[at : at + 6] for group in (ordered, inner) for at in range(0, min(len(group), 90), 6)]
+    return [
+        mark("definitions by line: " + ", ".join(f"{numbers[d.start]} {d.name}" for d in sorted(part)))
+        for part in parts
+    ]
+
+
+def _by_size(scan: Scan, definitions: list[_Definition]) -> list[_Definition]:
+    ends = [d.start for d in definitions[1:]] + [len(scan.hay)]
+    sizes = {d: end - d.start for d, end in zip(definitions, ends, strict=False)}
+    return sorted(definitions, key=lambda d: -sizes[d])
+
+
+def _numbers(scan: Scan, definitions: list[_Definition]) -> dict[int, int]:
+    numbers: dict[int, int] = {}
+    place, number = 0, scan.first
+    for definition in definitions:
+        number += scan.text.count("\n", place, definition.start)
+        place = definition.start
+        numbers[place] = number
+    return numbers
 
 
 def _definitions(scan: Scan) -> list[_Definition]:
@@ -139,9 +163,10 @@ _MINIFIED = re.compile(
     r"(?<![\w$.])(?:(?:async )?function\*? ([\w$]{3,60})\(|class ([A-Z_$][\w$]{1,60})(?: extends [\w$.]+)?\{"
     r"|(?:exports|module\.exports|window|self|globalThis|root|\w+\.prototype|[\w$]+\.fn)"
     r"\.([\w$]{3,60})=(?!=)|key:\"([\w$]{3,60})\",value:function|(?:var|let|const) ([A-Z][\w$]{2,60})=" 
+    r"|[a-z]\.([A-Za-z_$][\w$]{3,60})=(?:function\b|\{|[\w$]+[,;}])"
     r"|export\{([^{}\n]{1,400})\}|export (?:default |const |function |class )([\w$]{2,60}))"
 )
-_RULE = re.compile(r"(?:^|[}*/])([.#]?[a-zA-Z][\w. #:>,-]{1,60})\{")
+_VERSION = re.compile(r"(?:VERSION|version)\W{1,4}\d+\.\d+\.\d+")
 
 
 def _find_minified(scan: Scan, is_code: bool) -> Finding | None:
@@ -153,9 +178,11 @@ def _find_minified(scan: Scan, is_code: bool) -> Finding | None:
         return None
     names = list(dict.fromkeys(next(filter(None, match.groups())) for match in matches))
     summary = (
-        f"minified code, {counted(len(text), 'character')}, {counted(scan.lines, 'line')}, "
+        f"minified code, {size(len(text))}, {counted(scan.lines, 'line')}, "
         f"{counted(len(names), 'definition', 600)}: {name_list(names)}"
     )
-    rows = [mark("defines " + ", ".join(names[at : at + 8])) for at in range(0, min(len(names), 120), 8)]
-    banner = head(text, 6) if text.lstrip().startswith("/*") else []
-    return Finding("file", summary, chain(banner[:3], rows, banner, head(text, 2), tail(text, 1)))
+    parts = rows("defines", names[:120], 8)
+    banner = [s for s in head(text, 14) if s[1] - s[0] < 200] if text.lstrip()[:2] == "/*" else []
+    versions = (m.span() for m in islice(_VERSION.finditer(text, 0, 2_000_000), 2))
+    items = chain(parts[:2], banner[:4], versions, parts[2:5], banner, parts[5:], head(text, 2))
+    return Finding("file", summary, chain(items, tail(text, 1)))

@@ -144,13 +144,16 @@ def _items(raws: Raws) -> Iterator[LineSpan | str]:
     """Level by level: single values, then the shape of each array, then what is in it."""
     yield _HEADING
     level: list[_Container] = [("$", raws)]
+    rest: list[str] = []  # of arrays, after what is less deep
     for _ in range(_DEPTH):
         below: list[_Container] = []
-        for path, values in level[:_MEMBERS]:
-            yield from _members(path, values, below)
+        for path, values in sorted(level[:_MEMBERS], key=lambda pair: isinstance(pair[1], list)):
+            lines = list(_members(path, values, below))
+            first = 4 if isinstance(values, list) and path != "$" else len(lines)
+            yield from lines[:first]
+            rest += lines[first:]
         level = below
-        if not level:
-            return
+    yield from rest
 
 
 def _members(path: str, raws: Raws, below: list[_Container]) -> Iterator[str]:
@@ -163,11 +166,12 @@ def _members(path: str, raws: Raws, below: list[_Container]) -> Iterator[str]:
         yield mark(f"{path}: {counted(len(raws), 'key')}")
 
 
-def _order(member: tuple[str, msgspec.Raw]) -> tuple[int, int]:
+def _order(member: tuple[str, msgspec.Raw]) -> tuple[bool, int]:
     key, raw = member
     place = _TELLING.index(key) if key in _TELLING else len(_TELLING)
     view = memoryview(raw)
-    return (view[0] in b"{[") + (len(view) > 400), place
+    is_container = view[0] in b"{["
+    return is_container or len(view) > 400, place
 
 
 def _join(path: str, key: str) -> str:

@@ -61,7 +61,7 @@ def _crash(scan: Scan, matches: list[re.Match[str]]) -> Finding | None:
         return None
     span = _error_above(scan, line_at(scan.text, matches[0].start()))
     if matches[0][0].startswith("\nthread"):
-        return _other(scan, lines_after(scan.text, span, 1)[0], frames, [span])
+        return _other(scan, span, frames, lines_after(scan.text, span, 1))
     return _other(scan, span, frames, [])
 
 
@@ -94,7 +94,9 @@ def _other(scan: Scan, error: LineSpan, frames: Spans, places: Spans) -> Finding
     around = _spans(scan, _PLACE, max(0, error[0] - 600), 600)
     under = [f for f in own if root and f[0] > root[0][0]]
     above = lines_before(text, own[0][0], 1) if own and text[own[0][0]] == "\t" else []
-    summary = text_at(text, error) + "".join(f"; {text_at(text, span)}" for span in root)
+    below = " ".join(text_at(text, span) for span in places)
+    summary = f"{text_at(text, error)} {below}".strip()
+    summary += "".join(f"; {text_at(text, span)}" for span in root)
     ends = text.find("\n", error[1]) < 0 or _ends_text(scan, frames)
     lines = chain(
         *([error], root, places, own[:1], above, around, under[:1], causes, own[-1:], frames[-1:]),

@@ -50,8 +50,8 @@ def is_failure(
         return False
     if evidence.is_read:
         return len(body.text) < 600 and _UNREAD.match(body.text) is not None
-    if finding is None:
-        finding = finders.find_in(body, evidence) if body.text else None
+    if finding is None and not body.text[:100].lstrip().startswith(("{", "[")):
+        finding = finders.find_in(body, evidence)
     return finding is not None and finding.has_failed
 
 
