@@ -67,7 +67,12 @@ def check(content: Any, budget: int = 1600, call: ToolCall | None = None) -> Gis
         assert len(shorter) <= max(narrower, 0)
         assert shorter == narrow(found, narrower)
     body = body_of(content)
-    if found.kind not in ("json", "binary") and not body.label and budget > 60 and body.text.strip():
+    if (
+        found.kind not in ("json", "binary")
+        and not body.label
+        and budget > 60
+        and body.text.strip()
+    ):
         lines = body.text.rstrip("\n").split("\n")
         for preview in (found.preview, narrow(found, 100)):
             if preview != body.text:
@@ -313,7 +318,9 @@ def test_a_diff_names_files_and_counts_lines() -> None:
     found = check(DIFF)
     assert found.kind == "diff"
     assert found.summary.startswith("diff, 61 files, +62 −61: src/a.py, src/m0.py")
-    assert "[… src/a.py: +2 −1, from line 1 …]\n[… src/m0.py: +1 −1, from line 11 …]" in found.preview
+    assert (
+        "[… src/a.py: +2 −1, from line 1 …]\n[… src/m0.py: +1 −1, from line 11 …]" in found.preview
+    )
     for line in ("@@ -1,4 +1,5 @@ def f():", "-two", "+TWO"):
         assert f"{line}\n" in found.preview
 
@@ -471,8 +478,14 @@ def test_a_crash_after_much_output() -> None:
         ),
         ("./a.py\n./b/c.py\n./b/d.py", "listing, 3 paths: ./a.py, ./b/c.py, ./b/d.py"),
         ("README.md\nsrc\npyproject.toml\ntests", "listing, 4 paths: README.md, src"),
-        (".\n├── a.py\n└── b\n    └── c.py\n\n1 directory, 2 files", "tree, 1 directory, 2 files: a.py, b"),
-        (" M src/a.py\n?? new.txt\n D old.txt", "status, 3 lines: 1 modified, 1 untracked, 1 deleted: src/a.py"),
+        (
+            ".\n├── a.py\n└── b\n    └── c.py\n\n1 directory, 2 files",
+            "tree, 1 directory, 2 files: a.py, b",
+        ),
+        (
+            " M src/a.py\n?? new.txt\n D old.txt",
+            "status, 3 lines: 1 modified, 1 untracked, 1 deleted: src/a.py",
+        ),
         ("src/only.ts", "listing, 1 path: src/only.ts"),
         ("- /home/x/\n  - src/\n    - a.py", "listing, 3 paths"),
     ],
@@ -546,7 +559,9 @@ def test_a_failed_command_shows_its_errors_and_its_end() -> None:
     found = check(content)
     assert found.kind == "shell"
     assert found.preview.startswith("[… exit code 2; $.stderr: …]\n")
-    assert "m7.c:3: error: no such thing\nmake: *** [all] Error 1\n[… $.stdout: …]\n" in found.preview
+    assert (
+        "m7.c:3: error: no such thing\nmake: *** [all] Error 1\n[… $.stdout: …]\n" in found.preview
+    )
     assert found.preview.endswith("\nlinking")
     assert "of $.stdout" in found.preview
 

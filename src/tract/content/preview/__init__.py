@@ -16,14 +16,13 @@ from tract.content.preview.evidence import Evidence, evidence_of
 from tract.content.preview.excerpts import (
     Entry,
     Excerpt,
-    Item,
     Section,
     compose,
     entries_of,
     narrow_lines,
     render,
 )
-from tract.content.preview.lines import Finding, head, tail
+from tract.content.preview.lines import Finding, Item, head, tail
 from tract.content.preview.verdict import has_failed, is_failure
 from tract.content.text import cut, fit, summary_line
 from tract.model import Gist, Json, ToolCall
@@ -121,7 +120,10 @@ def _entries(body: Body, finding: Finding, budget: int) -> list[Entry]:
         items = finders.find_text_kind(other.text).items
         entries = [
             *(entry._replace(rank=entry.rank * 2) for entry in entries),
-            *(e._replace(rank=e.rank * 3 + 1) for e in entries_of(other.text, items, budget, index)),
+            *(
+                e._replace(rank=e.rank * 3 + 1)
+                for e in entries_of(other.text, items, budget, index)
+            ),
         ]
     return entries
 
@@ -158,4 +160,3 @@ def _about(body: Body) -> list[Item]:
     if body.stop is not None:
         lines += tail(text, text.count("\n", body.stop + 1) + 1)
     return lines
-

@@ -286,7 +286,7 @@ def _unwrap(text: str) -> Body:
     report = _REPORT.match(text) if body.stop is not None else None
     if report is None or report.end() > (body.stop or 0):
         return body
-    nothing = _NOTHING.search(text, report.end(), body.stop)
+    nothing = _NOTHING.search(text, report.end(), body.stop or 0)
     return body._replace(start=report.end(), stop=nothing.start() if nothing else body.stop)
 
 

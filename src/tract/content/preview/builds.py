@@ -1,4 +1,4 @@
-"""Failures of compilers, package managers and other commands: the error, and the lines around it."""
+"""Failures of compilers, package managers and other commands: the error and what is around it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ from tract.content.preview.lines import (
 _COLOR = r"(?:\x1b\[[\d;]{0,12}m){0,6}+"
 _FAILS = re.compile(
     rf"\n{_COLOR}(?:[│|╷ ] ?)?{_COLOR} {{0,4}}{_COLOR}(?:"
-    r"npm (?:ERR!|error)|(?:fatal )?error(?:\[\w+\])?: \S|ERROR(?:\[\w+\])?: \S|Error: \S|fatal: \S|E: \S"
+    r"npm (?:ERR!|error)|(?:fatal )?error(?:\[\w+\])?: \S|ERROR(?:\[\w+\])?: \S|Error: \S"
+    r"|fatal: \S|E: \S"
     r"|Error (?:response from|from server|in )|ERROR \[|\[ERROR\] |make(?:\[\d+\])?: \*\*\* "
     r"|(?:\S*/)?(?:ba|z|da)?sh: (?:line )?\d*:? ?\S+: |[\w./+-]{1,60}: (?:error|fatal): "
     r"|[^\s:]{1,200}:\d+(?::\d+)?: (?:fatal )?error\b|[^\s(]{1,200}\(\d+,\d+\): error "
     r"|curl: \(\d+\) |wget: |FAILURE: |BUILD FAIL|\* What went wrong|Execution failed for"
     r"|[\w.-]{1,30}: (?:cannot|command not found|No such|unrecognized|invalid|unable|illegal)"
-    r"|[\w.-]{1,30}: [^\n:]{1,200}: (?:No such|Permission denied|not found|command not found|Is a directory"
+    r"|[\w.-]{1,30}: [^\n:]{1,200}: (?:No such|Permission denied|not found|command not found"
+    r"|Is a directory"
     r"|cannot|Operation not)|Cannot connect to |The connection to the server |Parse error"
     r"|(?:vet: )?(?:\./)?[\w./-]+\.go:\d+:\d+: \S"
     r"|Found [1-9]\d* errors?|[✖] [1-9]\d* problems?|[^\s:]{1,200}:\d+:\d+: [A-Z]{1,4}\d{2,4} "
@@ -41,18 +43,23 @@ _FAILS = re.compile(
 _SUMMED = re.compile(
     r"\n(?:Found \d+ errors?[^\n]*|✖ \d+ problems?[^\n]*|[^\n]{0,200}aborting due to[^\n]*"
     r"|[^\n]{0,200}could not compile[^\n]*|\d+ errors?(?: and \d+ warnings?)?(?: generated\.)?"
-    r"|npm (?:error|ERR!) code \w+|make(?:\[\d+\])?: \*\*\* [^\n]*|[^\n]{0,80}exited? with[^\n]*)[ \t\r]*(?=\n|\Z)"
+    r"|npm (?:error|ERR!) code \w+|make(?:\[\d+\])?: \*\*\* [^\n]*"
+    r"|[^\n]{0,80}exited? with[^\n]*)[ \t\r]*(?=\n|\Z)"
 )
 _COUNTED = re.compile(
     r"\n(?:Found |✖ )?([1-9]\d* (?:errors?|problems?)(?: in \d+ files?)?)\b[^\n]*(?=\n|\Z)"
 )
 _DULL = re.compile(
-    r"npm (?:ERR!|error)(?: \d{3})?\s*$|npm (?:ERR!|error) (?:code|errno|syscall|path|A complete log|Note|"
-    r"tarball|For a full|command|Lifecycle|Exit status|cwd|workspace|location)|complete log of this run"
+    r"npm (?:ERR!|error)(?: \d{3})?\s*$|npm (?:ERR!|error) (?:code|errno|syscall|path"
+    r"|A complete log|Note|"
+    r"tarball|For a full|command|Lifecycle|Exit status|cwd|workspace|location)"
+    r"|complete log of this run"
     r"|for help visit|For more information|aborting due to|could not compile|\*\*\* \[|ELIFECYCLE"
     r"|re-run Maven|To see the full stack|\[Help 1\]|^\[ERROR\]\s*$|BUILD FAIL|collect2: |"
-    r"did not complete successfully|exit(?:ed)? (?:code|status|with)|Compilation failed|make: \*\*\*"
-    r"|Traceback \(most recent|^Found \d|^# |metadata-generation-failed|subprocess-exited|Failures?:\s*$|in file included",
+    r"did not complete successfully|exit(?:ed)? (?:code|status|with)|Compilation failed"
+    r"|make: \*\*\*"
+    r"|Traceback \(most recent|^Found \d|^# |metadata-generation-failed|subprocess-exited"
+    r"|Failures?:\s*$|in file included",
     re.IGNORECASE,
 )
 _WARNED = re.compile(r"^[^:\n]{0,60}\b(?:warning|warn|note|hint|help)\b", re.IGNORECASE)
@@ -67,7 +74,8 @@ _END = 3000
 _DECISIVE = re.compile(
     r"\n(?:npm (?:ERR!|error) |(?:\[ERROR\] )?BUILD FAIL|make(?:\[\d+\])?: \*\*\* |FAILURE: Build"
     r"|error: could not compile|\[ERROR\] [^\n]*\[Help 1\]|ERROR: failed to (?:solve|build)"
-    r"|(?:\x1b\[[\d;]+m)*\[(?:\x1b\[[\d;]+m)*(?:INFO|ERROR)(?:\x1b\[[\d;]*m)*\] (?:\x1b\[[\d;]+m)*BUILD FAILURE)"
+    r"|(?:\x1b\[[\d;]+m)*\[(?:\x1b\[[\d;]+m)*(?:INFO"
+    r"|ERROR)(?:\x1b\[[\d;]*m)*\] (?:\x1b\[[\d;]+m)*BUILD FAILURE)"
 )
 
 
@@ -78,13 +86,15 @@ def find_decisive(scan: Scan) -> Finding | None:
 
 
 def find_build(scan: Scan) -> Finding | None:
-    """The output of a command that failed: it says so near its end, or in nearly all of its lines."""
+    """The output of a command that failed: it says so near its end, or its exit code does."""
     near = max(0, len(scan.hay) - _END)
     if not (scan.code or _FAILS.search(scan.hay, near)):
         return None
     text = scan.text
     errors = [s for s in errors_in(text) if len(text) - s[0] < 200_000]
-    strong = sorted({_line(scan, m.start()) for m in _FAILS.finditer(scan.hay, max(0, near - 60_000))})
+    strong = sorted(
+        {_line(scan, m.start()) for m in _FAILS.finditer(scan.hay, max(0, near - 60_000))}
+    )
     if not (strong or (scan.code and errors)):
         return None
     blocks = distinct(text, sorted({*errors, *strong}))
@@ -125,14 +135,19 @@ def _items(scan: Scan, clear: Spans, blocks: Spans) -> Iterator[LineSpan]:
     yield from clear[:1]
     yield from _block(text, clear[0], 4, 1)
     yield from clear[1:3]
-    summed = [_line(scan, m.start()) for m in _SUMMED.finditer(scan.hay, max(0, len(scan.hay) - _END))]
+    summed = [
+        _line(scan, m.start()) for m in _SUMMED.finditer(scan.hay, max(0, len(scan.hay) - _END))
+    ]
     yield from summed[-2:]
     yield from _block(text, clear[0], 12, 1)
     for span in clear[1:3]:
         yield from _block(text, span, 6)
     yield from clear[3:8]
     yield from tail(text, 2)
-    phases = [_line(scan, m.start()) for m in _PHASE.finditer(scan.hay, max(0, clear[0][0] - 20_000), clear[0][0])]
+    phases = [
+        _line(scan, m.start())
+        for m in _PHASE.finditer(scan.hay, max(0, clear[0][0] - 20_000), clear[0][0])
+    ]
     yield from phases[-1:]
     yield from lines_before(text, clear[0][0], 2)
     yield from blocks[:20]

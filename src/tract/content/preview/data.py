@@ -32,7 +32,9 @@ _MAGIC = {
     b"\x00asm": "WebAssembly",
     b"MZ": "Windows program",
 }
-_PAGES = re.compile(r"/Type ?/Pages?\b[^>]{0,200}?/Count (\d{1,6})|/Count (\d{1,6})[^>]{0,200}?/Type ?/Pages\b")
+_PAGES = re.compile(
+    r"/Type ?/Pages?\b[^>]{0,200}?/Count (\d{1,6})|/Count (\d{1,6})[^>]{0,200}?/Type ?/Pages\b"
+)
 
 
 def find_binary(text: str) -> Finding | None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tract.content.preview.lines import (
     Finding,
+    Item,
     LineSpan,
     Scan,
     edges,
@@ -87,7 +88,7 @@ def _name_in_head(hay: str, start: int) -> str:
     return first.rpartition(" b/")[2] or first
 
 
-def _items(scan: Scan, files: list[_File]) -> Iterator[LineSpan | str]:
+def _items(scan: Scan, files: list[_File]) -> Iterator[Item]:
     text = scan.text
     if _COMMIT.match(text):
         yield from _commit_lines(text)
@@ -109,7 +110,9 @@ def _items(scan: Scan, files: list[_File]) -> Iterator[LineSpan | str]:
 
 def _changes(text: str, hunk: re.Match[str]) -> Iterator[LineSpan]:
     yield line_at(text, hunk.start())
-    yield from (s for s in lines_after(text, (0, hunk.end() - 1), 4) if text[s[0] : s[0] + 1] in "+-")
+    yield from (
+        s for s in lines_after(text, (0, hunk.end() - 1), 4) if text[s[0] : s[0] + 1] in "+-"
+    )
 
 
 def _commit_lines(text: str) -> Iterator[LineSpan]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 
 from tract.content.preview.lines import (
     SEARCHED,
     Finding,
-    LineSpan,
+    Item,
     Scan,
     both_ends,
     edges,
     edges_and_errors,
     head,
+    in_turn,
     lines_after,
     lines_at,
     share,
@@ -69,7 +70,7 @@ def find_html(scan: Scan) -> Finding | None:
     about = [described.span()] if described and "\n" not in described[0] else []
     plain = dict.fromkeys(" ".join(_TAG.sub(" ", match[0]).split())[:80] for match in matches)
     index = rows("headings", filter(None, plain), 5)[:20]
-    items = chain(
+    items = in_turn(
         *(spans[:1], about, words[:1], index[:4], words[1:3], spans[1:4], index[4:], words[3:]),
         *(spans[4:], head(text, 60)),
     )
@@ -97,7 +98,9 @@ def find_markdown(scan: Scan) -> Finding | None:
     spans = lines_at(scan, (match.start() for match in matches[:80]))
     top = lines_at(scan, (match.start() for match in matches if len(match[1]) <= 2))
     index = _heading_rows(scan, matches)
-    lines = chain(head(scan.text, 1), index[:4], head(scan.text, 3), index[4:], top, spans, edges(scan))
+    lines = in_turn(
+        head(scan.text, 1), index[:4], head(scan.text, 3), index[4:], top, spans, edges(scan)
+    )
     return Finding("markdown", summary, lines)
 
 
@@ -141,7 +144,8 @@ def _is_code(scan: Scan) -> bool:
 # --- manuals ---------------------------------------------------------------------------------
 
 _SECTION = re.compile(
-    rf"\n([A-Z][A-Z0-9 ,()/-]{{2,60}}|[A-Z][\w -]{{2,40}}:|[a-z][\w ]{{2,40}} ?(?:options|commands|arguments):){_END}"
+    rf"\n([A-Z][A-Z0-9 ,()/-]{{2,60}}|[A-Z][\w -]{{2,40}}:|[a-z][\w ]{{2,40}} ?(?:options"
+    rf"|commands|arguments):){_END}"
 )
 _OPTION = re.compile(r"\n {1,12}(-{1,2}[\w?][\w-]*)")
 _PARAGRAPH_HEAD = re.compile(r"(?<=\n)\n(\S[^\n]{2,90})\n(?=[ \t]+\S)")
@@ -171,7 +175,7 @@ def find_manual(scan: Scan) -> Finding | None:
 
 def _manual_lines(
     scan: Scan, sections: list[re.Match[str]], usage: re.Match[str] | None
-) -> Iterator[LineSpan]:
+) -> Iterator[Item]:
     text = scan.text
     starts = lines_at(scan, (match.start() for match in sections))
     if usage and usage.end() < len(scan.sample) and scan.hay.startswith(usage[0], usage.start()):
@@ -182,7 +186,7 @@ def _manual_lines(
     yield from head(text, 2)
     options = (match.start() for match in islice(_OPTION.finditer(scan.hay), 200))
     yield from lines_at(scan, options)
-    yield from chain(starts[30:], tail(text, 2), both_ends(text))
+    yield from in_turn(starts[30:], tail(text, 2), both_ends(text))
 
 
 # --- settings --------------------------------------------------------------------------------
@@ -220,7 +224,9 @@ def _documents(scan: Scan) -> Finding | None:
     """Several YAML documents in a file: what each is."""
     hay = scan.hay
     breaks = [m.start() for m in islice(re.finditer(r"\n---[ \t\r]*(?=\n)", hay), 500)]
-    starts = breaks if not hay[1 : breaks[0]].strip() else [0, *breaks] if breaks else []
+    if not breaks:
+        return None
+    starts = [0, *breaks] if hay[: breaks[0]].strip() else breaks
     if len(starts) < 2:
         return None
     names, spans = [], []
@@ -232,7 +238,7 @@ def _documents(scan: Scan) -> Finding | None:
         names.append(f"{number} {' '.join(words) or 'document'}")
     count = counted(len(starts), "document")
     about = name_list(name.partition(" ")[2] for name in names)
-    items = chain(rows("documents by line", names, 6), spans[:40], both_ends(scan.text))
+    items = in_turn(rows("documents by line", names, 6), spans[:40], both_ends(scan.text))
     return Finding("settings", f"YAML, {counted(scan.lines, 'line')}, {count}: {about}", items)
 
 
@@ -242,5 +248,5 @@ def _settings(scan: Scan, form: str, noun: str, matches: list[re.Match[str]]) ->
     summary = f"{form}, {counted(scan.lines, 'line')}, {count}: {names}"
     spans = lines_at(scan, (match.start() for match in matches))
     below = [line for span in spans[:30] for line in lines_after(scan.text, span, 2)]
-    lines = chain(spans[:40], head(scan.text, 3), below, tail(scan.text, 1), both_ends(scan.text))
+    lines = in_turn(spans[:40], head(scan.text, 3), below, tail(scan.text, 1), both_ends(scan.text))
     return Finding("settings", summary, lines)

@@ -19,6 +19,8 @@ _PATHS = (
 _COMMANDS = ("command", "cmd", "script", "commands", "args", "argv", "input", "code")
 _READS = re.compile(r"read|view|open|cat|get_file|fetch_file|show_file|load", re.IGNORECASE)
 _WRITES = re.compile(r"write|edit|create|replace|patch|delete|apply|move|insert", re.IGNORECASE)
+_SEARCHES = re.compile(r"grep|search|rg\b", re.IGNORECASE)
+_PATTERNS = ("pattern", "regex", "query", "glob")
 _LONGEST = 4000  # characters of a command that are read
 
 # Where one command ends and the next begins; quoted parts are skipped.
@@ -67,8 +69,10 @@ def evidence_of(call: ToolCall | None) -> Evidence:
         return NONE
     fields = _fields(call.arguments)
     command = next(filter(None, (_text(fields.get(key)) for key in _COMMANDS)), "")
-    path = next((v for key in _PATHS if isinstance(v := fields.get(key), str) and v), "")
-    name = call.name if isinstance(call.name, str) else ""
+    path = next(filter(None, (_text(fields.get(key)) for key in _PATHS)), "")
+    name = str(call.name)
+    if not command and any(key in fields for key in _PATTERNS):
+        return Evidence("", "grep" if _SEARCHES.search(name) else "")
     if path and (not command or command in ("view", "read", "cat")):
         is_read = bool(_READS.search(name) or command) and not _WRITES.search(name)
         return Evidence(path[:_LONGEST] if is_read else "", "", is_read)

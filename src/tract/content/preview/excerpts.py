@@ -1,4 +1,4 @@
-"""The lines of a preview: chosen by value, shown in the order of the text, every gap with its range.
+"""The lines of a preview: chosen by value, in the order of the text, each gap with its range.
 
 A line that stands alone between two gaps has its number in front, as `grep -n` prints it, and is
 part of the range that the mark before it names.
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from tract.content.preview.lines import LineSpan
+from tract.content.preview.lines import Item
 from tract.content.text import mark
 
 ALL = ""
@@ -43,9 +43,6 @@ class Excerpt(NamedTuple):
     text: str
     ranks: tuple[int, ...]
 
-
-Item = LineSpan | str
-"""A line of the text, or a line about it."""
 
 _MARK = 30  # about as long as the mark for a gap becomes
 _NUMBER = 6
@@ -188,7 +185,9 @@ def render(sections: Sequence[Section], entries: Iterable[Entry]) -> Excerpt:
     for entry in entries:
         groups[entry.section].append(entry)
     pairs = [
-        pair for section, group in zip(sections, groups, strict=True) for pair in _lines(section, group)
+        pair
+        for section, group in zip(sections, groups, strict=True)
+        for pair in _lines(section, group)
     ]
     return Excerpt("\n".join(line for line, _ in pairs), tuple(rank for _, rank in pairs))
 

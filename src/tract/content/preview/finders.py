@@ -26,6 +26,7 @@ from tract.content.preview.lines import Finding, Scan, scan_of
 
 _Finder = Callable[[Scan], Finding | None]
 
+
 def find_numbered(scan: Scan) -> Finding | None:
     """A file whose lines came with their numbers: what it is without them."""
     file = numbered.numbered_file(scan)
@@ -88,11 +89,61 @@ _BY_PROGRAM: dict[str, _Finder] = {
     "diff": diffs.find_diff,
 }
 _BUILDERS = {
-    *("npm", "pip", "pip3", "make", "gcc", "tsc", "mypy", "ruff", "eslint", "javac", "clang", "g++"),
-    *("cc", "cmake", "apt", "apt-get", "curl", "terraform", "kubectl", "docker", "cargo", "go", "mvn"),
-    *("gradle", "gradlew", "mvnw", "yarn", "pnpm", "bun", "bundle", "gem", "composer", "dotnet", "uv"),
+    *(
+        "npm",
+        "pip",
+        "pip3",
+        "make",
+        "gcc",
+        "tsc",
+        "mypy",
+        "ruff",
+        "eslint",
+        "javac",
+        "clang",
+        "g++",
+    ),
+    *(
+        "cc",
+        "cmake",
+        "apt",
+        "apt-get",
+        "curl",
+        "terraform",
+        "kubectl",
+        "docker",
+        "cargo",
+        "go",
+        "mvn",
+    ),
+    *(
+        "gradle",
+        "gradlew",
+        "mvnw",
+        "yarn",
+        "pnpm",
+        "bun",
+        "bundle",
+        "gem",
+        "composer",
+        "dotnet",
+        "uv",
+    ),
     *("poetry", "flake8", "pylint", "pyright", "helm", "ansible-playbook", "wget", "rustc", "ld"),
-    *("python", "python3", "node", "ruby", "java", "bash", "sh", "git", "conda", "brew", "yum", "dnf"),
+    *(
+        "python",
+        "python3",
+        "node",
+        "ruby",
+        "java",
+        "bash",
+        "sh",
+        "git",
+        "conda",
+        "brew",
+        "yum",
+        "dnf",
+    ),
 }
 _BY_KIND: dict[str, _Finder] = {
     "diff": diffs.find_diff,
@@ -133,9 +184,7 @@ def find_kind(text: str, kind: str) -> Finding:
     return finding or find_text_kind(text)
 
 
-def _find(
-    text: str, form: str, evidence: Evidence, code: int | None, first: int = 1
-) -> Finding:
+def _find(text: str, form: str, evidence: Evidence, code: int | None, first: int = 1) -> Finding:
     finding = structure.find(text, form) or data.find_binary(text)
     if finding is not None:
         return finding

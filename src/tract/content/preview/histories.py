@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain, islice
+from itertools import islice
 
 from tract.content.preview.lines import (
     Finding,
     Scan,
     both_ends,
     head,
+    in_turn,
     lines_after,
     lines_at,
     share,
@@ -25,7 +26,10 @@ _SUBJECT = re.compile(r"\n    (?=\S)")
 _ONE_LINE = re.compile(r"\n(?:[*|\\/ ]{0,12})?[0-9a-f]{7,40} (?:\([^)\n]{1,200}\) )?\S")
 _BLAME = re.compile(r"\n\^?[0-9a-f]{7,40} (?:\S+ +)?\(([^\n]{1,60}?) +\d{4}-\d\d-\d\d ")
 _SHORT = re.compile(r"\n(?:[ MADRCTU?!]{2} [\w./\"@-]|## \S)")
-_STATE = re.compile(r"\n(?:On branch |HEAD detached |Changes (?:not staged|to be committed)|Untracked files|nothing to commit|Your branch |You have unmerged|Unmerged paths)[^\n]*")
+_STATE = re.compile(
+    r"\n(?:On branch |HEAD detached |Changes (?:not staged|to be committed)|Untracked files"
+    r"|nothing to commit|Your branch |You have unmerged|Unmerged paths)[^\n]*"
+)
 _CHANGED = re.compile(r"\n\t(?:([a-z ]{3,20}): +)?\S")
 
 
@@ -56,7 +60,7 @@ def _log(scan: Scan) -> Finding:
     authors = Counter(name.strip() for name in _AUTHOR.findall(scan.hay))
     about = text_at(scan.text, subjects[0], 100).strip() if subjects else ""
     summary = f"log, {counted(len(commits), 'commit')} by {name_list(authors)}; the newest: {about}"
-    lines = chain(
+    lines = in_turn(
         *(subjects[:1], head(scan.text, 3), subjects[1:4], commits[-1:], subjects[-1:]),
         *(subjects[4:40], tail(scan.text, 1), commits[:20], both_ends(scan.text)),
     )
@@ -66,7 +70,7 @@ def _log(scan: Scan) -> Finding:
 def _one_lines(scan: Scan) -> Finding:
     count = len(_ONE_LINE.findall(scan.hay))
     summary = f"log, {counted(count, 'commit')}; the newest: {scan.text[:200].split(chr(10))[0]}"
-    lines = chain(head(scan.text, 6), tail(scan.text, 2), both_ends(scan.text))
+    lines = in_turn(head(scan.text, 6), tail(scan.text, 2), both_ends(scan.text))
     return Finding("history", summary, lines)
 
 
@@ -74,7 +78,9 @@ def _blame(scan: Scan) -> Finding:
     authors = Counter(name.strip(" (") for name in _BLAME.findall(scan.hay))
     names = ", ".join(f"{name} ({count})" for name, count in authors.most_common(6))
     summary = f"blame, {counted(scan.lines, 'line')} by {names}"
-    return Finding("history", summary, chain(head(scan.text, 8), tail(scan.text, 2), both_ends(scan.text)))
+    return Finding(
+        "history", summary, in_turn(head(scan.text, 8), tail(scan.text, 2), both_ends(scan.text))
+    )
 
 
 def _status(scan: Scan) -> Finding:
@@ -83,7 +89,7 @@ def _status(scan: Scan) -> Finding:
     kinds = Counter((m[1] or "untracked").strip() for m in _CHANGED.finditer(scan.hay))
     branch = text_at(scan.text, states[0]) if states else ""
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "nothing changed"
-    lines = chain(head(scan.text, 1), changes[:12], states, changes[12:], both_ends(scan.text))
+    lines = in_turn(head(scan.text, 1), changes[:12], states, changes[12:], both_ends(scan.text))
     return Finding("history", f"status: {branch}; {counts}", lines)
 
 
@@ -93,4 +99,4 @@ def _short_status(scan: Scan) -> Finding:
     counts = (f"{count} {words.get(kind, kind)}" for kind, count in kinds.items() if kind != "##")
     names = name_list(line[3:] for line in scan.text[:2000].split("\n") if line[:2] != "##")
     summary = f"status, {counted(scan.lines, 'line')}: {', '.join(counts)}: {names}"
-    return Finding("listing", summary, chain(head(scan.text, 20), both_ends(scan.text)))
+    return Finding("listing", summary, in_turn(head(scan.text, 20), both_ends(scan.text)))

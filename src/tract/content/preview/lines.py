@@ -16,13 +16,21 @@ SEARCHED = 4_000_000
 """The part of a text that is searched for lines that may be of interest."""
 
 
+Item = LineSpan | str
+"""A line of the text, or a marked line about it."""
+
+
+def in_turn(*parts: Iterable[Item]) -> Iterator[Item]:
+    return chain.from_iterable(parts)
+
+
 class Finding(NamedTuple):
     """A kind of text that was recognised."""
 
     kind: str
     summary: str
-    items: Iterable[LineSpan | str] = ()
-    """Lines of the text, and marked lines about it, the most useful first."""
+    items: Iterable[Item] = ()
+    """The most useful first."""
     has_failed: bool = False
     """Whether the text reports that what was run has failed."""
     by_path: bool = False
@@ -52,9 +60,7 @@ class Scan(NamedTuple):
         return self.first + self.text.count("\n", 0, start)
 
 
-def scan_of(
-    text: str, evidence: Evidence = NONE, code: int | None = None, first: int = 1
-) -> Scan:
+def scan_of(text: str, evidence: Evidence = NONE, code: int | None = None, first: int = 1) -> Scan:
     hay = "\n" + text
     sample = hay
     if len(hay) > 6000:
@@ -148,13 +154,17 @@ _WORDS = (
 )
 """Where a line that reports an error may be: finding a word is many times as fast as a pattern."""
 ERROR = re.compile(
-    r"(?:(?<=\dm)|(?<![\w/.@$=-]))(?<!\b0 )(?<![Nn]o )(?:[Ee]rrors?|ERRORS?|[Ff]atal|FATAL|CRITICAL|SEVERE"
+    r"(?:(?<=\dm)|(?<![\w/.@$=-]))(?<!\b0 )(?<![Nn]o )(?:[Ee]rrors?|ERRORS?|[Ff]atal|FATAL"
+    r"|CRITICAL|SEVERE"
     r"|[Pp]anic(?:ked)?|PANIC|[Ff]ailed|FAIL(?:ED|URE)?|[Ff]ailure|ERR!)"
     r"(?![\w/@({$-]|\.\w|=|_|: ?0\b| 0\b|['\"]?: ?(?:null|none|None|false|\[\]|0)\b)"
     r"|\b[A-Z]\w{0,60}(?:Error|Exception|Panic)\b(?=:|\s|$)(?!\.\w)"
-    r"|^Traceback \(most|[Pp]ermission denied|[Aa]ccess denied|[Nn]o such (?:file|table|command|host|option"
-    r"|column|module|remote)|(?:is |was |were |command |[Mm]odule |[Pp]ackage |\d{3} |: |be |[Rr]epository )"
-    r"(?:[Nn]ot [Ff]ound)|\b[Cc]annot (?:find|connect|open|access|read|stat|resolve|install|import|be)\b"
+    r"|^Traceback \(most|[Pp]ermission denied|[Aa]ccess denied|[Nn]o such (?:file|table"
+    r"|command|host|option"
+    r"|column|module|remote)|(?:is |was |were |command |[Mm]odule |[Pp]ackage |\d{3} |: |be "
+    r"|[Rr]epository )"
+    r"(?:[Nn]ot [Ff]ound)|\b[Cc]annot (?:find|connect|open|access|read|stat|resolve|install"
+    r"|import|be)\b"
     r"|\b[Uu]nable to \w+|\b[Cc]ould not \w+|[Cc]onnection (?:was )?refused|was refused"
     r"|undefined reference"
 )

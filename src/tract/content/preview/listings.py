@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 
 from tract.content.preview.lines import (
     Finding,
@@ -13,6 +13,7 @@ from tract.content.preview.lines import (
     both_ends,
     edges,
     head,
+    in_turn,
     line_at,
     share,
     tail,
@@ -67,10 +68,10 @@ def _recursive(scan: Scan) -> Finding:
     names = [match[1] for match in matches]
     summary = f"listing, {counted(len(names), 'folder')}, {counted(sum(counts), 'entry')}: "
     about = [f"{name} ({count})" for name, count in zip(names, counts, strict=True)]
-    lines = [scan.number(match.start(1)) for match in matches[:80]]
+    starts = [scan.number(match.start(1)) for match in matches[:80]]
     order = _shallow_first(names[:80])
-    parts = rows("folders by line", (f"{lines[n]} {about[n]}" for n in order), 4)
-    items = chain(parts[:5], head(text, 12), parts[5:], both_ends(text))
+    parts = rows("folders by line", (f"{starts[n]} {about[n]}" for n in order), 4)
+    items = in_turn(parts[:5], head(text, 12), parts[5:], both_ends(text))
     return Finding("listing", summary + name_list(about[n] for n in order), items)
 
 
@@ -87,7 +88,7 @@ def _long(scan: Scan) -> Finding:
     largest = sorted(files, key=lambda m: -_bytes(m[2]))[:3]
     about = f", the largest: {largest[0][3]} ({largest[0][2]})" if largest else ""
     summary = f"listing, {count}{about}: {name_list(m[3] for m in entries)}"
-    items = chain(
+    items = in_turn(
         *([line_at(scan.text, m.start()) for m in largest[:1]], rows("folders", folders[:60], 8)),
         *(head(scan.text, 6), [line_at(scan.text, m.start()) for m in largest]),
         *(tail(scan.text, 2), both_ends(scan.text)),
@@ -121,7 +122,7 @@ def _tree(scan: Scan) -> Finding:
     about = (f"{b.line} {b.path} ({b.children})" for b in folders[:80])
     parts = rows("folders by line", about, 4)
     spans = [line_at(text, branch.start) for branch in outer]
-    lines = chain(parts[:4], tail(text, 1), spans[:12], parts[4:], spans[12:], edges(scan))
+    lines = in_turn(parts[:4], tail(text, 1), spans[:12], parts[4:], spans[12:], edges(scan))
     return Finding("listing", summary, lines)
 
 
@@ -167,14 +168,18 @@ def _paths(scan: Scan) -> Finding:
     summary = f"listing, {len(paths)}{more} path{'s' * (len(paths) != 1)}{folder}"
     depths = Counter(name.count("/") for name in names)
     if len(names) < 12 or len(depths) == 1 == len({name.rpartition("/")[0] for name in names}):
-        lines = chain(head(scan.text, 12), tail(scan.text, 2), both_ends(scan.text))
+        lines = in_turn(head(scan.text, 12), tail(scan.text, 2), both_ends(scan.text))
         return Finding("listing", f"{summary}: {name_list(names)}", lines)
-    endings = Counter(name.rpartition(".")[2] for name in names if "." in name.rpartition("/")[2][1:])
+    endings = Counter(
+        name.rpartition(".")[2] for name in names if "." in name.rpartition("/")[2][1:]
+    )
     kinds = ", ".join(f"{count} .{ending}" for ending, count in endings.most_common(3))
     totals = _totals(names)
     about = [f"{name} ({count})" for name, count in totals]
     parts = rows("paths below", about, 5)
-    items = chain(parts[:4], head(scan.text, 4), tail(scan.text, 2), parts[4:], both_ends(scan.text))
+    items = in_turn(
+        parts[:4], head(scan.text, 4), tail(scan.text, 2), parts[4:], both_ends(scan.text)
+    )
     return Finding("listing", f"{summary}; {kinds}; {name_list(about)}", items)
 
 
@@ -204,4 +209,4 @@ def find_sizes(scan: Scan) -> Finding | None:
     about = f", {total[0][1]} in all" if total else ""
     largest = name_list(f"{m[2]} ({m[1]})" for m in ordered[:4])
     summary = f"sizes, {counted(len(matches) - len(total), 'path')}{about}, the largest: {largest}"
-    return Finding("listing", summary, chain(top, head(scan.text, 4), both_ends(scan.text)))
+    return Finding("listing", summary, in_turn(top, head(scan.text, 4), both_ends(scan.text)))

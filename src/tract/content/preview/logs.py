@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
 
 from tract.content.preview.lines import (
     SEARCHED,
     Finding,
-    LineSpan,
+    Item,
     Scan,
     Spans,
     both_ends,
     distinct,
     errors_in,
     head,
+    in_turn,
     lines_after,
     lines_before,
     share,
@@ -44,7 +44,8 @@ _TIME = re.compile(
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d"
 )
 _LEVEL = re.compile(
-    r"(?<![\w/.=-])(?:level=|lvl=)?\"?(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL|SEVERE"
+    r"(?<![\w/.=-])(?:level=|lvl=)?\"?(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL"
+    r"|CRITICAL|SEVERE"
     r"|debug|info|notice|warn(?:ing)?|error|fatal)(?![\w/.-])",
 )
 _STATUS = re.compile(r'" (\d)\d\d ')
@@ -92,9 +93,7 @@ def _times(text: str) -> str:
     return f", {first[0]} to {last[0]}" if first and last else ""
 
 
-def _lines(
-    text: str, errors: Spans, warnings: Spans, last: Spans, others: Spans
-) -> Iterator[LineSpan]:
+def _lines(text: str, errors: Spans, warnings: Spans, last: Spans, others: Spans) -> Iterator[Item]:
     yield from errors[:1]
     yield from last
     yield from tail(text, 1)
@@ -104,8 +103,8 @@ def _lines(
     for span in errors[:1]:
         yield from (*lines_after(text, span, 2), *lines_before(text, span[0], 1))
     yield from errors[3:6]
-    yield from chain(head(text, 2), tail(text, 2), warnings[1:3])
+    yield from in_turn(head(text, 2), tail(text, 2), warnings[1:3])
     for span in errors[1:3]:
         yield from (*lines_before(text, span[0], 1), *lines_after(text, span, 1))
-    yield from chain(errors[6:20], distinct(text, others)[:6], warnings[3:6])
+    yield from in_turn(errors[6:20], distinct(text, others)[:6], warnings[3:6])
     yield from both_ends(text)

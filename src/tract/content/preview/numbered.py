@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tract.content.preview.lines import Finding, LineSpan, Scan, are_rising, line_at, share
+from tract.content.preview.lines import Finding, Item, Scan, are_rising, line_at, share
 from tract.content.reader import StringReader
 from tract.content.text import mark
 
@@ -33,11 +33,10 @@ def numbered_file(scan: Scan) -> NumberedFile | None:
     if ("\t" in first or "|" in first) and not pattern.match(scan.hay):
         return None  # a table with numbered rows
     begin = pattern.search(scan.hay)
-    end = None
-    for end in pattern.finditer(scan.hay, max(0, len(scan.hay) - 4000)):
-        pass
-    if begin is None or end is None:
+    ends = list(pattern.finditer(scan.hay, max(0, len(scan.hay) - 4000)))
+    if begin is None or not ends:
         return None
+    end = ends[-1]
     stop = line_at(scan.hay, end.end())[1]
     spaced = pattern is _TIGHT and "| " in scan.sample[:100] and "→" not in scan.sample[:100]
     lines = (_NUMBERED if spaced else pattern).sub("\n", scan.hay[begin.start() : stop])
@@ -57,7 +56,7 @@ def in_place(scan: Scan, file: NumberedFile, finding: Finding) -> Finding:
     return Finding(kind, summary, _items(scan, file, finding))
 
 
-def _items(scan: Scan, file: NumberedFile, finding: Finding) -> Iterator[LineSpan | str]:
+def _items(scan: Scan, file: NumberedFile, finding: Finding) -> Iterator[Item]:
     if finding.by_path:
         yield mark("JSON with line numbers, values by their paths:")
     outside, inside = StringReader(scan.text), StringReader(file.text)
@@ -72,4 +71,3 @@ def _items(scan: Scan, file: NumberedFile, finding: Finding) -> Iterator[LineSpa
         if item[0] > inside.line_start(line):
             begin = end - (line_at(file.text, item[0])[1] - item[0])
         yield begin, end
-

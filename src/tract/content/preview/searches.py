@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 
 from tract.content.preview.lines import (
     Finding,
-    LineSpan,
+    Item,
     Scan,
     Spans,
     are_rising,
     edges,
     head,
+    in_turn,
     line_at,
     lines_at,
     share,
@@ -56,9 +57,11 @@ def _counts(scan: Scan) -> Finding:
     matching = [(name, count) for name, count in counts if count != "0"]
     total = sum(int(count) for _, count in matching)
     names = name_list(f"{name} ({count})" for name, count in matching)
-    summary = f"{counted(total, 'hit')} in {len(matching)} of {counted(len(counts), 'file')}: {names}"
-    full = ((m.start() for m in _COUNT.finditer(scan.hay) if m[2] != "0"))
-    return Finding("grep", summary, chain(lines_at(scan, islice(full, 60)), head(scan.text, 60)))
+    summary = (
+        f"{counted(total, 'hit')} in {len(matching)} of {counted(len(counts), 'file')}: {names}"
+    )
+    full = (m.start() for m in _COUNT.finditer(scan.hay) if m[2] != "0")
+    return Finding("grep", summary, in_turn(lines_at(scan, islice(full, 60)), head(scan.text, 60)))
 
 
 def _grep(scan: Scan, pattern: re.Pattern[str]) -> Finding:
@@ -77,9 +80,7 @@ def _hits(scan: Scan, files: Counter[str], first: Spans) -> Finding:
     return Finding("grep", summary + name_list(hits), _items(scan, first, hits, folder))
 
 
-def _items(
-    scan: Scan, starts: Spans, hits: list[str], folder: str
-) -> Iterator[LineSpan | str]:
+def _items(scan: Scan, starts: Spans, hits: list[str], folder: str) -> Iterator[Item]:
     yield from starts[:3]
     parts = rows(f"hits{folder}", _by_folder(hits), 5)
     if len(hits) > 3:  # the summary names the first ones
@@ -87,7 +88,7 @@ def _items(
     yield from starts[3:12]
     yield from parts[4:12]
     yield from starts[12:]
-    yield from chain(tail(scan.text, 1), head(scan.text, 60))
+    yield from in_turn(tail(scan.text, 1), head(scan.text, 60))
 
 
 def _by_folder(hits: list[str]) -> Iterator[str]:
@@ -112,5 +113,9 @@ def _find_headed(scan: Scan) -> Finding | None:
     files = Counter[str]()
     for match, end in zip(matches, ends, strict=True):
         files[match[1]] += len(_NUMBER.findall(scan.text, match.end() - 1, end))
-    first = [s for m in matches[:40] for s in (line_at(scan.text, m.start(1)), line_at(scan.text, m.end()))]
+    first = [
+        s
+        for m in matches[:40]
+        for s in (line_at(scan.text, m.start(1)), line_at(scan.text, m.end()))
+    ]
     return _hits(scan, files, first)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from tract.content.preview.lines import (
     Finding,
-    LineSpan,
+    Item,
     Scan,
     head,
-    line_at,
+    in_turn,
     lines_at,
     tail,
 )
@@ -26,13 +26,15 @@ DEFINITION = re.compile(
     r"|suspend|readonly) ){0,5}"
     r"(?:(?:def|class|func|function\*?|fn|struct|interface|impl(?:<[^>\n]{0,80}>)?|trait|enum|type"
     r"|module|mod|namespace|protocol|extension|record|object|fun|sub|defmodule|defp|macro_rules!"
-    r"|union|procedure|(?:CREATE|create) (?:(?:OR REPLACE|UNIQUE|TEMP|TEMPORARY|or replace|unique) )?"
+    r"|union|procedure|(?:CREATE|create) (?:(?:OR REPLACE|UNIQUE|TEMP|TEMPORARY|or replace"
+    r"|unique) )?"
     r"(?:TABLE|VIEW|FUNCTION|INDEX|TRIGGER|TYPE|table|view|function|index|trigger|type))"
     r" {1,4}(?:IF NOT EXISTS )?(?:\([^)\n]{1,80}\) )?([A-Za-z_$][\w$.]{0,80})"
     r"|(?:const|let|var) ([\w$]{1,80})(?:: [^=\n]{1,120})? = (?:async )?"
     r"(?:function\b|\([^)\n]{0,200}\)[^=\n]{0,80}=>|\w+ =>)"
     r"|(?<=declare )(?:const|let|var) ([\w$]{1,80})"
-    r"|([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*){1,4}) = (?:async )?(?:function\b|\([^)\n]{0,200}\) =>)"
+    r"|([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*){1,4}) = (?:async )?(?:function\b"
+    r"|\([^)\n]{0,200}\) =>)"
     r"|(?<=[a-z] )(?:[\w<>\[\],?]{1,60} )?([A-Za-z_]\w{0,80})\()"
 )
 _C_FUNCTION = re.compile(
@@ -50,8 +52,39 @@ IMPORT = re.compile(
     r"|const \w{1,60} = require|<\?php)"
 )
 CODE = {
-    *("py", "pyi", "js", "jsx", "mjs", "cjs", "ts", "tsx", "go", "rs", "java", "kt", "c", "h", "cc"),
-    *("cpp", "hpp", "cs", "rb", "php", "swift", "scala", "sh", "bash", "lua", "pl", "r", "jl", "ex"),
+    *(
+        "py",
+        "pyi",
+        "js",
+        "jsx",
+        "mjs",
+        "cjs",
+        "ts",
+        "tsx",
+        "go",
+        "rs",
+        "java",
+        "kt",
+        "c",
+        "h",
+        "cc",
+    ),
+    *(
+        "cpp",
+        "hpp",
+        "cs",
+        "rb",
+        "php",
+        "swift",
+        "scala",
+        "sh",
+        "bash",
+        "lua",
+        "pl",
+        "r",
+        "jl",
+        "ex",
+    ),
     *("exs", "sql", "vue", "svelte", "dart", "hs", "ml", "clj", "zig", "mk", "proto", "ps1", "css"),
 }
 _BY_EXTENSION = {"sh": _SHELL_FUNCTION, "bash": _SHELL_FUNCTION, "mk": _TARGET}
@@ -92,13 +125,13 @@ def _file(scan: Scan, summary: str) -> Finding:
     if definitions:
         about = f", {counted(len(definitions), 'definition', _LISTED)}: {name_list(names)}"
     else:
-        about = f": {next((s for line in scan.text[:2000].split(chr(10)) if (s := line.strip())), '')}"
+        about = (
+            f": {next((s for line in scan.text[:2000].split(chr(10)) if (s := line.strip())), '')}"
+        )
     return Finding("file", f"file, {summary}{about}", _lines(scan, definitions, outer))
 
 
-def _lines(
-    scan: Scan, definitions: list[_Definition], outer: list[_Definition]
-) -> Iterator[LineSpan | str]:
+def _lines(scan: Scan, definitions: list[_Definition], outer: list[_Definition]) -> Iterator[Item]:
     text = scan.text
     yield from head(text, 1)
     package = _PACKAGE.search(scan.hay, 0, 8000)
@@ -111,7 +144,7 @@ def _lines(
     yield from index[3:]
     yield from lines_at(scan, (d.start for d in outer[:60]))
     yield from lines_at(scan, (d.start for d in definitions[:80]))
-    yield from chain(head(text, 4), tail(text, 1))
+    yield from in_turn(head(text, 4), tail(text, 1))
     starts = (m.start() for m in islice(_CONSTANT.finditer(scan.hay), 20))
     yield from lines_at(scan, starts)
     yield from head(text, 60)
@@ -125,9 +158,14 @@ def _index(scan: Scan, definitions: list[_Definition], outer: list[_Definition])
     ordered = _by_size(scan, outer)
     inner = _by_size(scan, [d for d in definitions if d not in outer])
     numbers = _numbers(scan, definitions)
-    parts = [group[at : at + 6] for group in (ordered, inner) for at in range(0, min(len(group), 90), 6)]
+    parts = [
+        group[at : at + 6] for group in (ordered, inner) for at in range(0, min(len(group), 90), 6)
+    ]
     return [
-        mark("definitions by line: " + ", ".join(f"{numbers[d.start]} {d.name}" for d in sorted(part)))
+        mark(
+            "definitions by line: "
+            + ", ".join(f"{numbers[d.start]} {d.name}" for d in sorted(part))
+        )
         for part in parts
     ]
 
@@ -160,9 +198,11 @@ def _definitions(scan: Scan) -> list[_Definition]:
 # --- minified --------------------------------------------------------------------------------
 
 _MINIFIED = re.compile(
-    r"(?<![\w$.])(?:(?:async )?function\*? ([\w$]{3,60})\(|class ([A-Z_$][\w$]{1,60})(?: extends [\w$.]+)?\{"
+    r"(?<![\w$.])(?:(?:async )?function\*? ([\w$]{3,60})\("
+    r"|class ([A-Z_$][\w$]{1,60})(?: extends [\w$.]+)?\{"
     r"|(?:exports|module\.exports|window|self|globalThis|root|\w+\.prototype|[\w$]+\.fn)"
-    r"\.([\w$]{3,60})=(?!=)|key:\"([\w$]{3,60})\",value:function|(?:var|let|const) ([A-Z][\w$]{2,60})=" 
+    r"\.([\w$]{3,60})=(?!=)|key:\"([\w$]{3,60})\",value:function|(?:var|let"
+    r"|const) ([A-Z][\w$]{2,60})="
     r"|[a-z]\.([A-Za-z_$][\w$]{3,60})=(?:function\b|\{|[\w$]+[,;}])"
     r"|export\{([^{}\n]{1,400})\}|export (?:default |const |function |class )([\w$]{2,60}))"
 )
@@ -184,5 +224,5 @@ def _find_minified(scan: Scan, is_code: bool) -> Finding | None:
     parts = rows("defines", names[:120], 8)
     banner = [s for s in head(text, 14) if s[1] - s[0] < 200] if text.lstrip()[:2] == "/*" else []
     versions = (m.span() for m in islice(_VERSION.finditer(text, 0, 2_000_000), 2))
-    items = chain(parts[:2], banner[:4], versions, parts[2:5], banner, parts[5:], head(text, 2))
-    return Finding("file", summary, chain(items, tail(text, 1)))
+    items = in_turn(parts[:2], banner[:4], versions, parts[2:5], banner, parts[5:], head(text, 2))
+    return Finding("file", summary, in_turn(items, tail(text, 1)))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 
 import msgspec
 
 from tract.content.preview.body import DATA_URL, PARSED, decoded_size, is_base64
 from tract.content.preview.lines import (
     Finding,
-    LineSpan,
+    Item,
     both_ends,
     distinct,
     errors_in,
     head,
+    in_turn,
     line_at,
     scan_of,
     share,
@@ -38,9 +39,43 @@ _MEMBERS = 60
 _DEPTH = 5
 _WHOLE = 100  # characters of a value that is shown as it is
 _TELLING = (
-    *("name", "id", "title", "path", "status", "error", "message", "version", "key", "type", "kind"),
-    *("number", "code", "state", "url", "email", "level", "reason", "label", "value", "count", "total"),
-    *("date", "created_at", "description", "summary", "text", "file", "line", "score", "conclusion"),
+    *(
+        "name",
+        "id",
+        "title",
+        "path",
+        "status",
+        "error",
+        "message",
+        "version",
+        "key",
+        "type",
+        "kind",
+    ),
+    *(
+        "number",
+        "code",
+        "state",
+        "url",
+        "email",
+        "level",
+        "reason",
+        "label",
+        "value",
+        "count",
+        "total",
+    ),
+    *(
+        "date",
+        "created_at",
+        "description",
+        "summary",
+        "text",
+        "file",
+        "line",
+        "score",
+        "conclusion",
+    ),
 )
 
 
@@ -68,7 +103,9 @@ def _find_after_words(text: str) -> Finding | None:
         return None
     line = text.count("\n", 0, begins.end()) + 1
     note = mark(f"JSON from line {line} on, values by their paths:")
-    return Finding("json", _shape(raws), chain([note], islice(_items(raws), 1, None), head(text, 3)))
+    return Finding(
+        "json", _shape(raws), in_turn([note], islice(_items(raws), 1, None), head(text, 3))
+    )
 
 
 def _raw_json(text: str) -> Finding:
@@ -86,7 +123,7 @@ def _find_records(text: str, start: int) -> Finding | None:
     count = len(_RECORD.findall(scan.hay))
     keys = name_list(first) if isinstance(first, dict) else f"arrays of {len(first)}"
     errors = distinct(text, errors_in(text))[:4]
-    lines = chain(head(text, 1), errors[:1], tail(text, 1), errors, head(text, 40))
+    lines = in_turn(head(text, 1), errors[:1], tail(text, 1), errors, head(text, 40))
     return Finding("jsonl", f"JSON Lines, {counted(count, 'record')}: {keys}", lines)
 
 
@@ -140,7 +177,7 @@ _HEADING = mark("values by their paths:")
 _Container = tuple[str, Raws]
 
 
-def _items(raws: Raws) -> Iterator[LineSpan | str]:
+def _items(raws: Raws) -> Iterator[Item]:
     """Level by level: single values, then the shape of each array, then what is in it."""
     yield _HEADING
     level: list[_Container] = [("$", raws)]
@@ -227,7 +264,9 @@ def _array(path: str, raws: list[msgspec.Raw], below: list[_Container]) -> Itera
         yield f"{path}[{index}]: {_item(text)}"
         if index == 1 and len(raws) > 2:
             yield f"{path}[{len(raws) - 1}]: {_item(_decode(raws[-1]))}"
-    first = _raws(texts[0]) if texts and len(texts[0]) > 2 * _WHOLE and texts[0][0] in "{[" else None
+    first = (
+        _raws(texts[0]) if texts and len(texts[0]) > 2 * _WHOLE and texts[0][0] in "{[" else None
+    )
     if first:
         below.append((f"{path}[0]", first))
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
-from itertools import chain
 
 from tract.content.preview.lines import (
     SEARCHED,
     Finding,
-    LineSpan,
+    Item,
     Scan,
     both_ends,
     head,
+    in_turn,
     line_at,
     share,
     tail,
@@ -129,7 +129,7 @@ def _is_number(cell: str) -> bool:
     return bool(re.fullmatch(r"\s*-?[\d.,]+[KMGT%]?\s*", cell))
 
 
-def _lines(scan: Scan, start: int) -> Iterator[LineSpan]:
+def _lines(scan: Scan, start: int) -> Iterator[Item]:
     yield line_at(scan.text, start)
-    yield from chain(head(scan.text, 5), tail(scan.text, 2), head(scan.text, 12))
+    yield from in_turn(head(scan.text, 5), tail(scan.text, 2), head(scan.text, 12))
     yield from both_ends(scan.text)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 
 from tract.content.preview.lines import (
     Finding,
+    Item,
     LineSpan,
     Scan,
     Spans,
     both_ends,
+    in_turn,
     line_at,
     lines_after,
     lines_at,
@@ -54,21 +56,25 @@ _FAILED_TOTAL = re.compile(
 _NAME = re.compile(
     rf"\n{_COLOR}(?:(?:FAILED|ERROR) \S+(?:::|\.py)|[ \t]{{0,12}}--- FAIL: |(?:FAIL|ERROR): \S"
     r"|test [^\n]{1,200} \.\.\. FAILED|\(fail\) |[ \t]{0,12}not ok \d"
-    r"|[ \t]{1,8}● [^\n]{1,200}|[ \t]*FAIL  [^\n]{1,200} > |FAIL\t\S+\t|[ \t]*[✕✖✗×] (?!failing)[^\n]{3,200}"
+    r"|[ \t]{1,8}● [^\n]{1,200}|[ \t]*FAIL  [^\n]{1,200} > |FAIL\t\S+\t"
+    r"|[ \t]*[✕✖✗×] (?!failing)[^\n]{3,200}"
     r"|[ \t]{1,8}\d+\) \S|rspec \./|\[ERROR\] (?:  )?\w[\w.$]*(?:\.|:\d)[^\n]*"
     r"|\w[\w. ()]* > [^\n]{1,160} FAILED|\[  FAILED  \] \w|\d+/\d+ Test +#\d+: [^\n]*\*\*\*Failed"
     r"|FAIL \S+\.(?:test|spec)\.\w)"
 )
 _REASON = re.compile(
-    rf"\n{_COLOR}(?:E {{2,8}}\S|[ \t]*(?:\w+\.)*(?:Assertion\w*|\w*(?:Error|Exception))(?: \[\w+\])?: [^\n]"
+    rf"\n{_COLOR}(?:E {{2,8}}\S|[ \t]*(?:\w+\.)*(?:Assertion\w*|\w*(?:Error"
+    rf"|Exception))(?: \[\w+\])?: [^\n]"
     r"|[ \t]*(?:Expected|Received|expected|actual|Actual|got|want|left|right)[^\n:]{0,30}: {0,8}\S"
     r"|[ \t]*(?:Failure/Error:|error: )|[ \t]+\w[\w./-]*_test\.go:\d+: |[ \t]+\w[\w./-]*\.go:\d+: "
     r"|assertion [^\n]* failed|thread '[^\n]{1,200}panicked at|panic: |[ \t]*expect\([^\n]+\)\."
-    r"|[^\n]*(?:: Failure|error: \S)|[ \t]*(?:\[ERROR\] )?\S*(?:Error|Exception|Failure|FailedError): )"
+    r"|[^\n]*(?:: Failure|error: \S)|[ \t]*(?:\[ERROR\] )?\S*(?:Error|Exception|Failure"
+    r"|FailedError): )"
 )
 _PLACE = re.compile(
     rf"\n{_COLOR}(?:[\w./\\-]+\.py:\d+: \w|[ \t]+at [^\n]*?[\w./-]+\.\w+:\d+(?::\d+)?\)?{_END}"
-    rf"|[ \t]*❯ [\w./-]+:\d+:\d+|[ \t]*# \./\S+:\d+|[ \t]*location: [^\n]+|  File \"[^\"\n]+\", line \d+, in test"
+    rf"|[ \t]*❯ [\w./-]+:\d+:\d+|[ \t]*# \./\S+:\d+|[ \t]*location: [^\n]+"
+    rf"|  File \"[^\"\n]+\", line \d+, in test"
     r"|[ \t]*> \d+ \|)"
 )
 _NOISE = re.compile(r"node:internal|node_modules|site-packages|java\.base|junit\.|/rustc/")
@@ -112,7 +118,8 @@ def _verdict(scan: Scan, totals: list[str], failures: Spans) -> str:
 
 
 _DECORATION = re.compile(
-    r"\x1b\[[\d;]*m|^\s*(?:FAILED|ERROR:?|FAIL:?|--- FAIL:|not ok \d+ -?|\(fail\)|●|[✕✖✗×]|\d+\)|test(?=\s)"
+    r"\x1b\[[\d;]*m|^\s*(?:FAILED|ERROR:?|FAIL:?|--- FAIL:|not ok \d+ -?|\(fail\)|●|[✕✖✗×]"
+    r"|\d+\)|test(?=\s)"
     r"|rspec(?=\s)|\[ERROR\]|\[  FAILED  \])\s*| \.\.\. FAILED$| \(\d[\d.]*\s?m?s\)| - .*$|\s+#.*$"
 )
 
@@ -132,10 +139,14 @@ def _totals_of(scan: Scan, ends: list[str]) -> str:
     return "; ".join(dict.fromkeys(counts[-3:])) or "no totals"
 
 
-def _lines(scan: Scan, totals: Spans, failures: Spans) -> Iterator[LineSpan]:
+def _lines(scan: Scan, totals: Spans, failures: Spans) -> Iterator[Item]:
     text = scan.text
     reasons = _reasons(scan) if failures else []
-    places = [s for s in _matches(_PLACE, scan) if not _NOISE.search(text_at(text, s))] if failures else []
+    places = (
+        [s for s in _matches(_PLACE, scan) if not _NOISE.search(text_at(text, s))]
+        if failures
+        else []
+    )
     yield from failures[:2]
     if failures and " - " not in text_at(text, failures[0]):
         yield from reasons[:2]
@@ -152,7 +163,7 @@ def _lines(scan: Scan, totals: Spans, failures: Spans) -> Iterator[LineSpan]:
     yield from failures[4:16]
     for span in reasons[:6]:
         yield from lines_after(text, span, 1)
-    yield from chain(reasons[5:12], places[4:8], failures[16:40])
+    yield from in_turn(reasons[5:12], places[4:8], failures[16:40])
     yield from tail(text, 3)
     yield from both_ends(text)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 
 from tract.content.preview.lines import (
     Finding,
@@ -12,6 +12,7 @@ from tract.content.preview.lines import (
     Scan,
     Spans,
     edges_and_errors,
+    in_turn,
     line_at,
     lines_after,
     lines_before,
@@ -98,9 +99,13 @@ def _other(scan: Scan, error: LineSpan, frames: Spans, places: Spans) -> Finding
     summary = f"{text_at(text, error)} {below}".strip()
     summary += "".join(f"; {text_at(text, span)}" for span in root)
     ends = text.find("\n", error[1]) < 0 or _ends_text(scan, frames)
-    lines = chain(
+    lines = in_turn(
         *([error], root, places, own[:1], above, around, under[:1], causes, own[-1:], frames[-1:]),
-        *(lines_after(text, error, 4), own[:6], [s for a in around[:1] for s in lines_after(text, a, 2)]),
+        *(
+            lines_after(text, error, 4),
+            own[:6],
+            [s for a in around[:1] for s in lines_after(text, a, 2)],
+        ),
         edges_and_errors(scan),
     )
     return Finding("traceback", summary, lines, ends)
@@ -119,13 +124,13 @@ def _python(scan: Scan, matches: list[re.Match[str]]) -> Finding:
     frames = _spans(scan, _PYTHON_FRAME, last.start(), error[0] - last.start() + 1)
     own = _own(text, frames)
     ends = text.count("\n", error[1]) < 6
-    lines = chain([error], _frames(text, own[-1:]), _raised_before(scan, matches))
-    rest = chain(
+    lines = in_turn([error], _frames(text, own[-1:]), _raised_before(scan, matches))
+    rest = in_turn(
         *(_frames(text, own[:1]), _frames(text, frames[-1:]), lines_after(text, error, 3)),
         *([line_at(text, last.start())], lines_before(text, error[0], 7), _frames(text, own[:8])),
         edges_and_errors(scan),
     )
-    return Finding("traceback", text_at(text, error), chain(lines, rest), ends)
+    return Finding("traceback", text_at(text, error), in_turn(lines, rest), ends)
 
 
 def _frames(text: str, frames: Spans) -> Iterator[LineSpan]:

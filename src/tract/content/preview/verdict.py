@@ -26,7 +26,8 @@ _BESIDE_ERRORS = {"errors", "data", "message", "messages", "extensions", "docume
 
 
 _UNREAD = re.compile(
-    r"(?:cat|head|tail|sed|less|more|nl|bat): [^\n]{1,300}: [A-Z]|(?:Error|ERROR|error)\b[: ]|ENOENT"
+    r"(?:cat|head|tail|sed|less|more|nl|bat): [^\n]{1,300}: [A-Z]|(?:Error|ERROR|error)\b[: ]"
+    r"|ENOENT"
     r"|[^\n]{0,100}(?:No such file or directory|does not exist|not found)[^\n]{0,200}\Z"
 )
 """What a tool returns for a file that it could not read."""
