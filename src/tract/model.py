@@ -283,6 +283,17 @@ class CommitInfo(msgspec.Struct, frozen=True, gc=False):
     created_at: datetime | None = None
 
 
+class AnswerUsage(NamedTuple):
+    """What an answer has used, as its provider reports it."""
+
+    model: str | None
+    usage: dict[str, Json]
+    time: datetime | None = None
+    """When it was given, or else committed."""
+    id: str | None = None
+    """The provider's name for it."""
+
+
 class Trace(msgspec.Struct, frozen=True):
     """A place in the database, or beside it, that has or had a copy of something."""
 
