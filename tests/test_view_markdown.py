@@ -30,7 +30,10 @@ class Reader(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.text, self.tags, self.links, self.open = "", set(), [], []
+        self.text = ""
+        self.tags: set[str] = set()
+        self.links: list[str] = []
+        self.open: list[str] = []
         self.feed(text)
         self.close()
         assert self.open == []
@@ -74,7 +77,7 @@ def test_markdown_is_rendered(text, page):
 
 
 def test_code_keeps_its_lines_and_says_its_language():
-    page = render("```python\nif a:\n    b()\n```", span)
+    page = render("```python\nif a:\n    b()\n```", span) or ""
     reader = Reader(page)
     assert reader.text == "python\nif a:\n    b()\n"
     assert '<span class="code-keyword">if</span>' in page

@@ -38,6 +38,7 @@ from tract.view.lines import (
     FULL,
     HEAD,
     ROLE_STYLES,
+    SHORTEST,
     SUMMARY,
     Line,
     Look,
@@ -517,7 +518,8 @@ def _tool_head(
         parts.append(_span(Styled(f"+{added}", "added")) if added else "")
         parts.append(_span(Styled(f"−{removed}", "removed")) if removed else "")
     facts = [measure(result) for result in results]
-    facts += [duration(result.seconds) for result in results[:1] if (result.seconds or 0) >= 0.05]
+    seconds = results[0].seconds or 0 if results else 0
+    facts += [duration(seconds)] if seconds >= SHORTEST else []
     parts.append(_span(Styled(f"({', '.join(facts)})", "dim")) if facts else "")
     errors = (first_line(result.text) for result in results if result.is_error)
     parts += [_span(Styled(f"failed: {error}", "error")) for error in errors]

@@ -43,6 +43,7 @@ ROLE_STYLES = {role: f"role-{role}" for role in ROLES}
 LONGEST_HINT = 120
 LARGEST_DATA = 2000
 BAR = "│ "
+SHORTEST = 0.05  # seconds that are worth a word
 SIGNS = {CONTEXT: "  ", ADDED: "+ ", REMOVED: "- ", HUNK: ""}
 DIFF_STYLES = {CONTEXT: "", ADDED: "added", REMOVED: "removed", HUNK: "dim"}
 
@@ -114,9 +115,13 @@ def head_of(block: ViewBlock) -> Line:
     if block.note:
         parts.append(Styled(f" {one_line(block.note)}", "note"))
     if block.time:
-        took = f" · {duration(block.seconds)}" if (block.seconds or 0) >= 0.05 else ""
-        parts.append(Styled(f" {clock(block.time)}{took}", "dim"))
+        parts.append(Styled(f" {clock(block.time)}{_took(block)}", "dim"))
     return tuple(parts)
+
+
+def _took(block: ViewBlock) -> str:
+    seconds = block.seconds or 0
+    return f" · {duration(seconds)}" if seconds >= SHORTEST else ""
 
 
 def lines_of(block: ViewBlock, look: Look = EVERYTHING) -> list[Line]:
