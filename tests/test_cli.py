@@ -373,7 +373,7 @@ def test_the_json_of_dialogs(session: Session) -> None:
 
 
 def test_every_command_offers_json() -> None:
-    others = ("tui", "token", "hook")  # a screen, a group, and what an agent expects
+    others = ("tui", "demo", "token", "hook")  # screens, a group, and what an agent expects
     assert all("--json" in ok(name, "--help") for name in COMMANDS if name not in others)
     assert all("--json" in ok("token", name, "--help") for name in token_command.commands)
 
