@@ -53,12 +53,14 @@ COMMANDS = {
     "backup": "database",
     "forget": "database",
     "dialogs": "dialogs",
+    "cost": "cost",
     "serve": "serve",
     "token": "token",
     "audit": "token",
     "hook": "hook",
     "setup": "setup",
     "doctor": "doctor",
+    "demo": "demo",
 }
 """The commands in the order of the help, each with its module."""
 
