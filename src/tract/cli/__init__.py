@@ -53,6 +53,7 @@ COMMANDS = {
     "backup": "database",
     "forget": "database",
     "dialogs": "dialogs",
+    "cost": "cost",
     "serve": "serve",
     "token": "token",
     "audit": "token",

@@ -52,10 +52,12 @@ def read_transcript(
 
 
 def read_items(
-    importer: importers.Importer, source: Source
+    importer: importers.Importer, source: Source, *, only_usage: bool = False
 ) -> Iterator[Entry | FullHistory | Problem | Unknown | Facts]:
-    """What is in a file, free of the provider's format."""
-    for item in _until_unforeseen(importer.read(source), source.path):
+    """What is in a file, free of the provider's format. With `only_usage` messages may be missing:
+    what answers have used is there."""
+    items = importers.usages_in(importer, source) if only_usage else importer.read(source)
+    for item in _until_unforeseen(items, source.path):
         try:
             if isinstance(item, Exchange):
                 yield from load_exchange(item)
