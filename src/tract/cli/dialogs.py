@@ -93,7 +93,7 @@ FIELDS = (
 def dialogs_command(
     target: Target, search: str, limit: int | None, delete: str | None, yes: bool, as_json: bool
 ) -> None:
-    """List the dialogs of the database; the one that was used last comes first.
+    """List the dialogs of the database, newest first.
 
     The number, the shortened id or words of the title name a dialog in other commands: `tract log
     3`. The title is the first prompt, unless the agent wrote one. Imported dialogs also have the
