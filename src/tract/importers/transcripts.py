@@ -11,6 +11,7 @@ from tract import importers
 from tract.core.entries import Entry, Facts, FullHistory, Problem, Unknown, position
 from tract.core.transcript import MemoryThread, Transcript, dialog_name
 from tract.errors import InputError
+from tract.importers.facts import ConversationFacts
 from tract.importers.items import Exchange, Item
 from tract.importers.source import UNFORESEEN, Source, readable
 from tract.model import Json, Toolset
@@ -38,14 +39,17 @@ RULES = _Rules()
 
 
 def read_transcript(
-    path: Path, count: Callable[[str], int] | None = None
+    path: Path, count: Callable[[str], int] | None = None, facts: ConversationFacts | None = None
 ) -> Transcript[MemoryThread]:
-    """All conversations in a file of any known format. Without `count` no tokens are counted."""
+    """All conversations in a file of any known format. Without `count` no tokens are counted;
+    `facts` receives what is known about each conversation."""
     source = Source(path)
     importer = importers.importer_of(source)
     name = dialog_name(importers.session_of(importer, source) or path.stem)
     transcript = Transcript(name, lambda name: MemoryThread(name, RULES, count))
     for item in read_items(importer, source):
+        if facts:
+            facts.take(item)
         if not isinstance(item, Facts):
             transcript.add(item)
     return transcript
