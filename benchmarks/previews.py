@@ -231,7 +231,10 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--split", choices=("dev", "held"), default="dev", help="of --failures")
     parser.add_argument("--show", metavar="NAME", help="the previews of one output")
     parser.add_argument(
-        "--record", nargs="*", metavar="NAME", help="run the programs anew; all, or these"
+        "--record",
+        nargs="*",
+        metavar="NAME",
+        help="run the programs anew: all, or these",
     )
     return parser
 

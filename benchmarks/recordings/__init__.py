@@ -89,7 +89,12 @@ def write_outputs(outputs: dict[str, Any]) -> None:
 
 
 def is_answered(pattern: str, text: str) -> bool:
-    return re.search(pattern, text, re.IGNORECASE | re.MULTILINE) is not None
+    """Whatever the case, and without the colours of a terminal."""
+    plain = _COLOURS.sub("", text)
+    return re.search(pattern, plain, re.IGNORECASE | re.MULTILINE) is not None
+
+
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
 
 
 def doubts(recording: Recording) -> Iterator[str]:

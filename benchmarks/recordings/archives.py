@@ -35,8 +35,8 @@ for d in bufio container sort strings text encoding net; do
   c 1-0$n -m "$d: add the sources" -m "Taken from the release as it is." || true
   n=$((n+1))
 done
+sed -i 's/quickSort/patternSort/g' sort/*.go
 git add -A && c 1-11 -m "Add tests and data" --author "Ravi Shah <ravi@example.org>"
-sed -i 's/quickSort/patternSort/g' sort/*.go && git commit -qam x --amend --no-edit
 for i in 1 2 3 4 5 6 7 8 9; do
   sed -i "${i}0a // Note $i: checked for overflow." strings/builder.go bufio/scan.go
   c 2-0$i -am "strings, bufio: note $i on overflow" --author "Mei Tan <mei@example.org>"

@@ -11,8 +11,10 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.recordings.recipe import (
+    BLOCKS,
     CLAUDE,
     CODEX,
+    DOCUMENT,
     NUMBERED,
     PLAIN,
     STREAMS,
@@ -31,14 +33,13 @@ _FILES = {
     "lib/calendar.py": Path(shutil.__file__).with_name("calendar.py"),
     "web/application.js": _NODE / "express/lib/application.js",
     "web/response.js": _NODE / "express/lib/response.js",
-    "web/lodash.js": _NODE / "lodash/lodash.js",
     "web/semver.js": _NODE / "semver/semver.js",
     "web/lodash.min.js": _NODE / "lodash/lodash.min.js",
     "web/jquery.min.js": _NODE / "jquery/dist/jquery.min.js",
     "web/react.production.min.js": _NODE / "react/umd/react.production.min.js",
     "web/lib.es5.d.ts": _NODE / "typescript/lib/lib.es5.d.ts",
     "web/lib.webworker.importscripts.d.ts": _NODE / "typescript/lib/lib.scripthost.d.ts",
-    "web/runner.d.ts": _NODE / "vitest/dist/node.d.ts",
+    "web/runner.d.ts": _NODE / "vitest/dist/index.d.ts",
     "go/server.go": Path("/usr/lib/go-1.19/src/net/http/server.go"),
     "go/builder.go": Path("/usr/lib/go-1.19/src/strings/strings.go"),
     "c/zlib.h": Path("/usr/include/zlib.h"),
@@ -51,7 +52,11 @@ _FILES = {
     "docs/ownership.html": _RUST / "html/book/ch04-01-what-is-ownership.html",
     "docs/bool.html": _RUST / "html/std/primitive.bool.html",
     "docs/lints.html": _RUST / "html/rustc/lints/listing/warn-by-default.html",
-    "img/image1.png": _RUST / "html/rustc/images/image1.png",
+    "img/picture": _RUST / "html/rustc/images/image3.png",
+    "img/small.png": _RUST / "html/rustdoc/images/collapsed-long-item.png",
+    "web/site.css": next((_RUST / "html/book/css").glob("general-*.css"), Path("missing.css")),
+    "web/make.sh": Path("/usr/lib/go-1.19/src/make.bash"),
+    "data/pom.xml": Path("/usr/share/maven-repo/org/apache/maven/maven/3.x/maven-3.x.pom"),
     "data/package-lock.json": _NODE.parent / "package-lock.json",
     "data/mime-db.json": _NODE / "mime-db/db.json",
     "data/terser.json": _NODE / "terser/package.json",
@@ -68,6 +73,7 @@ def materials(folder: Path) -> None:
         if source.exists():
             shutil.copyfile(source, path)
     _write_tables(folder / "data")
+    shutil.copyfile(folder / "data/shop.db", folder / "data/cache.bin")
     _write_manifests(folder / "deploy")
 
 
@@ -306,7 +312,60 @@ RECIPES = (
         CLAUDE,
     ),
     shell("sqlite-dump", "sql-schema", materials, "sqlite3 data/shop.db .dump | head -1000", SWE),
-    shell("base64-png", "image", materials, "base64 -w0 img/image1.png", CLAUDE),
-    shell("xxd-png", "binary", materials, "xxd img/image1.png | head -600", CLAUDE),
-    shell("cat-binary", "binary", materials, "head -c 30000 data/shop.db", CLAUDE),
+    call(
+        "mcp-read",
+        "source-python",
+        materials,
+        "mcp__filesystem__read_text_file",
+        {"path": "/home/dev/project/lib/argparse.py"},
+        "cat lib/argparse.py",
+        BLOCKS,
+    ),
+    call(
+        "image-block",
+        "image",
+        materials,
+        "Read",
+        {"file_path": "/home/dev/project/img/small.png"},
+        """python3 -c "import base64, json; data = base64.b64encode(open('img/small.png', 'rb').read()).decode(); print(json.dumps([{'type': 'image', 'source': {'type': 'base64', 'media_type': 'image/png', 'data': data}}]))" """.strip(),
+        DOCUMENT,
+    ),
+    call(
+        "image-url",
+        "image",
+        materials,
+        "browser_take_screenshot",
+        {"filename": "page"},
+        "printf data:image/png\\;base64,; base64 -w0 img/small.png",
+    ),
+    call(
+        "search-results",
+        "json-array",
+        materials,
+        "web_search",
+        {"query": "semver ranges"},
+        'jq \'[.[] | {title: (.sku + " in " + .city), url: ("https://shop.example.org/orders/" + (.order_id|tostring)), snippet: (.date + ": " + .state), score: .total}]\' data/orders.json',
+        DOCUMENT,
+    ),
+    shell(
+        "kustomize",
+        "yaml",
+        materials,
+        "printf 'resources: [all.yaml]\\nnamePrefix: staging-\\n' > deploy/kustomization.yaml; kubectl kustomize deploy",
+        CLAUDE,
+    ),
+    shell(
+        "kubectl-json",
+        "json-nested",
+        materials,
+        "kubectl create deployment web --image=images.example.org/web:2 --replicas=3 --port=8080 --dry-run=client -o json; kubectl create --dry-run=client --validate=false -f deploy/all.yaml -o json",
+        CODEX,
+    ),
+    read("read-css", "source-css", materials, "web/site.css", NUMBERED),
+    shell("cat-bash", "source-sh", materials, "cat web/make.sh", CLAUDE),
+    read("read-xml", "xml", materials, "data/pom.xml", PLAIN),
+    read("read-vitest-types", "source-ts", materials, "web/runner.d.ts", PLAIN),
+    shell("base64-png", "image", materials, "base64 -w0 img/picture", CLAUDE),
+    shell("xxd-png", "binary", materials, "xxd img/picture | head -600", CLAUDE),
+    shell("cat-binary", "binary", materials, "head -c 30000 data/cache.bin", CLAUDE),
 )

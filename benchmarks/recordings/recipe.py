@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,7 +90,20 @@ REMINDER = (
     "If it does, you MUST refuse to improve or augment the code.\n</system-reminder>\n"
 )
 
+
+def _document(done: Done) -> Any:
+    return json.loads(done.stdout)
+
+
+def _blocks(done: Done) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": done.stdout}]
+
+
 PLAIN = Form(_plain)
+DOCUMENT = Form(_document)
+"""A tool that returns JSON."""
+BLOCKS = Form(_blocks)
+"""A tool of an MCP server."""
 CLAUDE = Form(_claude)
 CODEX = Form(_codex)
 STREAMS = Form(_streams, is_mixed=False)
@@ -131,6 +145,7 @@ def call(
     tool: str,
     arguments: Mapping[str, Any],
     command: str,
+    form: Form = PLAIN,
 ) -> Recipe:
     """Any other tool; the command makes what it returns."""
-    return Recipe(name, kind, project, tool, arguments, PLAIN, command)
+    return Recipe(name, kind, project, tool, arguments, form, command)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from benchmarks.recordings.python_shop import python_shop
 from benchmarks.recordings.recipe import (
+    BLOCKS,
     CLAUDE,
     CODEX,
     GEMINI,
     PLAIN,
     STREAMS,
     SWE,
+    call,
     shell,
 )
 from benchmarks.recordings.web_shop import web_shop
@@ -108,7 +110,7 @@ PYTHON = (
         "pip-missing",
         "pip",
         python_shop,
-        "python -m venv .venv && .venv/bin/pip install 'jupyterlab==4.1.5' 'flask==3.0.2' 'requests==2.31.0' torchvizz-extra-tools==9.9",
+        "python -m venv .venv && .venv/bin/pip install -v 'jupyterlab==4.1.5' 'flask==3.0.2' 'requests==2.31.0' torchvizz-extra-tools==9.9",
         CLAUDE,
     ),
     shell("pip-conflict", "pip", python_shop, ".venv/bin/pip install -r requirements.txt", CODEX),
@@ -198,15 +200,35 @@ NODE = (
         "cd audit && npm install --no-fund --loglevel=error >/dev/null; npm audit",
         STREAMS,
     ),
-    shell("npm-audit-json", "json-nested", web_shop, "cd audit && npm audit --json", PLAIN),
     shell("npm-ls", "npm", web_shop, "cd audit && npm ls --all", CLAUDE),
     shell("npm-view", "json-nested", web_shop, "npm view express@4.18.2 --json", CLAUDE),
+)
+_COLLECT = "python -m pytest --collect-only -q tests"
+MORE = (
+    shell("pytest-collect", "pytest", python_shop, _COLLECT, CLAUDE),
+    shell("pip-freeze", "table", python_shop, ".venv/bin/pip freeze --all", GEMINI),
     shell(
-        "npm-deprecated",
-        "npm",
-        web_shop,
-        "cd audit && rm -rf node_modules package-lock.json && npm install",
-        GEMINI,
+        "pydoc",
+        "help",
+        python_shop,
+        "python -m pydoc shop.orders | cat; python -m pydoc json",
+        CODEX,
+    ),
+    shell(
+        "coverage-xml",
+        "xml",
+        python_shop,
+        "coverage run -m pytest -q tests >/dev/null; coverage xml -q -o -; coverage erase",
+        PLAIN,
+    ),
+    call(
+        "mcp-pytest",
+        "pytest",
+        python_shop,
+        "mcp__runner__run_tests",
+        {"path": "tests", "verbose": True},
+        "python -m pytest -v tests",
+        BLOCKS,
     ),
 )
-RECIPES = PYTHON + NODE
+RECIPES = PYTHON + NODE + MORE
