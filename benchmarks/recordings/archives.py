@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.recordings.recipe import (
     CLAUDE,
     CODEX,
+    EXEC,
     GEMINI,
     STREAMS,
     SWE,
@@ -163,7 +164,7 @@ RECIPES = (
         STREAMS,
     ),
     shell("ls-recursive", "listing", go_sources, "ls -R text encoding net", CLAUDE),
-    shell("ls-long", "listing", go_sources, "ls -la net/http", CODEX),
+    shell("ls-long", "listing", go_sources, "ls -la net/http", EXEC),
     shell("tree", "listing", go_sources, "tree text encoding container", CLAUDE),
     shell("du", "listing", go_sources, "du -a encoding net | sort -rn", SWE),
     shell(

@@ -52,7 +52,8 @@ def _of_text(text: str) -> Iterator[str]:
 
 # What agents put around a text.
 _ENVELOPES = re.compile(
-    r"\A(?:Exit code:? \d+\n)?(?:Wall time: .*\n)?(?:Total output lines: .*\n)?(?:Output:\n)?"
+    r"\A(?:Chunk ID: .*\n)?(?:Exit code:? \d+\n)?(?:Wall time: .*\n)?"
+    r"(?:Process exited .*\n)?(?:Original token count: .*\n)?(?:Total output lines: .*\n)?(?:Output:\n)?"
     r"(?:<returncode>\d+</returncode>\n<output>\n)?|</output>\Z|\n\n<system-reminder>[\s\S]*\Z"
 )
 

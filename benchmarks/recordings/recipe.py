@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -57,6 +58,14 @@ def _codex(done: Done) -> str:
     return f"{head}{total}Output:\n{done.stdout}"
 
 
+def _exec(done: Done) -> str:
+    chunk = hashlib.sha256(done.stdout.encode()).hexdigest()[:6]
+    head = f"Chunk ID: {chunk}\nWall time: {done.seconds:.4f} seconds\n"
+    tokens = len(done.stdout.encode()) // 4
+    ending = f"Process exited with code {done.code}\nOriginal token count: {tokens}\n"
+    return f"{head}{ending}Output:\n{done.stdout}"
+
+
 def _streams(done: Done) -> dict[str, Any]:
     return {"stdout": done.stdout, "stderr": done.stderr, "exit_code": done.code}
 
@@ -106,6 +115,8 @@ BLOCKS = Form(_blocks)
 """A tool of an MCP server."""
 CLAUDE = Form(_claude)
 CODEX = Form(_codex)
+EXEC = Form(_exec)
+"""Codex, since it has `exec_command`."""
 STREAMS = Form(_streams, is_mixed=False)
 GEMINI = Form(_gemini, is_mixed=False)
 SWE = Form(_swe)
@@ -114,6 +125,7 @@ NUMBERED = Form(_numbered)
 _SHELLS = {
     CLAUDE: ("Bash", "command"),
     CODEX: ("shell", "command"),
+    EXEC: ("exec_command", "cmd"),
     STREAMS: ("run_command", "command"),
     GEMINI: ("run_shell_command", "command"),
     SWE: ("bash", "command"),
@@ -126,7 +138,9 @@ def shell(name: str, kind: str, project: Build, command: str, form: Form) -> Rec
     tool, key = _SHELLS[form]
     arguments: dict[str, Any] = {key: command}
     if form is CODEX:
-        arguments = {"command": ["bash", "-lc", command], "workdir": PROJECT}
+        arguments = {key: ["bash", "-lc", command], "workdir": PROJECT}
+    if form is EXEC:
+        arguments = {key: command, "workdir": PROJECT, "max_output_tokens": 10_000}
     return Recipe(name, kind, project, tool, arguments, form, command)
 
 

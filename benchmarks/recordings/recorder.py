@@ -158,15 +158,17 @@ class Scrubber:
             str(Path.home()): "/home/dev",
             os.uname().release: "6.1.0",
         }
-        self._host = re.compile(rf"\b{re.escape(os.uname().nodename)}\b")
+        self._host = re.compile(rf"(?<![\w.-]){re.escape(os.uname().nodename)}(?![\w.-])")
 
     def __call__(self, text: str) -> str:
         for name, neutral in self._names.items():
             text = text.replace(name, neutral)
         text = self._host.sub("devbox", text)
+        text = _SOCKETS.sub("/var/run/postgresql", text)
         return _HOSTS.sub(r"\1\2.example.org", text)
 
 
+_SOCKETS = re.compile(r"/tmp/pg-recording-\w+")
 # The hosts of package registries; documentation may name others.
 _HOSTS = re.compile(
     r"(https?://)(registry|index|static|proxy|repo|files|pypi|deb|security|sum)(?:\.[a-z0-9-]+)+"

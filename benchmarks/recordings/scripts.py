@@ -7,6 +7,7 @@ from benchmarks.recordings.recipe import (
     BLOCKS,
     CLAUDE,
     CODEX,
+    EXEC,
     GEMINI,
     PLAIN,
     STREAMS,
@@ -18,7 +19,7 @@ from benchmarks.recordings.web_shop import web_shop
 
 PYTHON = (
     shell("pytest-verbose", "pytest", python_shop, "python -m pytest -v tests", CLAUDE),
-    shell("pytest-quiet", "pytest", python_shop, "python -m pytest -q tests", CODEX),
+    shell("pytest-quiet", "pytest", python_shop, "python -m pytest -q tests", EXEC),
     shell("pytest-short", "pytest", python_shop, "python -m pytest --tb=short tests", STREAMS),
     shell(
         "pytest-long-locals",
@@ -113,7 +114,7 @@ PYTHON = (
         "python -m venv .venv && .venv/bin/pip install -v 'jupyterlab==4.1.5' 'flask==3.0.2' 'requests==2.31.0' torchvizz-extra-tools==9.9",
         CLAUDE,
     ),
-    shell("pip-conflict", "pip", python_shop, ".venv/bin/pip install -r requirements.txt", CODEX),
+    shell("pip-conflict", "pip", python_shop, ".venv/bin/pip install -r requirements.txt", EXEC),
     shell(
         "pip-install-verbose",
         "pip",
@@ -153,7 +154,7 @@ NODE = (
         "jest",
         web_shop,
         "npx jest --ci --verbose --rootDir jest --coverage --coverageDirectory /tmp/coverage-jest",
-        CODEX,
+        EXEC,
     ),
     shell("jest-json", "json-nested", web_shop, "npx jest --ci --json jest 2>/dev/null", PLAIN),
     shell("vitest", "vitest", web_shop, "npx vitest run --root vitest", CLAUDE),
@@ -191,7 +192,7 @@ NODE = (
         CLAUDE,
     ),
     shell("npm-404", "npm", web_shop, "cd bad && npm install", CLAUDE),
-    shell("npm-404-verbose", "npm", web_shop, "cd bad && npm install --loglevel=http", CODEX),
+    shell("npm-404-verbose", "npm", web_shop, "cd bad && npm install --loglevel=http", EXEC),
     shell("npm-eresolve", "npm", web_shop, "cd peer && npm install", CLAUDE),
     shell(
         "npm-audit",

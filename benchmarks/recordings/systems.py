@@ -7,6 +7,7 @@ from pathlib import Path
 from benchmarks.recordings.recipe import (
     CLAUDE,
     CODEX,
+    EXEC,
     STREAMS,
     SWE,
     Form,
@@ -151,7 +152,7 @@ RECIPES = (
         "apt",
         machine,
         "apt-get install -s postgresql-contrib emacs-nox r-base-core",
-        CODEX,
+        EXEC,
     ),
     shell(
         "valgrind",
@@ -160,7 +161,13 @@ RECIPES = (
         "gcc -g -O0 leak.c -o leak && valgrind --leak-check=full --show-leak-kinds=all ./leak",
         CLAUDE,
     ),
-    shell("valgrind-streams", "valgrind", machine, "valgrind --leak-check=full -v ./leak", STREAMS),
+    shell(
+        "valgrind-streams",
+        "valgrind",
+        machine,
+        "valgrind --leak-check=full --track-origins=yes --num-callers=30 ./leak",
+        STREAMS,
+    ),
     shell(
         "gdb-backtrace",
         "gdb",
@@ -168,7 +175,7 @@ RECIPES = (
         "gcc -g -O0 crash.c -o crash && gdb -batch -ex run -ex bt -ex 'info locals' ./crash",
         CLAUDE,
     ),
-    shell("strace", "strace", machine, "strace cat config/settings.toml", CODEX),
+    shell("strace", "strace", machine, "strace cat config/settings.toml", EXEC),
     shell(
         "strace-python",
         "strace",
@@ -206,7 +213,7 @@ RECIPES = (
         "terraform",
         infrastructure,
         "cd broken && terraform init -no-color >/dev/null; terraform validate -no-color",
-        CODEX,
+        EXEC,
     ),
     shell("objdump", "disassembly", machine, "objdump -d leak", CLAUDE),
     shell(
