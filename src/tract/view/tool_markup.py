@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -190,12 +191,18 @@ def _result(result: ToolResultBlock, anchor: str, *, has_head: bool) -> Iterator
         yield f'<p class="file">{span(Styled(words))}</p>'
     images = [picture for picture in map(image, result.pictures) if picture]
     yield from images
-    lines = lines_of(result, Look())[1:]
+    lines = [] if _only_shows(result, len(images)) else lines_of(result, Look())[1:]
     if lines:
         yield f'<pre tabindex="0">\n{markup(lines, BODY)}</pre>'
     elif not images:
         yield '<p class="file">empty result</p>'
     yield "</div>"
+
+
+def _only_shows(result: ToolResultBlock, images: int) -> bool:
+    """Whether the text of a result only stands for the images that are shown."""
+    stand_ins = re.findall(r"^\[\w+ not shown\]$", result.text, re.MULTILINE)
+    return 0 < images == len(stand_ins) == len(result.text.split("\n"))
 
 
 def unanswered_markup(anchors: Anchors) -> Iterator[str]:
