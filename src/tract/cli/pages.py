@@ -9,6 +9,7 @@ from tempfile import NamedTemporaryFile
 
 from tract.cli.scenes import Scene, with_titles
 from tract.cli.screen import say, write
+from tract.extras import install_command
 from tract.view.blocks import ViewBlock
 from tract.view.lines import HIDDEN, SUMMARY, can_be_hidden
 
@@ -19,7 +20,7 @@ def write_page(path: str, scenes: list[Scene], tools: str | None, about: str) ->
     from tract.view.html import page
 
     if not markdown.is_available():
-        say('Markdown is shown as it is written; to render it: pip install "tract-context[html]"')
+        say(f"Markdown is shown as it is written; to render it: {install_command('html')}")
     blocks: Iterable[ViewBlock] = with_titles(scenes)
     if tools == HIDDEN:  # hidden blocks are not part of the page at all
         blocks = (block for block in blocks if not can_be_hidden(block))
