@@ -84,6 +84,10 @@ class Seat:
 
     @property
     def status(self) -> str:
+        return self.lines[-2].strip()
+
+    @property
+    def keys(self) -> str:
         return self.lines[-1].strip()
 
     @property

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 
-from textual.app import App
+from textual.app import App, SystemCommand
+from textual.screen import Screen
 
 from tract.tract import Tract
 from tract.tui.dialogs import Dialogs
@@ -12,12 +14,14 @@ from tract.tui.layout import Settings
 from tract.tui.reader import Reader
 from tract.view.cost import Prices
 
+PALETTE = "ctrl+p"
+
 
 class TractApp(App[None]):
     """A database on the screen. The caller closes it."""
 
     TITLE = "tract"
-    ENABLE_COMMAND_PALETTE = False
+    COMMAND_PALETTE_BINDING = PALETTE
 
     def __init__(
         self,
@@ -45,7 +49,20 @@ class TractApp(App[None]):
         self.push_screen(Dialogs(self._database, self._title, self._prices))
 
     def on_dialogs_chosen(self, event: Dialogs.Chosen) -> None:
-        self._read(event.name)
+        self._read(event.name, event.title)
 
-    def _read(self, name: str, then: Callable[[None], None] | None = None) -> None:
-        self.push_screen(Reader(self._database.sibling(name), self._settings), then)
+    def _read(
+        self,
+        name: str,
+        title: str | None = None,
+        then: Callable[[None], None] | None = None,
+    ) -> None:
+        self.push_screen(Reader(self._database.sibling(name), self._settings, title), then)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The commands of the palette: those of this screen that have a name."""
+        for _, binding, is_enabled, _ in screen.active_bindings.values():
+            if is_enabled and binding.description and binding.key != PALETTE:
+                action = f"screen.{binding.action}" if "." not in binding.action else binding.action
+                key = self.get_key_display(binding)
+                yield SystemCommand(binding.description, key, partial(self.run_action, action))

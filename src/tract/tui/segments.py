@@ -22,10 +22,10 @@ STYLES = {
     "rule": Style(color="yellow", dim=True),
     "error": Style(color="red"),
     "added": Style(color="green"),
-    "role-system": Style(color="magenta"),
-    "role-user": Style(color="green"),
-    "role-assistant": Style(color="cyan"),
-    "role-tool": Style(color="yellow"),
+    "role-system": Style(),
+    "role-user": Style(underline=True),
+    "role-assistant": Style(),
+    "role-tool": Style(),
     **{f"p{number}": Style(color=colour.web) for number, colour in enumerate(PALETTE)},
 }
 
