@@ -404,6 +404,29 @@ def test_compile_at_a_commit_or_branch(here: Path) -> None:
     assert len(json.loads(ok("compile", "--at", "HEAD"))) == 2
 
 
+# Options of the database
+
+
+def test_the_options_of_the_database_are_accepted_anywhere(here: Path) -> None:
+    ok("init", "--db", "x.db")
+    ok("tools", "set", "--db", "x.db", "-", "--dialog", "d", stdin=json.dumps([LS]))
+    for line in (
+        "--db x.db --dialog d tools --json",
+        "tools --db x.db --dialog d --json",
+        "--db missing.db tools --dialog=d --db=x.db --json",  # the last one counts
+    ):
+        assert json.loads(ok(*shlex.split(line)))["tools"][0]["name"] == "ls"
+    history = ok("tools", "--db", "x.db", "history", "ls", "--dialog", "d")
+    assert "first version" in history
+    assert ok("log", "--db", "x.db", "--dialog", "d", TRACT_DB="y.db", TRACT_DIALOG="e")
+
+
+def test_an_option_of_the_command_itself_is_not_one_of_the_database(here: Path) -> None:
+    ok("commit", "-m", "--db", "note")
+    assert ok_json("log")[0]["message"] == "--db"
+    assert "--dialog" in ok("commit", "--help")
+
+
 # Exit codes
 
 
@@ -412,6 +435,11 @@ def test_compile_at_a_commit_or_branch(here: Path) -> None:
     [
         ("log -n x", 2, "not a valid integer"),
         ("nonsense", 2, "No such command"),
+        ("complie", 2, "Did you mean 'compile'?"),
+        ("ls", 2, "Did you mean 'dialogs'?"),
+        ("log --dialgo x", 2, "Did you mean '--dialog'?"),
+        ("tools histry", 2, "Did you mean 'history'?"),
+        ("tools history --jsn", 2, "Did you mean '--json'?"),
         ("commit x --role judge", 2, "judge"),
         ("commit x --role tool", 2, "--call-id"),
         ("commit x --call-id c", 2, "--call-id"),
@@ -436,6 +464,7 @@ def test_compile_at_a_commit_or_branch(here: Path) -> None:
         ("forget HEAD", 2, "--yes"),
         ("dialogs --delete default", 2, "--yes"),
         ("--db x.db init y", 2, "not both"),
+        ("init y --db x.db", 2, "not both"),
         ("show ffffffff", 3, "tract: no commit ffffffff"),
         ("show nothex", 3, "not a commit hash"),
         ("pin ffffffff", 3, "no commit"),

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.tui import MORE_TOOLS, Seat, commit_of, in_loop, recorded, seat
 from tract import Tract
-from tract.tui.panels import HEIGHTS, bar, chart, largest, legend, usage
+from tract.tui.panels import HEIGHTS, bar, chart, largest, usage
 from tract.view.context_usage import Share, growth, shares
-from tract.view.cost import short
+from tract.view.numbers import short
 from tract.view.sanitize import width
 
 
@@ -125,17 +125,19 @@ def test_the_bar_is_as_long_as_its_room(tokens: list[int], room: int) -> None:
     found = largest([Share(f"tool{n}", count, n % 2 == 0) for n, count in enumerate(tokens)])
     assert sum(share.tokens for share in found) == sum(tokens)
     assert len(bar([share.tokens for share in found], room).plain) == (room if tokens else 0)
-    assert width(legend(found, room).plain) <= room
-    assert usage(found, room).plain.startswith(f"context {short(sum(tokens))} tokens")
+    told, start = usage(found, room).plain, f"context {short(sum(tokens))} tokens"
+    assert told.startswith(start)
+    assert width(told) <= max(room, len(f"{start} …"))
 
 
 def test_a_part_has_the_shade_that_the_legend_names() -> None:
     found = largest(
         [Share(name, tokens) for name, tokens in zip("abcdef", range(1, 7), strict=True)]
     )
-    assert usage(found, 80).plain == (
-        "context 21 tokens █████▓▓▓▓▓▒▒▒▒░░░···  █ f 6  ▓ e 5  ▒ d 4  ░ c 3  · other 3"
-    )
+    parts = "f 6  e 5  d 4  c 3  other 3"
+    assert usage(found, 50).plain == f"context 21 tokens  {parts}"
+    parts = "█ f 6  ▓ e 5  ▒ d 4  ░ c 3  · other 3"
+    assert usage(found, 80).plain == f"context 21 tokens ██████▓▓▓▓▓▓▒▒▒▒░░░····  {parts}"
 
 
 @given(st.lists(st.integers(0, 10**7), max_size=300), st.integers(10, 200))
@@ -158,6 +160,6 @@ def test_growth_has_a_bar_for_each_answer_or_as_many_as_fit(counts: list[int], r
 
 @pytest.mark.parametrize("name", ["[red]x[/red]", "漢字" * 40, "\x1b[31m"])
 def test_names_of_tools_in_the_legend_are_one_line_and_harmless(name: str) -> None:
-    told = legend([Share(name, 5, True)], 60).plain
+    told = usage([Share(name, 5, True)], 60).plain
     assert "\x1b" not in told
     assert width(told) <= 60

@@ -81,6 +81,8 @@ class Gist(msgspec.Struct, frozen=True, gc=False):
     is_error: bool = False
     """Whether the content itself reports a failure."""
     token_count: int = 0
+    ranks: tuple[int, ...] = ()
+    """How each line of the preview counts when fewer of them fit; none: the first ones stay."""
 
 
 class Summary(NamedTuple):
@@ -279,6 +281,17 @@ class CommitInfo(msgspec.Struct, frozen=True, gc=False):
     byte_size: int = 0
     preview: str = ""
     created_at: datetime | None = None
+
+
+class AnswerUsage(NamedTuple):
+    """What an answer has used, as its provider reports it."""
+
+    model: str | None
+    usage: dict[str, Json]
+    time: datetime | None = None
+    """When it was given, or else committed."""
+    id: str | None = None
+    """The provider's name for it."""
 
 
 class Trace(msgspec.Struct, frozen=True):

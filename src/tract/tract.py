@@ -21,6 +21,7 @@ from tract.llm import LLMClient, OnText
 from tract.llm.response import ChatResponse
 from tract.llm.summarizer import Progress, Task
 from tract.model import (
+    AnswerUsage,
     CommitInfo,
     CommitOperation,
     DialogInfo,
@@ -691,12 +692,9 @@ class Tract:
         words = search.split()
         return [info for info in self.session.store.dialogs.infos() if info.has(words)]
 
-    def usages(self) -> Iterator[tuple[str | None, dict[str, Json]]]:
-        """Iterate over the answers of the dialog, on all branches: the model and the usage."""
-        rows = self.session.store.usages(self.dialog) if self.session.is_there() else ()
-        for config, usage in rows:
-            model = (config or {}).get("model")
-            yield model if isinstance(model, str) else None, usage
+    def usages(self) -> Iterator[AnswerUsage]:
+        """Iterate over the answers of the dialog, on all branches: model, usage, time and id."""
+        return answers.usages(self.session)
 
     def delete_dialog(self, name: str | None = None) -> None:
         """Delete a dialog, by default this one, with everything that no other dialog uses."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from click.core import ParameterSource
 
 from tract import importers
 from tract.cli.commits import plain, utc
@@ -95,7 +94,7 @@ def import_command(
     files = _Files(paths, [] if paths else _agent_folders(yes, as_json), database)
     with target.open_or_create() as tract:
         stamps = {path: stamp_of(path) for path in files.list()}
-        run = _Run(tract, dialog or _dialog_of(ctx), files)
+        run = _Run(tract, dialog or _dialog_of(target), files)
         run.import_all(list(stamps))
         run.report(as_json)
         if watch:
@@ -124,13 +123,10 @@ def _agent_cells(here: Transcripts) -> tuple[str, ...]:
     return here.agent, str(here.files), size(here.bytes), utc(here.newest), here.folder
 
 
-def _dialog_of(ctx: click.Context) -> str | None:
+def _dialog_of(target: Target) -> str | None:
     """The dialog of the global option. The one of the environment is for other commands, not a
     name for everything that is imported."""
-    assert ctx.parent is not None
-    is_named = ctx.parent.get_parameter_source("dialog") == ParameterSource.COMMANDLINE
-    target: Target = ctx.obj
-    return target.dialog if is_named else None
+    return target.dialog if "dialog" in target.options else None
 
 
 class _Files:

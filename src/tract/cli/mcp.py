@@ -59,7 +59,7 @@ def mcp_command(target: Target, session: str | None, http: bool, port: int, as_j
     from tract.mcp.dialogs import OpenDialogs
 
     dialogs = OpenDialogs(target.open_any, target.open_or_create)
-    bind = _binder(session, target.dialog, dialogs)
+    bind = _binder(session, target.name, dialogs)
     try:
         if http:
             _serve_http(bind, dialogs, port, as_json)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from tract.cli.commits import LEFT_OUT, SUMMARIZED, plain, print_commit, summaries_of
-from tract.cli.inputs import json_option, message_option
+from tract.cli.inputs import dialog_argument, json_option, message_option
 from tract.cli.screen import CYAN, DIM, NUMBER, Column, Painted, dump, dump_list, put, say, table
 from tract.cli.target import Target, resolve
 from tract.content.blocks import whole_text
@@ -30,17 +30,20 @@ TIMES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 @click.command("results")
+@dialog_argument
 @click.option("--tool", metavar="NAME", help="Only results of this tool.")
 @click.option("--superseded", is_flag=True, help="Only results that a later call made outdated.")
 @json_option
 @click.pass_obj
-def results_command(target: Target, tool: str | None, superseded: bool, as_json: bool) -> None:
+def results_command(
+    target: Target, dialog: str | None, tool: str | None, superseded: bool, as_json: bool
+) -> None:
     """List the tool results of the branch, oldest first.
 
     Shows for each the tool, the ID, the full size in bytes and tokens, the form that the model
     sees, whether the result reports a failure, and its age.
     """
-    with target.open() as tract:
+    with target.with_dialog(dialog).open() as tract:
         results = tract.list_tool_results()
         outdated = tract.find_superseded() if superseded else []
         is_hidden = any(info.form is None for info in results)

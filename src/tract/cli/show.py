@@ -21,7 +21,12 @@ from tract.cli.show_commit import dump_whole, print_whole
 from tract.cli.target import Target, resolve
 from tract.cli.transcripts import is_transcript
 from tract.core.transcript import MemoryThread
-from tract.errors import CommitNotFoundError, DialogNotFoundError, InputError, NotFoundError
+from tract.errors import (
+    CommitNotFoundError,
+    DialogNotFoundError,
+    InputError,
+    NotFoundError,
+)
 from tract.importers.partial_json import parse
 from tract.importers.source import Source
 from tract.importers.transcripts import read_transcript
@@ -157,38 +162,40 @@ def _check_file(name: str, options: ShowOptions) -> None:
 
 def _open(target: Target, name: str | None) -> tuple[Tract, bool]:
     """The dialog, and whether the name refers to one of its commits."""
+    if name is None:
+        return target.open(), True
     try:
-        database = target.database()
+        target.database()
     except NotFoundError as error:
-        if name is None:
-            raise
         raise NotFoundError(f"no file {name!r:.200}; and {error}") from None
     try:
-        tract = target.open_at(database)
+        tract = target.open()
     except DialogNotFoundError:
-        if name is None:
+        if target.dialog is not None:
             raise
-        return target._replace(dialog=name).open_at(database), False
-    try:
-        is_commit = name is None or _is_commit(tract, name)
-    except BaseException:
-        tract.close()
-        raise
-    if name is None or is_commit:
-        return tract, True
-    tract.close()
-    return target._replace(dialog=name).open_at(database), False
-
-
-def _is_commit(tract: Tract, name: str) -> bool:
-    """Whether it is a commit or a branch, not a dialog; an error if it is none of them."""
+        return target.with_dialog(name).open(), False
     try:
         tract.get_commit(resolve(tract, name))
     except CommitNotFoundError as error:
-        if any(info.dialog == name for info in tract.dialogs()):
-            return False
-        raise CommitNotFoundError(f"{error}, and no dialog or file has that name") from None
-    return True
+        tract.close()
+        return _open_dialog(target, name, error), False
+    except BaseException:
+        tract.close()
+        raise
+    return tract, True
+
+
+def _open_dialog(target: Target, name: str, no_commit: CommitNotFoundError) -> Tract:
+    """The dialog that a name refers to which is not that of a commit."""
+    try:
+        return target._replace(dialog=name).open()
+    except DialogNotFoundError as error:
+        fact = CommitNotFoundError(f"{no_commit}, and no dialog or file has that name")
+        for note in getattr(error, "__notes__", ()):
+            fact.add_note(note)
+        raise fact from None
+    except InputError as error:
+        raise error if getattr(error, "__notes__", ()) else no_commit from None
 
 
 # Scenes

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from tract.content.preview import narrow
 from tract.content.text import counted, cut
 from tract.core.chain import FULL, Place
 from tract.model import Block, Gist, Json, Message, Shape, Text, ToolCall, readable
@@ -171,7 +172,7 @@ def reference_tokens(gist: Gist, shape: Shape) -> int | None:
 
 
 def preview_of(gist: Gist, shape: Shape) -> str:
-    return cut(gist.preview, _characters(shape))
+    return narrow(gist, _characters(shape))
 
 
 def truncate(text: str, place: Place, shape: Shape) -> str | None:

@@ -16,13 +16,17 @@ OTHERS = UsageKeys(
     written=("input_tokens_cache_write", "cache_creation", "cacheWrite"),
     answered=("output", "outputTokens"),
     thought=("thoughts",),
+    reasoned=("reasoning_output_tokens", "reasoning"),
     total=("total", "totalTokens"),
-    details=("input_token_details",),
+    details=("input_token_details", "output_token_details"),
     apart=("cacheRead", "cacheWrite"),
 )
 """How transcripts spell it."""
 _COSTS = ("cost", "cost_usd", "costUSD", "total_cost_usd", "total_cost")
 _TOO_MUCH = 10**15  # of anything
+
+
+_STANDARD = frozenset({"", "standard", "default", "auto"})
 
 
 class Usage(NamedTuple):
@@ -32,24 +36,68 @@ class Usage(NamedTuple):
     """Neither read from a cache nor written to it."""
     cached: int = 0
     written: int = 0
+    """Written to a cache, for however long."""
     answered: int = 0
+    """With the thinking."""
     cost: float | None = None
+    written_hour: int = 0
+    """The part of what was written that the cache keeps for an hour, at a higher price."""
+    thought: int = 0
+    """The part of the answer that is thinking, where a provider reports it."""
+    searches: int = 0
+    """Searches of the web by the provider, which are billed beside the tokens."""
+    tier: str = ""
+    """How the answer is billed, if it is not at the standard price: `batch`, `fast`, …"""
 
     @property
     def tokens(self) -> int:
         return self.read + self.cached + self.written + self.answered
 
+    @property
+    def sent(self) -> int:
+        """All tokens of the request."""
+        return self.read + self.cached + self.written
+
+    def plus(self, other: Usage) -> Usage:
+        """The sum of both, without their costs and tiers."""
+        return Usage(
+            self.read + other.read,
+            self.cached + other.cached,
+            self.written + other.written,
+            self.answered + other.answered,
+            None,
+            self.written_hour + other.written_hour,
+            self.thought + other.thought,
+            self.searches + other.searches,
+        )
+
 
 def usage_of(usage: Mapping[str, Json]) -> Usage:
     """Anthropic counts cached tokens beside the others; nearly everybody else includes them."""
     counts = _with_details(usage)
-    read, cached, written, answered, thought = (
-        _number(counts, what) for what in ("read", "cached", "written", "answered", "thought")
+    read, cached, written, answered, beside, inside, for_an_hour, searches = (
+        _number(counts, what) for what in _COUNTS
     )
-    answered += thought
+    answered += beside
     if _is_included(counts, cached + written, read, answered):
         read -= cached + written
-    return Usage(read, cached, written, answered, cost_of(usage))
+    hour, thought = min(for_an_hour, written), min(beside + inside, answered)
+    cost = cost_of(usage)
+    return Usage(read, cached, written, answered, cost, hour, thought, searches, _tier(usage))
+
+
+_COUNTS = (
+    *("read", "cached", "written", "answered", "thought", "reasoned", "written_hour"),
+    "searches",
+)
+
+
+def _tier(usage: Mapping[str, Json]) -> str:
+    for key in ("speed", "service_tier"):
+        value = usage.get(key)
+        if isinstance(value, str) and value.lower() not in _STANDARD:
+            return value.lower()
+    return ""
 
 
 def input_tokens(usage: Mapping[str, Json] | None) -> int | None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from threading import local
 from typing import NamedTuple
 
+import msgspec
+
 from tract.errors import CorruptError
 from tract.hashing import Json, content_hash, from_json, to_json
 from tract.model import Gist
@@ -144,8 +146,8 @@ def unseal(stored: str) -> Json:
 def stored_gist(gist: Gist, content: bytes) -> bytes:
     """Compressed by zlib, which has a sum of its own and starts faster than zstd: thousands of
     gists are read at once."""
-    text = to_json([gist.kind, gist.summary, gist.preview, gist.is_error, gist.token_count])
-    return _deflate(text.encode("ascii"), content)
+    fields = [gist.kind, gist.summary, gist.preview, gist.is_error, gist.token_count]
+    return _deflate(to_json([*fields, list(gist.ranks)]).encode("ascii"), content)
 
 
 def gist_of(stored: bytes, content: bytes) -> Gist:
@@ -153,7 +155,8 @@ def gist_of(stored: bytes, content: bytes) -> Gist:
     try:
         if not stored[1] & _WITH_DICTIONARY:
             raise CorruptError("a stored preview is damaged: it names no content")
-        return Gist(*from_json(_inflate(stored, content)))
+        gist = Gist(*from_json(_inflate(stored, content)))
+        return msgspec.structs.replace(gist, ranks=tuple(gist.ranks))
     except (zlib.error, *DAMAGE) as error:
         raise CorruptError(f"a stored preview is damaged: {error}") from error
 

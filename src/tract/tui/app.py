@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from textual.app import App, SystemCommand
+from textual.binding import Binding
 from textual.screen import Screen
 
+from tract.economy.prices import NO_PRICES, PriceList
 from tract.tract import Tract
 from tract.tui.dialogs import Dialogs
 from tract.tui.layout import Settings
 from tract.tui.reader import Reader
-from tract.view.cost import Prices
 
 PALETTE = "ctrl+p"
 
@@ -29,14 +30,14 @@ class TractApp(App[None]):
         *,
         title: str = "",
         dialog: str | None = None,
-        prices: Prices | None = None,
+        prices: PriceList = NO_PRICES,
         has_tags: bool = False,
     ) -> None:
         """Opens `dialog`, or lists all dialogs. With `has_tags`, short tags replace the colours of
         pairs."""
         super().__init__()
         self._database, self._title, self._dialog = database, title, dialog
-        self._prices = prices or {}
+        self._prices = prices
         self._settings = Settings(has_tags=has_tags)
 
     def on_mount(self) -> None:
@@ -60,9 +61,10 @@ class TractApp(App[None]):
         self.push_screen(Reader(self._database.sibling(name), self._settings, title), then)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The commands of the palette: those of this screen that have a name."""
-        for _, binding, is_enabled, _ in screen.active_bindings.values():
-            if is_enabled and binding.description and binding.key != PALETTE:
-                action = f"screen.{binding.action}" if "." not in binding.action else binding.action
+        """The commands of the palette: those of our screens, and none of Textual's own."""
+        for binding in screen.BINDINGS:
+            if isinstance(binding, Binding) and binding.description:
+                action = binding.action if "." in binding.action else f"screen.{binding.action}"
+                name = binding.description.capitalize()
                 key = self.get_key_display(binding)
-                yield SystemCommand(binding.description, key, partial(self.run_action, action))
+                yield SystemCommand(name, f"key: {key}", partial(self.run_action, action))

@@ -16,16 +16,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input, Static
 
+from tract.economy.accounting import bill
+from tract.economy.prices import PriceList
 from tract.errors import TractError
 from tract.model import DialogInfo
 from tract.tract import Tract
-from tract.tui.footer import Footer, Hint
-from tract.tui.heading import Heading
-from tract.tui.help import LIST_HELP
-from tract.tui.modals import Field, Page
-from tract.tui.segments import strip, to_text
-from tract.view.cost import Prices, bill
-from tract.view.dialog_list import (
+from tract.tui.dialog_list import (
     ListedDialog,
     Order,
     column_at,
@@ -35,6 +31,11 @@ from tract.view.dialog_list import (
     head_line,
     ordered,
 )
+from tract.tui.footer import Footer, Hint
+from tract.tui.heading import Heading
+from tract.tui.help import LIST_HELP
+from tract.tui.modals import Field, Page
+from tract.tui.segments import strip, to_text
 from tract.view.lines import Styled
 from tract.view.prompts import dialog_title
 from tract.view.sanitize import counted, one_line
@@ -155,7 +156,7 @@ class Dialogs(Screen[None]):
     DEFAULT_CSS = """
     Dialogs > #details { height: 2; background: $surface; padding: 0 1; text-wrap: nowrap;
                          text-overflow: ellipsis; }
-    Dialogs > Field { display: none; border: none; height: 1; padding: 0 1; }
+    Dialogs > Field, Dialogs > Field:focus { display: none; border: none; height: 1; padding: 0 1; }
     Dialogs > Field.open { display: block; }
     """
 
@@ -176,7 +177,7 @@ class Dialogs(Screen[None]):
             super().__init__()
             self.name, self.title = name, title
 
-    def __init__(self, database: Tract, title: str, prices: Prices) -> None:
+    def __init__(self, database: Tract, title: str, prices: PriceList) -> None:
         super().__init__()
         self._database, self._title, self._prices = database, title, prices
         self._known: dict[str, ListedDialog] = {}
@@ -253,7 +254,11 @@ class Dialogs(Screen[None]):
         try:
             dialog = self._database.sibling(row.info.dialog)
             prompt = None if row.info.facts.title else dialog_title(dialog.read())
-            return row._replace(prompt=prompt, cost=bill(dialog.usages(), self._prices))
+            answers = list(dialog.usages())
+            models = (answer.model for answer in reversed(answers))
+            model = next(filter(None, models), None)
+            cost = bill(answers, self._prices)
+            return row._replace(prompt=prompt, answered_by=model, cost=cost)
         except TractError:  # the next look reports it
             return row
 

@@ -29,7 +29,9 @@ class Hint(NamedTuple):
 class Footer(Static):
     """Hints, as many as fit."""
 
-    DEFAULT_CSS = "Footer { height: 1; background: $surface; padding: 0 1; }"
+    DEFAULT_CSS = """
+    Footer { height: 1; background: $surface; padding: 0 1; link-style: none; }
+    """
 
     def __init__(self) -> None:
         super().__init__(markup=False)

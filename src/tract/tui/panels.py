@@ -14,8 +14,8 @@ from tract.providers.toolsets import diff
 from tract.snapshot import Snapshot
 from tract.tui.segments import to_text
 from tract.view.context_usage import Share, growth, shares
-from tract.view.cost import short
 from tract.view.lines import Line, Styled
+from tract.view.numbers import short
 from tract.view.sanitize import one_line, width
 from tract.view.tool_changes import diff_text
 from tract.view.tool_schemas import tool_lines
@@ -23,6 +23,7 @@ from tract.view.tool_schemas import tool_lines
 HEIGHTS = "▁▂▃▄▅▆▇█"
 SHADES = "█▓▒░"
 REST = "·"
+SHORTEST_BAR = 12
 """Parts differ by their shades: colours are for pairs. What has no shade is one last part."""
 
 
@@ -79,19 +80,29 @@ class TokenBar(Static):
 
 
 def usage(shares_now: Sequence[Share], room: int) -> Text:
-    """The tokens of the context, a bar with the share of each part, and what the parts are."""
+    """The tokens of the context, what they are of and, where there is room, a bar of that."""
     total, parts = sum(share.tokens for share in shares_now), largest(shares_now)
-    text = Text(f"context {short(total)} tokens ", no_wrap=True)
-    text.append(bar([share.tokens for share in parts], room // 4))
-    text.append(legend(parts, max(room - width(text.plain), 0)))
+    text = Text(f"context {short(total)} tokens", no_wrap=True)
+    words = [f"{one_line(share.name)} {short(share.tokens)}" for share in parts]
+    spare = room - width(text.plain) - sum(len("  █ ") + width(word) for word in words)
+    if spare > SHORTEST_BAR:
+        text.append(" ").append(bar([share.tokens for share in parts], min(spare, room // 3) - 1))
+        words = [f"{sign} {word}" for sign, word in zip(SHADES + REST, words, strict=False)]
+    for number, word in enumerate(words):
+        is_last = number == len(words) - 1
+        if width(text.plain) + 2 + width(word) + (0 if is_last else 2) > room:
+            return text.append(" …")
+        text.append(f"  {word}")
     return text
 
 
 def largest(parts: Iterable[Share]) -> list[Share]:
     """As many parts as there are shades, the largest first, and the sum of all others."""
     ranked = sorted(parts, key=lambda share: -share.tokens)
+    if len(ranked) <= len(SHADES + REST):
+        return ranked
     rest = sum(share.tokens for share in ranked[len(SHADES) :])
-    return ranked[: len(SHADES)] + ([Share("other", rest)] if rest else [])
+    return [*ranked[: len(SHADES)], Share("other", rest)]
 
 
 def bar(sizes: Sequence[int], room: int) -> Text:
@@ -100,18 +111,6 @@ def bar(sizes: Sequence[int], room: int) -> Text:
     ends = [end * room // total for end in accumulate(sizes)] if total else []
     lengths = (end - start for start, end in pairwise([0, *ends]))
     return Text("".join(sign * n for sign, n in zip(SHADES + REST, lengths, strict=False)))
-
-
-def legend(parts: Sequence[Share], room: int) -> Text:
-    """The names of the parts, the largest first, as far as there is room."""
-    text = Text(no_wrap=True)
-    for sign, share in zip(SHADES + REST, parts, strict=False):
-        words = f"  {sign} {one_line(share.name)} {short(share.tokens)}"
-        is_last = share is parts[-1]
-        if width(text.plain) + width(words) + (0 if is_last else len(" …")) > room:
-            return text.append(" …" if room > 1 else "", "dim")
-        text.append(words)
-    return text
 
 
 def chart(sizes: Sequence[int], room: int) -> Text:

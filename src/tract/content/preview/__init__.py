@@ -13,14 +13,15 @@ from tract.content.preview import documents, printed, structure
 from tract.content.preview.body import Body, body_of
 from tract.content.preview.lines import Finding, edges_and_errors, excerpt, key_line, scan_of
 from tract.content.preview.verdict import has_failed
-from tract.content.text import fit, summary_line
-from tract.model import Gist, Json
+from tract.content.text import cut, fit, summary_line
+from tract.model import Gist, Json, ToolCall
 
-__all__ = ["gist", "gist_of"]
+__all__ = ["gist", "gist_of", "has_failed", "narrow"]
 
 
-def gist(content: Json, *, budget: int = 1600) -> Gist:
-    """The gist of a result, with a preview of at most `budget` characters."""
+def gist(content: Json, *, call: ToolCall | None = None, budget: int = 1600) -> Gist:
+    """The gist of a result, with a preview of at most `budget` characters. The call that it answers
+    is evidence: a path or a command says what the text is."""
     body = body_of(content)
     inner = body.text[body.start : body.stop].rstrip("\n")
     if body.form == "binary" or not inner.strip():
@@ -34,9 +35,14 @@ def gist(content: Json, *, budget: int = 1600) -> Gist:
     return Gist(kind, summary or kind, preview)
 
 
-def gist_of(content: Json) -> Gist:
+def gist_of(content: Json, call: ToolCall | None = None) -> Gist:
     """The gist as it is stored with a result: also whether the content reports a failure."""
-    return msgspec.structs.replace(gist(content), is_error=has_failed(content))
+    return msgspec.structs.replace(gist(content, call=call), is_error=has_failed(content, call))
+
+
+def narrow(gist: Gist, characters: int) -> str:
+    """The preview for a smaller budget, made of what is stored: no content is read."""
+    return cut(gist.preview, characters)
 
 
 def _gist_without_text(body: Body, budget: int) -> Gist:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tract.content.preview.body import are_blocks, block_text, body_of, exit_field, object_in
-from tract.model import Json
+from tract.model import Json, ToolCall
 
 _FLAGS = {"isError": True, "is_error": True, "success": False, "ok": False, "succeeded": False}
 _BAD = {"error", "errored", "fail", "failure", "exception"}
@@ -13,11 +13,11 @@ _REASONS = ("error", "message", "reason", "detail")
 _BESIDE_ERRORS = {"errors", "data", "message", "messages", "extensions", "documentation_url"}
 
 
-def has_failed(content: Json) -> bool:
+def has_failed(content: Json, call: ToolCall | None = None) -> bool:
     if isinstance(content, list | tuple) and are_blocks(content):
         texts = [text for block in content if (text := block_text(block)) is not None]
         if len(texts) == 1:
-            return has_failed(texts[0])
+            return has_failed(texts[0], call)
     fields = object_in(content) if isinstance(content, str) else content
     return (isinstance(fields, dict) and _reports_failure(fields)) or bool(body_of(content).code)
 

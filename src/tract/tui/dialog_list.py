@@ -5,28 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from tract.economy.accounting import Bill, bill_text
 from tract.model import DialogInfo
-from tract.view.cost import Bill, bill_text, short
 from tract.view.lines import Line, Styled
+from tract.view.numbers import short
 from tract.view.prompts import dialog_label
 from tract.view.sanitize import counted, cut, one_line, width
 
 GAP = 1
-NARROWEST, WIDEST = 28, 72  # columns of the title
+NARROWEST = 27  # columns of the title
 
 SPANS = {"y": 365 * 86400, "mo": 30 * 86400, "w": 7 * 86400, "d": 86400, "h": 3600, "m": 60}
 _DATE = re.compile(r"-20\d{6}$|-20\d\d-\d\d-\d\d$")
 
 
 class ListedDialog(NamedTuple):
-    """A dialog, and what is read after the list is there: its first prompt and its cost."""
+    """A dialog, and what is read after the list is there: its first prompt, model and cost."""
 
     info: DialogInfo
     prompt: str | None = None
+    answered_by: str | None = None
     cost: Bill | None = None
+
+    @property
+    def model(self) -> str | None:
+        return self.info.facts.model or self.answered_by
 
     @property
     def label(self) -> str:
@@ -45,9 +52,8 @@ class ListedDialog(NamedTuple):
 
 class Column(NamedTuple):
     name: str
-    narrow: int
-    """How wide it is at least; the title has what the others leave."""
-    wide: int
+    width: int
+    """How wide it is at least."""
     text: Callable[[ListedDialog], str]
     key: Callable[[ListedDialog], Any]
     """What it is sorted by; None comes last in either direction."""
@@ -66,13 +72,13 @@ def _project(dialog: ListedDialog) -> str | None:
 
 def _model(dialog: ListedDialog) -> str | None:
     """Without the maker and the date: those are in the line below the list."""
-    model = dialog.info.facts.model
+    model = dialog.model
     return _DATE.sub("", model.rpartition("/")[2].removeprefix("claude-")) if model else None
 
 
-def _dollars(dialog: ListedDialog) -> tuple[float, int] | None:
+def _dollars(dialog: ListedDialog) -> tuple[Decimal, int] | None:
     cost = dialog.cost
-    return (cost.dollars or 0, cost.usage.tokens) if cost and cost.usage.tokens else None
+    return (cost.dollars or Decimal(0), cost.usage.tokens) if cost and cost.usage.tokens else None
 
 
 def _cost(dialog: ListedDialog) -> str:
@@ -80,8 +86,8 @@ def _cost(dialog: ListedDialog) -> str:
     cost = dialog.cost
     if cost is None:
         return "…"
-    is_free = cost.dollars is None and cost.usage.tokens
-    return f"{short(cost.usage.tokens)} tok" if is_free else bill_text(cost)
+    is_unpriced = cost.dollars is None and cost.usage.tokens
+    return f"{short(cost.usage.tokens)} tok" if is_unpriced else bill_text(cost)
 
 
 def _errors(dialog: ListedDialog) -> int:
@@ -89,31 +95,40 @@ def _errors(dialog: ListedDialog) -> int:
 
 
 COLUMNS = (
-    Column("title", NARROWEST, WIDEST, lambda d: d.label, _title, style="bold"),
-    Column("project", 9, 20, lambda d: _project(d) or "", _project),
-    Column("model", 9, 18, lambda d: _model(d) or "", _model),
-    Column("commits", 7, 7, lambda d: str(d.info.commits), lambda d: d.info.commits, True),
-    Column("tokens", 6, 6, lambda d: short(d.info.tokens), lambda d: d.info.tokens, True),
-    Column("cost", 8, 10, _cost, _dollars, True),
-    Column("errors", 6, 6, lambda d: str(d.info.errors or ""), _errors, True, "error"),
-    Column("age", 4, 4, lambda d: age(d.time), lambda d: d.time, True),
+    Column("title", NARROWEST, lambda d: d.label, _title, style="bold"),
+    Column("project", 9, lambda d: _project(d) or "", _project),
+    Column("model", 10, lambda d: _model(d) or "", _model),
+    Column("commits", 7, lambda d: str(d.info.commits), lambda d: d.info.commits, True),
+    Column("tokens", 6, lambda d: short(d.info.tokens), lambda d: d.info.tokens, True),
+    Column("cost", 8, _cost, _dollars, True),
+    Column("errors", 6, lambda d: str(d.info.errors or ""), _errors, True, "error"),
+    Column("age", 4, lambda d: age(d.time), lambda d: -d.time.timestamp(), True),
 )
 BY_NAME = {column.name: column for column in COLUMNS}
+GROWTH = (
+    ("title", 36),
+    ("model", 12),
+    ("project", 14),
+    ("title", 60),
+    ("model", 18),
+    ("project", 20),
+)
+"""Which columns grow, and how far, where there is room; the title has what is left."""
 DROPPED = ("errors", "project", "commits", "model", "tokens", "cost", "age")
 """Which columns go first where there is no room."""
-TEXTS = ("title", "project", "model")
+ASCENDING = ("title", "project", "model", "age")
 
 
 class Order(NamedTuple):
     column: str = "age"
-    descends: bool = True
+    descends: bool = False
 
     def other(self, column: str) -> Order:
-        """By another column, texts from a to z and numbers from the largest on; the same column
-        once more turns the order around."""
+        """By another column, texts from a to z, the youngest first, numbers from the largest on;
+        the same column once more turns the order around."""
         if column == self.column:
             return Order(column, not self.descends)
-        return Order(column, column not in TEXTS)
+        return Order(column, column not in ASCENDING)
 
     def next(self) -> Order:
         names = list(BY_NAME)
@@ -140,14 +155,14 @@ def age(time: datetime, now: datetime | None = None) -> str:
 
 def column_widths(room: int) -> dict[str, int]:
     """The columns that fit, and how wide each is."""
-    widths = {column.name: column.narrow for column in COLUMNS}
+    widths = {column.name: column.width for column in COLUMNS}
     for name in DROPPED:
         if _used(widths) > room:
             del widths[name]
-    for name in ("title", "cost", "project", "model"):
+    for name, most in GROWTH:
         if name in widths:
             spare = max(room - _used(widths), 0)
-            widths[name] += min(spare, BY_NAME[name].wide - widths[name])
+            widths[name] += min(spare, most - widths[name])
     widths["title"] += room - _used(widths)
     return widths
 
@@ -201,10 +216,10 @@ def details(dialog: ListedDialog) -> list[str]:
     words: Sequence[str | None] = (
         info.dialog,
         f"branch {info.branch}{branches}",
-        f"{short(info.bytes)}B",
+        f"{short(info.bytes).upper()}B",
         counted(info.errors, "error") if info.errors else None,
         f"{start:%Y-%m-%d %H:%M} – {dialog.time:%Y-%m-%d %H:%M} UTC",
-        facts.model,
+        dialog.model,
         facts.folder,
     )
     return [one_line(dialog.label), one_line(" · ".join(word for word in words if word))]
