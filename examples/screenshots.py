@@ -230,7 +230,8 @@ def settled(picture: str) -> str:
     picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
     picture = re.sub(r"terminal-\d+", "terminal", picture)
     picture = picture.replace('clip-path="url(#terminal-clip-terminal)"', "")  # cuts the last line
-    picture = re.sub(r"\d{4}-\d\d-\d\d&#160;\d\d:\d\d", "2026-03-12&#160;16:41", picture)
+    time = r"\d{4}-\d\d-\d\d&#160;\d\d:\d\d–\d\d:\d\d"
+    picture = re.sub(time, "2026-03-12&#160;16:08–16:41", picture)
     return re.sub(r"(?<=&#160;)now\b", lambda _: next(ages), picture)
 
 

@@ -80,7 +80,7 @@ def test_the_details_have_what_the_columns_cut() -> None:
     assert "opus-4-5 " in plain(dialog_line(listed, column_widths(100)))
     first, second = details(listed)
     assert first == "Do"
-    assert second.startswith("0dad7789-1234-7581 · branch main · 99B · 2026-03-01 12:00 – ")
+    assert second.startswith("0dad7789-1234-7581 · branch main · 99B · 2026-03-01 12:00–12:00 UTC")
     assert second.endswith(" · claude-opus-4-5-20251101 · /srv/shop")
     assert listed.has(["OPUS", "do", "shop"])
     assert not listed.has(["sonnet"])

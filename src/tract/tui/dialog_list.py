@@ -212,13 +212,14 @@ def details(dialog: ListedDialog) -> list[str]:
     """What the columns have no room for, in two lines."""
     info, facts = dialog.info, dialog.info.facts
     branches = f" and {info.branches - 1} more" if info.branches > 1 else ""
-    start = facts.started or info.created_at
+    start, end = facts.started or info.created_at, dialog.time
+    last = f"{end:%H:%M}" if start.date() == end.date() else f"{end:%Y-%m-%d %H:%M}"
     words: Sequence[str | None] = (
         info.dialog,
         f"branch {info.branch}{branches}",
         f"{short(info.bytes).upper()}B",
         counted(info.errors, "error") if info.errors else None,
-        f"{start:%Y-%m-%d %H:%M} – {dialog.time:%Y-%m-%d %H:%M} UTC",
+        f"{start:%Y-%m-%d %H:%M}–{last} UTC",
         dialog.model,
         facts.folder,
     )

@@ -14,12 +14,13 @@ from textual.strip import Strip
 from tract.view.lines import TAB, Line, Styled
 from tract.view.palette import PALETTE
 
+YELLOW = "#af8700"  # readable on dark and light backgrounds
 STYLES = {
     "bold": Style(bold=True),
     "dim": Style(dim=True),
     "hit": Style(reverse=True),
-    "note": Style(color="yellow"),
-    "rule": Style(color="yellow", dim=True),
+    "note": Style(color=YELLOW),
+    "rule": Style(color=YELLOW),
     "error": Style(color="red"),
     "added": Style(color="green"),
     "role-system": Style(),
