@@ -49,10 +49,7 @@ def test_without_textual_it_says_what_to_install(here: Path, package: str) -> No
 
     done = told("tui")
     assert (done.returncode, done.stdout) == (1, "")
-    assert (
-        done.stderr
-        == 'tract: the text interface is not installed: pip install "tract-context[tui]"\n'
-    )
+    assert done.stderr.startswith("tract: the text interface needs the extra tui: pip install ")
     shown = told("show")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "[tool_use] shell make" in shown.stdout

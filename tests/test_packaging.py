@@ -196,8 +196,8 @@ for open_it in (
         print(error)
 """
     postgres, tokens = python(home, code).splitlines()
-    assert 'pip install "tract-context[postgres]"' in postgres
-    assert 'pip install "tract-context[tokens]"' in tokens
+    assert 'pip install "tract-context[postgres] @ file:///' in postgres
+    assert 'pip install "tract-context[tokens] @ file:///' in tokens
 
 
 @pytest.mark.long

@@ -21,6 +21,7 @@ from tract.errors import InputError, ResultNotFoundError, StorageError
 from tract.model import CommitInfo, Form, Gist, Json, Shape, Step, ToolCall
 from tract.providers.call_ids import find_result
 from tract.providers.frameworks.langchain import STORAGE_TYPE, is_reference
+from tract.reprs import brief, number
 from tract.session import Session
 from tract.session.session import check_name
 from tract.tract import Tract
@@ -57,6 +58,16 @@ class ToolResultMetadata(msgspec.Struct, frozen=True):
     dialog_id: str
     commit_hash: str
 
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            self.tool_call_id,
+            self.tool_name,
+            self.status,
+            number(self.size_bytes, "byte"),
+            number(self.token_count, "token"),
+        )
+
 
 class ToolResultReference(msgspec.Struct, frozen=True):
     """What a message contains instead of a stored result."""
@@ -87,6 +98,11 @@ class ToolResultReference(msgspec.Struct, frozen=True):
             },
         }
 
+    def __repr__(self) -> str:
+        return brief(
+            self, self.tool_call_id, self.tool_name, self.status, number(self.size_bytes, "byte")
+        )
+
 
 class ToolResultsStorage:
     """The results of one dialog for asynchronous code. Many tasks may share it.
@@ -104,6 +120,9 @@ class ToolResultsStorage:
         self._tract: AsyncTract | None = None
         self._is_closed = False
         self._opening = Gate()
+
+    def __repr__(self) -> str:
+        return brief(self, self.dialog_id)
 
     async def store_result(
         self,
@@ -276,6 +295,13 @@ class MigrationReport(msgspec.Struct, frozen=True):
     tokens_after: int
     commits: list[str]
     """The marks; `restore` undoes each."""
+
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            f"{self.migrated} of {number(self.results, 'result')}",
+            f"{self.tokens_before:,} → {number(self.tokens_after, 'token')}",
+        )
 
 
 def import_messages(tract: Tract, messages: Any) -> list[CommitInfo]:

@@ -18,6 +18,7 @@ from click.exceptions import NoSuchCommand
 from tract.cli.screen import say
 from tract.cli.target import Target
 from tract.errors import AccessError, ConflictError, InputError, NotFoundError, TractError
+from tract.urls import without_scheme
 from tract.view.sanitize import one_line
 
 INTERRUPTED = 130
@@ -169,7 +170,8 @@ def _add_options(command: click.Command) -> None:
 
 def _override(ctx: click.Context, option: click.Parameter, value: str | None) -> None:
     if value is not None and isinstance(ctx.obj, Target):
-        ctx.obj = ctx.obj.with_option((option.name or "").removeprefix(TARGET), value)
+        name = (option.name or "").removeprefix(TARGET)
+        ctx.obj = ctx.obj.with_option(name, without_scheme(value) if name == "db" else value)
 
 
 @click.group(
@@ -209,6 +211,7 @@ def cli(ctx: click.Context, db: str | None, dialog: str | None, objects: str | N
     dialog accepts only its exact id. --db, --dialog and --objects can also stand after the command.
     """
     names = [name for name in ("db", "dialog", "objects") if _is_option(ctx, name)]
+    db = None if db is None else without_scheme(db)
     ctx.obj = Target(db, dialog, objects, frozenset(names))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tract.cli.commits import LEFT_OUT, SUMMARIZED, plain, print_commit, summaries_of
+from tract.cli.commits import LEFT_OUT, SUMMARIZED, age, plain, print_commit, summaries_of
 from tract.cli.inputs import dialog_argument, json_option, message_option
 from tract.cli.screen import CYAN, DIM, NUMBER, Column, Painted, dump, dump_list, put, say, table
 from tract.cli.target import Target, resolve
@@ -23,7 +23,6 @@ from tract.tract import Tract
 from tract.view.sanitize import counted, one_line, several
 
 COLUMNS = (Column(CYAN), Column(), NUMBER, NUMBER, Column(), Column(), Column(DIM))
-TIMES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 # Lists
@@ -61,7 +60,10 @@ def results_command(
 
 def _show(infos: Sequence[ToolResultInfo], summaries: Mapping[str, str]) -> None:
     now = datetime.now(UTC)
-    table(COLUMNS, ((*_cells(info, summaries), info.status, _age(info, now)) for info in infos))
+    table(
+        COLUMNS,
+        ((*_cells(info, summaries), info.status, age(info.created_at, now)) for info in infos),
+    )
     if infos:
         reduced = sum(info.form != Form.FULL for info in infos)
         say(f"{_totals(infos)}; {reduced or 'none'} not shown in full")
@@ -71,14 +73,6 @@ def _cells(info: ToolResultInfo, summaries: Mapping[str, str]) -> tuple[str, str
     hidden = SUMMARIZED if info.commit_hash in summaries else LEFT_OUT
     form = info.form.value if info.form else hidden
     return info.tool or "", info.id, size(info.byte_size), f"{info.token_count} tok", form
-
-
-def _age(info: ToolResultInfo, now: datetime) -> str:
-    seconds = (now - info.created_at).total_seconds() if info.created_at else 0
-    for length, unit in TIMES:
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return "just now"
 
 
 def _totals(infos: Sequence[ToolResultInfo]) -> str:

@@ -12,7 +12,8 @@ from tract.cli.screen import refuses_colour
 from tract.cli.target import Target, without_password
 from tract.cli.transcripts import in_memory, is_transcript
 from tract.economy.prices import PriceList
-from tract.errors import InputError, MissingExtraError
+from tract.errors import InputError
+from tract.extras import missing_extra
 from tract.tract import Tract
 
 
@@ -44,8 +45,7 @@ def _run(tract: Tract, title: str, dialog: str | None, prices: PriceList) -> Non
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("textual", "rich"):
             raise
-        command = 'pip install "tract-context[tui]"'
-        raise MissingExtraError(f"the text interface is not installed: {command}") from None
+        raise missing_extra("the text interface", "tui") from None
     if not (sys.stdin.isatty() and sys.stderr.isatty()):  # Textual's streams
         raise InputError("the text interface needs a terminal; `tract show` works without one")
     app = TractApp(tract, title=title, dialog=dialog, prices=prices, has_tags=refuses_colour())

@@ -12,6 +12,7 @@ import msgspec
 from tract.errors import InputError, LLMAnswerError
 from tract.model import AnswerUsage, CommitInfo, Json, Message, ToolCall
 from tract.providers import Answer, input_tokens, is_cut, load_answer
+from tract.reprs import SHORT, brief, size, some
 
 COUNTED = "context_tokens"
 """The metadata key for the number of tokens we counted in the request."""
@@ -32,6 +33,15 @@ class ChatResponse(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            size(self.text),
+            some(len(self.tool_calls), "call"),
+            self.commit.commit_hash[:SHORT],
+            "cut" if self.is_cut else None,
+        )
 
 
 def parse(response: Any) -> Answer:
