@@ -424,7 +424,7 @@ async def test_help_comes_and_goes_and_q_leads_back() -> None:
                 await here.press(key)
                 assert here.lines == before
             await here.press("q")
-            assert "dialog" in here.lines[1]
+            assert "title" in here.lines[1]
             await here.press("enter")
             assert "I have added it." in here.text
             await here.press("escape", "q")
