@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 
 from textual.app import App, SystemCommand
@@ -41,24 +41,16 @@ class TractApp(App[None]):
         self._settings = Settings(has_tags=has_tags)
 
     def on_mount(self) -> None:
-        if self._dialog is None:
-            self._list()
-        else:
-            self._read(self._dialog, then=self._list)
-
-    def _list(self, _: None = None) -> None:
+        """The list is below the dialog, so that a key that comes between them reaches it."""
         self.push_screen(Dialogs(self._database, self._title, self._prices))
+        if self._dialog is not None:
+            self._read(self._dialog)
 
     def on_dialogs_chosen(self, event: Dialogs.Chosen) -> None:
         self._read(event.name, event.title)
 
-    def _read(
-        self,
-        name: str,
-        title: str | None = None,
-        then: Callable[[None], None] | None = None,
-    ) -> None:
-        self.push_screen(Reader(self._database.sibling(name), self._settings, title), then)
+    def _read(self, name: str, title: str | None = None) -> None:
+        self.push_screen(Reader(self._database.sibling(name), self._settings, title))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The commands of the palette: those of our screens, and none of Textual's own."""

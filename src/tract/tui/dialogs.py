@@ -197,17 +197,17 @@ class Dialogs(Screen[None]):
         self._table.focus()
         self._filling = self.set_interval(0.01, self._fill, pause=True)
         self.query_one(Footer).show(HINTS, LAST_HINTS)
-        self._look()
         self.set_interval(LOOK_EVERY, self._look)
 
     def on_screen_resume(self) -> None:
-        if self._known:
-            self._look()
+        self._look()
 
     # Rows
 
     def _look(self) -> None:
-        """Update the list, or show why it cannot be read."""
+        """Update the list, or show why it cannot be read. Below another screen it rests."""
+        if not self.is_current:
+            return
         try:
             self._update(self._database.dialogs())
         except TractError as error:
@@ -237,6 +237,8 @@ class Dialogs(Screen[None]):
 
     def _fill(self) -> None:
         """Read one dialog at a time, those on the screen first: it takes all of its answers."""
+        if not self.is_current:
+            return
         visible = (row.info.dialog for row in self._table.visible_rows)
         name = next((name for name in visible if name in self._waiting), None)
         if name is None:
