@@ -60,7 +60,7 @@ def test_answers_with_equal_names_that_were_asked_differently_are_two() -> None:
 
 
 def _by_session(book: Ledger) -> dict[str, Bill]:
-    return group(book.charges(PRICES), lambda charge: charge.session)
+    return group(book.charges(PRICES), lambda charge: charge.answer.session)
 
 
 counts = st.integers(0, 10**9)
@@ -78,9 +78,9 @@ answered = st.tuples(
     ),
 )
 keys: list[Callable[[Charge], str]] = [
-    lambda charge: charge.session,
-    lambda charge: charge.model or "?",
-    lambda charge: f"{charge.time:%Y-%m-%d}" if charge.time else "",
+    lambda charge: charge.answer.session,
+    lambda charge: charge.answer.model or "?",
+    lambda charge: f"{charge.answer.time:%Y-%m-%d}" if charge.answer.time else "",
 ]
 
 

@@ -14,7 +14,6 @@ from tract.economy.prices import Price, PriceList, prices_of
 from tract.errors import InputError
 
 MAX_PRICES = 1_000_000
-INSTALL = 'pip install "tract-context[prices]"'
 
 prices_option = click.option(
     "--prices",

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from tract.economy.prices import PriceList
+from tract.economy.prices import Parts, PriceList
 from tract.model import AnswerUsage
 from tract.providers.usage import Usage, usage_of
 from tract.view.numbers import short
@@ -20,7 +20,7 @@ class Bill(NamedTuple):
     dollars: Decimal | None = None
     """The sum of the costs that are known; None if none is."""
     unpriced: int = 0
-    """The number of answers without a price."""
+    """The number of answers whose cost is not known, or only in part."""
     answers: int = 0
 
     def plus(self, other: Bill) -> Bill:
@@ -33,22 +33,6 @@ class Bill(NamedTuple):
         )
 
 
-class Charge(NamedTuple):
-    """An answer with its cost."""
-
-    session: str
-    project: str | None
-    model: str | None
-    time: datetime | None
-    usage: Usage
-    dollars: Decimal | None
-    """None if the price is not known."""
-
-    @property
-    def bill(self) -> Bill:
-        return Bill(self.usage, self.dollars, int(self.dollars is None), 1)
-
-
 class Spending(NamedTuple):
     """An answer of a session, as recorded."""
 
@@ -57,6 +41,27 @@ class Spending(NamedTuple):
     model: str | None
     time: datetime | None
     usage: Usage
+
+
+class Charge(NamedTuple):
+    """An answer with its cost."""
+
+    answer: Spending
+    parts: Parts | None
+    """None if the price is not known."""
+
+    @property
+    def has_no_input(self) -> bool:
+        """Whether only the output was recorded, so that the cost is too low."""
+        usage = self.answer.usage
+        return bool(usage.answered and not usage.sent and usage.cost is None and self.parts)
+
+    @property
+    def bill(self) -> Bill:
+        usage = self.answer.usage._replace(cost=None, tier="")
+        if self.parts is None:
+            return Bill(usage, None, 1, 1)
+        return Bill(usage, sum(self.parts.values(), Decimal(0)), int(self.has_no_input), 1)
 
 
 class Ledger:
@@ -68,9 +73,13 @@ class Ledger:
     def __init__(self) -> None:
         self._answers: dict[object, Spending] = {}
         self._copies: set[tuple[object, str]] = set()
+        self._last: object = None
 
     def add(self, session: str, project: str | None, answer: AnswerUsage) -> None:
-        usage = usage_of(answer.usage)
+        again = answer.id, session, answer.usage
+        if answer.id is not None and again == self._last:  # the next block of the same answer
+            return
+        self._last, usage = again, usage_of(answer.usage)
         spending = Spending(session, project, answer.model, answer.time, usage)
         if answer.id is None:
             self._answers[len(self._answers)] = spending
@@ -88,9 +97,8 @@ class Ledger:
         return len(self._copies)
 
     def charges(self, prices: PriceList) -> Iterator[Charge]:
-        for session, project, model, time, usage in self._answers.values():
-            dollars = prices.cost(model, usage, time)
-            yield Charge(session, project, model, time, usage, dollars)
+        for answer in self._answers.values():
+            yield Charge(answer, prices.parts(answer.model, answer.usage, answer.time))
 
 
 def bill(answers: Iterable[AnswerUsage], prices: PriceList) -> Bill:

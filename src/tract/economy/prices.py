@@ -16,6 +16,13 @@ from tract.providers.usage import Usage
 MILLION = 1_000_000
 THOUSAND = 1000
 
+SENT, CACHED, ANSWERED, SEARCHES = "sent anew", "read from cache", "answered", "searches"
+WRITTEN, WRITTEN_HOUR = "written to cache", "written for an hour"
+RECORDED = "as recorded"
+_EXACT = Decimal("1e-12")  # so that sums need no rounding
+Parts = Mapping[str, Decimal]
+"""Dollars by what is billed."""
+
 
 class Rates(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Dollars for a million tokens."""
@@ -29,22 +36,21 @@ class Rates(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     written_hour: Decimal | None = None
     """Written to the cache for an hour. None: unknown, unless no write has a price of its own."""
 
-    def of(self, usage: Usage) -> Decimal | None:
-        """What tokens cost; None if one of their prices is not known."""
+    def parts(self, usage: Usage) -> Parts | None:
+        """What tokens cost, by what they are billed as; None if a price is not known."""
         hour = self.written_hour
         if hour is None and usage.written_hour:
             if self.written is not None:
                 return None
             hour = self.input
         written = self.input if self.written is None else self.written
-        dollars = (
-            usage.read * self.input
-            + usage.cached * (self.input if self.cached is None else self.cached)
-            + (usage.written - usage.written_hour) * written
-            + usage.written_hour * (hour or 0)
-            + usage.answered * self.output
-        )
-        return dollars / MILLION
+        return {
+            SENT: usage.read * self.input / MILLION,
+            CACHED: usage.cached * (self.input if self.cached is None else self.cached) / MILLION,
+            WRITTEN: (usage.written - usage.written_hour) * written / MILLION,
+            WRITTEN_HOUR: usage.written_hour * (hour or Decimal(0)) / MILLION,
+            ANSWERED: usage.answered * self.output / MILLION,
+        }
 
 
 class Tier(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,13 +67,13 @@ class Price(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
     above: tuple[Tier, ...] = ()
     """For long requests; the rates of the longest tier apply to all of their tokens."""
 
-    def of(self, usage: Usage) -> Decimal | None:
+    def parts(self, usage: Usage) -> Parts | None:
         longer = [tier for tier in self.above if usage.sent > tier.tokens]
-        if longer:
-            tokens = max(longer, key=lambda tier: tier.tokens).of(usage)
-        else:
-            tokens = Rates.of(self, usage)
-        return None if tokens is None else tokens + usage.searches * self.searches / THOUSAND
+        rates: Tier | None = max(longer, key=lambda tier: tier.tokens, default=None)
+        tokens = rates.parts(usage) if rates else Rates.parts(self, usage)
+        if tokens is None or not usage.searches:
+            return tokens
+        return {**tokens, SEARCHES: usage.searches * self.searches / THOUSAND}
 
 
 class Catalog(Protocol):
@@ -88,7 +94,7 @@ class PriceList:
     def __init__(self, own: Mapping[str, Price] | None = None, catalog: Catalog | None = None):
         self._own = own or {}
         self._catalog = catalog
-        self._found: dict[str | None, Price | None] = {}
+        self._matches: dict[str | None, Price | None] = {}
 
     def __bool__(self) -> bool:
         return bool(self._own or self._catalog)
@@ -103,23 +109,28 @@ class PriceList:
         self, model: str | None, time: datetime | None = None, tier: str = ""
     ) -> Price | None:
         """The price of a model when an answer was given; None if it is not known."""
-        if model not in self._found:
+        if model not in self._matches:
             fitting = [name for name in self._own if (model or "").startswith(name)]
-            self._found[model] = self._own[max(fitting, key=len)] if fitting else None
-        own = self._found[model]
+            self._matches[model] = self._own[max(fitting, key=len)] if fitting else None
+        own = self._matches[model]
         if own or not self._catalog or not model:
             return own
         return self._catalog.price(model, time, tier)
 
-    def cost(self, model: str | None, usage: Usage, time: datetime | None = None) -> Decimal | None:
+    def parts(self, model: str | None, usage: Usage, time: datetime | None = None) -> Parts | None:
         """What an answer costs: as recorded, or else by its tokens; None if that is not known. What
         a program wrote in the place of a model, such as `<synthetic>`, costs nothing."""
         if usage.cost is not None:
-            return Decimal(repr(usage.cost))
+            return {RECORDED: Decimal(repr(usage.cost)).quantize(_EXACT)}
         if is_synthetic(model) or not (usage.tokens or usage.searches):
-            return Decimal(0)
+            return {}
         price = self.price(model, time, usage.tier)
-        return price.of(usage) if price else None
+        return price.parts(usage) if price else None
+
+    def cost(self, model: str | None, usage: Usage, time: datetime | None = None) -> Decimal | None:
+        """The sum of the parts."""
+        parts = self.parts(model, usage, time)
+        return None if parts is None else sum(parts.values(), Decimal(0))
 
 
 NO_PRICES = PriceList()

@@ -26,6 +26,10 @@ _COSTS = ("cost", "cost_usd", "costUSD", "total_cost_usd", "total_cost")
 _TOO_MUCH = 10**15  # of anything
 
 
+_COUNTED = (
+    *("read", "cached", "written", "answered", "thought", "reasoned", "written_hour"),
+    *("searches", "total"),
+)
 _STANDARD = frozenset({"", "standard", "default", "auto"})
 
 
@@ -75,21 +79,18 @@ class Usage(NamedTuple):
 def usage_of(usage: Mapping[str, Json]) -> Usage:
     """Anthropic counts cached tokens beside the others; nearly everybody else includes them."""
     counts = _with_details(usage)
-    read, cached, written, answered, beside, inside, for_an_hour, searches = (
-        _number(counts, what) for what in _COUNTS
-    )
-    answered += beside
-    if _is_included(counts, cached + written, read, answered):
+    numbers = _numbers(counts)
+    read, cached, written = numbers["read"], numbers["cached"], numbers["written"]
+    answered = numbers["answered"] + numbers["thought"]
+    if _is_included(counts, cached + written, read, answered, numbers["total"]):
         read -= cached + written
-    hour, thought = min(for_an_hour, written), min(beside + inside, answered)
-    cost = cost_of(usage)
-    return Usage(read, cached, written, answered, cost, hour, thought, searches, _tier(usage))
-
-
-_COUNTS = (
-    *("read", "cached", "written", "answered", "thought", "reasoned", "written_hour"),
-    "searches",
-)
+    return Usage(
+        *(read, cached, written, answered, cost_of(usage)),
+        written_hour=min(numbers["written_hour"], written),
+        thought=min(numbers["thought"] + numbers["reasoned"], answered),
+        searches=numbers["searches"],
+        tier=_tier(usage),
+    )
 
 
 def _tier(usage: Mapping[str, Json]) -> str:
@@ -116,6 +117,16 @@ def _keys_of(what: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(key for keys in every for key in getattr(keys, what))
 
 
+@cache
+def _meanings(names: tuple[str, ...]) -> dict[str, list[str]]:
+    """What each key counts."""
+    meanings: dict[str, list[str]] = {}
+    for what in _COUNTED:
+        for key in _keys_of(what, names):
+            meanings.setdefault(key, []).append(what)
+    return meanings
+
+
 def _with_details(usage: Mapping[str, Json]) -> Mapping[str, Json]:
     details: dict[str, Json] = {}
     for key in _keys("details"):
@@ -124,11 +135,13 @@ def _with_details(usage: Mapping[str, Json]) -> Mapping[str, Json]:
     return {**details, **usage}
 
 
-def _is_included(counts: Mapping[str, Json], part: int, read: int, answered: int) -> bool:
+def _is_included(
+    counts: Mapping[str, Json], part: int, read: int, answered: int, total: int
+) -> bool:
     """Whether what was cached is a part of what was read: the total shows it, else the format."""
     if part > read:
         return False
-    if total := _number(counts, "total"):
+    if total:
         return total <= read + answered
     return "prompt_tokens" in counts or not any(key in counts for key in _keys("apart"))
 
@@ -143,7 +156,12 @@ def cost_of(usage: Mapping[str, Json]) -> float | None:
     return None
 
 
-def _number(counts: Mapping[str, Json], what: str) -> int:
-    """The count under one of its keys; where several are there, one may be zero."""
-    numbers = (counts[key] for key in _keys(what) if type(counts.get(key)) is int)
-    return max((number for number in numbers if 0 <= number < _TOO_MUCH), default=0)
+def _numbers(counts: Mapping[str, Json]) -> dict[str, int]:
+    """The counts by what they mean; where several keys mean the same, one may be zero."""
+    numbers = dict.fromkeys(_COUNTED, 0)
+    meanings = _meanings(tuple(PROVIDERS))
+    for key, value in counts.items():
+        if type(value) is int and 0 <= value < _TOO_MUCH:
+            for what in meanings.get(key, ()):
+                numbers[what] = max(numbers[what], value)
+    return numbers

@@ -23,6 +23,8 @@ STYLES = {
     "rule": Style(color=YELLOW),
     "error": Style(color="red"),
     "added": Style(color="green"),
+    "removed": Style(color="red"),
+    "mark": Style(reverse=True),
     "role-system": Style(),
     "role-user": Style(underline=True),
     "role-assistant": Style(),
