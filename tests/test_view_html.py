@@ -484,6 +484,12 @@ def test_everything_can_be_read(dark: bool) -> None:
     for name in ("ink", "dim", "error", "note", "link", "system", "user", "assistant", "tool"):
         colour = rgb(styled(style, name, dark=dark))
         assert min(contrast(colour, ground), contrast(colour, raised)) >= 4.5, name
+    for name in ("code-keyword", "code-string", "code-number", "code-name"):
+        assert contrast(rgb(styled(style, name, dark=dark)), raised) >= 4.5, name
+    for side in ("new", "old"):
+        text = rgb(styled(style, f"{side}-ink", dark=dark))
+        for under in (side, f"{side}-mark"):
+            assert contrast(text, rgb(styled(style, under, dark=dark))) >= 4.5, under
     share = int(re.findall(r"summary { color: color-mix\(in srgb, var\(--pair\) (\d+)%", style)[0])
     for entry in PALETTE:
         pair = rgb(entry.web)

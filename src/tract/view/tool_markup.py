@@ -16,10 +16,10 @@ from tract.view.lines import (
     Styled,
     diff_line,
     edit_words,
-    first_line,
     lines_of,
     measure,
     pair_style,
+    verdict,
 )
 from tract.view.markup import image, markup, span
 from tract.view.moments import duration
@@ -161,7 +161,7 @@ def _tool_head(
     seconds = results[0].seconds or 0 if results else 0
     facts += [duration(seconds)] if seconds >= SHORTEST else []
     parts.append(span(Styled(f"({', '.join(facts)})", "dim")) if facts else "")
-    errors = (first_line(result.text) for result in results if result.is_error)
+    errors = (verdict(result.text) for result in results if result.is_error)
     parts += [span(Styled(f"failed: {error}", "error")) for error in errors]
     return " ".join(filter(None, parts))
 
