@@ -40,9 +40,9 @@ BILLED     TOKENS    COST
 sent anew    6.0M  $18.00  ████████████████████
 answered     3.0k   $0.04  █
 
- COST              ANSWERS  SENT  CACHED  ANSWERED  SESSION
-$9.02  ██████████        1  3.0M      0%      1.0k  s3 Task 3
-$6.02  ███████           1  2.0M      0%      1.0k  s2 Task 2
+ COST              SENT  CACHED  ANSWERED  ANSWERS  SESSION
+$9.02  ██████████  3.0M      0%      1.0k        1  s3 Task 3
+$6.02  ███████     2.0M      0%      1.0k        1  s2 Task 2
 $3.02 for 1 more, which --top or --json shows
 """
     )
@@ -55,6 +55,23 @@ def test_days_are_in_their_order_and_the_newest_are_shown(
     last = capsys.readouterr().out.splitlines()[-3:]
     assert [line.split()[-1] for line in last[:2]] == ["2026-11-19", "2026-11-20"]
     assert last[2].startswith("$3.02 for 1 more")
+
+
+def test_a_recorded_cost_stands_with_its_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = account(1)
+    usage = {"input": 7, "output": 3, "cost": {"total": 1.5}}
+    whole.add(Session("s9", DialogFacts(), [AnswerUsage("claude", usage)]))
+    billed = Report(whole, PRICES, "session").document()["billed"]
+    assert billed[-1] == {"kind": "as recorded", "tokens": 10, "dollars": 1.5}
+    assert sum(part["tokens"] for part in billed) == 1_001_010
+
+
+def test_a_long_path_is_known_by_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = Account()
+    folder = DialogFacts(folder="/home/me/" + "a" * 50 + "/the/project")
+    whole.add(Session("s", folder, [AnswerUsage("claude", {"input_tokens": 5})]))
+    Report(whole, PRICES, "project").put(5)
+    assert capsys.readouterr().out.splitlines()[-1].endswith("aaa/the/project")
 
 
 def test_what_a_person_must_know_is_noted() -> None:
