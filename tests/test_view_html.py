@@ -488,8 +488,8 @@ def test_everything_can_be_read(dark: bool) -> None:
         assert contrast(rgb(styled(style, name, dark=dark)), raised) >= 4.5, name
     for side in ("new", "old"):
         text = rgb(styled(style, f"{side}-ink", dark=dark))
-        for under in (side, f"{side}-mark"):
-            assert contrast(text, rgb(styled(style, under, dark=dark))) >= 4.5, under
+        for back in (side, f"{side}-mark"):
+            assert contrast(text, rgb(styled(style, back, dark=dark))) >= 4.5, back
     share = int(re.findall(r"summary { color: color-mix\(in srgb, var\(--pair\) (\d+)%", style)[0])
     for entry in PALETTE:
         pair = rgb(entry.web)
