@@ -205,7 +205,8 @@ class WordIndex:
         if self._is_on and self.is_usable:
             self.add(blob_id, data)
         elif self._is_on:  # the next process that can, does
-            _set(self._driver, state._replace(until=max(blob_id, state.until)))
+            done = state.done if state.size else blob_id - 1
+            _set(self._driver, state._replace(done=done, until=max(blob_id, state.until)))
 
     def remove(self, blob_ids: Sequence[int]) -> None:
         """Forget the words of contents that are deleted or erased."""
