@@ -67,7 +67,7 @@ def _show(infos: Sequence[ToolResultInfo], summaries: Mapping[str, str]) -> None
 def _cells(info: ToolResultInfo, summaries: Mapping[str, str]) -> tuple[str, str, str, str, str]:
     hidden = SUMMARIZED if info.commit_hash in summaries else LEFT_OUT
     form = info.form.value if info.form else hidden
-    return info.tool or "", info.id, size(info.byte_size), f"{info.token_count} tok", form
+    return one_line(info.subject), info.id, size(info.byte_size), f"{info.token_count} tok", form
 
 
 def _age(info: ToolResultInfo, now: datetime) -> str:
