@@ -20,9 +20,11 @@ from tract.core.turns import Superseded
 from tract.errors import CommitNotFoundError, ResultNotFoundError
 from tract.model import Form, Shape
 from tract.tract import Tract
-from tract.view.sanitize import counted, one_line, several
+from tract.view.sanitize import counted, cut, one_line, several
 
 COLUMNS = (Column(CYAN), Column(), NUMBER, NUMBER, Column(), Column(), Column(DIM))
+WIDTH = 40
+"""Columns for what was asked."""
 TIMES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -37,8 +39,8 @@ TIMES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 def results_command(target: Target, tool: str | None, superseded: bool, as_json: bool) -> None:
     """List the tool results of the branch, oldest first.
 
-    Shows for each the tool, the ID, the full size in bytes and tokens, the form that the model
-    sees, whether the result reports a failure, and its age.
+    Shows for each what was asked, the ID, the full size in bytes and tokens, the form that the
+    model sees, whether the result reports a failure, and its age.
     """
     with target.open() as tract:
         results = tract.list_tool_results()
@@ -67,7 +69,8 @@ def _show(infos: Sequence[ToolResultInfo], summaries: Mapping[str, str]) -> None
 def _cells(info: ToolResultInfo, summaries: Mapping[str, str]) -> tuple[str, str, str, str, str]:
     hidden = SUMMARIZED if info.commit_hash in summaries else LEFT_OUT
     form = info.form.value if info.form else hidden
-    return one_line(info.subject), info.id, size(info.byte_size), f"{info.token_count} tok", form
+    asked, tokens = cut(one_line(info.subject), WIDTH), f"{info.token_count} tok"
+    return asked, info.id, size(info.byte_size), tokens, form
 
 
 def _age(info: ToolResultInfo, now: datetime) -> str:

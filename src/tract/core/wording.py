@@ -133,8 +133,12 @@ class CollapsedLine(NamedTuple):
 COLLAPSED = CollapsedLine(
     "[Called {what} ({id}){error}; result not shown]", "[Called {what}]", "; failed"
 )
+BY_NAME = CollapsedLine(
+    "[Called {name} ({id}){error}; result not shown]", "[Called {name}]", "; failed"
+)
+"""With the tool alone, for plain lists of messages."""
 FORMERLY_COLLAPSED = (
-    CollapsedLine("[Called {name} ({id}){error}; result not shown]", "[Called {name}]", "; failed"),
+    BY_NAME,
     CollapsedLine(
         "[Tool: {name} | Result summarized — call {id}{error}]", "[Tool: {name}]", " | error"
     ),
