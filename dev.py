@@ -43,7 +43,7 @@ LOCK_OPTIONS = ["--universal", "--generate-hashes", "--no-header", "--no-annotat
 def main() -> int:
     parser = argparse.ArgumentParser(prog="dev.py", description="Develop tract.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    commands.add_parser("demo", help="see tract work (examples/demo.py)", add_help=False)
+    commands.add_parser("demo", help="see tract work (`tract demo`)", add_help=False)
     test = commands.add_parser(
         "test", help="lint, then pytest; more arguments go to pytest", allow_abbrev=False
     )
@@ -70,7 +70,7 @@ def main() -> int:
         return lock()
     set_up()
     if args.command == "demo":
-        return python("examples/demo.py", *rest)
+        return python("-m", "tract", "demo", *rest)
     if args.command == "bench":
         return python("-m", f"benchmarks.{args.name}", *rest)
     if args.command == "mutate":

@@ -24,9 +24,14 @@ def report(
     at_most: Mapping[str, float],
     run: Callable[[bool], Iterable[Result]],
     at_least: Mapping[str, float] | None = None,
+    options: argparse.ArgumentParser | None = None,
 ) -> None:
-    """Run what the command line asks for. `run` is told whether it is to be quick."""
-    parser = argparse.ArgumentParser(prog=f"dev.py bench {name}", description=purpose)
+    """Run what the command line asks for. `run` is told whether it is to be quick. `options` are
+    those that the benchmark handles by itself, for the help."""
+    parents = [options] if options else []
+    parser = argparse.ArgumentParser(
+        prog=f"dev.py bench {name}", description=purpose, parents=parents
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on one line")
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all?")
     args = parser.parse_args()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import runpy
 import subprocess
 import sys
@@ -13,9 +15,19 @@ from typing import Any
 
 import pytest
 
+from benchmarks import previews
+from benchmarks.previews import RIVALS, compiled, preview
+from benchmarks.recordings import doubts, recordings
 from benchmarks.report import Result, report
 
 ROOT = Path(__file__).resolve().parent.parent
+OWN_PATHS = (
+    "/root",
+    "/work",
+    "/opt/wheels",
+    "/tmp/tract-recordings",
+    "/tmp/pg-recording",
+)
 SHARED = {"__init__", "load", "measure", "outputs", "report"}
 NAMES = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - SHARED)
 
@@ -80,3 +92,40 @@ def test_a_benchmark_measures_all_that_it_bounds(name: str) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert set(json.loads(done.stdout)) >= set(bounds(name))
+
+
+# Recordings
+
+
+def test_the_recordings_are_many_and_of_many_kinds() -> None:
+    assert len(recordings()) >= 90
+    assert len({recording.recipe.kind for recording in recordings()}) >= 25
+    assert all(1 <= len(recording.questions) <= 4 for recording in recordings())
+    held = sum(recording.split == "held" for recording in recordings())
+    assert 0.3 < held / len(recordings()) < 0.5
+
+
+def test_each_question_is_answered_by_the_full_output_and_not_by_the_call() -> None:
+    assert [doubt for recording in recordings() for doubt in doubts(recording)] == []
+
+
+def test_no_recording_names_this_machine() -> None:
+    own = [str(ROOT), *OWN_PATHS, os.uname().nodename]
+    traces = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in own))
+    assert [r.name for r in recordings() if traces.search(r.text)] == []
+
+
+def test_a_preview_and_its_rivals_are_shown() -> None:
+    recording = recordings()[0]
+    for show in (preview, compiled, *RIVALS.values()):
+        assert recording.text.split()[-1] in show(recording, 400)
+
+
+@pytest.mark.parametrize("option", ["--kinds", "--failures", "--show=pytest-quiet"])
+def test_previews_are_looked_at_closer(
+    option: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["previews", option])
+    monkeypatch.setattr(previews, "recordings", lambda: recordings()[:12])
+    previews.main()
+    assert "pytest" in capsys.readouterr().out

@@ -25,7 +25,7 @@ from tests.cli import (
 )
 from tract import CommitInfo, Form, ToolCall, Tract
 from tract.cli import cli
-from tract.cli.results import _age
+from tract.cli.commits import age
 from tract.core.forms import ToolResultInfo
 from tract.storage.sqlite import binding
 
@@ -177,8 +177,7 @@ def test_results_without_a_name_or_a_legible_id(here: Path) -> None:
 )
 def test_ages(seconds: int, told: str) -> None:
     now = datetime(2026, 1, 2, tzinfo=UTC)
-    made = now - timedelta(seconds=seconds)
-    assert _age(ToolResultInfo("a", None, None, "success", 0, 0, "", made), now) == told
+    assert age(now - timedelta(seconds=seconds), now) == told
 
 
 # What was made old

@@ -126,8 +126,8 @@ def test_hidden_tools_leave_the_errors(here: Path) -> None:
 def test_the_lines_of_a_chat(here: Path) -> None:
     assert tool_lines("chat.json", "--tools", "summary") == [
         "  [tool_use] shell make",
-        "  [tool_use] shell ls",
         "  [shell] make (33 bytes)",
+        "  [tool_use] shell ls",
         "  [shell] ls (30 bytes)",
     ]
 
@@ -213,7 +213,7 @@ def test_a_dialog_is_shown_by_name_or_by_option(dialog: Path) -> None:
     assert lines("default") == lines("--stored") == lines("--tools", "full")
     assert "    It does not build." in lines("other")
     assert "    It is line 1." in lines("default")
-    assert ok("--dialog", "nowhere", "show", "other") == ok("show", "other")
+    assert invoke("--dialog", "nowhere", "show", "other").exit_code == 3
 
 
 def test_what_is_kept_and_what_is_sent(dialog: Path) -> None:
@@ -406,8 +406,8 @@ def test_a_page_is_written_whole(here: Path) -> None:
     assert done.stderr.endswith("wrote page.html\n")
     text = Path("page.html").read_text("utf-8")
     assert text == ok("show", "request.json", "--html", "-")
-    assert Page(text).shows(f"[tool_result] Read {SHORT_PATH} (1523 bytes)")
-    assert Page(text).shows("[tool_result:error] Bash make (16 bytes)")
+    assert Page(text).shows(f"Read {SHORT_PATH} (1523 bytes)")
+    assert Page(text).shows("Bash make (16 bytes) failed: boom")
     assert sorted(p.name for p in here.iterdir()) == ["chat.json", "page.html", "request.json"]
     ok("show", "chat.json", "--html", "page.html")
     assert Page(Path("page.html").read_text("utf-8")).shows("shell make")
@@ -472,12 +472,11 @@ def test_an_unknown_name_is_one_clear_line(here: Path) -> None:
 
 
 def test_an_unknown_name_beside_a_database(dialog: Path) -> None:
-    (dialog / "folder").mkdir()
-    for name in ("nowhere", "folder", ".", "ffffffff", "nowhere.json", "a\nb", "x" * 5000):
+    for name in ("nowhere", "ffffffff", "nowhere.json", "a\nb", "x" * 5000):
         for options in ((), ("--sent",)):
             done = invoke("show", name, *options)
             assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (3, "", 1), name
-            assert "no dialog or file has that name" in done.stderr
+            assert re.search("no dialog or file has that name|is not a commit hash", done.stderr)
 
 
 @pytest.mark.parametrize(
@@ -548,8 +547,9 @@ def test_all_branches_of_a_file_are_shown_and_what_they_share_once(here: Path) -
     scenes = ok_json("show", "s.jsonl")
     assert [scene["dialog"] for scene in scenes] == ["s1", "s1"]
     assert scenes[0]["branch"] != scenes[1]["branch"]
-    page = Page(ok("show", "s.jsonl", "--html", "-"))
-    assert len([head for head in page.heads if "Read" in head]) == 2
+    page = ok("show", "s.jsonl", "--html", "-")
+    assert len([head for head in Page(page).heads if head.startswith("Read")]) == 1
+    assert page.count("shared result") == page.count("second result") == 1
 
 
 def test_what_cannot_be_read_is_told_and_the_rest_shown(here: Path) -> None:
@@ -651,7 +651,9 @@ def test_no_payload_steers_a_terminal_or_a_page(
     assert screen == done.stderr + done.stdout
     page = ok("show", "hostile.json", "--html", "-")
     assert dangerous(page) == set()
-    assert Page(page).tags <= Page(ok("show", "request.json", "--html", "-")).tags
+    harmless = {("ol", ""), ("ol", "start"), ("ul", ""), ("li", ""), ("br", ""), ("blockquote", "")}
+    harmless |= {("code", ""), ("hr", ""), ("em", ""), ("strong", ""), ("h3", ""), ("div", "class")}
+    assert Page(page).tags <= Page(ok("show", "request.json", "--html", "-")).tags | harmless
     blocks = ok_json("show", "hostile.json")[0]["blocks"]
     assert sum(block["type"] == "tool_use" for block in blocks) >= len(payloads)
 
@@ -711,14 +713,14 @@ def test_every_call_and_result_of_real_files_is_seen(folder: str) -> None:
         for name, number in asked.items():
             for heads in (full, folded):
                 assert count_of(heads, f"  [tool_use] {name}") >= number, (path, name)
-            assert count_of(page, f"[tool_use] {name}") >= number, (path, name)
+            assert count_of(page, name) >= number, (path, name)
         for name, number in answered.items():
             failed = f"[tool_result:error] {name}".rstrip()
             whole = f"[tool_result] {name}".rstrip()
             short = f"[{name}]" if name else whole
             assert count_of(full, f"  {whole}") + count_of(full, f"  {failed}") >= number
             assert count_of(folded, f"  {short}") + count_of(folded, f"  {failed}") >= number
-            assert count_of(page, whole) + count_of(page, failed) >= number
+            assert count_of(page, name or "result") >= min(number, asked[name]), (path, name)
         assert {f"    {line}" for line in code if line} <= set(full)
 
 

@@ -162,6 +162,7 @@ ELSEWHERE = {
     "hook": "prints nothing of the database",
     "setup": "edits settings",
     "doctor": "checks the machine",
+    "demo": "has a database of its own",
 }
 """Commands that the steps leave out, and why."""
 

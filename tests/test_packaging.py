@@ -137,15 +137,38 @@ with tract.Tract.open("smoke.db") as t:
 """
 
 
+HIDDEN = ("psycopg", "splintr", "rich", "textual", "pydantic")
+
+
 def test_what_is_in_the_wheel_works(wheel: Path, tmp_path: Path) -> None:
     """Without its extras, beside the dependencies that are installed here."""
     with zipfile.ZipFile(wheel) as files:
         files.extractall(tmp_path / "wheel")
-    extras = ("psycopg", "splintr", "rich", "textual", "pydantic")
-    hide = f"import sys; sys.path.insert(0, 'wheel'); sys.modules |= dict.fromkeys({extras})\n"
+    hide = f"import sys; sys.path.insert(0, 'wheel'); sys.modules |= dict.fromkeys({HIDDEN})\n"
     seen = "\nprint(tract.__file__)"
     done = run(sys.executable, "-W", "error", "-c", hide + SMOKE + seen, cwd=tmp_path)
     assert done.stdout.split() == ["estimate", str(tmp_path / "wheel" / "tract" / "__init__.py")]
+
+
+def test_the_demo_is_in_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    """It needs neither this repository nor an extra."""
+    with zipfile.ZipFile(wheel) as files:
+        files.extractall(tmp_path / "wheel")
+    hide = f"sys.path.insert(0, 'wheel'); sys.modules |= dict.fromkeys({HIDDEN})"
+    code = f"import sys; {hide}; from tract.cli import main; main()"
+    done = run(sys.executable, "-W", "error", "-c", code, "demo", "here", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "counted by estimate" in done.stdout
+    assert ", 0 problems" in done.stdout
+    assert (tmp_path / "here" / "demo.db").is_file()
+
+
+@pytest.mark.long
+def test_the_demo_works_with_the_core_alone(home: Path) -> None:
+    shutil.rmtree(home / "demo", ignore_errors=True)
+    done = tract(home, "demo", "demo")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ", 0 problems" in done.stdout
 
 
 @pytest.mark.long
@@ -196,8 +219,8 @@ for open_it in (
         print(error)
 """
     postgres, tokens = python(home, code).splitlines()
-    assert 'pip install "tract-context[postgres]"' in postgres
-    assert 'pip install "tract-context[tokens]"' in tokens
+    assert 'pip install "tract-context[postgres] @ file:///' in postgres
+    assert 'pip install "tract-context[tokens] @ file:///' in tokens
 
 
 @pytest.mark.long

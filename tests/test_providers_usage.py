@@ -103,14 +103,14 @@ PI = {
 }
 
 KNOWN: dict[str, tuple[dict[str, Any], Usage]] = {
-    "Anthropic": (ANTHROPIC, Usage(8, 41213, 2226, 17)),
-    "Chat Completions": (CHAT, Usage(100, 1024, 0, 23)),
-    "Responses": (RESPONSES, Usage(6060, 640, 0, 1078)),
-    "Gemini": (GEMINI, Usage(126, 649, 0, 135)),
-    "Gemini in Python": (GEMINI_PYTHON, Usage(126, 649, 0, 135)),
+    "Anthropic": (ANTHROPIC, Usage(8, 41213, 2226, 17, written_hour=2226)),
+    "Chat Completions": (CHAT, Usage(100, 1024, 0, 23, thought=12)),
+    "Responses": (RESPONSES, Usage(6060, 640, 0, 1078, thought=704)),
+    "Gemini": (GEMINI, Usage(126, 649, 0, 135, thought=112)),
+    "Gemini in Python": (GEMINI_PYTHON, Usage(126, 649, 0, 135, thought=112)),
     "LiteLLM": (LITELLM, Usage(512, 4000, 300, 146)),
-    "Codex": (CODEX, Usage(20174, 2432, 0, 351)),
-    "Gemini CLI": (GEMINI_CLI, Usage(9649, 2558, 0, 258)),
+    "Codex": (CODEX, Usage(20174, 2432, 0, 351, thought=74)),
+    "Gemini CLI": (GEMINI_CLI, Usage(9649, 2558, 0, 258, thought=153)),
     "Inspect": (INSPECT, Usage(544, 1024, 0, 17)),
     "Inspect with Anthropic": (INSPECT_ANTHROPIC, Usage(9, 1024, 50, 17)),
     "LangChain": (LANGCHAIN, Usage(2, 1, 6717, 116)),
@@ -139,6 +139,22 @@ def test_the_parts_add_up_to_the_total_that_was_said(who: str) -> None:
     said, wanted = KNOWN[who]
     totals = [said[key] for key in said if key.startswith("total") and type(said[key]) is int]
     assert all(total == wanted.tokens for total in totals)
+
+
+def test_what_is_not_billed_at_the_standard_price_is_marked() -> None:
+    tiers: list[tuple[dict[str, Any], str]] = [
+        ({"service_tier": "Batch"}, "batch"),
+        ({"speed": "fast"}, "fast"),
+        ({}, ""),
+    ]
+    tiers += [({"service_tier": None}, ""), ({"service_tier": "standard", "speed": 3}, "")]
+    for fields, tier in tiers:
+        assert usage_of({"input_tokens": 5, **fields}).tier == tier
+
+
+def test_searches_of_the_provider_are_counted() -> None:
+    said = {"input_tokens": 5, "server_tool_use": {"web_search_requests": 2}}
+    assert usage_of(said) == Usage(5, searches=2)
 
 
 def test_without_a_total_what_is_more_than_all_cannot_be_a_part_of_it() -> None:
@@ -223,4 +239,4 @@ def _usages(path: Path) -> list[dict[str, Any]]:
     with Tract.open(":memory:") as tract:
         import_file(tract, path)
         dialogs = [tract.sibling(info.dialog) for info in tract.dialogs()]
-        return [usage for dialog in dialogs for _, usage in dialog.usages()]
+        return [usage for dialog in dialogs for _, usage, *_ in dialog.usages()]

@@ -458,7 +458,7 @@ try:
 except MissingExtraError as error:
     print(error)
 """
-    assert "pip install 'tract-context[s3]'" in python(program)
+    assert '[s3]"' in python(program)
 
 
 def test_the_command_has_an_option_and_a_variable(tmp_path: Path, url: str, folder: Path) -> None:

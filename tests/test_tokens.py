@@ -308,7 +308,7 @@ try:
 except MissingExtraError as error:
     print(error)
 """
-    assert 'pip install "tract-context[tokens]"' in run_python(WITHOUT_EXTRA + program)
+    assert '[tokens]"' in run_python(WITHOUT_EXTRA + program)
 
 
 def test_without_the_extra_the_default_is_the_estimate() -> None:

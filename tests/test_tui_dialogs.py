@@ -12,8 +12,8 @@ from textual.widgets import DataTable
 from tests.cli import invoke
 from tests.tui import Seat, in_loop, recorded, seat
 from tract import Tract
+from tract.economy.prices import PriceList, prices_of
 from tract.tui import dialogs
-from tract.view.cost import Price
 
 WIDE = (120, 20)
 
@@ -41,8 +41,8 @@ async def test_a_dialog_with_size_tokens_cost_and_errors() -> None:
             words = row_of(here, "work")
             assert words[1:5] == ["main", "11", str(info.tokens), f"{info.bytes}B"]
             assert words[5:9] == ["1.0M", "→", "100k", "1"]
-        prices = {"some": Price(input=3, output=15), "other": Price(input=100, output=100)}
-        async with seat(tract, None, WIDE, prices=prices) as here:
+        prices = {"some": {"input": 3, "output": 15}, "other": {"input": 100, "output": 100}}
+        async with seat(tract, None, WIDE, prices=PriceList(prices_of(prices))) as here:
             await here.until(lambda: "…" not in here.text)
             assert row_of(here, "work")[5:7] == ["$4.50", "1"]
 
@@ -66,8 +66,8 @@ async def test_prices_that_do_not_fit_leave_the_cost_open() -> None:
             usage={"input_tokens": 5, "output_tokens": 5},
             generation_config={"model": "unknown"},
         )
-        prices = {"some-model": Price(input=1, output=1)}
-        async with seat(tract, None, WIDE, prices=prices) as here:
+        prices = {"some-model": {"input": 1, "output": 1}}
+        async with seat(tract, None, WIDE, prices=PriceList(prices_of(prices))) as here:
             await here.until(lambda: "$1.10+" in here.text)
 
 
@@ -170,7 +170,9 @@ async def test_a_name_that_looks_like_markup_is_a_name() -> None:
 @in_loop
 async def test_the_usual_screen_has_room_for_every_column() -> None:
     with recorded() as tract:
-        async with seat(tract, None, prices={"": Price(input=3, output=15)}) as here:
+        async with seat(
+            tract, None, prices=PriceList(prices_of({"": {"input": 3, "output": 15}}))
+        ) as here:
             await here.until(lambda: "$" in here.text)
             assert all(column in here.lines[1] for column in dialogs.COLUMNS)
             assert row_of(here, "work")[-1].count(":") == 1

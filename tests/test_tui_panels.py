@@ -10,7 +10,7 @@ from tests.tui import MORE_TOOLS, Seat, commit_of, in_loop, recorded, seat
 from tract import Tract
 from tract.tui.panels import HEIGHTS, bar, chart, legend
 from tract.view.context_usage import Share, growth, shares
-from tract.view.cost import short
+from tract.view.numbers import short
 from tract.view.sanitize import width
 
 

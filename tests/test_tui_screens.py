@@ -30,7 +30,7 @@ from tests.tui import (
     use,
 )
 from tract import Tract
-from tract.view.cost import Price
+from tract.economy.prices import PriceList, prices_of
 
 GOLDEN = Path(__file__).parent / "golden" / "tui"
 SIZES = [(80, 24), (120, 40)]
@@ -54,8 +54,10 @@ async def test_the_screens_are_the_recorded_ones(size: tuple[int, int]) -> None:
         tract.annotate(commit_of(tract, 1), "pinned")
         tract.set_tools(MORE_TOOLS)
         tract.user("Is it done?")
-        prices = {"some": Price(input=3, output=15)}
-        async with seat(tract, size=size, title="some.db", prices=prices) as here:
+        prices = {"some": {"input": 3, "output": 15}}
+        async with seat(
+            tract, size=size, title="some.db", prices=PriceList(prices_of(prices))
+        ) as here:
             check(here, "summary", size)
             await here.press("g")
             check(here, "summary_top", size)

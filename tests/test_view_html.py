@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.corpus import BY_FOLDER, DATA, real_files
 from tests.strategies import texts
 from tract import Tract
 from tract.importers.writer import import_file
 from tract.model import Form
-from tract.view.ansi import plain
 from tract.view.blocks import (
     OtherBlock,
     RuleBlock,
@@ -36,14 +36,15 @@ from tract.view.blocks import (
     format_request,
 )
 from tract.view.conversation import format_dialog
+from tract.view.facts import Facts, Prompt
 from tract.view.html import page
-from tract.view.lines import lines_of
+from tract.view.lines import FULL, measure
 from tract.view.palette import PALETTE
-from tract.view.sanitize import visible
+from tract.view.sanitize import one_line, visible
 
 GOLDEN = Path(__file__).parent / "golden" / "view" / "page.html"
-VOID = {"meta", "input"}
-IDS_OF_BAR = {"full", "summary", "hidden", "thinking"}
+VOID = {"meta", "input", "br", "hr", "img"}
+IDS_OF_BAR = {"tools", "thinking"}
 
 
 class Element:
@@ -111,15 +112,8 @@ def tree(*blocks: ViewBlock, title: str = "A title", about: str = "") -> Element
     return Tree("".join(page(title, blocks, about=about))).root
 
 
-def body(details: Element) -> str:
-    """What a <pre> shows. A browser drops the first newline in it."""
-    text = details.one("pre").text
-    assert text.startswith("\n")
-    return text[1:]
-
-
 def head(details: Element) -> str:
-    return details.one("summary").text
+    return next(details.all("summary")).text
 
 
 def tools(root: Element) -> list[Element]:
@@ -176,47 +170,57 @@ def test_the_page_is_the_recorded_one() -> None:
     assert GOLDEN.read_text(encoding="utf-8") == text
 
 
-def test_every_call_and_result_has_the_line_of_the_terminal_and_its_body_as_it_is() -> None:
-    found = [(head(one), body(one) if list(one.all("pre")) else None) for one in request_tools()]
-    assert found == [
-        ("[tool_use] Read /a/b.py", "file_path: /a/b.py"),
-        ("[tool_use] Bash ls", "command:\n  ls\n  pwd"),
-        ("[tool_use] Wait", None),
-        ("[tool_result] Read /a/b.py (14 bytes)", "\n  1\t<b>x</b>"),
-        ("[tool_result:error] Bash ls (4 bytes)", "boom"),
-        ("[tool_result] (5 bytes)", "stray"),
+def test_every_call_is_one_line_with_its_result_inside() -> None:
+    assert [(head(one), bodies(one)) for one in request_tools()] == [
+        ("Read /a/b.py (14 bytes)", ["file_path: /a/b.py", "\n  1\t<b>x</b>"]),
+        ("Bash ls (4 bytes) failed: boom", ["command:\n  ls\n  pwd", "boom"]),
+        ("Wait", []),
+        ("result (5 bytes)", ["stray"]),
     ]
-    assert all("open" in details.attributes for details in request_tools())
+
+
+def test_only_what_failed_is_open_at_first() -> None:
+    assert [head(one) for one in request_tools() if "open" in one.attributes] == [
+        "Bash ls (4 bytes) failed: boom"
+    ]
+    text = "".join(page("x", format_request(REQUEST), tools=FULL))
+    assert all("open" in one.attributes for one in tools(Tree(text).root))
 
 
 def request_tools() -> list[Element]:
     return tools(tree(*format_request(REQUEST)))
 
 
+def bodies(details: Element) -> list[str]:
+    """What each <pre> shows. A browser drops the first newline in it."""
+    return [pre.text.removeprefix("\n") for pre in details.all("pre")]
+
+
 def test_errors_are_marked_and_nothing_else_is() -> None:
     assert [head(one) for one in request_tools() if "failed" in one.classes] == [
-        "[tool_result:error] Bash ls (4 bytes)"
+        "Bash ls (4 bytes) failed: boom"
     ]
 
 
-def test_a_call_and_its_result_have_one_colour_and_lead_to_each_other() -> None:
-    read, bash, wait, read_result, bash_result, stray = request_tools()
-    for call, result in ((read, read_result), (bash, bash_result)):
-        assert pair_class(call) == pair_class(result) != []
-        assert links(call) == [result.attributes["id"]]
-        assert links(result) == [call.attributes["id"]]
-    assert pair_class(stray) == links(stray) == []
-    assert len({str(one.attributes["id"]) for one in request_tools()}) == 6
-    assert pair_class(read) != pair_class(bash) != pair_class(wait)
-
-
-def test_a_call_without_a_result_leads_to_a_list_of_those() -> None:
+def test_every_call_result_and_message_can_be_linked_to() -> None:
     root = tree(*format_request(REQUEST))
-    wait = tools(root)[2]
+    ids = [str(one.attributes["id"]) for one in root.all() if "id" in one.attributes]
+    assert len(set(ids)) == len(ids)
+    assert {"call-0", "result-0", "call-1", "result-1", "call-2", "result-x", "m1"} <= set(ids)
+    hrefs = {(link.attributes["href"] or "")[1:] for link in root.all("a")}
+    assert hrefs <= set(ids)
+
+
+def test_a_message_is_named_by_its_commit() -> None:
+    root = tree(TextBlock(role="user", text="hi", commit="0123456789abcdef", message=4))
+    assert root.one("article").attributes["id"] == "c0123456789"
+
+
+def test_a_call_without_a_result_is_listed() -> None:
+    root = tree(*format_request(REQUEST))
     (entry,) = root.one("footer").all("li")
-    assert links(wait) == [entry.attributes["id"]]
-    assert entry.one("a").attributes["href"] == f"#{wait.attributes['id']}"
-    assert entry.text == "[tool_use] Wait"
+    assert entry.one("a").attributes["href"] == f"#{tools(root)[2].attributes['id']}"
+    assert entry.text == "Wait"
 
 
 def test_no_list_of_calls_without_results_where_there_are_none() -> None:
@@ -224,20 +228,26 @@ def test_no_list_of_calls_without_results_where_there_are_none() -> None:
     assert list(tree(use, result).all("footer")) == []
 
 
-def test_a_second_result_has_a_place_of_its_own() -> None:
-    blocks = [ToolUseBlock(pair=4), ToolResultBlock(pair=4), ToolResultBlock(pair=4)]
-    call, *results = tools(tree(*blocks))
-    assert links(call) == [results[0].attributes["id"]]
-    assert [links(result) for result in results] == [[call.attributes["id"]]] * 2
-    assert results[0].attributes["id"] != results[1].attributes["id"]
+def test_a_second_result_is_with_its_call() -> None:
+    blocks = [ToolUseBlock(pair=4), ToolResultBlock(pair=4), ToolResultBlock(pair=4, text="again")]
+    (call,) = tools(tree(*blocks))
+    results = list(call.all("div", "result"))
+    assert [one.attributes["id"] for one in results] == ["result-4", "result-4-2"]
+    assert "again" in results[1].text
 
 
-def test_pairs_that_share_a_number_are_kept_apart() -> None:
-    blocks = [ToolUseBlock(pair=0), ToolResultBlock(pair=0)] * 2
-    first, first_result, second, second_result = tools(tree(*blocks))
-    assert links(first) == [first_result.attributes["id"]]
-    assert links(second) == [second_result.attributes["id"]]
-    assert links(second_result) == [second.attributes["id"]]
+def test_parallel_calls_have_their_results() -> None:
+    first = [ToolUseBlock(message=1, role="assistant", pair=n, tool_name=f"T{n}") for n in (0, 1)]
+    second = [ToolResultBlock(message=2 + n, role="tool", pair=n, text=f"r{n}") for n in (1, 0)]
+    assert [bodies(one) for one in tools(tree(*first, *second))] == [["r0"], ["r1"]]
+
+
+def test_a_result_far_from_its_call_leads_to_it() -> None:
+    talk = TextBlock(message=2, role="user", text="and?")
+    result = ToolResultBlock(message=3, role="tool", pair=0, text="late")
+    call, late = tools(tree(ToolUseBlock(message=1, role="assistant", pair=0), talk, result))
+    assert links(late) == [call.attributes["id"]]
+    assert pair_class(call) == pair_class(late) == ["p0"]
 
 
 def test_a_result_whose_call_was_not_chosen_leads_nowhere_but_keeps_its_colour() -> None:
@@ -245,26 +255,91 @@ def test_a_result_whose_call_was_not_chosen_leads_nowhere_but_keeps_its_colour()
     assert (links(result), pair_class(result)) == ([], ["p3"])
 
 
+def test_an_edit_is_a_diff_with_marks() -> None:
+    arguments = {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2", "why": "w"}
+    (edit,) = tools(tree(ToolUseBlock(tool_name="Edit", arguments=arguments, pair=0)))
+    assert head(edit) == "Edit +1 −1"
+    assert "open" in edit.attributes
+    assert [one.text for one in edit.all("span", "line")] == ["- x = 1\n", "+ x = 2\n"]
+    assert [one.text for one in edit.all("span", "mark")] == ["1", "2"]
+    assert "why: w" in edit.text
+
+
+def test_a_part_that_was_summarized_is_folded() -> None:
+    old = [TextBlock(message=n, role="user", text=f"old {n}", note="summarized") for n in (1, 2)]
+    summary = TextBlock(message=3, role="user", text="in short\nall", note="summary of 2 messages")
+    root = tree(*old, summary, TextBlock(message=4, role="assistant", text="on"))
+    part = root.one("details", "summarized")
+    assert "open" not in part.attributes
+    assert [one.text for one in part.all("div", "text")] == ["old 1", "old 2"]
+    assert "in short" in root.text.replace(part.text, "")
+
+
+def test_many_messages_are_in_sections() -> None:
+    blocks = [TextBlock(message=n, role="user", text=str(n)) for n in range(60)]
+    assert [len(list(one.all("article"))) for one in tree(*blocks).all("section")] == [25, 25, 10]
+
+
+def test_what_programs_write_in_the_name_of_the_user_is_told_apart() -> None:
+    text = "<command-name>/clear</command-name>\nplease\n<system-reminder>a\nb</system-reminder>"
+    root = tree(TextBlock(role="user", text=text))
+    assert [one.text for one in root.all(of="aside")] == ["[command] /clear", "[reminder] aa\nb"]
+    assert root.one("div", "text").text == "please"
+
+
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Erg=="
+)
+
+
+def test_an_image_is_shown_and_what_only_claims_to_be_one_is_named() -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": PIXEL}
+    root = tree(OtherBlock(kind="image", data={"type": "image", "source": source}))
+    assert root.one("img").attributes["src"] == f"data:image/png;base64,{PIXEL}"
+    fake = {"source": {"media_type": "image/png", "data": "PHN2Zz4" * 20}}
+    remote = {"image_url": {"url": "https://example.org/x.png"}}
+    assert list(tree(*(OtherBlock(kind="i", data=d) for d in (fake, remote))).all("img")) == []
+
+
+def test_the_facts_are_on_top_and_the_prompts_beside() -> None:
+    prompts = (Prompt("First <b>", 0), Prompt("Second", 2))
+    facts = Facts(dialog="d", title="T", messages=3, calls=2, errors=1, files=("a.py",), cost="$1")
+    blocks = [TextBlock(message=n, role="user", text=str(n)) for n in range(3)]
+    text = "".join(page("d", blocks, facts=[replace(facts, prompts=prompts)], home="index.html"))
+    root = Tree(text).root
+    assert root.one("h1").text == "T"
+    assert [one.text for one in root.one("dl").all("div")] == [
+        "Messages3",
+        "Calls2, 1 failed",
+        "Cost$1",
+    ]
+    index = root.one("nav", "prompts")
+    assert [(a.text, a.attributes["href"]) for a in index.all("a")] == [
+        ("First <b>", "#m0"),
+        ("Second", "#m2"),
+    ]
+    assert root.one("p", "home").one("a").attributes["href"] == "index.html"
+
+
 def test_messages_are_articles_with_their_roles() -> None:
     articles = list(tree(*format_request(REQUEST)).all("article"))
     classes = [article.attributes["class"] for article in articles]
-    spoken = ["between", "role-system", "role-user", "role-assistant"]
-    assert classes == [*spoken, "role-tool", "role-tool", "role-tool"]
+    assert classes == ["between", "role-system", "role-user", "role-assistant", "role-tool"]
     heads = [heading.text for article in articles for heading in article.all("h2")]
-    assert heads == ["system", "user", "assistant"]
+    assert heads == ["system #", "user #", "assistant #"]
 
 
 def test_results_have_a_head_only_to_tell_what_was_done_to_them() -> None:
     about: dict[str, Any] = {"role": "tool", "commit": "abcdef0123456789"}
     pinned = ToolResultBlock(message=1, note="pinned", **about)
     root = tree(ToolResultBlock(message=0, **about), pinned)
-    assert [heading.text for heading in root.all("h2")] == ["tool abcdef0123 pinned"]
+    assert [heading.text for heading in root.all("h2")] == ["tool abcdef0123 pinned #"]
 
 
 def test_what_stands_between_messages_is_told_without_a_head() -> None:
     root = tree(TextBlock(role="user", text="hi"), RuleBlock(text="epoch 1"))
     assert root.one("p", "rule").text == "── epoch 1 ──"
-    assert [heading.text for heading in root.all("h2")] == ["user"]
+    assert [heading.text for heading in root.all("h2")] == ["user #"]
 
 
 FENCED = [
@@ -297,7 +372,7 @@ def test_thoughts_and_other_things_are_told() -> None:
     )
     asides = [element.text for element in root.all(of="aside")]
     assert asides == [
-        "[thinking]hm\nso",
+        "[thinking] hmhm\nso",
         "[thinking] (kept by the provider)",
         '[image] (12 bytes)\n{\n  "a": 1\n}',
         "[image] (5000 bytes)",
@@ -323,10 +398,10 @@ def test_a_page_is_written_while_the_blocks_come() -> None:
             yield TextBlock(message=number, role="user", text=f"text {number}.")
 
     pieces = page("Long", blocks())
-    assert "<h1>Long</h1>" in next(pieces)
+    assert any("<main>" in piece for piece in pieces)
     assert asked == []
     assert any("text 3." in piece for piece in pieces)
-    assert asked == [0, 1, 2, 3]
+    assert max(asked) < 8
 
 
 def test_it_needs_and_allows_nothing_from_elsewhere() -> None:
@@ -340,13 +415,15 @@ def test_it_needs_and_allows_nothing_from_elsewhere() -> None:
         if meta.attributes.get("http-equiv") == "Content-Security-Policy"
     )
     digest = b64encode(sha256(style.encode()).digest()).decode()
-    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}';")
+    script = b64encode(sha256(root.one("script").text.encode()).digest()).decode()
+    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'; ")
+    assert f"; script-src 'sha256-{script}'; img-src data:; " in policy
     assert "unsafe" not in policy
     assert {"name": "referrer", "content": "no-referrer"} in [
         m.attributes for m in root.all("meta")
     ]
     tags = {element.tag for element in root.all()}
-    assert not tags & {"script", "link", "img", "iframe", "object", "form", "base", "svg"}
+    assert not tags & {"link", "img", "iframe", "object", "form", "base", "svg"}
     names = {name for element in root.all() for name in element.attributes}
     assert not names & {"src", "style", "srcset", "action"}
     assert not [name for name in names if name.startswith("on")]
@@ -358,9 +435,7 @@ def test_the_states_of_the_bar_are_those_that_the_style_knows() -> None:
     ids = {element.attributes["id"] or "" for element in root.all("input")}
     style = root.one("style").text
     assert ids == IDS_OF_BAR == set(re.findall(r"has\(#([a-z]+):", style))
-    assert [i.attributes["id"] for i in root.all("input") if "checked" in i.attributes] == [
-        *("full", "thinking"),
-    ]
+    assert all("checked" in one.attributes for one in root.all("input"))
 
 
 def test_every_class_and_style_has_a_rule() -> None:
@@ -545,26 +620,20 @@ def test_no_field_reaches_out_of_its_text(word: str) -> None:
 def test_a_result_is_shown_as_it_is(text: str) -> None:
     block = ToolResultBlock(text=f"x{text}", tool_name="T", detail=text, size=1, pair=2)
     (details,) = tools(tree(block))
-    assert body(details) == visible(f"x{text}".replace("\r\n", "\n").removesuffix("\n"))
-    assert head(details) == plain(lines_of(block)[0]).strip(" ")
+    assert bodies(details) == [visible(f"x{text}".replace("\r\n", "\n").removesuffix("\n"))]
+    assert head(details).startswith(f"T {one_line(text)}".rstrip())
+    assert head(details).endswith(f"({measure(block)})")
 
 
 # Real histories
 
 
 def names_of(dialog: Tract) -> Iterator[str]:
-    """How the line of each call and result must begin, found without the model of the viewer."""
-    asked: dict[str | None, str] = {}
+    """How the line of each call must begin, found without the model of the viewer."""
     reading = dialog.read()
     for place in reading.places:
-        message = reading.whole(place)
-        if message.role == "tool":
-            error = ":error" if message.is_error else ""
-            name = message.name or asked.get(message.tool_call_id, "")
-            yield f"[tool_result{error}] {name}".rstrip()
-        for call in message.tool_calls:
-            asked[call.id] = call.name
-            yield f"[tool_use] {call.name}"
+        for call in reading.whole(place).tool_calls:
+            yield call.name
 
 
 def check_page(dialog: Tract) -> tuple[int, int]:
@@ -573,15 +642,10 @@ def check_page(dialog: Tract) -> tuple[int, int]:
     remaining = iter([head(details) for details in found])
     for wanted in names_of(dialog):
         assert any(line.startswith(wanted) for line in remaining), wanted
-    by_id = {one.attributes["id"]: one for one in root.all() if "id" in one.attributes}
-    linked = 0
-    for details in found:
-        for place in links(details):
-            other = by_id[place]
-            if other.tag == "details":
-                linked += 1
-                assert pair_class(other) == pair_class(details) != []
-    return len(found), linked
+    results = sum(place.origin.role == "tool" for place in dialog.read().places)
+    shown = list(root.all("div", "result"))
+    assert len(shown) >= results
+    return len(found), len(shown)
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the transcripts are not here")

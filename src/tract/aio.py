@@ -22,13 +22,14 @@ from typing import (
 )
 from weakref import WeakValueDictionary
 
-from tract.errors import ConflictError, HandlerError, TractError
+from tract.errors import ConflictError, HandlerError, InputError, TractError
 from tract.llm import LLMClient
 from tract.storage import Store
 from tract.storage.objects import OBJECT_BYTES
 from tract.threads import Gate, Start, call, in_event_loop, in_own_thread, in_worker
 from tract.tokens import TokenCounter
 from tract.tract import Tract
+from tract.urls import opening
 
 Args = ParamSpec("Args")
 Result = TypeVar("Result")
@@ -288,6 +289,8 @@ class AsyncTract:
     """
 
     def __init__(self, tract: Tract) -> None:
+        if isinstance(tract, str | os.PathLike):
+            raise InputError(f"to open a database, use {opening('AsyncTract', tract)}")
         self.tract = tract
         """The dialog that is open: a `Tract`, or any object that has its methods."""
         try:
@@ -303,6 +306,9 @@ class AsyncTract:
         self._lane = _shared("lane", lane, Gate)
         self._writes = _shared("writes", (database, tract.dialog), Writes)
         self._waiting = _shared("waiting", database, partial(Gate, WAITING))
+
+    def __repr__(self) -> str:
+        return f"Async{self.tract!r}"
 
     @classmethod
     def open(

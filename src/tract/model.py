@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tract.reprs import SHORT, brief, number, size, some
+
 Json = Any
 
 ROLES = ("system", "user", "assistant", "tool")
@@ -71,6 +73,14 @@ class Shape(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         offered no way to fetch the rest, so none is added."""
         return self.form == Form.TRUNCATED and self.text is not None
 
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            str(self.form),
+            self.tokens and number(self.tokens, "token"),
+            self.text and size(self.text),
+        )
+
 
 class Gist(msgspec.Struct, frozen=True, gc=False):
     """What a result that is not shown is: its kind, a one-line summary and a preview."""
@@ -105,6 +115,9 @@ class Text(msgspec.Struct, frozen=True, gc=False):
     text: str
     origin: Origin | None = None
 
+    def __repr__(self) -> str:
+        return brief(self, size(self.text))
+
 
 class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """A call by the model. Arguments stay as they came: a dict, or the provider's exact string."""
@@ -114,12 +127,18 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
     arguments: Json = msgspec.field(default_factory=dict)
     origin: Origin | None = None
 
+    def __repr__(self) -> str:
+        return brief(self, self.id, self.name, size(self.arguments))
+
 
 class Raw(msgspec.Struct, frozen=True, gc=False):
     """A block without a type here (an image, a thought, a server tool), kept for its provider."""
 
     provider: str
     data: Json
+
+    def __repr__(self) -> str:
+        return brief(self, self.provider, size(self.data))
 
 
 Block = Text | ToolCall | Raw
@@ -157,6 +176,16 @@ class Message(msgspec.Struct, frozen=True, gc=False):
             return ()
         return tuple(block for block in self.content if isinstance(block, ToolCall))
 
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            self.role,
+            self.name,
+            self.tool_call_id,
+            size(self.content),
+            "error" if self.is_error else None,
+        )
+
 
 class Mark(msgspec.Struct, frozen=True, gc=False):
     """What a mark commit sets for one earlier commit: its priority, or that it is void."""
@@ -164,6 +193,9 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
     target: str
     kind: str
     value: str | None = None
+
+    def __repr__(self) -> str:
+        return brief(self, self.target[:SHORT], self.kind, self.value and self.value[:SHORT])
 
 
 class Head(NamedTuple):
@@ -282,6 +314,29 @@ class CommitInfo(msgspec.Struct, frozen=True, gc=False):
     preview: str = ""
     created_at: datetime | None = None
 
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            self.commit_hash[:SHORT],
+            str(self.operation),
+            self.role,
+            self.name,
+            "error" if self.is_error else None,
+            some(self.token_count, "token"),
+            some(len(self.marks), "mark"),
+        )
+
+
+class AnswerUsage(NamedTuple):
+    """What an answer has used, as its provider reports it."""
+
+    model: str | None
+    usage: dict[str, Json]
+    time: datetime | None = None
+    """When it was given, or else committed."""
+    id: str | None = None
+    """The provider's name for it."""
+
 
 class Trace(msgspec.Struct, frozen=True):
     """A place in the database, or beside it, that has or had a copy of something."""
@@ -294,6 +349,11 @@ class Trace(msgspec.Struct, frozen=True):
     """How often the text stands there; for a copy that remains, the number of lines that it shares
     with the erased content."""
 
+    def __repr__(self) -> str:
+        return brief(
+            self, self.dialog, self.commit and self.commit[:SHORT], self.place, f"{self.count}×"
+        )
+
 
 class ForgetResult(msgspec.Struct, frozen=True):
     """What was erased, or would be, and where copies remain."""
@@ -303,6 +363,14 @@ class ForgetResult(msgspec.Struct, frozen=True):
     commit: CommitInfo | None = None
     """The commit that was named, as it is now."""
     dry_run: bool = False
+
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            f"{len(self.erased)} erased",
+            f"{len(self.remains)} remain",
+            "dry run" if self.dry_run else None,
+        )
 
 
 class DialogFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -323,6 +391,15 @@ class DialogFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The call in the parent that started it."""
     source: str | None = None
     """The file that it was imported from."""
+
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            self.folder,
+            self.model,
+            self.ended and f"{self.ended:%Y-%m-%d %H:%M}",
+            None if self.cost is None else f"${self.cost:,.2f}",
+        )
 
 
 class DialogInfo(msgspec.Struct, frozen=True):
@@ -346,6 +423,15 @@ class DialogInfo(msgspec.Struct, frozen=True):
         texts = (self.dialog, facts.title, facts.folder, facts.model)
         text = "\n".join(filter(None, texts)).casefold()
         return all(word.casefold() in text for word in words)
+
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            self.dialog,
+            f"branch {self.branch}",
+            number(self.commits, "commit"),
+            number(self.tokens, "token"),
+        )
 
 
 def pack_shape(shape: Shape) -> str:

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import NamedTuple
 
-from tract.errors import InputError, MissingExtraError
+from tract.errors import InputError
+from tract.extras import missing_extra
 
 _VOCABULARIES = {"o200k": "o200k_base", "cl100k": "cl100k_base"}
 
@@ -50,9 +51,7 @@ def _exact_is_installed() -> bool:
 
 def _exact_counter(name: str) -> TokenCounter:
     if not _exact_is_installed():
-        raise MissingExtraError(
-            f'token counter {name!r} needs an extra: pip install "tract-context[tokens]"'
-        )
+        raise missing_extra(f"token counter {name!r}", "tokens")
     return TokenCounter(name, lambda text: _count_exactly(_encoder(name), text))
 
 

@@ -22,6 +22,7 @@ from tract.errors import InputError, ResultNotFoundError, StorageError
 from tract.model import CommitInfo, Form, Gist, Json, Shape, ToolCall
 from tract.providers.call_ids import find_result
 from tract.providers.frameworks.langchain import STORAGE_TYPE, is_reference
+from tract.reprs import brief, number
 from tract.session import Session
 from tract.session.session import check_name
 from tract.tract import Tract
@@ -61,6 +62,16 @@ class ToolResultMetadata(msgspec.Struct, frozen=True):
     arguments: Json = None
     """Of the call, as the model wrote them; None if the call is not known."""
 
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            self.tool_call_id,
+            self.tool_name,
+            self.status,
+            number(self.size_bytes, "byte"),
+            number(self.token_count, "token"),
+        )
+
 
 class ToolResultReference(msgspec.Struct, frozen=True):
     """What a message contains instead of a stored result."""
@@ -91,6 +102,11 @@ class ToolResultReference(msgspec.Struct, frozen=True):
             },
         }
 
+    def __repr__(self) -> str:
+        return brief(
+            self, self.tool_call_id, self.tool_name, self.status, number(self.size_bytes, "byte")
+        )
+
 
 class ToolResultsStorage:
     """The results of one dialog for asynchronous code. Many tasks may share it.
@@ -108,6 +124,9 @@ class ToolResultsStorage:
         self._tract: AsyncTract | None = None
         self._is_closed = False
         self._opening = Gate()
+
+    def __repr__(self) -> str:
+        return brief(self, self.dialog_id)
 
     async def store_result(
         self,
@@ -282,6 +301,13 @@ class MigrationReport(msgspec.Struct, frozen=True):
     tokens_after: int
     commits: list[str]
     """The marks; `restore` undoes each."""
+
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            f"{self.migrated} of {number(self.results, 'result')}",
+            f"{self.tokens_before:,} → {number(self.tokens_after, 'token')}",
+        )
 
 
 def import_messages(tract: Tract, messages: Any) -> list[CommitInfo]:

@@ -21,6 +21,7 @@ from tract.llm import LLMClient, OnText
 from tract.llm.response import ChatResponse
 from tract.llm.summarizer import Progress, Task
 from tract.model import (
+    AnswerUsage,
     CommitInfo,
     CommitOperation,
     DialogInfo,
@@ -33,6 +34,7 @@ from tract.model import (
     Shape,
 )
 from tract.providers import original_content, toolsets
+from tract.reprs import SHORT, brief
 from tract.session import (
     answers,
     branches,
@@ -52,6 +54,7 @@ from tract.snapshot import Snapshot
 from tract.storage import Store, maintenance
 from tract.storage.objects import OBJECT_BYTES
 from tract.tokens import TokenCounter
+from tract.urls import opening
 
 TOOL_VIEWS = ("latest", "inline")
 KEPT_ERRORS = 100
@@ -61,6 +64,8 @@ class Tract:
     """One dialog of a database. Every change is a commit, and every commit can be undone."""
 
     def __init__(self, session: Session) -> None:
+        if not isinstance(session, Session):
+            raise InputError(f"to open a database, use {opening('Tract', session)}")
         self.session = session
         """The open dialog, for code that needs more than these methods."""
         self.handler_errors: deque[HandlerError] = deque(maxlen=KEPT_ERRORS)
@@ -80,7 +85,8 @@ class Tract:
         objects: str | None = None,
         object_bytes: int = OBJECT_BYTES,
     ) -> Self:
-        """Open a dialog in memory, in a SQLite file, or in PostgreSQL (`postgresql://…`).
+        """Open a dialog in memory, in a SQLite file (a path or `sqlite:///…`), or in PostgreSQL
+        (`postgresql://…`).
 
         `durability="relaxed"` is faster, but a power cut or a crash of the PostgreSQL server may
         lose the last commits; a crash of this process does not. `tokens` names a token counter.
@@ -98,6 +104,11 @@ class Tract:
         except BaseException:
             session.store.close()
             raise
+
+    def __repr__(self) -> str:
+        detached = self.session.detached
+        at = f"detached at {detached.hash.hex()[:SHORT]}" if detached and detached.hash else None
+        return brief(self, self.dialog, at or f"branch {self.session.branch}")
 
     def sibling(self, dialog: str) -> Self:
         """Open another dialog of the same database, with the same model. It needs no `close()`."""
@@ -691,12 +702,9 @@ class Tract:
         words = search.split()
         return [info for info in self.session.store.dialogs.infos() if info.has(words)]
 
-    def usages(self) -> Iterator[tuple[str | None, dict[str, Json]]]:
-        """Iterate over the answers of the dialog, on all branches: the model and the usage."""
-        rows = self.session.store.usages(self.dialog) if self.session.is_there() else ()
-        for config, usage in rows:
-            model = (config or {}).get("model")
-            yield model if isinstance(model, str) else None, usage
+    def usages(self) -> Iterator[AnswerUsage]:
+        """Iterate over the answers of the dialog, on all branches: model, usage, time and id."""
+        return answers.usages(self.session)
 
     def delete_dialog(self, name: str | None = None) -> None:
         """Delete a dialog, by default this one, with everything that no other dialog uses."""

@@ -64,7 +64,7 @@ def write(db: str) -> tuple[object, ...]:
             sent(t.compile("old")),
             [result.id for result in t.list_tool_results()],
             [hit.commit_hash for hit in t.search("line")],
-            [usage for _, usage in t.usages()],
+            [answer.usage for answer in t.usages()],
             [commit.commit_hash for commit in t.edit_history(edited)],
             t.branches(),
         )

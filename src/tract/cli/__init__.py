@@ -12,10 +12,13 @@ from io import TextIOWrapper
 from typing import Any, NoReturn
 
 import click
+from click.core import ParameterSource
+from click.exceptions import NoSuchCommand
 
 from tract.cli.screen import say
 from tract.cli.target import Target
 from tract.errors import AccessError, ConflictError, InputError, NotFoundError, TractError
+from tract.urls import without_scheme
 from tract.view.sanitize import one_line
 
 INTERRUPTED = 130
@@ -50,14 +53,40 @@ COMMANDS = {
     "backup": "database",
     "forget": "database",
     "dialogs": "dialogs",
+    "cost": "cost",
     "serve": "serve",
     "token": "token",
     "audit": "token",
     "hook": "hook",
     "setup": "setup",
     "doctor": "doctor",
+    "demo": "demo",
 }
 """The commands in the order of the help, each with its module."""
+
+OTHER_WORDS = {
+    "add": "commit",
+    "cat": "show",
+    "check": "fsck",
+    "delete": "dialogs --delete",
+    "find": "search",
+    "grep": "search",
+    "history": "log",
+    "list": "dialogs",
+    "ls": "dialogs",
+    "open": "tui",
+    "record": "commit",
+    "sessions": "dialogs",
+    "status": "log",
+    "undo": "restore",
+    "verify": "fsck",
+    "view": "show",
+}
+"""What commands are called in other programs."""
+
+TARGET = "target_"
+"""The names of these options begin so, because commands have a parameter `dialog`."""
+EVERYWHERE = "Also accepts --db, --dialog and --objects: see `tract --help`."
 
 
 def _fail(error: TractError | OSError) -> int:
@@ -67,6 +96,8 @@ def _fail(error: TractError | OSError) -> int:
         path = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
         fact = path + error.strerror
     say(one_line(f"tract: {fact}"))
+    for note in getattr(error, "__notes__", ()):  # candidates, one on each line
+        say(note)
     match error:
         case InputError():
             return 2
@@ -77,6 +108,13 @@ def _fail(error: TractError | OSError) -> int:
         case AccessError():
             return 5
     return 1
+
+
+def _no_command(name: str) -> str:
+    from difflib import get_close_matches  # only this error needs it
+
+    near = [OTHER_WORDS[name]] if name in OTHER_WORDS else get_close_matches(name, COMMANDS, n=1)
+    return " ".join([f"No such command {name!r}.", *(f"Did you mean {word!r}?" for word in near)])
 
 
 class LazyGroup(click.Group):
@@ -90,7 +128,18 @@ class LazyGroup(click.Group):
             return None
         module = import_module(f"tract.cli.{COMMANDS[cmd_name]}")
         command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
+        _add_options(command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except NoSuchCommand as error:
+            raise NoSuchCommand(
+                error.command_name, _no_command(error.command_name), ctx=ctx
+            ) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -100,6 +149,31 @@ class LazyGroup(click.Group):
             ctx.exit(0)
         except (TractError, OSError) as error:
             ctx.exit(_fail(error))
+
+
+def _add_options(command: click.Command) -> None:
+    """Accept the options of the database after the command too, and after each of its parts."""
+    names = {name for param in command.params for name in param.opts}
+    command.params += [
+        click.Option(
+            [f"{TARGET}{option.name}", *option.opts],
+            metavar=option.metavar,
+            hidden=True,
+            expose_value=False,
+            callback=_override,
+        )
+        for option in cli.params
+        if option.name in Target._fields and not names.intersection(option.opts)
+    ]
+    command.epilog = command.epilog or EVERYWHERE
+    for part in command.commands.values() if isinstance(command, click.Group) else ():
+        _add_options(part)
+
+
+def _override(ctx: click.Context, option: click.Parameter, value: str | None) -> None:
+    if value is not None and isinstance(ctx.obj, Target):
+        name = (option.name or "").removeprefix(TARGET)
+        ctx.obj = ctx.obj.with_option(name, without_scheme(value) if name == "db" else value)
 
 
 @click.group(
@@ -119,9 +193,8 @@ class LazyGroup(click.Group):
 @click.option(
     "--dialog",
     envvar="TRACT_DIALOG",
-    default="default",
-    metavar="ID",
-    help='The dialog in the database.  [default: $TRACT_DIALOG, else "default"]',
+    metavar="DIALOG",
+    help='The dialog in the database.  [default: $TRACT_DIALOG, else "default", else the only one]',
 )
 @click.option(
     "--objects",
@@ -132,12 +205,20 @@ class LazyGroup(click.Group):
 )
 @click.version_option(package_name="tract-context", message="%(prog)s %(version)s")
 @click.pass_context
-def cli(ctx: click.Context, db: str | None, dialog: str, objects: str | None) -> None:
+def cli(ctx: click.Context, db: str | None, dialog: str | None, objects: str | None) -> None:
     """Version control for the context of LLM agents.
 
-    A COMMIT is a hash, the beginning of a hash, or HEAD.
+    A COMMIT is a hash, the beginning of a hash, or HEAD. A DIALOG is an id or its beginning, a
+    number from the list of `tract dialogs`, or words of the title; a command that may create the
+    dialog accepts only its exact id. --db, --dialog and --objects can also stand after the command.
     """
-    ctx.obj = Target(db, dialog, objects)
+    names = [name for name in ("db", "dialog", "objects") if _is_option(ctx, name)]
+    db = None if db is None else without_scheme(db)
+    ctx.obj = Target(db, dialog, objects, frozenset(names))
+
+
+def _is_option(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
 
 
 def main() -> NoReturn:

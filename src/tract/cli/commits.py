@@ -22,6 +22,7 @@ from tract.view.sanitize import counted
 from tract.view.tool_changes import change_text
 
 COLUMNS = (Column(DIM), Column(CYAN), Column(), NUMBER, NUMBER, Column(DIM), Column())
+TIMES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 LEFT_OUT = "left out"
 SUMMARIZED = "summarized"
 
@@ -153,6 +154,14 @@ def kind(commit: CommitInfo) -> str:
 
 def utc(time: datetime | None) -> str:
     return f"{time:%Y-%m-%d %H:%M:%SZ}" if time else ""
+
+
+def age(time: datetime | None, now: datetime) -> str:
+    seconds = (now - time).total_seconds() if time else 0
+    for length, unit in TIMES:
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return "just now"
 
 
 def summary(commit: CommitInfo, offers: Offers) -> str:

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from tract.cli.commits import plain, print_commits
 from tract.cli.files import read_stdin
@@ -38,27 +37,24 @@ DAY = 24 * 3600
 @click.command("init")
 @click.argument("path", required=False, type=click.Path(file_okay=False))
 @json_option
-@click.pass_context
-def init_command(ctx: click.Context, path: str | None, as_json: bool) -> None:
+@click.pass_obj
+def init_command(target: Target, path: str | None, as_json: bool) -> None:
     """Create a database.
 
     Creates .tract/tract.db in this folder or in PATH, or the database that --db names.
     """
-    target: Target = ctx.obj
-    db = _location(ctx, path)
+    db = _location(target, path)
     is_new = _create(target, db)
     name = without_password(db)
     text = f"{'created' if is_new else 'already exists:'} {name}"
     dump_or_put({"db": name, "created": is_new}, text, as_json)
 
 
-def _location(ctx: click.Context, path: str | None) -> str:
+def _location(target: Target, path: str | None) -> str:
     """Options and arguments take precedence over the environment."""
-    target: Target = ctx.obj
     if path is None and target.db is not None:
         return target.db
-    assert ctx.parent is not None
-    if ctx.parent.get_parameter_source("db") == ParameterSource.COMMANDLINE:
+    if "db" in target.options:
         raise click.UsageError("pass PATH or --db, not both")
     folder = Path(path or ".").resolve() / FOLDER
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ import click
 
 from tract.cli.commits import plain
 from tract.cli.files import parse_json, read_file
-from tract.cli.inputs import at_option, json_option
+from tract.cli.inputs import at_option, dialog_argument, json_option
 from tract.cli.screen import dump, put, say, write
 from tract.cli.target import Target, resolve_optional
 from tract.context import CompiledContext
@@ -29,7 +29,7 @@ MOST_NOTES = 10  # how many are printed
 
 
 @click.command("export")
-@click.argument("dialog", required=False)
+@dialog_argument
 @click.option(
     "--format",
     "kind",
@@ -66,8 +66,7 @@ def export_command(
     Repairs, and parts that the provider does not support, are reported on stderr. With --json,
     prints one object that also has these notes.
     """
-    target = target._replace(dialog=dialog or target.dialog)
-    with target.open() as tract:
+    with target.with_dialog(dialog).open() as tract:
         commit = resolve_optional(tract, at)
         context = tract.stored(commit) if stored else tract.compile(commit)
         name = tract.dialog

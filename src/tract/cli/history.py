@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tract.cli.commits import plain, print_log
-from tract.cli.inputs import at_option, json_option
+from tract.cli.inputs import at_option, dialog_argument, json_option
 from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, dump_list, say, table
 from tract.cli.target import Target, resolve_optional
 from tract.context import CompiledContext
@@ -20,12 +20,13 @@ MOST_NOTES = 3  # how many are printed below the messages
 
 
 @click.command("log")
+@dialog_argument
 @click.option("-n", "limit", type=click.IntRange(min=1), metavar="N", help="At most N commits.")
 @json_option
 @click.pass_obj
-def log_command(target: Target, limit: int | None, as_json: bool) -> None:
+def log_command(target: Target, dialog: str | None, limit: int | None, as_json: bool) -> None:
     """List the commits of the branch, newest first."""
-    with target.open() as tract:
+    with target.with_dialog(dialog).open() as tract:
         commits = islice(tract.log(), limit)
         if as_json:
             dump_list(map(plain, commits))
@@ -56,6 +57,7 @@ def search_command(target: Target, text: str, here: bool, as_json: bool) -> None
 
 
 @click.command("compile")
+@dialog_argument
 @at_option
 @click.option(
     "--format",
@@ -95,6 +97,7 @@ def search_command(target: Target, text: str, here: bool, as_json: bool) -> None
 @click.pass_obj
 def compile_command(
     target: Target,
+    dialog: str | None,
     at: str | None,
     provider: str,
     params: bool,
@@ -110,7 +113,7 @@ def compile_command(
     """
     if tools != "latest" and not params:
         raise click.UsageError(f"--tools {tools} needs --params")
-    with target.open() as tract:
+    with target.with_dialog(dialog).open() as tract:
         context = tract.compile(
             resolve_optional(tract, at),
             tools=tools,

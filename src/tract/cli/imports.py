@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from click.core import ParameterSource
 
 from tract import importers
 from tract.cli.commits import plain, utc
 from tract.cli.inputs import json_option, yes_option
-from tract.cli.places import AgentFolder, Transcripts, agent_folders, transcripts_in
+from tract.cli.places import (
+    AgentFolder,
+    Transcripts,
+    agent_folders,
+    files_below,
+    transcripts_in,
+)
 from tract.cli.screen import (
     CYAN,
     DIM,
@@ -30,7 +35,7 @@ from tract.cli.screen import (
     say,
     table,
 )
-from tract.cli.target import FOLDER, Target
+from tract.cli.target import Target
 from tract.cli.watch import Stamp, follow, stamp_of
 from tract.content.text import size
 from tract.errors import InputError, NotFoundError, StorageError, TractError
@@ -41,12 +46,6 @@ from tract.session.session import check_name
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line
 
-ENDINGS = (
-    *(".jsonl", ".json", ".traj", ".eval", ".har", ".gz"),
-    *(".db", ".sqlite", ".sqlite3", ".vscdb"),
-    *(".aider.chat.history.md", ".aider.llm.history"),
-)
-"""The files of a folder that may be transcripts."""
 COUNTED = ("messages", "calls", "results", "duplicates")
 MOST_FAULTS = 10  # how many problems, and how many repairs, are reported for a file
 COLUMNS = (Column(CYAN), Column(), *(NUMBER,) * 6, Column(DIM))
@@ -95,7 +94,7 @@ def import_command(
     files = _Files(paths, [] if paths else _agent_folders(yes, as_json), database)
     with target.open_or_create() as tract:
         stamps = {path: stamp_of(path) for path in files.list()}
-        run = _Run(tract, dialog or _dialog_of(ctx), files)
+        run = _Run(tract, dialog or _dialog_of(target), files)
         run.import_all(list(stamps))
         run.report(as_json)
         if watch:
@@ -124,13 +123,10 @@ def _agent_cells(here: Transcripts) -> tuple[str, ...]:
     return here.agent, str(here.files), size(here.bytes), utc(here.newest), here.folder
 
 
-def _dialog_of(ctx: click.Context) -> str | None:
+def _dialog_of(target: Target) -> str | None:
     """The dialog of the global option. The one of the environment is for other commands, not a
     name for everything that is imported."""
-    assert ctx.parent is not None
-    is_named = ctx.parent.get_parameter_source("dialog") == ParameterSource.COMMANDLINE
-    target: Target = ctx.obj
-    return target.dialog if is_named else None
+    return target.dialog if "dialog" in target.options else None
 
 
 class _Files:
@@ -160,12 +156,7 @@ class _Files:
             raise InputError("this is the database itself")
 
     def _files(self, folder: Path) -> Iterator[Path]:
-        for where, folders, names in os.walk(folder):
-            folders[:] = sorted(name for name in folders if name != FOLDER)
-            for path in (Path(where, name) for name in sorted(names)):
-                is_own = path.resolve() == self._database
-                if path.name.lower().endswith(ENDINGS) and path.is_file() and not is_own:
-                    yield path
+        return (path for path in files_below(folder) if path.resolve() != self._database)
 
 
 def _unique(paths: Iterable[Path], known: set[Path]) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""The options that commands share."""
+"""The options and arguments that commands share."""
 
 from __future__ import annotations
 
@@ -10,3 +10,4 @@ message_option = click.option("-m", "--message", help="A note to store with the 
 at_option = click.option(
     "--at", metavar="COMMIT|BRANCH", help="Use the state at this commit instead of the current one."
 )
+dialog_argument = click.argument("dialog", required=False)

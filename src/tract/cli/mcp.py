@@ -14,7 +14,7 @@ import click
 from tract.cli.inputs import json_option
 from tract.cli.screen import dump, say
 from tract.cli.target import Target
-from tract.errors import MissingExtraError
+from tract.extras import missing_extra
 from tract.view.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def mcp_command(target: Target, session: str | None, http: bool, port: int, as_j
     from tract.mcp.dialogs import OpenDialogs
 
     dialogs = OpenDialogs(target.open_any, target.open_or_create)
-    bind = _binder(session, target.dialog, dialogs)
+    bind = _binder(session, target.name, dialogs)
     try:
         if http:
             _serve_http(bind, dialogs, port, as_json)
@@ -75,8 +75,7 @@ def _check_extra() -> None:
     except ModuleNotFoundError as missing:
         if missing.name != "mcp":
             raise
-        command = 'pip install "tract-context[mcp]"'
-        raise MissingExtraError(f"the MCP server is not installed: {command}") from None
+        raise missing_extra("the MCP server", "mcp") from None
 
 
 def _binder(session: str | None, dialog: str, dialogs: OpenDialogs) -> Bind:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from os import stat_result
 from pathlib import Path
 from typing import NamedTuple
+
+from tract.cli.target import FOLDER
 
 EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf", "Trae", "Kiro", "Positron")
 """Editors that keep the data of an extension as VS Code does."""
@@ -16,6 +19,13 @@ EXTENSIONS = {
     "Roo Code": "rooveterinaryinc.roo-cline",
     "Kilo Code": "kilocode.kilo-code",
 }
+
+ENDINGS = (
+    *(".jsonl", ".json", ".traj", ".eval", ".har", ".gz"),
+    *(".db", ".sqlite", ".sqlite3", ".vscdb"),
+    *(".aider.chat.history.md", ".aider.llm.history"),
+)
+"""The files of a folder that may be transcripts."""
 
 CONTINUE = "sessions/*-*.json"
 """Sessions are named by UUIDs; `sessions.json` lists them."""
@@ -32,6 +42,15 @@ class AgentFolder(NamedTuple):
         """The transcripts, sorted; none if the folder does not exist."""
         paths = {path for pattern in self.patterns for path in self.path.glob(pattern)}
         return sorted(path for path in paths if path.is_file())
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """The files that may be transcripts, in order. Our own databases are none."""
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != FOLDER)
+        for path in (Path(where, name) for name in sorted(names)):
+            if path.name.lower().endswith(ENDINGS) and path.is_file():
+                yield path
 
 
 def agent_folders(

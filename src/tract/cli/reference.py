@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import click
 
-from tract.cli import cli
+from tract.cli import EVERYWHERE, cli
 
 INTRODUCTION = """\
 # Command line
@@ -18,6 +18,14 @@ INTRODUCTION = """\
 prints one ASCII document with stable keys. Colour is used only on a terminal, and not when
 `NO_COLOR` is set. Control characters are escaped, so that no text can control the terminal;
 `--json` has the exact text.
+
+A DIALOG is an id or the beginning of one, a number from the list of `tract dialogs`, or words of
+the title (case-insensitive): `tract log 3`, `tract show "release notes"`, `--dialog 5f0d6a3e`. An
+exact id comes first. A name that means several dialogs is an error that lists them. Commands that
+may create the dialog, such as `commit`, accept only its exact id. A database with one dialog needs
+no name.
+
+Every command accepts `--db`, `--dialog` and `--objects` before and after its own name.
 
 Options take precedence over the environment (`TRACT_DB`, `TRACT_DIALOG`, `TRACT_OBJECTS`,
 `TRACT_MODEL`), and the environment over the nearest `.tract` folder. `TRACT_TOKEN` is the token for
@@ -50,7 +58,8 @@ def _sections(path: str, group: click.Group, parent: click.Context) -> Iterator[
 
 def _section(title: str, command: click.Command, context: click.Context) -> str:
     context.help_option_names = ["-h", "--help"]
-    return f"## {title}\n\n```text\n{command.get_help(context)}\n```\n"
+    text = command.get_help(context).removesuffix(f"\n\n  {EVERYWHERE}")
+    return f"## {title}\n\n```text\n{text}\n```\n"
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from tract.cli.commits import LEFT_OUT, SUMMARIZED, plain, print_commit, summaries_of
-from tract.cli.inputs import json_option, message_option
+from tract.cli.commits import LEFT_OUT, SUMMARIZED, age, plain, print_commit, summaries_of
+from tract.cli.inputs import dialog_argument, json_option, message_option
 from tract.cli.screen import CYAN, DIM, NUMBER, Column, Painted, dump, dump_list, put, say, table
 from tract.cli.target import Target, resolve
 from tract.content.blocks import whole_text
@@ -25,24 +25,26 @@ from tract.view.sanitize import counted, cut, one_line, several
 COLUMNS = (Column(CYAN), Column(), NUMBER, NUMBER, Column(), Column(), Column(DIM))
 WIDTH = 40
 """Columns for what was asked."""
-TIMES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 # Lists
 
 
 @click.command("results")
+@dialog_argument
 @click.option("--tool", metavar="NAME", help="Only results of this tool.")
 @click.option("--superseded", is_flag=True, help="Only results that a later call made outdated.")
 @json_option
 @click.pass_obj
-def results_command(target: Target, tool: str | None, superseded: bool, as_json: bool) -> None:
+def results_command(
+    target: Target, dialog: str | None, tool: str | None, superseded: bool, as_json: bool
+) -> None:
     """List the tool results of the branch, oldest first.
 
     Shows for each what was asked, the ID, the full size in bytes and tokens, the form that the
     model sees, whether the result reports a failure, and its age.
     """
-    with target.open() as tract:
+    with target.with_dialog(dialog).open() as tract:
         results = tract.list_tool_results()
         outdated = tract.find_superseded() if superseded else []
         is_hidden = any(info.form is None for info in results)
@@ -60,7 +62,10 @@ def results_command(target: Target, tool: str | None, superseded: bool, as_json:
 
 def _show(infos: Sequence[ToolResultInfo], summaries: Mapping[str, str]) -> None:
     now = datetime.now(UTC)
-    table(COLUMNS, ((*_cells(info, summaries), info.status, _age(info, now)) for info in infos))
+    table(
+        COLUMNS,
+        ((*_cells(info, summaries), info.status, age(info.created_at, now)) for info in infos),
+    )
     if infos:
         reduced = sum(info.form != Form.FULL for info in infos)
         say(f"{_totals(infos)}; {reduced or 'none'} not shown in full")
@@ -71,14 +76,6 @@ def _cells(info: ToolResultInfo, summaries: Mapping[str, str]) -> tuple[str, str
     form = info.form.value if info.form else hidden
     asked, tokens = cut(one_line(info.subject), WIDTH), f"{info.token_count} tok"
     return asked, info.id, size(info.byte_size), tokens, form
-
-
-def _age(info: ToolResultInfo, now: datetime) -> str:
-    seconds = (now - info.created_at).total_seconds() if info.created_at else 0
-    for length, unit in TIMES:
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return "just now"
 
 
 def _totals(infos: Sequence[ToolResultInfo]) -> str:

@@ -128,15 +128,17 @@ class Column(NamedTuple):
     rank: int = 0
     """On a terminal that is too narrow, columns of higher ranks are left out first; rank 0 never
     is."""
+    is_cut: bool = False
+    """Cut to what the terminal has room for; in a table without such a column, the last one is."""
 
 
 NUMBER = Column(right=True)
 ROOM = 20
-"""The last column keeps so many characters, if columns can be left out."""
+"""The column that is cut keeps that many characters, if columns can be left out."""
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
-    """Aligned columns, as wide as the first rows need. The last one is cut to fit the terminal."""
+    """Aligned columns, as wide as the first rows need. One of them is cut to fit the terminal."""
     lines: Iterator[list[str]] = ([one_line(cell) for cell in row] for row in rows)
     sample = list(islice(lines, SAMPLE))
     widths = [max(map(width, cells)) for cells in zip(*sample, strict=True)]
@@ -147,15 +149,20 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
 
 
 def _fit(columns: Sequence[Column], widths: list[int], room: int | None) -> None:
-    """Set the widths of columns that are left out to 0."""
+    """Set the widths of columns that are left out to 0, and that of the one that is cut."""
     if room is None or not widths:
         return
-    *others, last = range(len(widths))
+    marked = [number for number, column in enumerate(columns) if column.is_cut]
+    cut_one = marked[0] if marked else len(widths) - 1
+    others = [number for number in range(len(widths)) if number != cut_one]
     for number in sorted(others, key=lambda number: columns[number].rank, reverse=True):
-        taken = sum(widths[n] + 2 for n in others if widths[n]) + min(ROOM, widths[last])
-        if taken <= room or not columns[number].rank:
-            return
+        taken = sum(widths[n] + 2 for n in others if widths[n])
+        if taken + min(ROOM, widths[cut_one]) <= room or not columns[number].rank:
+            break
         widths[number] = 0
+    if marked:
+        taken = sum(widths[n] + 2 for n in others if widths[n])
+        widths[cut_one] = max(min(widths[cut_one], room - taken), 8)
 
 
 def _put_row(
@@ -164,10 +171,11 @@ def _put_row(
     parts: list[Painted] = []
     for column, size, cell in zip(columns[:-1], widths[:-1], cells[:-1], strict=True):
         if size:
+            cell = cut(cell, size) if column.is_cut and room else cell
             pad = " " * max(0, size - width(cell))
             before, after = (pad, "  ") if column.right else ("", f"{pad}  ")
             parts += [Painted(before, ""), Painted(cell, column.style), Painted(after, "")]
-    last = cells[-1]
+    last = cells[-1] if widths[-1] else ""
     if room:
         last = cut(last, max(room - sum(width(part.text) for part in parts), 8))
     parts.append(Painted(last, columns[-1].style))

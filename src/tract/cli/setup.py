@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from tract.cli.inputs import json_option, yes_option
 from tract.cli.screen import CYAN, RED, Painted, ask, dump, put, say
@@ -130,9 +129,7 @@ def _database(ctx: click.Context, is_user: bool) -> tuple[str, str]:
     """The database, as an absolute path, and whose it is."""
     target: Target = ctx.obj
     if target.db is not None:
-        assert ctx.parent is not None
-        source = ctx.parent.get_parameter_source("db")
-        whose = "of TRACT_DB" if source == ParameterSource.ENVIRONMENT else "of --db"
+        whose = "of --db" if "db" in target.options else "of TRACT_DB"
         if target.db == ":memory:":
             raise InputError("a database in memory is gone when the hook ends: name a file")
         return target.db if "://" in target.db else str(Path(target.db).absolute()), whose

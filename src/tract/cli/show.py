@@ -2,47 +2,35 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain, islice
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 import click
 
 from tract.cli.commits import plain
 from tract.cli.files import file_of
-from tract.cli.imports import report_faults
 from tract.cli.inputs import json_option
+from tract.cli.pages import write_page
+from tract.cli.scenes import Scene, dialog_scene, file_scenes, with_titles
 from tract.cli.screen import dump_list, has_colour, refuses_colour, say, write
 from tract.cli.show_commit import dump_whole, print_whole
 from tract.cli.target import Target, resolve
 from tract.cli.transcripts import is_transcript
-from tract.core.transcript import MemoryThread
 from tract.errors import CommitNotFoundError, DialogNotFoundError, InputError, NotFoundError
-from tract.importers.partial_json import parse
-from tract.importers.source import Source
-from tract.importers.transcripts import read_transcript
-from tract.model import ROLES, Json
+from tract.model import ROLES
 from tract.tokens import token_counter
 from tract.tract import Tract
 from tract.view import ansi
-from tract.view.blocks import TitleBlock, ViewBlock, format_messages, format_request
+from tract.view.blocks import ViewBlock, format_messages
 from tract.view.conversation import Conversation
 from tract.view.filter import BlockFilter, filter_blocks
-from tract.view.lines import FULL, HIDDEN, TOOLS, Look, can_be_hidden, format_lines
+from tract.view.lines import FULL, TOOLS, Look, format_lines
+from tract.view.turns import with_results
 
 LINES_PER_WRITE = 500
-
-
-class Scene(NamedTuple):
-    """A branch of a dialog, or the part that it does not share with the branches before."""
-
-    dialog: str
-    branch: str
-    blocks: Iterable[ViewBlock]
 
 
 class ShowOptions(NamedTuple):
@@ -79,7 +67,8 @@ def _pattern(_: click.Context, __: click.Parameter, grep: str | None) -> re.Patt
 @click.option(
     "--tools",
     type=click.Choice(TOOLS),
-    help="Show calls and results in full, as one line each, or only errors.  [default: full]",
+    help="Show calls and results in full, as one line each, or only errors.  [default: full; on a "
+    "page, one line that unfolds]",
 )
 @click.option(
     "--role",
@@ -132,7 +121,9 @@ def show_command(target: Target, /, **values: Any) -> None:
     if name is not None and is_transcript(name):
         _check_file(name, options)
         with file_of(name) as path:
-            _show(options, _file_scenes(path, options))
+            # Only JSON has the tokens of full messages, and counting them takes half of the time.
+            count = token_counter().count if options.as_json else None
+            _show(options, file_scenes(path, name, count, sent=bool(options.sent)))
         return
     tract, is_commit = _open(target, name)
     with tract:
@@ -140,8 +131,7 @@ def show_command(target: Target, /, **values: Any) -> None:
             info = tract.get_commit(resolve(tract, name or "HEAD"))
             (dump_whole if options.as_json else print_whole)(tract, info)
         else:
-            blocks = _database_blocks(tract, name if is_commit else None, options)
-            _show(options, [Scene(tract.dialog, tract.current_branch or "", blocks)])
+            _show(options, [_database_scene(tract, name if is_commit else None, options)])
 
 
 # What the name refers to
@@ -157,121 +147,57 @@ def _check_file(name: str, options: ShowOptions) -> None:
 
 def _open(target: Target, name: str | None) -> tuple[Tract, bool]:
     """The dialog, and whether the name refers to one of its commits."""
+    if name is None:
+        return target.open(), True
     try:
-        database = target.database()
+        target.database()
     except NotFoundError as error:
-        if name is None:
-            raise
         raise NotFoundError(f"no file {name!r:.200}; and {error}") from None
     try:
-        tract = target.open_at(database)
+        tract = target.open()
     except DialogNotFoundError:
-        if name is None:
+        if target.dialog is not None:
             raise
-        return target._replace(dialog=name).open_at(database), False
-    try:
-        is_commit = name is None or _is_commit(tract, name)
-    except BaseException:
-        tract.close()
-        raise
-    if name is None or is_commit:
-        return tract, True
-    tract.close()
-    return target._replace(dialog=name).open_at(database), False
-
-
-def _is_commit(tract: Tract, name: str) -> bool:
-    """Whether it is a commit or a branch, not a dialog; an error if it is none of them."""
+        return target.with_dialog(name).open(), False
     try:
         tract.get_commit(resolve(tract, name))
     except CommitNotFoundError as error:
-        if any(info.dialog == name for info in tract.dialogs()):
-            return False
-        raise CommitNotFoundError(f"{error}, and no dialog or file has that name") from None
-    return True
+        tract.close()
+        return _open_dialog(target, name, error), False
+    except BaseException:
+        tract.close()
+        raise
+    return tract, True
+
+
+def _open_dialog(target: Target, name: str, no_commit: CommitNotFoundError) -> Tract:
+    """The dialog that a name refers to which is not that of a commit."""
+    try:
+        return target._replace(dialog=name).open()
+    except DialogNotFoundError as error:
+        fact = CommitNotFoundError(f"{no_commit}, and no dialog or file has that name")
+        for note in getattr(error, "__notes__", ()):
+            fact.add_note(note)
+        raise fact from None
+    except InputError as error:
+        raise error if getattr(error, "__notes__", ()) else no_commit from None
 
 
 # Scenes
 
 
-def _database_blocks(tract: Tract, commit: str | None, options: ShowOptions) -> Iterable[ViewBlock]:
-    """The blocks of a commit, or of the dialog."""
-    conversation = Conversation(tract.read(options.at))
+def _database_scene(tract: Tract, commit: str | None, options: ShowOptions) -> Scene:
+    """A commit, or the dialog."""
     if commit is None:
-        return _blocks(conversation, range(len(conversation.rows)), bool(options.sent))
+        return dialog_scene(tract, options.at, sent=bool(options.sent))
+    conversation = Conversation(tract.read(options.at))
     info = tract.get_commit(resolve(tract, commit))
     row = conversation.row_at(info.commit_hash)
     if row is None:  # an older version, or on another branch
-        return format_messages([tract.get_message(info)])
-    return _blocks(conversation, [row], bool(options.sent))
-
-
-_MESSAGE_KEYS = {"role", "from", "type", "content", "parts", "tool_calls"}
-
-
-def _file_scenes(path: Path, options: ShowOptions) -> list[Scene]:
-    """The conversations in a file of a known format, or else a malformed request."""
-    # Only JSON has the tokens of full messages, and counting them takes half of the time.
-    count = token_counter().count if options.as_json else None
-    try:
-        transcript = read_transcript(path, count)
-    except InputError:
-        scenes = _request_scenes(path)
-        if not scenes:
-            raise
-        return scenes
-    faults = transcript.problems, transcript.unknown, transcript.repairs()
-    report_faults(options.name or "", *faults)
-    threads = transcript.threads.values()
-    scenes = [scene for thread in threads for scene in _thread_scenes(thread, bool(options.sent))]
-    scenes = scenes or _request_scenes(path)
-    if not scenes:
-        raise InputError(f"{path.name}: it contains no message that can be shown")
-    return scenes
-
-
-def _request_scenes(path: Path) -> list[Scene]:
-    """A request that no provider would accept, if the file is one."""
-    try:
-        request = parse(Source(path).data())
-        has_messages = not isinstance(request, list) or any(map(_is_message, request))
-        return [Scene(path.stem, "", format_request(request))] if has_messages else []
-    except (ValueError, RecursionError):  # InputErrors too
-        return []
-
-
-def _is_message(value: Json) -> bool:
-    """Whether anything of it can be shown as a message."""
-    return isinstance(value, dict) and not _MESSAGE_KEYS.isdisjoint(value)
-
-
-def _thread_scenes(thread: MemoryThread, sent: bool) -> Iterator[Scene]:
-    """All branches of a conversation. What branches share is shown once."""
-    seen: set[int] = set()
-    for branch in sorted(thread.branches, key=lambda name: (name != thread.branch, name)):
-        conversation = Conversation(thread.read(branch))
-        rows = _new_rows(conversation, seen)
-        seen.update(place.origin.id for place in conversation.history.places)
-        if rows:
-            yield Scene(thread.name, branch, _blocks(conversation, rows, sent))
-
-
-def _new_rows(conversation: Conversation, seen: set[int]) -> list[int]:
-    """The rows from the first message that no other branch has."""
-    if not seen:
-        return list(range(len(conversation.rows)))
-    numbers: list[int] = []
-    has_begun = False
-    for number, row in enumerate(conversation.rows):
-        is_new = not isinstance(row, ViewBlock) and row.origin.id not in seen
-        has_begun = has_begun or is_new
-        if is_new or (has_begun and isinstance(row, ViewBlock)):
-            numbers.append(number)
-    return numbers
-
-
-def _blocks(conversation: Conversation, rows: Iterable[int], sent: bool) -> Iterator[ViewBlock]:
-    return (block for row in rows for block in conversation.blocks(row, sent=sent))
+        blocks: Iterable[ViewBlock] = format_messages([tract.get_message(info)])
+    else:
+        blocks = conversation.blocks(row, sent=bool(options.sent))
+    return Scene(tract.dialog, tract.current_branch or "", blocks)
 
 
 # Output
@@ -279,25 +205,30 @@ def _blocks(conversation: Conversation, rows: Iterable[int], sent: bool) -> Iter
 
 def _show(options: ShowOptions, scenes: list[Scene]) -> None:
     conditions = BlockFilter(frozenset(options.roles), options.grep, options.errors)
+    if conditions != BlockFilter():  # the facts are about the full conversation
+        scenes = [s._replace(facts=None) for s in scenes]
     scenes = [s._replace(blocks=filter_blocks(s.blocks, conditions)) for s in scenes]
     if options.as_json:
         dump_list(map(_as_json, scenes))
     elif options.html is not None:
-        _write_page(options.html, scenes, options)
+        about = "What the model is sent." if options.sent else ""
+        write_page(options.html, scenes, options.tools, about)
     else:
         _write_lines(scenes, options)
 
 
 def _as_json(scene: Scene) -> dict[str, Any]:
-    return {**scene._asdict(), "blocks": [plain(block) for block in scene.blocks]}
+    blocks = [plain(block) for block in scene.blocks]
+    facts = plain(scene.facts()) if scene.facts else None
+    return {"dialog": scene.dialog, "branch": scene.branch, "blocks": blocks, "facts": facts}
 
 
 def _write_lines(scenes: list[Scene], options: ShowOptions) -> None:
     is_coloured = options.color == "always" or (options.color == "auto" and has_colour())
     has_tags = not is_coloured and (options.color == "never" or refuses_colour())
     paint = ansi.paint if is_coloured else ansi.plain
-    look = Look(options.tools or FULL, has_tags=has_tags)
-    lines = map(paint, format_lines(_with_titles(scenes), look))
+    look = Look(options.tools or FULL, has_tags=has_tags, has_bars=True)
+    lines = map(paint, format_lines(with_results(with_titles(scenes)), look))
     # Many lines at a time: writing each one alone takes longer than making it.
     pieces = iter(lambda: "".join(f"{line}\n" for line in islice(lines, LINES_PER_WRITE)), "")
     first = next(pieces, None)
@@ -309,56 +240,3 @@ def _write_lines(scenes: list[Scene], options: ShowOptions) -> None:
     else:
         for piece in chain([first], pieces):
             write(piece)
-
-
-def _with_titles(scenes: list[Scene]) -> Iterator[ViewBlock]:
-    """The blocks of all scenes; where there are several, each has a title."""
-    if len(scenes) == 1:
-        return iter(scenes[0].blocks)
-    titles = [TitleBlock(text=f"{scene.dialog} · {scene.branch}") for scene in scenes]
-    parts = zip(titles, scenes, strict=True)
-    return chain.from_iterable(chain([title], scene.blocks) for title, scene in parts)
-
-
-def _write_page(path: str, scenes: list[Scene], options: ShowOptions) -> None:
-    from tract.view.html import page
-
-    blocks: Iterable[ViewBlock] = _with_titles(scenes)
-    if options.tools == HIDDEN:  # hidden blocks are not part of the page at all
-        blocks = (block for block in blocks if not can_be_hidden(block))
-    title = scenes[0].dialog if scenes else "nothing"
-    about = "What the model is sent." if options.sent else ""
-    pieces = page(title, blocks, about=about, tools=options.tools or FULL)
-    target = Path(path).resolve()
-    if path == "-":
-        for piece in pieces:
-            write(piece)
-    elif target.exists() and not target.is_file():  # a pipe or a device
-        with target.open("w", encoding="utf-8") as file:
-            file.writelines(pieces)
-    else:
-        try:
-            _write_atomically(target, pieces)
-        except OSError as error:  # it names the temporary file
-            raise OSError(error.errno, error.strerror, path) from None
-        say(f"wrote {path}")
-
-
-def _write_atomically(path: Path, pieces: Iterable[str]) -> None:
-    """Write the complete page, or nothing."""
-    mode = path.stat().st_mode if path.exists() else 0o666 & ~_umask()
-    with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-        scratch = Path(file.name)
-        try:
-            file.writelines(pieces)
-            scratch.chmod(mode)
-            scratch.replace(path)
-        finally:
-            scratch.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    """It can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -13,6 +13,7 @@ from tract.core.chain import Chain
 from tract.core.place import Look, Place, in_sent_order
 from tract.errors import CompressError, ConflictError, EditError, InputError
 from tract.model import CommitInfo, Head, Priority, Summary
+from tract.reprs import brief, number, some
 
 GIVEN = "given"
 """Who made a summary that a caller wrote."""
@@ -243,6 +244,15 @@ class CompressResult(msgspec.Struct, frozen=True):
         """What is left: 0.1 is a tenth."""
         return self.tokens_after / self.tokens_before if self.tokens_before else 1.0
 
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            f"{number(len(self.sources), 'commit')} → {len(self.summaries)}",
+            f"{self.tokens_before:,} → {number(self.tokens_after, 'token')}",
+            self.made_by and f"by {self.made_by}",
+            some(len(self.notes), "note"),
+        )
+
 
 def result(
     plan: FrozenPlan, commits: Sequence[CommitInfo], made: Sequence[Summary]
@@ -338,3 +348,11 @@ class SummarizedResult(msgspec.Struct, frozen=True):
     commit: CommitInfo | None = None
     note: str | None = None
     """Why the result stays, or that the summary is longer than its target."""
+
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            f"{self.tokens_before:,} → {number(self.tokens_after, 'token')}",
+            self.made_by and f"by {self.made_by}",
+            None if self.commit else "unchanged",
+        )

@@ -18,6 +18,7 @@ from tract.core.chain import FULL, Place
 from tract.core.wording import is_fetch, pays
 from tract.errors import InputError
 from tract.model import Form, Message, Priority, Shape
+from tract.reprs import brief, number
 
 REFERENCE, COLLAPSED = Shape(Form.REFERENCE), Shape(Form.COLLAPSED)
 
@@ -170,6 +171,17 @@ class ToolResultInfo(msgspec.Struct, frozen=True):
     created_at: datetime | None = None
     subject: str = ""
     """What was asked: `Bash: pytest -q`."""
+
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            self.id,
+            self.tool,
+            self.form and str(self.form),
+            self.status,
+            number(self.byte_size, "byte"),
+            number(self.token_count, "token"),
+        )
 
 
 def forms(places: Sequence[Place]) -> dict[Place, Form | None]:

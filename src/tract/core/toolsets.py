@@ -10,6 +10,7 @@ import msgspec
 
 from tract.core.chain import recorded_toolsets
 from tract.model import Json, Step, ToolDefinition, Toolset
+from tract.reprs import SHORT, brief, number
 
 Schema = dict[str, Json]
 
@@ -27,6 +28,15 @@ class ToolDiff(msgspec.Struct, frozen=True):
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed or self.reordered)
 
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            f"{len(self.added)} added",
+            f"{len(self.removed)} removed",
+            f"{len(self.changed)} changed",
+            f"{len(self.reordered)} reordered",
+        )
+
 
 class ToolVersion(msgspec.Struct, frozen=True):
     """One schema that a tool had, and the messages while it had it."""
@@ -38,6 +48,15 @@ class ToolVersion(msgspec.Struct, frozen=True):
     first_commit: str | None
     last_commit: str | None
     commits: int
+
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            self.name,
+            self.tool_hash[:SHORT],
+            number(self.token_count, "token"),
+            number(self.commits, "commit"),
+        )
 
 
 # Comparing

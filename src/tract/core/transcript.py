@@ -418,6 +418,11 @@ class Branch:
         assert message is not None  # marks have no place
         return message
 
+    def details(self, place: Place) -> Details:
+        """What the file says about a message besides its content."""
+        draft = self._nodes[place.origin.id].draft
+        return Details(None, draft.metadata, draft.generation_config, draft.usage)
+
     def sent(self, place: Place) -> Sent | None:
         """What the model is sent; None where that is nothing."""
         item, message = self.item(place), self.whole(place)

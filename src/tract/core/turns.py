@@ -12,6 +12,7 @@ from tract.core.forms import is_fixed
 from tract.core.subjects import FILE_ARGUMENTS
 from tract.hashing import to_sorted_json
 from tract.model import CommitInfo, Json, Message, Priority, Step
+from tract.reprs import SHORT, brief, number
 
 
 class ToolTurn(msgspec.Struct, frozen=True):
@@ -33,6 +34,14 @@ class ToolTurn(msgspec.Struct, frozen=True):
     def total_tokens(self) -> int:
         return sum(info.token_count for info in (self.call, *self.results))
 
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            self.call.commit_hash[:SHORT],
+            number(len(self.results), "result"),
+            *self.tool_names[:3],
+        )
+
 
 class DroppedTurns(msgspec.Struct, frozen=True):
     """What left the view."""
@@ -42,6 +51,14 @@ class DroppedTurns(msgspec.Struct, frozen=True):
     tokens: int
     commit: CommitInfo | None = None
 
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            number(self.turns, "turn"),
+            number(self.results, "result"),
+            number(self.tokens, "token"),
+        )
+
 
 class Superseded(msgspec.Struct, frozen=True):
     """A result that a later call has made obsolete."""
@@ -49,6 +66,11 @@ class Superseded(msgspec.Struct, frozen=True):
     result: CommitInfo
     by: CommitInfo
     reason: str
+
+    def __repr__(self) -> str:
+        return brief(
+            self, f"{self.result.commit_hash[:SHORT]} by {self.by.commit_hash[:SHORT]}", self.reason
+        )
 
 
 def results_of(

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from tract.core.titles import title_of
 from tract.errors import InputError
 from tract.importers.blocks import load_sound
 from tract.importers.call_ids import CallIds
@@ -88,6 +89,64 @@ def read(source: Source) -> Iterator[Item]:
     session = _Session(source, agent)
     yield from read_records(source, session.take)
     yield from session.finish()
+
+
+def usages(source: Source) -> Iterator[Item]:
+    """The answers without their messages, also those of sub-agents inside of the file. An answer
+    that is written block by block is several entries with the same id."""
+    answers = _Usages(_agent(source))
+    return read_records(source, answers.take, answers.wants)
+
+
+class _Usages:
+    def __init__(self, agent: str | None) -> None:
+        self._agent = agent
+        self._has_folder = self._has_title = False
+
+    def wants(self, line: bytes) -> bool:
+        """Whether a line matters: most bytes are results, which are not even parsed."""
+        if not (self._has_folder and self._has_title):
+            return bool(line.strip())
+        return b'"usage"' in line or b'-title"' in line or b'"cost-state"' in line
+
+    def take(self, place: str, line: dict[str, Json]) -> Iterator[Item]:
+        kind, folder = line.get("type"), as_text(line.get("cwd"))
+        if folder and not self._has_folder:
+            self._has_folder = True
+            yield Facts(folder=folder)
+        if kind == "progress":
+            line = as_dict(as_dict(line.get("data")).get("message"))
+            kind = line.get("type") if line.get("type") == "assistant" else None
+        match kind:
+            case "assistant":
+                yield _usage(line, _message(line))
+            case "user" if not self._has_title:
+                yield from self._prompt(line)
+            case "cost-state":
+                yield from _cost(line)
+            case str() if kind in TITLES:
+                yield Facts(title=as_text(line.get(TITLES[kind])))
+
+    def _prompt(self, line: dict[str, Json]) -> Iterator[Item]:
+        """The first prompt, which gives the session its title."""
+        if line.get("isSidechain") is True and self._agent is None:
+            return
+        content = _message(line).get("content")
+        texts = (as_text(as_dict(block).get("text")) for block in as_list(content))
+        text = content if isinstance(content, str) else "\n".join(filter(None, texts))
+        if title_of(text):
+            self._has_title = True
+            yield Entry(messages=(Message("user", text),))
+
+
+def _usage(line: dict[str, Json], message: dict[str, Json]) -> Entry:
+    return Entry(
+        messages=(),
+        time=as_time(line.get("timestamp")),
+        usage=as_dict(message.get("usage")) or None,
+        model=as_text(message.get("model")),
+        metadata=drop_empty(id=as_text(message.get("id")) or as_text(line.get("uuid"))),
+    )
 
 
 def _facts_of_agent(source: Source) -> Facts:

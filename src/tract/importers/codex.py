@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tract.core.titles import title_of
 from tract.errors import InputError
 from tract.importers.call_ids import CallIds
 from tract.importers.coerce import (
@@ -37,6 +38,7 @@ _LINES = (
     "token_usage_record",
 )
 _META = {"id", "timestamp", "instructions"}
+_FACTS = (b'"turn_context"', b'"session_meta"', b'"thread_name_updated"')
 _BARE = frozenset({"message", "reasoning", "web_search_call", "ghost_snapshot", *CALLS, *OUTPUTS})
 """The items that are lines of an old rollout."""
 _COPIES = frozenset(
@@ -81,6 +83,79 @@ def read(source: Source) -> Iterator[Item]:
     rollout = _Rollout()
     yield from read_records(source, rollout.take)
     yield from rollout.flush()
+
+
+def usages(source: Source) -> Iterator[Item]:
+    """The answers without their messages."""
+    answers = _Usages()
+    return read_records(source, answers.take, answers.wants)
+
+
+class _Usages:
+    """A count that is repeated is no other answer: the sum of the session has not changed. A fork
+    repeats the lines of its origin after the header of that."""
+
+    def __init__(self) -> None:
+        self._session: str | None = None
+        self._model: str | None = None
+        self._total: Json = None
+        self._has_record = False
+        self._has_title = False
+
+    def wants(self, line: bytes) -> bool:
+        """Whether a line matters: most bytes are results, which are not even parsed."""
+        if not self._has_title:
+            return bool(line.strip())
+        return b'"token_' in line or any(mark in line for mark in _FACTS)
+
+    def take(self, place: str, line: dict[str, Json]) -> Iterator[Item]:
+        payload = as_dict(line.get("payload"))
+        match line.get("type"), payload.get("type"):
+            case "session_meta", _:
+                yield from self._meta(payload)
+            case None, _ if line.keys() >= _META:
+                yield from self._meta(line)
+            case "turn_context", _:
+                self._model = as_text(payload.get("model"))
+            case "token_usage_record", _:
+                self._has_record = True
+                yield self._usage(line, payload.get("usage"), payload.get("response_id"))
+            case "event_msg", "token_count":
+                yield from self._count(line, as_dict(payload.get("info")))
+            case "event_msg", "thread_name_updated":
+                yield Facts(title=as_text(payload.get("thread_name")))
+            case "response_item", "message" if not self._has_title:
+                yield from self._prompt(payload)
+
+    def _meta(self, meta: dict[str, Json]) -> Iterator[Item]:
+        if self._session is None:
+            yield _facts(meta)
+        self._session = as_text(meta.get("id")) or ""
+
+    def _count(self, line: dict[str, Json], info: dict[str, Json]) -> Iterator[Item]:
+        """After a record of the same answer the count repeats it."""
+        usage = as_dict(info.get("last_token_usage"))
+        total = info.get("total_token_usage") or usage
+        if usage and total != self._total and not self._has_record:
+            yield self._usage(line, usage, f"{self._session} {as_dict(total)}")
+        self._total, self._has_record = total, False
+
+    def _usage(self, line: dict[str, Json], usage: Json, name: Json) -> Entry:
+        return Entry(
+            messages=(),
+            time=as_time(line.get("timestamp")),
+            usage=extra(usage),
+            model=self._model,
+            metadata=drop_empty(id=as_text(name)),
+        )
+
+    def _prompt(self, item: dict[str, Json]) -> Iterator[Item]:
+        """The first prompt, which gives the session its title."""
+        texts = (as_text(as_dict(part).get("text")) for part in as_list(item.get("content")))
+        text = "\n".join(filter(None, texts))
+        if item.get("role") == "user" and title_of(text):
+            self._has_title = True
+            yield Entry(messages=(Message("user", text),))
 
 
 class _Rollout:

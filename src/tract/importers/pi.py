@@ -23,7 +23,7 @@ from tract.importers.coerce import (
     require_dict,
     text_of,
 )
-from tract.importers.items import Entry, Item, Problem
+from tract.importers.items import Entry, Facts, Item, Problem
 from tract.importers.media import media_block
 from tract.importers.source import Source, read_records
 from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall
@@ -44,6 +44,32 @@ def session(source: Source) -> str | None:
 
 def read(source: Source) -> Iterator[Item]:
     return read_records(source, _Session().take)
+
+
+def usages(source: Source) -> Iterator[Item]:
+    """The answers and the prompts, without all other messages."""
+    return read_records(source, _Usages().take)
+
+
+class _Usages:
+    def __init__(self) -> None:
+        self._lines: set[str] = set()
+        self._about = _Session().about
+
+    def take(self, place: str, line: dict[str, Json]) -> Iterator[Item]:
+        key, message = as_text(line.get("id")), as_dict(line.get("message"))
+        if line.get("type") == "session":
+            yield Facts(folder=as_text(line.get("cwd")))
+        if line.get("type") != "message" or key in self._lines:
+            return
+        self._lines |= {key} if key else set()
+        time = as_time(line.get("timestamp"))
+        if message.get("role") == "user":
+            yield Entry(messages=(Message("user", _content(message)),), time=time)
+        elif message.get("role") == "assistant":
+            name = f"{key} {line.get('timestamp')}" if key else None
+            about = {**self._about(message), "metadata": drop_empty(id=name)}
+            yield Entry(messages=(), **about, time=time)
 
 
 class _Session:
@@ -105,7 +131,7 @@ class _Session:
     def _message(self, message: dict[str, Json], **when: Json) -> Entry | None:
         match message.get("role"):
             case "assistant":
-                return Entry(messages=(_answer(message),), **self._about(message), **when)
+                return Entry(messages=(_answer(message),), **self.about(message), **when)
             case "toolResult":
                 details = drop_empty(details=message.get("details"))
                 return Entry(messages=(_result(message),), metadata=details, **when)
@@ -120,7 +146,7 @@ class _Session:
                 return Entry(messages=(Message("user", summary),), **when)
         raise InputError(f"unknown role {str(message.get('role'))[:80]!r}")
 
-    def _about(self, message: dict[str, Json]) -> dict[str, Json]:
+    def about(self, message: dict[str, Json]) -> dict[str, Json]:
         return {
             "usage": as_dict(message.get("usage")) or None,
             "model": as_text(message.get("model")),

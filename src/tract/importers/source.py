@@ -113,10 +113,12 @@ class Source:
         values = map(parse_or_none, self.head.split(b"\n"))
         return [value for value in values if isinstance(value, dict)]
 
-    def records(self) -> Iterator[tuple[int, Json] | Problem]:
+    def records(
+        self, is_wanted: Callable[[bytes], object] = bytes.strip
+    ) -> Iterator[tuple[int, Json] | Problem]:
         """The JSON values of a file of lines, each with the number of its line. A line that is not
         JSON is a problem; if it has several values in a row, they are yielded too. Blank lines are
-        skipped."""
+        skipped, or those that are not wanted."""
         broken = 0
         self._forget()
         with self.open(self._on_read) as file:
@@ -124,7 +126,7 @@ class Source:
                 try:
                     if line is None:
                         raise InputError(f"more than {MAX_LINE} bytes")
-                    if line.strip():
+                    if is_wanted(line):
                         yield number, parse(line)
                 except InputError as error:
                     broken += 1
@@ -174,10 +176,9 @@ class Source:
     def parts(self) -> Iterator[tuple[str, Json] | Problem]:
         """The records of a file that has one per line, or that is one list of them, each with its
         position."""
-        word, records = "line", self.records
-        if self.head.lstrip().startswith(b"[") and not self._has_record_lines():
-            word, records = "element", self.elements
-        for record in records():
+        is_list = self.head.lstrip().startswith(b"[") and not self._has_record_lines()
+        word, records = ("element", self.elements()) if is_list else ("line", self.records())
+        for record in records:
             yield record if isinstance(record, Problem) else (f"{word} {record[0]}", record[1])
 
     def _has_record_lines(self) -> bool:
@@ -271,10 +272,12 @@ def read_lines(source: Source, take: Callable[[dict[str, Json]], Iterable[Item]]
 
 
 def read_records(
-    source: Source, take: Callable[[str, dict[str, Json]], Iterable[Item]]
+    source: Source,
+    take: Callable[[str, dict[str, Json]], Iterable[Item]],
+    is_wanted: Callable[[bytes], object] = bytes.strip,
 ) -> Iterator[Item]:
-    """The same for a function that needs the position of each line."""
-    for record in source.records():
+    """The same for a function that needs the position of each line, or not each line."""
+    for record in source.records(is_wanted):
         if isinstance(record, Problem):
             yield record
             continue

@@ -11,6 +11,7 @@ from tract import importers
 from tract.core.entries import Entry, Facts, FullHistory, Problem, Unknown, position
 from tract.core.transcript import MemoryThread, Transcript, dialog_name
 from tract.errors import InputError
+from tract.importers.facts import ConversationFacts
 from tract.importers.items import Exchange, Item
 from tract.importers.source import UNFORESEEN, Source, readable
 from tract.model import Json, Toolset
@@ -38,24 +39,29 @@ RULES = _Rules()
 
 
 def read_transcript(
-    path: Path, count: Callable[[str], int] | None = None
+    path: Path, count: Callable[[str], int] | None = None, facts: ConversationFacts | None = None
 ) -> Transcript[MemoryThread]:
-    """All conversations in a file of any known format. Without `count` no tokens are counted."""
+    """All conversations in a file of any known format. Without `count` no tokens are counted;
+    `facts` receives what is known about each conversation."""
     source = Source(path)
     importer = importers.importer_of(source)
     name = dialog_name(importers.session_of(importer, source) or path.stem)
     transcript = Transcript(name, lambda name: MemoryThread(name, RULES, count))
     for item in read_items(importer, source):
+        if facts:
+            facts.take(item)
         if not isinstance(item, Facts):
             transcript.add(item)
     return transcript
 
 
 def read_items(
-    importer: importers.Importer, source: Source
+    importer: importers.Importer, source: Source, *, only_usage: bool = False
 ) -> Iterator[Entry | FullHistory | Problem | Unknown | Facts]:
-    """What is in a file, free of the provider's format."""
-    for item in _until_unforeseen(importer.read(source), source.path):
+    """What is in a file, free of the provider's format. With `only_usage` messages may be missing:
+    what answers have used is there."""
+    items = importers.usages_in(importer, source) if only_usage else importer.read(source)
+    for item in _until_unforeseen(items, source.path):
         try:
             if isinstance(item, Exchange):
                 yield from load_exchange(item)

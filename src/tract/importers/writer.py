@@ -21,6 +21,7 @@ from tract.importers.facts import ConversationFacts
 from tract.importers.hooked import HookedResults
 from tract.importers.source import OnRead, Source
 from tract.importers.transcripts import read_items
+from tract.reprs import brief, number, some
 from tract.tract import Tract
 
 MAX_REPORTED = 1000
@@ -45,6 +46,16 @@ class Imported(msgspec.Struct, frozen=True):
     """What a request needs so that a provider takes it. It is done in the view; nothing is lost."""
     problems: list[Problem] = []
     """What could not be read."""
+
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            self.path.rpartition("/")[2],
+            self.format,
+            number(len(self.dialogs), "dialog"),
+            number(self.messages, "message"),
+            some(len(self.problems), "problem"),
+        )
 
 
 class Reading(NamedTuple):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
 import msgspec
 
 from tract.errors import InputError, LLMAnswerError
-from tract.model import CommitInfo, Json, Message, ToolCall
+from tract.model import AnswerUsage, CommitInfo, Json, Message, ToolCall
 from tract.providers import Answer, input_tokens, is_cut, load_answer
+from tract.reprs import SHORT, brief, size, some
 
 COUNTED = "context_tokens"
 """The metadata key for the number of tokens we counted in the request."""
@@ -31,6 +33,15 @@ class ChatResponse(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            size(self.text),
+            some(len(self.tool_calls), "call"),
+            self.commit.commit_hash[:SHORT],
+            "cut" if self.is_cut else None,
+        )
 
 
 def parse(response: Any) -> Answer:
@@ -58,6 +69,31 @@ def metadata(answer: Answer, counted: int, extra: dict[str, Json] | None) -> dic
     """The metadata of an answer's commit: the rest of the response, our count, the caller's own."""
     rest = {"response": answer.rest} if answer.rest else {}
     return {**rest, COUNTED: counted, **(extra or {})}
+
+
+def answer_usage(commit: CommitInfo) -> AnswerUsage:
+    """What the commit of an answer records about its use. An importer keeps the time and the id of
+    the source, and `chat` the rest of the response."""
+    config, about = commit.generation_config or {}, commit.metadata
+    rest = about.get("response")
+    return AnswerUsage(
+        _text(config.get("model")),
+        commit.usage or {},
+        _time(about.get("time")) or commit.created_at,
+        _text(about.get("id")) or (_text(rest.get("id")) if isinstance(rest, dict) else None),
+    )
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _time(value: Json) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def token_factor(commits: Iterable[CommitInfo], model: str) -> float:

@@ -11,6 +11,7 @@ from tract.errors import InputError, LLMCallError
 from tract.llm.protocol import OnText
 from tract.model import Json
 from tract.providers import load_answer
+from tract.reprs import brief
 
 Reply = (
     str
@@ -42,6 +43,9 @@ class ScriptedLLM:
         """The parameters of each request, `{}` where there were none."""
         self._replies = list(replies)
         self._lock = Lock()
+
+    def __repr__(self) -> str:
+        return brief(self, self.model, f"{len(self.requests)} of {len(self._replies)} replies")
 
     def complete(
         self,

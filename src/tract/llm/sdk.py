@@ -11,7 +11,8 @@ from threading import Lock
 from typing import Any, ClassVar, Self
 
 from tract.context import CompiledContext
-from tract.errors import InputError, LLMCallError, MissingExtraError
+from tract.errors import InputError, LLMCallError
+from tract.extras import missing_extra
 from tract.llm.protocol import OnText
 from tract.model import Json, readable
 from tract.providers import PROVIDERS
@@ -135,8 +136,7 @@ class SdkLLM:
         try:
             return import_module(self.package)
         except ImportError as missing:
-            wanted = f'{type(self).__name__} needs: pip install "tract-context[{self.package}]"'
-            raise MissingExtraError(wanted) from missing
+            raise missing_extra(type(self).__name__, self.package) from missing
 
     def _checked(self, answer: Any) -> Answer:
         if not isinstance(answer, dict):

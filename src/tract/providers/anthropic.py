@@ -416,6 +416,10 @@ class Anthropic(Provider):
         cached=("cache_read_input_tokens",),
         written=("cache_creation_input_tokens",),
         answered=("output_tokens",),
+        written_hour=("ephemeral_1h_input_tokens",),
+        reasoned=("thinking_tokens",),
+        searches=("web_search_requests",),
+        details=("cache_creation", "output_tokens_details", "server_tool_use"),
         apart=("cache_read_input_tokens", "cache_creation_input_tokens"),
     )
     layers = (MESSAGE, PART)

@@ -66,6 +66,12 @@ class UsageKeys(NamedTuple):
     written: tuple[str, ...] = ()
     answered: tuple[str, ...] = ()
     thought: tuple[str, ...] = ()
+    """Thinking that is counted beside the answer."""
+    reasoned: tuple[str, ...] = ()
+    """Thinking that is a part of the answer."""
+    written_hour: tuple[str, ...] = ()
+    """The part of what was written that the cache keeps for an hour."""
+    searches: tuple[str, ...] = ()
     total: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
     """Dicts with more counts."""

@@ -27,7 +27,7 @@ TEMPLATE, ERROR = BY_NAME.answered, BY_NAME.failed
 _FIELD = re.compile(r"\{(name|id|N|error)\}")
 
 
-class CompressorConfig(msgspec.Struct, frozen=True):
+class CompressorConfig(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     """What to shorten. A limit that is None does nothing.
 
     `template` is the line that stands for a collapsed call. `{name}` and `{id}` are those of the

@@ -251,7 +251,8 @@ class OpenAIChat(Provider):
         written=("cache_write_tokens",),
         answered=("completion_tokens",),
         total=("total_tokens",),
-        details=("prompt_tokens_details",),
+        reasoned=("reasoning_tokens",),
+        details=("prompt_tokens_details", "completion_tokens_details"),
     )
     layers = (MESSAGE,)
     assembler = ChatAssembler

@@ -334,7 +334,8 @@ class OpenAIResponses(Provider):
         cached=("cached_tokens",),
         answered=("output_tokens",),
         total=("total_tokens",),
-        details=("input_tokens_details",),
+        reasoned=("reasoning_tokens",),
+        details=("input_tokens_details", "output_tokens_details"),
     )
     assembler = ResponseAssembler
     dump = Dump

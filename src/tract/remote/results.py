@@ -10,6 +10,7 @@ from tract.model import Json
 from tract.remote import wire
 from tract.remote.operations import BY_NAME
 from tract.remote.transport import TIMEOUT, Transport
+from tract.reprs import brief
 from tract.tool_results import ToolResultMetadata, ToolResultReference
 
 
@@ -21,6 +22,9 @@ class ToolResultsClient:
     ) -> None:
         self.dialog_id = dialog_id
         self._server = Transport(url, token, timeout=timeout)
+
+    def __repr__(self) -> str:
+        return brief(self, self.dialog_id)
 
     def get_result(self, tool_call_id: str) -> Json:
         """Return a result exactly as it was stored or last edited; None for an unknown id."""

@@ -12,14 +12,15 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from tract import errors
-from tract.errors import AccessError, BusyError, InputError, MissingExtraError, StorageError
+from tract.errors import AccessError, BusyError, InputError, StorageError
+from tract.extras import missing_extra
 from tract.remote import wire
 from tract.remote.operations import LONG, Operation
 
 try:
     import httpx2
 except ImportError as missing:
-    raise MissingExtraError('a server needs: pip install "tract-context[remote]"') from missing
+    raise missing_extra("a client of a server", "remote") from missing
 
 TRIES = 5
 PAUSE = 0.2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -11,7 +11,7 @@ from tract.core.drafts import Details
 from tract.errors import ConflictError, InputError, LLMAnswerError, NoLLMError
 from tract.llm import LLMClient, OnText, check_client, response
 from tract.llm.response import ChatResponse
-from tract.model import Draft, Json, Message, Toolset
+from tract.model import AnswerUsage, Draft, Json, Message, Toolset
 from tract.providers import as_dict, known_names, load_message, toolsets
 from tract.session.commits import message_of, set_tools
 from tract.session.session import Session
@@ -100,6 +100,12 @@ def _check_unmoved(session: Session, branch: str, messages: int) -> None:
     if new:
         count = f"{new} message{'s' * (new != 1)}"
         raise ConflictError(f"{count} came to the branch while the model was answering")
+
+
+def usages(session: Session) -> Iterator[AnswerUsage]:
+    """See `Tract.usages`."""
+    infos = session.store.usages(session.dialog) if session.is_there() else ()
+    yield from map(response.answer_usage, infos)
 
 
 def token_factor(session: Session, model: str | None = None) -> float:

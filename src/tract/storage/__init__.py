@@ -11,6 +11,7 @@ from tract.storage.migrations import known_migrations, migrate, schema_version
 from tract.storage.objects import OBJECT_BYTES, Objects
 from tract.storage.sqlite import Sqlite
 from tract.storage.store import INLINE_BELOW, Store
+from tract.urls import without_scheme
 
 __all__ = ["Store", "open_store"]
 
@@ -23,13 +24,14 @@ def open_store(
     objects: str | None = None,
     object_bytes: int = OBJECT_BYTES,
 ) -> Store:
-    """The store in a file, in memory (`:memory:`) or behind a `postgresql://` URL. With `objects`,
-    contents above `object_bytes` are in the object store behind that URL."""
+    """The store in a file (a path or `sqlite:///…`), in memory (`:memory:`) or behind a
+    `postgresql://` URL. With `objects`, contents above `object_bytes` are in the object store
+    behind that URL."""
     if durability not in ("full", "relaxed"):
         raise InputError(f"unknown durability {durability!r}; expected full or relaxed")
     if object_bytes < INLINE_BELOW:
         raise InputError(f"object_bytes must be at least {INLINE_BELOW}, not {object_bytes}")
-    driver = _driver(os.fspath(place), durability, create)
+    driver = _driver(without_scheme(os.fspath(place)), durability, create)
     try:
         if not create and not schema_version(driver):
             raise NotFoundError("there is nothing in this database yet")

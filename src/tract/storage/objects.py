@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tract.errors import CorruptError, InputError, MissingExtraError, ObjectStoreError
+from tract.errors import CorruptError, InputError, ObjectStoreError
+from tract.extras import missing_extra
 
 if TYPE_CHECKING:
     from obstore.store import BackoffConfig, ClientConfig, ObjectStore, RetryConfig
@@ -171,9 +172,7 @@ def _open(url: str) -> tuple[str, ObjectStore]:
         from obstore.exceptions import BaseError
         from obstore.store import from_url
     except ImportError:
-        raise MissingExtraError(
-            "an object store needs the extra s3: pip install 'tract-context[s3]'"
-        ) from None
+        raise missing_extra("an object store", "s3") from None
     try:
         if parts.scheme == "memory":
             return place, from_url("memory:///")

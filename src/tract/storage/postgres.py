@@ -13,16 +13,16 @@ from tract.errors import (
     CorruptError,
     DiskError,
     DiskFullError,
-    MissingExtraError,
     ReadOnlyError,
     StorageError,
 )
+from tract.extras import missing_extra
 from tract.storage.driver import OUTCOME_UNKNOWN, Driver, Row
 
 try:
     import psycopg
 except ImportError as missing:
-    raise MissingExtraError('PostgreSQL needs: pip install "tract-context[postgres]"') from missing
+    raise missing_extra("PostgreSQL", "postgres") from missing
 
 _TEXTS = (
     *("blobs", "chunks", "commits", "commit_links"),

@@ -530,8 +530,8 @@ class Store:
                 return stored_json(read.commit.metadata)
         raise CorruptError(f"a commit is missing: key {commit.id}")
 
-    def usages(self, dialog: str) -> Iterator[tuple[Json, Json]]:
-        """What each answer of a dialog was asked with, and what it has used."""
+    def usages(self, dialog: str) -> Iterator[CommitInfo]:
+        """The commits of a dialog that have a usage."""
         self.dialogs.settle()
         rows = self._run(_USAGES, (stored_name(dialog),))
         count = len({commit_id for _, commit_id, *_ in rows} - {None})  # an index may repeat one
@@ -544,7 +544,7 @@ class Store:
             if usage is not None:
                 answers.append(Head(commit_id, digest))
         for page in pages(answers):
-            yield from ((info.generation_config, info.usage) for info in self.infos(page))
+            yield from self.infos(page)
 
     def _links(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
         """The links of these commits, and perhaps of others that were written between them."""

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from textual.app import App
 
+from tract.economy.prices import NO_PRICES, PriceList
 from tract.tract import Tract
 from tract.tui.dialogs import Dialogs
 from tract.tui.layout import Settings
 from tract.tui.reader import Reader
-from tract.view.cost import Prices
 
 
 class TractApp(App[None]):
@@ -25,14 +25,14 @@ class TractApp(App[None]):
         *,
         title: str = "",
         dialog: str | None = None,
-        prices: Prices | None = None,
+        prices: PriceList = NO_PRICES,
         has_tags: bool = False,
     ) -> None:
         """Opens `dialog`, or lists all dialogs. With `has_tags`, short tags replace the colours of
         pairs."""
         super().__init__()
         self._database, self._title, self._dialog = database, title, dialog
-        self._prices = prices or {}
+        self._prices = prices
         self._settings = Settings(has_tags=has_tags)
 
     def on_mount(self) -> None:

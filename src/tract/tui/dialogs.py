@@ -12,12 +12,14 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import DataTable, Static
 
+from tract.economy.accounting import bill, bill_text
+from tract.economy.prices import PriceList
 from tract.errors import TractError
 from tract.model import DialogInfo
 from tract.tract import Tract
 from tract.tui.help import HELP
 from tract.tui.modals import Page
-from tract.view.cost import Prices, bill, bill_text, short
+from tract.view.numbers import short
 from tract.view.sanitize import cut, one_line
 
 COLUMNS = ("dialog", "branch", "commits", "tokens", "size", "cost", "errors", "updated")
@@ -59,7 +61,7 @@ class Dialogs(Screen[None]):
             super().__init__()
             self.name = name
 
-    def __init__(self, database: Tract, title: str, prices: Prices) -> None:
+    def __init__(self, database: Tract, title: str, prices: PriceList) -> None:
         super().__init__()
         self._database, self._title, self._prices = database, title, prices
         self._known: dict[str, DialogInfo] = {}

@@ -15,8 +15,8 @@ from tract.providers.toolsets import diff
 from tract.snapshot import Snapshot
 from tract.tui.segments import to_text
 from tract.view.context_usage import Share, growth, shares
-from tract.view.cost import short
 from tract.view.lines import Line, Styled
+from tract.view.numbers import short
 from tract.view.palette import PALETTE
 from tract.view.sanitize import counted, one_line, width
 from tract.view.tool_changes import diff_text

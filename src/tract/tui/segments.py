@@ -22,6 +22,8 @@ STYLES = {
     "rule": Style(color="yellow", dim=True),
     "error": Style(color="red"),
     "added": Style(color="green"),
+    "removed": Style(color="red"),
+    "mark": Style(reverse=True),
     "role-system": Style(color="magenta"),
     "role-user": Style(color="green"),
     "role-assistant": Style(color="cyan"),

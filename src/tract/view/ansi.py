@@ -14,6 +14,8 @@ STYLES = {
     "note": "33",
     "rule": "2;33",
     "added": "32",
+    "removed": "31",
+    "mark": "7",
     "error": "31",
     "role-system": "35",
     "role-user": "32",

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from tract.content.blocks import size_of, whole_text
+from tract.content.blocks import has_pictures, size_of, whole_text
 from tract.context import CompiledContext
 from tract.core.chain import Place
 from tract.core.toolsets import ToolDiff
@@ -49,6 +50,10 @@ class ViewBlock(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag
     """The commit of the message; empty where there is none."""
     note: str = ""
     """What was done to the message: pinned, edited, skipped, or a summary."""
+    time: datetime | None = None
+    """When the message came, as far as known."""
+    seconds: float | None = None
+    """How long it took: a result since its call, an answer since the message before."""
 
 
 class TextBlock(ViewBlock, frozen=True):
@@ -86,6 +91,8 @@ class ToolResultBlock(ViewBlock, frozen=True):
     tokens: int = 0
     """The tokens of the full result, and of what is sent instead; 0 where not counted."""
     sent_tokens: int = 0
+    pictures: tuple[Json, ...] = ()
+    """Its content blocks that are not text, such as images."""
 
 
 class OtherBlock(ViewBlock, frozen=True):
@@ -112,6 +119,12 @@ class TitleBlock(RuleBlock, frozen=True):
     """The title of another conversation."""
 
 
+class FactsBlock(ViewBlock, frozen=True):
+    """What a conversation is about, in lines: the first is its title."""
+
+    lines: tuple[str, ...] = ()
+
+
 class MessageFacts(NamedTuple):
     """What blocks say about their message besides its content."""
 
@@ -123,6 +136,8 @@ class MessageFacts(NamedTuple):
     """The bytes of the full message; None where it is shown in full."""
     tokens: int = 0
     sent_tokens: int = 0
+    time: datetime | None = None
+    seconds: float | None = None
 
 
 # From JSON or a context
@@ -214,6 +229,7 @@ class Scribe:
             pair=self.pairs.number(call.place, call.number) if call else None,
             tokens=about.tokens,
             sent_tokens=about.sent_tokens,
+            pictures=_pictures(message),
         )
 
     def _label(self, place: Place, index: int) -> str:
@@ -319,5 +335,13 @@ class _Pieces:
         )
 
 
+def _pictures(message: Message) -> tuple[Json, ...]:
+    if not has_pictures(message):
+        return ()
+    content: Json = message.content
+    return tuple(block for block in content if block["type"] != "text")
+
+
 def _common(about: MessageFacts, role: str) -> dict[str, Json]:
-    return {"message": about.number, "role": role, "commit": about.commit, "note": about.note}
+    common = {"message": about.number, "role": role, "commit": about.commit, "note": about.note}
+    return common if about.time is None else common | {"time": about.time, "seconds": about.seconds}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
@@ -21,7 +21,10 @@ from tract.view.blocks import (
 )
 from tract.view.history import History
 from tract.view.lines import SHORT
+from tract.view.moments import Moment
 from tract.view.rewrites import epochs, frontier
+
+LONGEST = 86_400  # seconds; a longer pause is one of the person
 
 ConversationRow = Place | ViewBlock
 """A message, or something that stands between messages."""
@@ -37,8 +40,10 @@ def format_dialog(history: History, *, sent: bool = False) -> Iterator[ViewBlock
 class Conversation:
     """A dialog as people read it: messages and, between them, tools, epochs and the frontier."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, moment: Callable[[Place], Moment] | None = None) -> None:
+        """`moment` says when each message came, where that is known."""
         self.history = history
+        self._moment = moment
         self._scribe = Scribe(history.places, history.whole)
         self.rows = _rows(history)
         self._row_of = {
@@ -79,10 +84,11 @@ class Conversation:
         if self.history.chain.is_plain:  # the usual case in a file
             step = place.origin
             facts = MessageFacts(number, step.hash.hex(), tokens=step.token_count)
-            return self._scribe.blocks(place, whole, facts)
+            return self._scribe.blocks(place, whole, self._timed(place, facts))
         form = self._form(place)
         tokens = 0 if form == Form.FULL else self.history.weight(place)
-        return self._scribe.blocks(place, whole, _facts(place, number, form, None, tokens))
+        facts = self._timed(place, _facts(place, number, form, None, tokens))
+        return self._scribe.blocks(place, whole, facts)
 
     def _sent(self, place: Place, number: int) -> list[ViewBlock]:
         form, step = self._form(place), place.shown
@@ -94,7 +100,25 @@ class Conversation:
         size = None if is_whole else size_of(self.history.whole(place))
         facts = _facts(place, number, form, size, sent.tokens if sent else 0)
         gone = Message("tool", "", step.tool_call_id, step.name, step.is_error)
-        return self._scribe.blocks(place, sent.message if sent else gone, facts)
+        message = sent.message if sent else gone
+        return self._scribe.blocks(place, message, self._timed(place, facts))
+
+    def _timed(self, place: Place, facts: MessageFacts) -> MessageFacts:
+        """With the time, and how long it took: a result since its call, an answer since the message
+        before."""
+        time = self._moment(place).time if self._moment else None
+        if time is None or self._moment is None:
+            return facts
+        before = place.call or (self._before(place) if place.origin.role == "assistant" else None)
+        start = self._moment(before).time if before else None
+        seconds = (time - start).total_seconds() if start else None
+        is_plausible = seconds is not None and 0 <= seconds < LONGEST
+        return facts._replace(time=time, seconds=seconds if is_plausible else None)
+
+    def _before(self, place: Place) -> Place | None:
+        row = self._row_of[place.origin.id]
+        rows = (self.rows[number] for number in range(row - 1, -1, -1))
+        return next((before for before in rows if isinstance(before, Place)), None)
 
     def _form(self, place: Place) -> Form:
         item = self.history.item(place)

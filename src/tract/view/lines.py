@@ -14,6 +14,7 @@ from tract.content.blocks import bytes_of
 from tract.model import ROLES, Form, Json, readable
 from tract.providers import parsed
 from tract.view.blocks import (
+    FactsBlock,
     OtherBlock,
     RuleBlock,
     TextBlock,
@@ -23,8 +24,13 @@ from tract.view.blocks import (
     ToolUseBlock,
     ViewBlock,
 )
+from tract.view.diffs import ADDED, CONTEXT, HUNK, REMOVED, EditLine
+from tract.view.edits import file_edits
+from tract.view.moments import clock, duration
 from tract.view.palette import PALETTE, tag_of
+from tract.view.patches import FileEdit
 from tract.view.sanitize import cut, one_line, visible
+from tract.view.tags import Piece, pieces
 from tract.view.tool_changes import change_text
 
 FULL, SUMMARY, HIDDEN = "full", "summary", "hidden"
@@ -36,6 +42,10 @@ TAB = 4  # columns, where tabs have to be counted
 ROLE_STYLES = {role: f"role-{role}" for role in ROLES}
 LONGEST_HINT = 120
 LARGEST_DATA = 2000
+BAR = "│ "
+SHORTEST = 0.05  # seconds that are worth a word
+SIGNS = {CONTEXT: "  ", ADDED: "+ ", REMOVED: "- ", HUNK: ""}
+DIFF_STYLES = {CONTEXT: "", ADDED: "added", REMOVED: "removed", HUNK: "dim"}
 
 
 class Styled(NamedTuple):
@@ -58,6 +68,8 @@ class Look(NamedTuple):
     """Whether short tags replace the colours of pairs."""
     most: int | None = None
     """At most this many lines of a long text."""
+    has_bars: bool = False
+    """Whether a bar sets thoughts apart, for those who do not see that they are dim."""
 
 
 EVERYTHING = Look()
@@ -81,7 +93,9 @@ def _with_heads(blocks: Iterable[ViewBlock], look: Look) -> Iterator[list[Line]]
             lines.insert(0, head_of(block))
         if message is not None and (has_own_head or (is_new and not message[1])):
             lines.insert(0, ())
-        message = own
+        # A result does not end the message of its call: the next call is one of the same message.
+        if block.role != "tool" or not message or not message[1]:
+            message = own
         speaker = speaker if block.role == "tool" else block.role
         yield lines
 
@@ -100,15 +114,22 @@ def head_of(block: ViewBlock) -> Line:
         parts.append(Styled(f" {one_line(block.commit[:SHORT])}", "dim"))
     if block.note:
         parts.append(Styled(f" {one_line(block.note)}", "note"))
+    if block.time:
+        parts.append(Styled(f" {clock(block.time)}{_took(block)}", "dim"))
     return tuple(parts)
+
+
+def _took(block: ViewBlock) -> str:
+    seconds = block.seconds or 0
+    return f" · {duration(seconds)}" if seconds >= SHORTEST else ""
 
 
 def lines_of(block: ViewBlock, look: Look = EVERYTHING) -> list[Line]:
     """The lines of one block; none where it is hidden."""
     match block:
-        case TextBlock(text=text):
+        case TextBlock():
             empty: list[Line] = [(Styled(f"{BODY}(empty)", "dim"),)]
-            return (_body(text, BODY, "", look) or empty) if look.has_text else []
+            return (_text(block, look) or empty) if look.has_text else []
         case ThinkingBlock():
             return _thinking(block, look) if look.has_thinking else []
         case ToolUseBlock():
@@ -119,6 +140,8 @@ def lines_of(block: ViewBlock, look: Look = EVERYTHING) -> list[Line]:
             return _other(block, look) if look.has_text else []
         case ToolsBlock():
             return [_tools(block)]
+        case FactsBlock():
+            return _facts(block)
         case RuleBlock(text=text):
             return [(Styled(f"── {one_line(text)} ──", "rule"),)]
     return []
@@ -137,7 +160,41 @@ def _use(block: ToolUseBlock, look: Look) -> list[Line]:
     style = pair_style(block.pair)
     words = ("[tool_use]", one_line(block.tool_name), one_line(block.detail))
     head = _head(" ".join(filter(None, words)), style, block.pair, look)
-    return [head, *_arguments(block.arguments, look)] if look.tools == FULL else [head]
+    return [head, *_body_of_call(block, look)] if look.tools == FULL else [head]
+
+
+def _body_of_call(block: ToolUseBlock, look: Look) -> list[Line]:
+    """The arguments; those that change a file as a diff."""
+    edits = file_edits(block.tool_name, block.arguments)
+    if edits is None:
+        return _arguments(block.arguments, look)
+    diffs = chain.from_iterable(_diff(file, look) for file in edits.files)
+    return [*_arguments(edits.rest, look), *diffs]
+
+
+def _diff(file: FileEdit, look: Look) -> Iterator[Line]:
+    yield (Styled(f"{BODY}{edit_words(file)}", "dim"),)
+    lines = file.lines if look.most is None else file.lines[: look.most]
+    yield from (diff_line(line, BODY) for line in lines)
+    if len(lines) < len(file.lines):
+        yield (Styled(f"{BODY}… {len(file.lines) - len(lines)} more lines", "dim"),)
+
+
+def edit_words(file: FileEdit) -> str:
+    """The head of a diff: `edit src/main.py (+3 -1)`."""
+    added, removed = file.counts
+    return one_line(f"{file.action} {file.path} (+{added} -{removed})")
+
+
+def diff_line(line: EditLine, indent: str = "") -> Line:
+    """A line of a diff with its sign; what changed inside of it is marked."""
+    style, end = DIFF_STYLES[line.kind], 0
+    spans = [Styled(indent + SIGNS[line.kind], style)]
+    for start, stop in line.marks:
+        spans += [Styled(visible(line.text[end:start]), style)]
+        spans += [Styled(visible(line.text[start:stop]), f"{style} mark")]
+        end = stop
+    return tuple(span for span in (*spans, Styled(visible(line.text[end:]), style)) if span.text)
 
 
 def _result(block: ToolResultBlock, look: Look) -> list[Line]:
@@ -149,7 +206,7 @@ def _result(block: ToolResultBlock, look: Look) -> list[Line]:
 def _result_head(block: ToolResultBlock, look: Look, *, folded: bool = False) -> Line:
     """The line of a result; a folded error also has its first line."""
     words, style = result_words(block, folded=folded), pair_style(block.pair)
-    hint = _hint(block.text) if folded and block.is_error else ""
+    hint = first_line(block.text) if folded and block.is_error else ""
     if folded and not block.is_error:
         style += " dim"
     words = f"{words}: {hint}" if hint else words
@@ -196,8 +253,8 @@ def _head(words: str, style: str, pair: int | None, look: Look, *, is_error: boo
     return (Styled(HEAD + label + bracket, "error bold"), Styled(rest + tag, style))
 
 
-def _hint(text: str) -> str:
-    """The first line of an error."""
+def first_line(text: str) -> str:
+    """The first line of a text that is not empty, as a hint at the rest."""
     lines = (one_line(line[: LONGEST_HINT * 4]) for line in text[:4000].splitlines())
     return cut(next(filter(None, lines), ""), LONGEST_HINT)
 
@@ -228,11 +285,33 @@ def _tools(block: ToolsBlock) -> Line:
     return (Styled(f"{HEAD}[tools] {len(block.names)} offered: {one_line(text)}", "dim"),)
 
 
+def _text(block: TextBlock, look: Look) -> list[Line]:
+    """The text of a message. What a program wrote in the name of the user says so."""
+    if block.role != "user":
+        return _body(block.text, BODY, "", look)
+    return [line for piece in pieces(block.text) for line in _piece(piece, look)]
+
+
+def _piece(piece: Piece, look: Look) -> list[Line]:
+    if not piece.label:
+        return _body(piece.text, BODY, "", look)
+    label = Styled(f"{BODY}[{piece.label}]", "dim")
+    if "\n" not in piece.text:
+        return [(label, Styled(" " + visible(piece.text)))]
+    return [(label,), *_body(piece.text, BODY + HEAD, "dim", look)]
+
+
+def _facts(block: FactsBlock) -> list[Line]:
+    title, *others = block.lines
+    rule: Line = (Styled(f"── {one_line(title)} ──", "rule bold"),)
+    return [rule, *((Styled(f"   {one_line(line)}", "dim"),) for line in others)]
+
+
 def _thinking(block: ThinkingBlock, look: Look) -> list[Line]:
     if not block.text.strip():
         return [(Styled(f"{HEAD}[thinking] (kept by the provider)", "dim"),)]
     head: Line = (Styled(f"{HEAD}[thinking]", "dim"),)
-    return [head, *_body(block.text, BODY, "dim", look)]
+    return [head, *_body(block.text, BODY + BAR if look.has_bars else BODY, "dim", look)]
 
 
 def _other(block: OtherBlock, look: Look) -> list[Line]:

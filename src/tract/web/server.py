@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from tract.access import new_token
-from tract.errors import AccessError, InputError, MissingExtraError
+from tract.errors import AccessError, InputError
+from tract.extras import missing_extra
 from tract.storage import Store, open_store
 from tract.tokens import token_counter
 from tract.tract import Tract
@@ -25,7 +26,7 @@ try:
     from tract.web.app import App
     from tract.web.intake import Limits
 except ImportError as missing:
-    raise MissingExtraError('a server needs: pip install "tract-context[server]"') from missing
+    raise missing_extra("a server", "server") from missing
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from tract.model import Json
+from tract.reprs import brief
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -20,6 +21,9 @@ class Violation(msgspec.Struct, frozen=True):
     """What is wrong there."""
     provider_text: str | None = None
     """How the provider's own error begins, where it is known."""
+
+    def __repr__(self) -> str:
+        return brief(self, self.rule, self.path)
 
 
 class Findings:

@@ -1,0 +1,1 @@
+"""What answers cost: prices, and sums of recorded usage."""

@@ -1,0 +1,134 @@
+"""Facts: what a conversation is about, for the top of a screen or page. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from tract.content.text import counted
+from tract.core.chain import Place
+from tract.core.titles import title_of
+from tract.model import Message
+from tract.view.conversation import Conversation
+from tract.view.edits import file_edits
+from tract.view.moments import Moment, day_and_clock, duration
+from tract.view.sanitize import several
+
+_MAY_CHANGE = re.compile(
+    r"edit|write|patch|replace|create|insert|shell|exec|bash|command|apply", re.IGNORECASE
+)
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """Something that a person asked."""
+
+    title: str
+    message: int
+    """The number of its message, as blocks have it."""
+    commit: str = ""
+    time: datetime | None = None
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a conversation is about, as far as known."""
+
+    dialog: str
+    branch: str = ""
+    title: str = ""
+    """The title that the source has, or else the first prompt."""
+    folder: str = ""
+    parent: str = ""
+    """The dialog that started this one, if it is that of a sub-agent."""
+    started: datetime | None = None
+    ended: datetime | None = None
+    models: tuple[str, ...] = ()
+    """The most used first."""
+    messages: int = 0
+    calls: int = 0
+    errors: int = 0
+    """Failed results, flagged or not."""
+    tokens: str = ""
+    """What was sent and answered, as providers reported it."""
+    cost: str = ""
+    files: tuple[str, ...] = ()
+    """The files that calls changed."""
+    prompts: tuple[Prompt, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What to call the conversation."""
+        return self.title or self.dialog
+
+
+def facts_of(
+    conversation: Conversation, rows: Iterable[int], moment: Callable[[Place], Moment], known: Facts
+) -> Facts:
+    """What some rows of a conversation show, beside what is known about it."""
+    history = conversation.history
+    numbered = [(n, row) for n in rows if isinstance(row := conversation.rows[n], Place)]
+    messages = [(n, place) for n, place in numbered if not place.sources]
+    prompts = tuple(_prompts(messages, history.whole, moment))
+    moments = [moment(place) for _, place in messages]
+    times = sorted(moment.time for moment in moments if moment.time)
+    models = Counter(moment.model for moment in moments if moment.model)
+    return replace(
+        known,
+        title=known.title or (prompts[0].title if prompts else ""),
+        started=times[0] if times else known.started,
+        ended=times[-1] if times else known.ended,
+        models=tuple(model for model, _ in models.most_common()) or known.models,
+        messages=len(messages),
+        calls=sum(len(place.shown.calls) for _, place in messages),
+        errors=sum(place.origin.id in history.failures for _, place in messages),
+        files=tuple(_changed_files((place for _, place in messages), history.whole)),
+        prompts=prompts,
+    )
+
+
+def _prompts(
+    messages: Iterable[tuple[int, Place]],
+    whole: Callable[[Place], Message],
+    moment: Callable[[Place], Moment],
+) -> Iterator[Prompt]:
+    for number, place in messages:
+        title = title_of(whole(place).text) if place.origin.role == "user" else None
+        if title:
+            yield Prompt(title, number, place.shown.hash.hex(), moment(place).time)
+
+
+def _changed_files(places: Iterable[Place], whole: Callable[[Place], Message]) -> dict[str, None]:
+    """Each once, in order. Only calls of tools that may change files are looked at."""
+    files: dict[str, None] = {}
+    for place in places:
+        if any(_MAY_CHANGE.search(name) for _, name in place.shown.calls):
+            for call in whole(place).tool_calls:
+                edits = file_edits(call.name, call.arguments)
+                files |= dict.fromkeys(file.path for file in edits.files) if edits else {}
+    files.pop("", None)
+    return files
+
+
+def fact_lines(facts: Facts) -> list[str]:
+    """The title, then what is known, in lines."""
+    span = day_and_clock(facts.started) if facts.started else ""
+    took = (facts.ended - facts.started).total_seconds() if facts.ended and facts.started else 0
+    numbers = [
+        counted(facts.messages, "message"),
+        counted(len(facts.prompts), "prompt") if facts.prompts else "",
+        counted(facts.calls, "call") if facts.calls else "",
+        f"{facts.errors} failed" if facts.errors else "",
+    ]
+    words = [
+        ", ".join(filter(None, [span, duration(took) if took >= 1 else ""])),
+        several(facts.models),
+        ", ".join(filter(None, numbers)),
+        f"{facts.tokens} tokens" if facts.tokens else "",
+        facts.cost,
+    ]
+    files = f"{counted(len(facts.files), 'file')} changed: {several(facts.files)}"
+    return [facts.label, " · ".join(filter(None, words)), *([files] if facts.files else [])]
