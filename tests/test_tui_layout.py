@@ -59,10 +59,10 @@ def test_every_call_and_result_has_its_line_in_full_and_in_summary() -> None:
     ]
     assert [line for line in summary if "[tool_use]" in line] == calls
     assert [line for line in full if "[tool_use]" in line] == calls
-    assert "  [Read] /srv/app/main.py (421 bytes)" in summary
+    assert "  [Read] /srv/app/main.py (861 bytes)" in summary
     assert "  [tool_result:error] Bash make (14 bytes): no rule" in summary
     assert "  [Bash] ls (16 bytes)" in summary
-    assert "  [tool_result] Read /srv/app/main.py (421 bytes)" in full
+    assert "  [tool_result] Read /srv/app/main.py (861 bytes)" in full
     assert "  [tool_result:error] Bash make (14 bytes)" in full
     assert "  [tool_result] Bash ls (16 bytes)" in full
 
