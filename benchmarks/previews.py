@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.measure import take_turns
 from benchmarks.outputs import byte_size
-from benchmarks.recordings import Recording, is_answered, recordings
+from benchmarks.recordings import Recording, is_answered, recordings, text_of
 from benchmarks.report import Numbers, Result, report
 from tract import Tract
 from tract.content.preview import gist
@@ -83,21 +83,25 @@ def _numbered(lines: Sequence[str], start: int) -> str:
     return "\n".join(f"{place:6}\t{line[:1_000]}" for place, line in enumerate(lines, start))
 
 
-def compiled(recording: Recording, tokens: int) -> str:
-    """What `compile` sends, with the reference around the preview."""
-    with tempfile.TemporaryDirectory(prefix="tract-bench-") as folder:
-        return _compiled(Path(folder, "x.db"), recording, tokens)
-
-
-def _compiled(path: Path, recording: Recording, tokens: int) -> str:
-    recipe = recording.recipe
-    with Tract.open(path, durability="relaxed", tokens="chars/4") as t:
+def compiled(all_recordings: Sequence[Recording], tokens: int) -> dict[str, str]:
+    """What `compile` sends of each, by name, with the reference around the preview."""
+    with (
+        tempfile.TemporaryDirectory(prefix="tract-bench-") as folder,
+        Tract.open(Path(folder, "x.db"), durability="relaxed", tokens="chars/4") as t,
+    ):
         t.configure_results(inline_tokens=tokens, preview_tokens=tokens)
-        call = {"id": "call_1", "name": recipe.tool, "arguments": dict(recipe.arguments)}
-        t.assistant("", tool_calls=[call])
-        t.tool_result("call_1", recipe.tool, recording.content)
-        content = t.compile().messages[-1].content
-    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        with t.batch():
+            for recording in all_recordings:
+                _append(t, recording)
+        results = [message for message in t.compile().messages if message.role == "tool"]
+    return {r.name: text_of(m.content) for r, m in zip(all_recordings, results, strict=True)}
+
+
+def _append(t: Tract, recording: Recording) -> None:
+    tool = recording.recipe.tool
+    call = {"id": recording.name, "name": tool, "arguments": dict(recording.recipe.arguments)}
+    t.assistant("", tool_calls=[call])
+    t.tool_result(recording.name, tool, recording.content)
 
 
 def _gist(recording: Recording, tokens: int) -> Any:
@@ -128,9 +132,14 @@ def shares(all_recordings: Sequence[Recording], tokens: int) -> Result:
     for split in ("dev", "held"):
         part = [r for r in all_recordings if r.split == split]
         behind[f"answered_{tokens}_{split}"] = answered(part, preview, tokens)
+    # What fits is shown in full by everyone.
+    long = [r for r in all_recordings if len(r.text) > tokens * CHARACTERS_PER_TOKEN]
+    behind[f"answered_{tokens}_long"] = answered(long, preview, tokens)
     for name, show in RIVALS.items():
         behind[f"{name}_{tokens}"] = answered(all_recordings, show, tokens)
-    behind[f"compiled_{tokens}"] = answered(all_recordings, compiled, tokens)
+    behind[f"head_tail_{tokens}_long"] = answered(long, head_and_tail, tokens)
+    texts = compiled(all_recordings, tokens)
+    behind[f"compiled_{tokens}"] = answered(all_recordings, lambda r, _: texts[r.name], tokens)
     return Result(f"answered_{tokens}", answered(all_recordings, preview, tokens), behind)
 
 
@@ -231,7 +240,10 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--split", choices=("dev", "held"), default="dev", help="of --failures")
     parser.add_argument("--show", metavar="NAME", help="the previews of one output")
     parser.add_argument(
-        "--record", nargs="*", metavar="NAME", help="run the programs anew; all, or these"
+        "--record",
+        nargs="*",
+        metavar="NAME",
+        help="run the programs anew: all, or these",
     )
     return parser
 

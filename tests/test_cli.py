@@ -429,6 +429,14 @@ def test_an_option_of_the_command_itself_is_not_one_of_the_database(here: Path) 
     assert "--dialog" in ok("commit", "--help")
 
 
+def test_an_empty_history_is_reported(here: Path) -> None:
+    assert invoke("log").stderr.startswith("tract: no dialogs yet; ")
+    ok("branch", "try")
+    result = invoke("log")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "no commits yet on branch main of dialog default\n"
+
+
 # Exit codes
 
 
@@ -443,6 +451,9 @@ def test_an_option_of_the_command_itself_is_not_one_of_the_database(here: Path) 
         ("tools histry", 2, "Did you mean 'history'?"),
         ("tools history --jsn", 2, "Did you mean '--json'?"),
         ("commit x --role judge", 2, "judge"),
+        ("commit x --role assitant", 2, "Did you mean 'assistant'?"),
+        ("export --format opnai", 2, "Did you mean 'openai'?"),
+        ("forget", 2, "pass COMMIT or --text\n"),
         ("commit x --role tool", 2, "--call-id"),
         ("commit x --call-id c", 2, "--call-id"),
         ("commit x --error", 2, "--error"),

@@ -40,9 +40,9 @@ BILLED     TOKENS    COST
 sent anew    6.0M  $18.00  ████████████████████
 answered     3.0k   $0.04  █
 
- COST              ANSWERS  SENT  CACHED  ANSWERED  SESSION
-$9.02  ██████████        1  3.0M      0%      1.0k  s3 Task 3
-$6.02  ███████           1  2.0M      0%      1.0k  s2 Task 2
+ COST              SENT  CACHED  ANSWERED  ANSWERS  SESSION
+$9.02  ██████████  3.0M      0%      1.0k        1  s3 Task 3
+$6.02  ███████     2.0M      0%      1.0k        1  s2 Task 2
 $3.02 for 1 more, which --top or --json shows
 """
     )

@@ -51,15 +51,26 @@ def test_a_folder_costs_what_its_files_do(here: Path) -> None:
         assert one["total"]["dollars"] == pytest.approx(float(exact_sum([path])), abs=1e-9)
 
 
-@pytest.mark.parametrize("by", ["session", "project", "model", "day"])
+@pytest.mark.parametrize("by", ["session", "project", "model", "day", "tool", "kind"])
 def test_the_groups_and_the_kinds_add_up(here: Path, by: str) -> None:
     sessions(here / "some")
     told = ok_json("cost", "some", "--by", by)
     dollars, total = [group["dollars"] for group in told["groups"]], told["total"]
     assert sum(dollars) == pytest.approx(total["dollars"], abs=1e-9)
     assert sum(part["dollars"] for part in told["billed"]) == pytest.approx(total["dollars"])
-    for key in ("answers", "input_tokens", "cache_read_tokens", "output_tokens"):
+    for key in ("input_tokens", "cache_read_tokens", "output_tokens"):
         assert sum(group[key] for group in told["groups"]) == total[key]
+    assert told["is_estimate"] == (by in ("tool", "kind"))
+
+
+def test_kinds_and_tools_are_the_same_for_a_file_and_its_dialog(here: Path) -> None:
+    sessions(here / "some")
+    ok("--db", "x.db", "import", "some")
+    of_files = ok_json("cost", "some", "--by", "kind")
+    assert ok_json("--db", "x.db", "cost", "--by", "kind")["groups"] == of_files["groups"]
+    assert {group["name"] for group in of_files["groups"]} >= {"results", "text", "arguments"}
+    assert of_files["results"][0]["requests"] > 0
+    assert "MOST EXPENSIVE RESULTS" in ok("cost", "some", "--by", "tool")
 
 
 def test_dialogs_cost_what_their_files_did(here: Path) -> None:

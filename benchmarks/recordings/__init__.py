@@ -89,15 +89,26 @@ def write_outputs(outputs: dict[str, Any]) -> None:
 
 
 def is_answered(pattern: str, text: str) -> bool:
-    return re.search(pattern, text, re.IGNORECASE | re.MULTILINE) is not None
+    """Whatever the case, and without the colours of a terminal."""
+    plain = _COLOURS.sub("", text)
+    return re.search(pattern, plain, re.IGNORECASE | re.MULTILINE) is not None
+
+
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
+
+
+def _is_true(pattern: str, recording: Recording) -> bool:
+    """Of the full text, or of what follows from it."""
+    if is_answered(pattern, recording.text):
+        return True
+    return is_answered(pattern, "\n".join((recording.text, *facts_of(recording.content))))
 
 
 def doubts(recording: Recording) -> Iterator[str]:
     """The questions that ask for nothing, or for what the output does not say."""
-    full = "\n".join((recording.text, *facts_of(recording.content)))
     call = f"{recording.recipe.tool} {json.dumps(recording.recipe.arguments)}"
     for question, pattern in recording.questions.items():
-        if not is_answered(pattern, full):
+        if not _is_true(pattern, recording):
             yield f"{recording.name}: the output does not say: {question}"
         if is_answered(pattern, "") or is_answered(pattern, call):
             yield f"{recording.name}: the call says: {question}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.recordings.recipe import (
     CLAUDE,
     CODEX,
+    EXEC,
     GEMINI,
     STREAMS,
     SWE,
@@ -35,8 +36,8 @@ for d in bufio container sort strings text encoding net; do
   c 1-0$n -m "$d: add the sources" -m "Taken from the release as it is." || true
   n=$((n+1))
 done
+sed -i 's/quickSort/patternSort/g' sort/*.go
 git add -A && c 1-11 -m "Add tests and data" --author "Ravi Shah <ravi@example.org>"
-sed -i 's/quickSort/patternSort/g' sort/*.go && git commit -qam x --amend --no-edit
 for i in 1 2 3 4 5 6 7 8 9; do
   sed -i "${i}0a // Note $i: checked for overflow." strings/builder.go bufio/scan.go
   c 2-0$i -am "strings, bufio: note $i on overflow" --author "Mei Tan <mei@example.org>"
@@ -163,7 +164,7 @@ RECIPES = (
         STREAMS,
     ),
     shell("ls-recursive", "listing", go_sources, "ls -R text encoding net", CLAUDE),
-    shell("ls-long", "listing", go_sources, "ls -la net/http", CODEX),
+    shell("ls-long", "listing", go_sources, "ls -la net/http", EXEC),
     shell("tree", "listing", go_sources, "tree text encoding container", CLAUDE),
     shell("du", "listing", go_sources, "du -a encoding net | sort -rn", SWE),
     shell(

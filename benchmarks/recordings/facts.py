@@ -38,6 +38,9 @@ def _of_text(text: str) -> Iterator[str]:
     lines = text.splitlines()
     yield from _of_history(lines)
     yield from _of_folders(lines)
+    yield from _of_messages(lines)
+    if "\0" in text or "\ufffd" in text:
+        yield "binary"
     if max(map(len, lines), default=0) > 2_000:
         yield "minified: long lines"
     yield from _of_records(text, lines)
@@ -49,7 +52,8 @@ def _of_text(text: str) -> Iterator[str]:
 
 # What agents put around a text.
 _ENVELOPES = re.compile(
-    r"\A(?:Exit code:? \d+\n)?(?:Wall time: .*\n)?(?:Total output lines: .*\n)?(?:Output:\n)?"
+    r"\A(?:Chunk ID: .*\n)?(?:Exit code:? \d+\n)?(?:Wall time: .*\n)?"
+    r"(?:Process exited .*\n)?(?:Original token count: .*\n)?(?:Total output lines: .*\n)?(?:Output:\n)?"
     r"(?:<returncode>\d+</returncode>\n<output>\n)?|</output>\Z|\n\n<system-reminder>[\s\S]*\Z"
 )
 
@@ -70,6 +74,13 @@ def _of_history(lines: list[str]) -> Iterator[str]:
     ruled = [place for place, line in enumerate(lines) if re.fullmatch(r"-+(?:[ +]+-+)+ *", line)]
     under = [sum(map(bool, lines[place + 1 :])) for place in ruled]
     yield f"{tables} tables, {rows} rows, {', '.join(f'{amount} rows' for amount in under)}"
+
+
+def _of_messages(lines: list[str]) -> Iterator[str]:
+    """Of logs and compilers."""
+    for word in ("ERROR", "WARNING", r"error TS\d+:", r"RECORD \d+"):
+        amount = sum(bool(re.search(rf"\b{word}", line)) for line in lines)
+        yield f"{amount} {word.split()[0].lower()}s"
 
 
 def _of_folders(lines: list[str]) -> Iterator[str]:

@@ -19,7 +19,7 @@ POM = """<?xml version="1.0" encoding="UTF-8"?>
     <dependency>
       <groupId>org.junit.jupiter</groupId>
       <artifactId>junit-jupiter</artifactId>
-      <version>5.13.4</version>
+      <version>5.10.2</version>
       <scope>test</scope>
     </dependency>EXTRA
   </dependencies>
@@ -28,7 +28,7 @@ POM = """<?xml version="1.0" encoding="UTF-8"?>
       <plugin>
         <groupId>org.apache.maven.plugins</groupId>
         <artifactId>maven-surefire-plugin</artifactId>
-        <version>3.5.4</version>
+        <version>3.2.5</version>
       </plugin>
       <plugin>
         <groupId>org.apache.maven.plugins</groupId>

@@ -8,6 +8,7 @@ from benchmarks.recordings.java_store import java_store
 from benchmarks.recordings.recipe import (
     CLAUDE,
     CODEX,
+    EXEC,
     PLAIN,
     STREAMS,
     SWE,
@@ -184,9 +185,7 @@ def rust_ledger(folder: Path) -> None:
 
 RUST = (
     shell("cargo-test", "cargo-test", rust_ledger, "cargo test", CLAUDE),
-    shell(
-        "cargo-test-codex", "cargo-test", rust_ledger, "RUST_BACKTRACE=1 cargo test --lib", CODEX
-    ),
+    shell("cargo-test-codex", "cargo-test", rust_ledger, "RUST_BACKTRACE=1 cargo test --lib", EXEC),
     shell("cargo-run-panic", "rust-panic", rust_ledger, "RUST_BACKTRACE=full cargo run", STREAMS),
     shell("cargo-run-panic-short", "rust-panic", rust_ledger, "cargo run --quiet", CLAUDE),
     shell(
@@ -475,7 +474,7 @@ GO = (
         "go-test",
         go_cache,
         "go test -v -run 'Keys|Expired|Empty' ./cache ./cmd/...",
-        CODEX,
+        EXEC,
     ),
     shell(
         "go-test-json",
@@ -488,7 +487,7 @@ GO = (
     shell("go-missing-module", "go-build", go_cache, "go build ./web", CODEX),
     shell("go-vet", "go-build", go_cache, "go vet ./audit ./cache ./cmd/...", STREAMS),
     shell("go-panic", "go-panic", go_cache, "go run ./cmd/load", CLAUDE),
-    shell("go-deadlock", "go-panic", go_cache, "go run ./cmd/deadlock", CODEX),
+    shell("go-deadlock", "go-panic", go_cache, "go run ./cmd/deadlock", EXEC),
     shell("go-race", "go-panic", go_cache, "CGO_ENABLED=1 go run -race ./cmd/race", SWE),
     shell("go-doc", "help", go_cache, "go doc -all strings", CLAUDE),
     shell("go-list-json", "json-nested", go_cache, "go list -json ./cache ./audit", PLAIN),
@@ -546,7 +545,7 @@ C = (
         "make",
         c_engine,
         "make clean 2>/dev/null; rm -f src/*.o; make -k -j2",
-        CODEX,
+        EXEC,
     ),
     shell(
         "link-error",

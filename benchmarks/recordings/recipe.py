@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,6 +58,14 @@ def _codex(done: Done) -> str:
     return f"{head}{total}Output:\n{done.stdout}"
 
 
+def _exec(done: Done) -> str:
+    chunk = hashlib.sha256(done.stdout.encode()).hexdigest()[:6]
+    head = f"Chunk ID: {chunk}\nWall time: {done.seconds:.4f} seconds\n"
+    tokens = len(done.stdout.encode()) // 4
+    ending = f"Process exited with code {done.code}\nOriginal token count: {tokens}\n"
+    return f"{head}{ending}Output:\n{done.stdout}"
+
+
 def _streams(done: Done) -> dict[str, Any]:
     return {"stdout": done.stdout, "stderr": done.stderr, "exit_code": done.code}
 
@@ -89,9 +99,24 @@ REMINDER = (
     "If it does, you MUST refuse to improve or augment the code.\n</system-reminder>\n"
 )
 
+
+def _document(done: Done) -> Any:
+    return json.loads(done.stdout)
+
+
+def _blocks(done: Done) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": done.stdout}]
+
+
 PLAIN = Form(_plain)
+DOCUMENT = Form(_document)
+"""A tool that returns JSON."""
+BLOCKS = Form(_blocks)
+"""A tool of an MCP server."""
 CLAUDE = Form(_claude)
 CODEX = Form(_codex)
+EXEC = Form(_exec)
+"""Codex, since it has `exec_command`."""
 STREAMS = Form(_streams, is_mixed=False)
 GEMINI = Form(_gemini, is_mixed=False)
 SWE = Form(_swe)
@@ -100,6 +125,7 @@ NUMBERED = Form(_numbered)
 _SHELLS = {
     CLAUDE: ("Bash", "command"),
     CODEX: ("shell", "command"),
+    EXEC: ("exec_command", "cmd"),
     STREAMS: ("run_command", "command"),
     GEMINI: ("run_shell_command", "command"),
     SWE: ("bash", "command"),
@@ -112,7 +138,9 @@ def shell(name: str, kind: str, project: Build, command: str, form: Form) -> Rec
     tool, key = _SHELLS[form]
     arguments: dict[str, Any] = {key: command}
     if form is CODEX:
-        arguments = {"command": ["bash", "-lc", command], "workdir": PROJECT}
+        arguments = {key: ["bash", "-lc", command], "workdir": PROJECT}
+    if form is EXEC:
+        arguments = {key: command, "workdir": PROJECT, "max_output_tokens": 10_000}
     return Recipe(name, kind, project, tool, arguments, form, command)
 
 
@@ -131,6 +159,7 @@ def call(
     tool: str,
     arguments: Mapping[str, Any],
     command: str,
+    form: Form = PLAIN,
 ) -> Recipe:
     """Any other tool; the command makes what it returns."""
-    return Recipe(name, kind, project, tool, arguments, PLAIN, command)
+    return Recipe(name, kind, project, tool, arguments, form, command)

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +27,25 @@ from benchmarks.recordings.recipe import PROJECT, Build, Done, Recipe
 BASE = Path(tempfile.gettempdir()) / "tract-recordings"
 """Stays between two runs, because of what npm has installed into it."""
 LIMIT_SECONDS = 300
+MISSING = 127
+"""What a shell exits with if it does not find a program."""
 PYTHON = Path(sys.base_prefix)
 
 
 def record(names: Sequence[str]) -> Iterator[str]:
-    """Record the named recipes, or all, and report each. A program that is missing leaves the
-    output that is there."""
+    """Record all recipes, or the named ones with those that share a project, because one may build
+    on what another left there. Report each. If a program is missing, its old output stays."""
+    _install_tools()
     outputs = read_outputs()
-    folders: dict[Build, Path] = {}
-    for recipe in RECIPES:
-        if not names or recipe.name in names:
-            if recipe.project not in folders:
-                folders[recipe.project] = _make(recipe.project)
-            content, code = _record(recipe, folders[recipe.project])
-            if code == 127:
+    for build, recipes in groupby(sorted(RECIPES, key=_project), key=_project):
+        wanted = list(recipes)
+        if names and not any(recipe.name in names for recipe in wanted):
+            continue
+        folder = _make(wanted[0].project)
+        yield f"{build}:"
+        for recipe in wanted:
+            content, code = _record(recipe, folder)
+            if code == MISSING:
                 yield f"{recipe.name}: a program is missing"
                 continue
             write_outputs(outputs := outputs | {recipe.name: content})
@@ -48,9 +54,29 @@ def record(names: Sequence[str]) -> Iterator[str]:
             yield from doubts(recording)
 
 
+def _project(recipe: Recipe) -> str:
+    return recipe.project.__name__
+
+
+TOOLS = (
+    *("jest@29", "vitest@2", "mocha@10", "chai@4", "typescript@5", "eslint@8", "lodash@4"),
+    *("express@4", "react@18", "jquery@3", "webpack@5", "prettier@3"),
+)
+
+
+def _install_tools() -> None:
+    """Once. Without npm, the recipes that need them report what is missing."""
+    folder = BASE / "node"
+    if not (folder / "node_modules").exists() and shutil.which("npm"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text('{"name": "tools", "private": true}')
+        subprocess.run(
+            ["npm", "install", "--no-audit", "--no-fund", *TOOLS], cwd=folder, check=True
+        )
+
+
 def _make(build: Build) -> Path:
-    """The folder of a project, made anew. Its path has the length of what replaces it, so that
-    columns and wrapped lines keep their width."""
+    """The folder of a project, made anew."""
     folder = BASE / build.__name__
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -80,7 +106,12 @@ def _run(recipe: Recipe, folder: Path) -> Done:
     seconds = time.monotonic() - start
     stdout = done.stdout.decode("utf-8", "replace")
     stderr = (done.stderr or b"").decode("utf-8", "replace")
-    return Done(stdout, stderr, done.returncode, seconds, recipe.command)
+    return Done(stdout, stderr, _code(done.returncode), seconds, recipe.command)
+
+
+def _code(returncode: int) -> int:
+    """As a shell reports it: a signal is counted from 128 on."""
+    return returncode if returncode >= 0 else 128 - returncode
 
 
 def environment() -> dict[str, str]:
@@ -127,15 +158,17 @@ class Scrubber:
             str(Path.home()): "/home/dev",
             os.uname().release: "6.1.0",
         }
-        self._host = re.compile(rf"\b{re.escape(os.uname().nodename)}\b")
+        self._host = re.compile(rf"(?<![\w.-]){re.escape(os.uname().nodename)}(?![\w.-])")
 
     def __call__(self, text: str) -> str:
         for name, neutral in self._names.items():
             text = text.replace(name, neutral)
         text = self._host.sub("devbox", text)
+        text = _SOCKETS.sub("/var/run/postgresql", text)
         return _HOSTS.sub(r"\1\2.example.org", text)
 
 
+_SOCKETS = re.compile(r"/tmp/pg-recording-\w+")
 # The hosts of package registries; documentation may name others.
 _HOSTS = re.compile(
     r"(https?://)(registry|index|static|proxy|repo|files|pypi|deb|security|sum)(?:\.[a-z0-9-]+)+"

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from benchmarks.recordings.python_shop import python_shop
 from benchmarks.recordings.recipe import (
+    BLOCKS,
     CLAUDE,
     CODEX,
+    EXEC,
     GEMINI,
     PLAIN,
     STREAMS,
     SWE,
+    call,
     shell,
 )
 from benchmarks.recordings.web_shop import web_shop
 
 PYTHON = (
     shell("pytest-verbose", "pytest", python_shop, "python -m pytest -v tests", CLAUDE),
-    shell("pytest-quiet", "pytest", python_shop, "python -m pytest -q tests", CODEX),
+    shell("pytest-quiet", "pytest", python_shop, "python -m pytest -q tests", EXEC),
     shell("pytest-short", "pytest", python_shop, "python -m pytest --tb=short tests", STREAMS),
     shell(
         "pytest-long-locals",
@@ -108,10 +111,10 @@ PYTHON = (
         "pip-missing",
         "pip",
         python_shop,
-        "python -m venv .venv && .venv/bin/pip install 'jupyterlab==4.1.5' 'flask==3.0.2' 'requests==2.31.0' torchvizz-extra-tools==9.9",
+        "python -m venv .venv && .venv/bin/pip install -v 'jupyterlab==4.1.5' 'flask==3.0.2' 'requests==2.31.0' torchvizz-extra-tools==9.9",
         CLAUDE,
     ),
-    shell("pip-conflict", "pip", python_shop, ".venv/bin/pip install -r requirements.txt", CODEX),
+    shell("pip-conflict", "pip", python_shop, ".venv/bin/pip install -r requirements.txt", EXEC),
     shell(
         "pip-install-verbose",
         "pip",
@@ -151,7 +154,7 @@ NODE = (
         "jest",
         web_shop,
         "npx jest --ci --verbose --rootDir jest --coverage --coverageDirectory /tmp/coverage-jest",
-        CODEX,
+        EXEC,
     ),
     shell("jest-json", "json-nested", web_shop, "npx jest --ci --json jest 2>/dev/null", PLAIN),
     shell("vitest", "vitest", web_shop, "npx vitest run --root vitest", CLAUDE),
@@ -189,7 +192,7 @@ NODE = (
         CLAUDE,
     ),
     shell("npm-404", "npm", web_shop, "cd bad && npm install", CLAUDE),
-    shell("npm-404-verbose", "npm", web_shop, "cd bad && npm install --loglevel=http", CODEX),
+    shell("npm-404-verbose", "npm", web_shop, "cd bad && npm install --loglevel=http", EXEC),
     shell("npm-eresolve", "npm", web_shop, "cd peer && npm install", CLAUDE),
     shell(
         "npm-audit",
@@ -198,15 +201,35 @@ NODE = (
         "cd audit && npm install --no-fund --loglevel=error >/dev/null; npm audit",
         STREAMS,
     ),
-    shell("npm-audit-json", "json-nested", web_shop, "cd audit && npm audit --json", PLAIN),
     shell("npm-ls", "npm", web_shop, "cd audit && npm ls --all", CLAUDE),
     shell("npm-view", "json-nested", web_shop, "npm view express@4.18.2 --json", CLAUDE),
+)
+_COLLECT = "python -m pytest --collect-only -q tests"
+MORE = (
+    shell("pytest-collect", "pytest", python_shop, _COLLECT, CLAUDE),
+    shell("pip-freeze", "table", python_shop, ".venv/bin/pip freeze --all", GEMINI),
     shell(
-        "npm-deprecated",
-        "npm",
-        web_shop,
-        "cd audit && rm -rf node_modules package-lock.json && npm install",
-        GEMINI,
+        "pydoc",
+        "help",
+        python_shop,
+        "python -m pydoc shop.orders | cat; python -m pydoc json",
+        CODEX,
+    ),
+    shell(
+        "coverage-xml",
+        "xml",
+        python_shop,
+        "coverage run -m pytest -q tests >/dev/null; coverage xml -q -o -; coverage erase",
+        PLAIN,
+    ),
+    call(
+        "mcp-pytest",
+        "pytest",
+        python_shop,
+        "mcp__runner__run_tests",
+        {"path": "tests", "verbose": True},
+        "python -m pytest -v tests",
+        BLOCKS,
     ),
 )
-RECIPES = PYTHON + NODE
+RECIPES = PYTHON + NODE + MORE

@@ -199,7 +199,13 @@ RECIPES = (
         CLAUDE,
     ),
     _psql("psql-describe", "sql-schema", "\\\\d+ orders", CODEX),
-    _psql(
-        "psql-expanded", "sql-table", "\\\\x on' -c 'select * from orders where id < 120", CLAUDE
+    shell(
+        "psql-expanded",
+        "sql-table",
+        api,
+        "psql -x -c 'select * from orders where id < 120'",
+        CLAUDE,
+    )._replace(
+        command=". ./boot.sh; psql -x -c 'select * from orders where id < 120'; kill $(cat $home/pid); rm -rf $home"
     ),
 )

@@ -7,8 +7,11 @@ from pathlib import Path
 from benchmarks.recordings.recipe import (
     CLAUDE,
     CODEX,
+    EXEC,
     STREAMS,
     SWE,
+    Form,
+    Recipe,
     shell,
 )
 
@@ -69,8 +72,51 @@ def machine(folder: Path) -> None:
     (folder / "crash.c").write_text(CRASH)
 
 
-_OWN_PROCESSES = "for i in $(seq 1 70); do sleep 30 & done; python3 -m http.server 18099 --bind 127.0.0.1 >/dev/null 2>&1 & pid=$!; sleep 1; "
-_STOP = "; kill $pid $(jobs -p) 2>/dev/null"
+TERRAFORM = "".join(
+    f"""
+resource "terraform_data" "service_{n:02}" {{
+  input = {{
+    name     = "service-{n:02}"
+    replicas = {n % 4 + 1}
+    region   = "eu-{n % 3}"
+  }}
+  triggers_replace = [var.release]
+}}
+"""
+    for n in range(24)
+)
+TERRAFORM = f"""variable "release" {{
+  type    = string
+  default = "2026.11"
+}}
+{TERRAFORM}
+output "names" {{
+  value = [for n in range(24) : "service-${{n}}"]
+}}
+"""
+_BROKEN_TERRAFORM = """resource "terraform_data" "web" {
+  input   = var.realease
+  replica = 3
+}
+
+output "address" {
+  value = terraform_data.wbe.output
+}
+"""
+
+
+def infrastructure(folder: Path) -> None:
+    (folder / "main.tf").write_text(TERRAFORM)
+    (folder / "broken").mkdir()
+    (folder / "broken/main.tf").write_text(_BROKEN_TERRAFORM)
+
+
+def _alone(name: str, kind: str, command: str, form: Form) -> Recipe:
+    """Among processes of its own, so that none of this machine are listed."""
+    script = f"for i in $(seq 60); do sleep 20 & done; python3 -m http.server 18099 --bind 127.0.0.1 >/dev/null 2>&1 & sleep 1; {command}"
+    recipe = shell(name, kind, machine, command, form)
+    return recipe._replace(command=f"unshare -fp --mount-proc bash -c '{script}'")
+
 
 RECIPES = (
     shell("man-curl", "man", machine, "man curl | col -b", CLAUDE),
@@ -106,9 +152,8 @@ RECIPES = (
         "apt",
         machine,
         "apt-get install -s postgresql-contrib emacs-nox r-base-core",
-        CODEX,
+        EXEC,
     ),
-    shell("df", "table", machine, "df -h", CLAUDE),
     shell(
         "valgrind",
         "valgrind",
@@ -116,7 +161,13 @@ RECIPES = (
         "gcc -g -O0 leak.c -o leak && valgrind --leak-check=full --show-leak-kinds=all ./leak",
         CLAUDE,
     ),
-    shell("valgrind-streams", "valgrind", machine, "valgrind --leak-check=full -v ./leak", STREAMS),
+    shell(
+        "valgrind-streams",
+        "valgrind",
+        machine,
+        "valgrind --leak-check=full --track-origins=yes --num-callers=30 ./leak",
+        STREAMS,
+    ),
     shell(
         "gdb-backtrace",
         "gdb",
@@ -124,7 +175,7 @@ RECIPES = (
         "gcc -g -O0 crash.c -o crash && gdb -batch -ex run -ex bt -ex 'info locals' ./crash",
         CLAUDE,
     ),
-    shell("strace", "strace", machine, "strace cat config/settings.toml", CODEX),
+    shell("strace", "strace", machine, "strace cat config/settings.toml", EXEC),
     shell(
         "strace-python",
         "strace",
@@ -140,6 +191,30 @@ RECIPES = (
         SWE,
     ),
     shell("segfault", "crash", machine, "seq 1 900 | sed 's/^/step /'; ./crash", CLAUDE),
+    _alone("ps", "processes", "ps aux", CLAUDE),
+    _alone("top", "processes", "top -b -n 1 -w 120", CODEX),
+    shell("env", "environment", machine, "env | sort", CLAUDE),
+    shell(
+        "certificate",
+        "certificate",
+        machine,
+        "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 30 -subj /CN=shop.example.org 2>/dev/null; openssl x509 -in cert.pem -text",
+        CLAUDE,
+    ),
+    shell(
+        "terraform-plan",
+        "terraform",
+        infrastructure,
+        "terraform init -no-color >/dev/null && terraform plan -no-color",
+        CLAUDE,
+    ),
+    shell(
+        "terraform-invalid",
+        "terraform",
+        infrastructure,
+        "cd broken && terraform init -no-color >/dev/null; terraform validate -no-color",
+        EXEC,
+    ),
     shell("objdump", "disassembly", machine, "objdump -d leak", CLAUDE),
     shell(
         "nm", "symbols", machine, "nm -S --size-sort leak-asan | tail -20; readelf -a leak", CODEX

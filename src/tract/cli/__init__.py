@@ -117,6 +117,17 @@ def _no_command(name: str) -> str:
     return " ".join([f"No such command {name!r}.", *(f"Did you mean {word!r}?" for word in near)])
 
 
+class NearChoice(click.Choice[str]):
+    """A choice whose error names the nearest word."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        from difflib import get_close_matches  # only this error needs it
+
+        near = get_close_matches(str(value), map(str, self.choices), n=1)
+        text = super().get_invalid_choice_message(value, ctx)
+        return " ".join([text, *(f"Did you mean {word!r}?" for word in near)])
+
+
 class LazyGroup(click.Group):
     """Loads the module of a command when the command is used."""
 
@@ -152,7 +163,8 @@ class LazyGroup(click.Group):
 
 
 def _add_options(command: click.Command) -> None:
-    """Accept the options of the database after the command too, and after each of its parts."""
+    """Accept the options of the database after the command too, and after each of its parts; and
+    name the nearest choice where another word was passed."""
     names = {name for param in command.params for name in param.opts}
     command.params += [
         click.Option(
@@ -165,6 +177,9 @@ def _add_options(command: click.Command) -> None:
         for option in cli.params
         if option.name in Target._fields and not names.intersection(option.opts)
     ]
+    for param in command.params:
+        if type(param.type) is click.Choice:
+            param.type = NearChoice(param.type.choices, param.type.case_sensitive)
     command.epilog = command.epilog or EVERYWHERE
     for part in command.commands.values() if isinstance(command, click.Group) else ():
         _add_options(part)

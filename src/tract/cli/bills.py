@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
+from heapq import nlargest
 from typing import Any
 
 from tract.cli.screen import CYAN, NUMBER, Column, put, table
 from tract.economy.accounting import Bill, Charge, Ledger, group, total
+from tract.economy.composition import (
+    NOTHING,
+    Composition,
+    Part,
+    Result,
+    group_parts,
+    result_costs,
+)
 from tract.economy.prices import (
     ANSWERED,
     CACHED,
@@ -39,6 +48,12 @@ GROUPS: dict[str, Callable[[Charge], str]] = {
     "day": lambda charge: f"{charge.answer.time:%Y-%m-%d}" if charge.answer.time else UNKNOWN,
 }
 """What each grouping goes by. Days are in UTC."""
+PARTS: dict[str, Callable[[Part], str]] = {
+    "tool": lambda part: part.tool,
+    "kind": lambda part: part.kind,
+}
+"""Groupings by what the requests consist of."""
+MOST_RESULTS = 5
 
 TOKENS: dict[str, Callable[[Usage], int]] = {
     SENT: lambda usage: usage.read,
@@ -55,8 +70,10 @@ TOKENS: dict[str, Callable[[Usage], int]] = {
 class Account:
     """What was read: the answers, and what is known about their sessions."""
 
-    def __init__(self, since: datetime | None = None) -> None:
-        self.since = since
+    def __init__(self, since: datetime | None = None, *, has_parts: bool = False) -> None:
+        self.since, self.has_parts = since, has_parts
+        self.compositions: dict[str, Composition] = {}
+        """Of the requests of each session, if they are asked for."""
         self.ledger = Ledger()
         self.facts: dict[str, DialogFacts] = {}
         self.faults: list[tuple[str, str]] = []
@@ -94,8 +111,31 @@ class Report:
         self._account, self._prices, self._by = account, prices, by
         self._charges = list(account.ledger.charges(prices))
         self.total = total(self._charges)
-        groups = group(self._charges, GROUPS[by])
-        self.groups = dict(sorted(groups.items())) if by == "day" else groups
+        if by in PARTS:
+            self.groups = group_parts(self._sessions(), PARTS[by])
+        else:
+            groups = group(self._charges, GROUPS[by])
+            self.groups = dict(sorted(groups.items())) if by == "day" else groups
+
+    def _sessions(self) -> list[tuple[list[Charge], Composition]]:
+        """The answers of each session, and what it consists of with its sub-agents."""
+        charges: dict[str, list[Charge]] = {}
+        for charge in self._charges:
+            charges.setdefault(charge.answer.session, []).append(charge)
+        return [(answers, self._composition(name)) for name, answers in charges.items()]
+
+    def _composition(self, name: str) -> Composition:
+        whole = NOTHING
+        for dialog, composition in self._account.compositions.items():
+            is_own = dialog == name or dialog.startswith(f"{name}/")
+            if is_own and (dialog == name or dialog not in self._account.facts):
+                whole = whole.plus(composition)
+        return whole
+
+    def _results(self) -> list[tuple[Decimal, Result]]:
+        """The most expensive results."""
+        costs = (cost for session in self._sessions() for cost in result_costs(*session))
+        return nlargest(MOST_RESULTS, costs, key=lambda cost: (cost[0], cost[1].tokens))
 
     def document(self) -> dict[str, Any]:
         """One JSON document. Keys are only ever added."""
@@ -107,6 +147,17 @@ class Report:
             ],
             "by": self._by,
             "groups": [self._group_json(name, bill) for name, bill in self.groups.items()],
+            "is_estimate": self._by in PARTS,
+            "results": [
+                {
+                    "tool": result.tool,
+                    "call": result.label,
+                    "dollars": float(dollars),
+                    "tokens": round(result.tokens),
+                    "requests": result.requests,
+                }
+                for dollars, result in self._results()
+            ],
             "without_price": [
                 {"model": model, **bill_json(bill)} for model, bill in self._unpriced().items()
             ],
@@ -150,6 +201,7 @@ class Report:
         self._put_billed()
         put()
         self._put_groups(top)
+        self._put_results()
         for model, bill in self._unpriced().items():
             sent, answered = short(bill.usage.sent), short(bill.usage.answered)
             count = counted(bill.answers, "answer")
@@ -175,10 +227,13 @@ class Report:
         names = list(self.groups)
         shown = names[-top:] if self._by == "day" else names[:top]
         most = max((self.groups[name].dollars or Decimal(0) for name in shown), default=Decimal(0))
-        header = ("COST", "", "ANSWERS", "SENT", "CACHED", "ANSWERED", self._by.upper())
-        columns = (NUMBER, Column(CYAN, rank=2), *(NUMBER._replace(rank=1),) * 4, Column())
-        rows = [self._cells(name, self.groups[name], most) for name in shown]
-        table(columns, [header, *rows])
+        header = ("COST", "", "SENT", "CACHED", "ANSWERED", "ANSWERS", self._by.upper())
+        columns = [NUMBER, Column(CYAN, rank=2), *[NUMBER._replace(rank=1)] * 4, Column()]
+        rows = [header, *(self._cells(name, self.groups[name], most) for name in shown)]
+        if self._by in PARTS:  # an answer is of many kinds
+            del columns[5]
+            rows = [(*row[:5], row[6]) for row in rows]
+        table(columns, rows)
         rest = [self.groups[name] for name in names if name not in shown]
         if rest:
             left = Bill()
@@ -186,16 +241,31 @@ class Report:
                 left = left.plus(bill)
             put(f"{money(left)} for {len(rest)} more, which --top or --json shows")
 
+    def _put_results(self) -> None:
+        rows = [
+            (
+                f"${dollars:,.2f}",
+                short(round(result.tokens)),
+                str(result.requests),
+                f"{result.tool} {result.label}",
+            )
+            for dollars, result in self._results()
+        ]
+        if rows:
+            put()
+            header = ("COST", "TOKENS", "TIMES SENT", "MOST EXPENSIVE RESULTS")
+            table((*(NUMBER,) * 3, Column()), [header, *rows])
+
     def _cells(self, name: str, bill: Bill, most: Decimal) -> tuple[str, ...]:
         usage = bill.usage
         cached = f"{usage.cached / usage.sent:.0%}" if usage.sent else ""
         return (
             money(bill),
             bar(bill.dollars or Decimal(0), most, BAR // 2),
-            str(bill.answers),
             short(usage.sent),
             cached,
             short(usage.answered),
+            str(bill.answers),
             self._label(name),
         )
 
@@ -209,6 +279,8 @@ class Report:
     def notes(self) -> Iterator[str]:
         """What a person must know to trust the sums, a line each."""
         account = self._account
+        if self._by in PARTS:
+            yield "the division by parts is an estimate: our token counts, scaled to the usage"
         if account.ledger.copies:
             copies = counted(account.ledger.copies, "answer")
             yield f"{copies} of one session stand in another one too: counted once"

@@ -12,7 +12,7 @@ import click
 
 from tract import importers
 from tract.cli import selection
-from tract.cli.bills import GROUPS, Account, Report
+from tract.cli.bills import GROUPS, PARTS, Account, Report
 from tract.cli.files import file_of
 from tract.cli.inputs import json_option
 from tract.cli.places import agent_folders, files_below
@@ -21,7 +21,12 @@ from tract.cli.screen import dump, say
 from tract.cli.since import parse_since, since_option
 from tract.cli.target import Target
 from tract.cli.transcripts import is_transcript
-from tract.economy.sessions import session_of_dialog, sessions_of_file
+from tract.economy.sessions import (
+    composition_of,
+    compositions_of_file,
+    session_of_dialog,
+    sessions_of_file,
+)
 from tract.errors import InputError, NotFoundError
 from tract.view.sanitize import counted, one_line
 
@@ -32,10 +37,11 @@ TOP = 15
 @click.argument("names", metavar="[PATH|DIALOG]...", nargs=-1)
 @click.option(
     "--by",
-    type=click.Choice(list(GROUPS)),
+    type=click.Choice([*GROUPS, *PARTS]),
     default="session",
     show_default=True,
-    help="What to sum up.",
+    help="What to sum up. For tools and kinds, the cost is divided by what they take of the "
+    "context: an estimate, scaled to the recorded usage.",
 )
 @since_option
 @click.option(
@@ -70,7 +76,7 @@ def cost_command(
     """
     known_prices = price_list(prices)
     start = parse_since(since, datetime.now(UTC)) if since else None
-    account = Account(start)
+    account = Account(start, has_parts=by in PARTS)
     if "dialog" in target.options and target.dialog is not None:
         names = (*names, target.dialog)
     _read_all(account, target, names)
@@ -103,7 +109,13 @@ def _read_path(account: Account, name: str) -> None:
         _read_files(account, files_below(Path(name)))
         return
     with file_of(name) as path:
-        account.add_file(name, *sessions_of_file(path))
+        _read_file(account, name, path)
+
+
+def _read_file(account: Account, name: str, path: Path) -> None:
+    account.add_file(name, *sessions_of_file(path))
+    if account.has_parts:
+        account.compositions |= compositions_of_file(path)
 
 
 def _read_files(account: Account, paths: Iterator[Path]) -> None:
@@ -117,7 +129,7 @@ def _read_files(account: Account, paths: Iterator[Path]) -> None:
             if importers.detect(path) is None:
                 account.passed_over += 1
             else:
-                account.add_file(str(path), *sessions_of_file(path))
+                _read_file(account, str(path), path)
         except InputError as error:
             account.skip(str(path), str(error))
 
@@ -128,6 +140,8 @@ def _read_dialogs(account: Account, target: Target, names: list[str] | None) -> 
         chosen = dialogs if names is None else [selection.select(name, dialogs) for name in names]
         for info in chosen:
             account.add(session_of_dialog(tract, info))
+            if account.has_parts:
+                account.compositions[info.dialog] = composition_of(tract.sibling(info.dialog))
 
 
 def _read_here(account: Account, target: Target) -> None:

@@ -150,7 +150,7 @@ def forget_command(
     erased, and where copies remain.
     """
     if (commit is None) == (text is None):
-        raise click.UsageError("pass COMMIT or --text, not both")
+        raise click.UsageError(f"pass COMMIT or --text{', not both' if commit else ''}")
     if text == "-":
         text = _secret()
     with target.open() if text is None else target.open_any() as tract:

@@ -13,7 +13,7 @@ import msgspec
 from tract.cli.commits import age, plain
 from tract.cli.inputs import json_option, yes_option
 from tract.cli.screen import CYAN, DIM, Column, ask, dump_list, dump_or_put, say, table
-from tract.cli.selection import last_use, listed, short_ids
+from tract.cli.selection import NO_DIALOGS, last_use, listed, short_ids
 from tract.cli.target import Target
 from tract.errors import DialogNotFoundError
 from tract.model import DialogFacts, DialogInfo
@@ -93,7 +93,7 @@ FIELDS = (
 def dialogs_command(
     target: Target, search: str, limit: int | None, delete: str | None, yes: bool, as_json: bool
 ) -> None:
-    """List the dialogs of the database; the one that was used last comes first.
+    """List the dialogs of the database, newest first.
 
     The number, the shortened id or words of the title name a dialog in other commands: `tract log
     3`. The title is the first prompt, unless the agent wrote one. Imported dialogs also have the
@@ -112,8 +112,7 @@ def dialogs_command(
     else:
         _print_rows(matching[:limit])
     if not matching:
-        nothing = "no dialogs yet; the first commit creates one"
-        say(f"no dialog has the words {search!r}" if rows else nothing)
+        say(f"no dialog has the words {search!r}" if rows else NO_DIALOGS)
     elif len(matching) > len(matching[:limit]):
         say(f"the first {limit} of {len(matching)} dialogs")
 

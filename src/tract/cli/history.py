@@ -32,6 +32,8 @@ def log_command(target: Target, dialog: str | None, limit: int | None, as_json: 
             dump_list(map(plain, commits))
         else:
             print_log(tract, commits)
+        if tract.head is None:
+            say(f"no commits yet on branch {tract.current_branch} of dialog {tract.dialog}")
 
 
 @click.command("search")

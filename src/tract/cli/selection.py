@@ -15,6 +15,7 @@ MOST_CANDIDATES = 8
 LONGEST_TITLE = 60
 SIZES = (8, 13, 18, 23, 36)
 """How much of each part of an id is shown: 8 characters, and where a UUID has its hyphens."""
+NO_DIALOGS = "no dialogs yet; `tract commit TEXT` or `tract import PATH` creates one"
 HOW = "name one by its number, id or title: `tract dialogs` lists them"
 
 
@@ -40,7 +41,7 @@ def select(name: str, dialogs: Sequence[DialogInfo]) -> DialogInfo:
 def select_only(dialogs: Sequence[DialogInfo]) -> DialogInfo:
     """The dialog that is meant where none is named: the only one, apart from its sub-agents."""
     if not dialogs:
-        raise DialogNotFoundError("this database has no dialogs yet; the first commit creates one")
+        raise DialogNotFoundError(NO_DIALOGS)
     roots = _roots(dialogs)
     if len(roots) == 1:
         return roots[0]

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import islice
 
-SUMMARY = 120
+SUMMARY = 160
 _COLORS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
 _PLURALS = {"entry": "entries", "match": "matches"}
 
@@ -71,6 +71,13 @@ def summary_line(text: str, limit: int = SUMMARY) -> str:
 def name_list(names: Iterable[str]) -> str:
     """The first names, each once."""
     return ", ".join(islice(dict.fromkeys(names), 12))
+
+
+def rows(label: str, names: Iterable[str], each: int = 6) -> list[str]:
+    """Many names as a few marked lines."""
+    names = list(names)
+    parts = (names[at : at + each] for at in range(0, len(names), each))
+    return [mark(f"{label}: {', '.join(part)}") for part in parts]
 
 
 def mark(label: str) -> str:

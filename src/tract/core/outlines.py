@@ -27,8 +27,9 @@ QUOTE = "│ "
 LONGEST_TEXT = 200
 LEAST_PREVIEW = 40
 """Characters. Less than that says nothing."""
-WIDTHS = ((200, 200), (200, 120), (200, 80), (120, 50), (80, 50))
-"""How long the lines of failures and of other results are; shorter ones if not all of them fit."""
+NARROW = (50, 120)
+WIDTHS = ((200, 200), (120, 200), (80, 200), NARROW, (50, 80))
+"""How long the lines of results and of failures are; shorter ones if not all of them fit."""
 CORRECTIONS = 5
 
 
@@ -55,12 +56,17 @@ def outline(messages: Sequence[Message], target_tokens: int | None, count: Count
     target = target_tokens or results * DEFAULT_TOKENS
     budget = CHARACTERS_PER_TOKEN * max(PREVIEW_TOKENS, 2 * target // results)
     items = list(_items(messages, budget))
-    lines: list[str] = []
-    for failed_width, width in WIDTHS:
-        lines = [item.line(failed_width if item.has_failed else width) for item in items]
-        if count("\n".join([HEADING, *lines])) <= target:
-            return _with_previews(items, lines, target, count)
-    return _some_lines(items, lines, target, count)
+    needs = [count("\n".join(item.preview(item.length))) for item in items]
+    failed = sum(need for item, need in zip(items, needs, strict=True) if item.has_failed)
+    reserve = min(failed, target // 3)  # what failures say goes before long lines
+    for left, widths in [
+        *((target - reserve, w) for w in WIDTHS[:3]),
+        *((target, w) for w in WIDTHS),
+    ]:
+        lines = [item.line(widths[item.has_failed]) for item in items]
+        if count("\n".join([HEADING, *lines])) <= left:
+            return _with_previews(items, lines, needs, target, count)
+    return _some_lines(items, [item.line(NARROW[item.has_failed]) for item in items], target, count)
 
 
 class _Item(NamedTuple):
@@ -86,8 +92,10 @@ class _Item(NamedTuple):
         """The lines most worth seeing, without the verdict."""
         if characters < min(self.length, LEAST_PREVIEW) or not self.length:
             return []
-        lines = self.look(characters).split("\n")
-        return [QUOTE + line for line in lines if line.strip() not in ("", self.verdict)]
+        lines = [line for line in self.look(characters).split("\n") if line.strip()]
+        if all(line.startswith("[…") for line in lines):  # nothing but gaps
+            return []
+        return [QUOTE + line for line in lines if line.strip() != self.verdict]
 
 
 def _items(messages: Sequence[Message], budget: int) -> Iterator[_Item]:
@@ -126,9 +134,10 @@ def _result(message: Message, call: ToolCall | None, budget: int) -> _Item:
     return _Item(what, verdict, failed, len(whole.preview), look)
 
 
-def _with_previews(items: Sequence[_Item], lines: Sequence[str], target: int, count: Count) -> str:
+def _with_previews(
+    items: Sequence[_Item], lines: Sequence[str], needs: Sequence[int], target: int, count: Count
+) -> str:
     """All lines, and as much of the previews as fits."""
-    needs = [count("\n".join(item.preview(item.length))) for item in items]
     room = target - count("\n".join([HEADING, *lines]))
 
     def make(room: int) -> str:

@@ -10,11 +10,14 @@ from typing import NamedTuple
 from tract import importers
 from tract.core.entries import Entry, FullHistory, Problem
 from tract.core.transcript import dialog_name
+from tract.economy.composition import NOTHING, Composition, compose
 from tract.importers.coerce import as_text, as_time
 from tract.importers.facts import ConversationFacts
 from tract.importers.source import Source
 from tract.importers.transcripts import read_items
+from tract.importers.writer import import_file
 from tract.model import AnswerUsage, DialogFacts, DialogInfo
+from tract.providers import input_tokens
 from tract.tract import Tract
 
 
@@ -51,6 +54,22 @@ def sessions_of_file(path: Path) -> tuple[list[Session], list[Problem]]:
 def session_of_dialog(database: Tract, info: DialogInfo) -> Session:
     """A dialog with the answers of all of its branches."""
     return _session(info.dialog, info.facts, list(database.sibling(info.dialog).usages()))
+
+
+def composition_of(dialog: Tract) -> Composition:
+    """What the requests of a dialog consist of, on its current branch."""
+    if dialog.head is None:
+        return NOTHING
+    usages = {bytes.fromhex(info.commit_hash): input_tokens(info.usage) for info in dialog.log()}
+    return compose(dialog.read(), {commit: sent for commit, sent in usages.items() if sent})
+
+
+def compositions_of_file(path: Path) -> dict[str, Composition]:
+    """The same for each conversation of a transcript, by the names of its dialogs. It is imported
+    into a database in memory."""
+    with Tract.open(":memory:") as database:
+        names = import_file(database, path).dialogs
+        return {name: composition_of(database.sibling(name)) for name in names}
 
 
 def _session(name: str, facts: DialogFacts, answers: list[AnswerUsage]) -> Session:

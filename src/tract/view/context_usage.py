@@ -57,7 +57,7 @@ def growth(reading: History) -> list[int]:
     counts as if it had never been; a result that was reshaped twice has its last form at once."""
     now: dict[int, int] = {}
     total, sizes = 0, []
-    costs = _costs(reading)
+    costs = costs_by_step(reading)
     for step in reading.chain.steps:
         if step.operation == "append" and step.role == "assistant":
             sizes.append(total)
@@ -67,7 +67,7 @@ def growth(reading: History) -> list[int]:
     return sizes
 
 
-def _costs(reading: History) -> Mapping[int, list[tuple[int, int]]]:
+def costs_by_step(reading: History) -> Mapping[int, list[tuple[int, int]]]:
     """By each commit the places that look different since, with what they cost from then on: at
     first what they were born with, from the first change on what they cost now."""
     chain = reading.chain

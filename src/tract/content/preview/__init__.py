@@ -1,99 +1,162 @@
 """A tool result at a glance: its kind, a one-line summary, and its most useful lines. Pure.
 
 A preview keeps lines as they are. `…` at the end of a line means that it continues, at the front
-that it began earlier, and a line such as `[… 120 lines …]` stands for lines that were left out.
-Nothing is rephrased, and the result depends only on the content and the budget.
+that it began earlier. A line such as `[… lines 10–1299 …]` stands for lines that were left out, and
+every other line in such brackets says something about the text. Nothing is rephrased, and the
+result depends only on the content, the call and the budget.
 """
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Iterator
 
-from tract.content.preview import documents, printed, structure
+from tract.content.preview import finders
 from tract.content.preview.body import Body, body_of
-from tract.content.preview.lines import Finding, edges_and_errors, excerpt, key_line, scan_of
-from tract.content.preview.verdict import has_failed
+from tract.content.preview.evidence import Evidence, evidence_of
+from tract.content.preview.excerpts import (
+    Entry,
+    Excerpt,
+    Section,
+    compose,
+    entries_of,
+    narrow_lines,
+    render,
+)
+from tract.content.preview.lines import Finding, Item, head, tail
+from tract.content.preview.verdict import has_failed, is_failure
 from tract.content.text import cut, fit, summary_line
 from tract.model import Gist, Json, ToolCall
 
 __all__ = ["gist", "gist_of", "has_failed", "narrow"]
 
+_WHOLE = (-2,)
+"""The ranks of a preview that is all of the text."""
+
 
 def gist(content: Json, *, call: ToolCall | None = None, budget: int = 1600) -> Gist:
     """The gist of a result, with a preview of at most `budget` characters. The call that it answers
     is evidence: a path or a command says what the text is."""
-    body = body_of(content)
-    inner = body.text[body.start : body.stop].rstrip("\n")
-    if body.form == "binary" or not inner.strip():
-        return _gist_without_text(body, budget)
-    finding = _find(inner, body.form)
-    is_shell = body.form == "shell" or (body.code is not None and finding.kind == "text")
-    kind = "shell" if is_shell else finding.kind
-    fits = kind != "binary" and len(body.text) <= budget
-    preview = body.text if fits else _preview(body, inner, finding, budget)
-    summary = summary_line(_summary(body.code, kind, finding.summary, inner))
-    return Gist(kind, summary or kind, preview)
+    return _gist(body_of(content), evidence_of(call), budget)
 
 
 def gist_of(content: Json, call: ToolCall | None = None) -> Gist:
     """The gist as it is stored with a result: also whether the content reports a failure."""
-    return msgspec.structs.replace(gist(content, call=call), is_error=has_failed(content, call))
+    body, evidence = body_of(content), evidence_of(call)
+    finding = finders.find_in(body, evidence)
+    return _gist(body, evidence, 1600, finding, is_failure(content, body, finding, evidence))
 
 
 def narrow(gist: Gist, characters: int) -> str:
     """The preview for a smaller budget, made of what is stored: no content is read."""
-    return cut(gist.preview, characters)
+    if len(gist.preview) <= characters:
+        return gist.preview
+    if gist.ranks == _WHOLE:
+        finding = finders.find_kind(gist.preview, gist.kind)
+        return _excerpt(Body(gist.preview), finding, characters).text
+    if not gist.ranks:
+        return cut(gist.preview, characters)
+    return narrow_lines(gist.preview, gist.ranks, characters)
 
 
-def _gist_without_text(body: Body, budget: int) -> Gist:
+def _gist(
+    body: Body,
+    evidence: Evidence,
+    budget: int,
+    finding: Finding | None = None,
+    is_error: bool = False,
+) -> Gist:
+    inner = body.text[body.start : body.stop].rstrip("\n")
+    if body.form == "binary" or not inner.strip():
+        return _gist_without_text(body, budget, is_error)
+    finding = finding or finders.find_in(body, evidence)
+    is_shell = body.code is not None and finding.kind in ("text", "failure")
+    kind = "shell" if is_shell else finding.kind
+    summary = summary_line(_summary(body.code, kind, finding.summary))
+    if kind != "binary" and len(body.full_text) <= budget:
+        excerpt = _rank_all(body, finding) if body.label else Excerpt(body.full_text, _WHOLE)
+    else:
+        excerpt = _excerpt(body, finding, budget)
+    return Gist(kind, summary or kind, excerpt.text, is_error, ranks=excerpt.ranks)
+
+
+def _gist_without_text(body: Body, budget: int, is_error: bool) -> Gist:
     summary = summary_line(body.text.replace("[… ", "").replace(" …]", "").strip())
-    preview = fit([body.text.rstrip()], budget)
+    text = body.full_text.rstrip()
     if body.form == "binary":
-        return Gist("binary", summary or "binary", preview)
+        return Gist("binary", summary or "binary", fit([text], budget), is_error)
+    excerpt = Excerpt(text, _WHOLE)
+    if len(text) > budget:
+        excerpt = _excerpt(Body(text), finders.find_text_kind(text), budget)
     if body.code is not None:
-        return Gist("shell", f"exit code {body.code}, no output", preview)
-    return Gist("text", summary or "empty", preview)
+        facts = ("shell", f"exit code {body.code}, no output")
+    else:
+        facts = ("text", summary or "empty")
+    return Gist(*facts, excerpt.text, is_error, ranks=excerpt.ranks if text else ())
 
 
-def _find(text: str, form: str) -> Finding:
-    finding = structure.find(text, form) or documents.find_binary(text)
-    if finding is not None:
-        return finding
-    scan = scan_of(text)
-    finding = next(filter(None, (finder(scan) for finder in _FINDERS)), None)
-    return finding or documents.find_text(scan)
+def _summary(code: int | None, kind: str, summary: str) -> str:
+    if code is None:
+        return summary
+    summary = summary.removeprefix("failed: ")
+    return f"exit code {code}: {summary}" if code or kind == "shell" else summary
 
 
-# A diff and a test run may hold anything else, and so may a numbered file.
-_FINDERS = (
-    printed.find_diff,
-    printed.find_test,
-    documents.find_numbered,
-    printed.find_log,
-    printed.find_crash,
-    printed.find_grep,
-    documents.find_html,
-    printed.find_listing,
-    documents.find_table,
-    documents.find_markdown,
-    documents.find_source,
-)
+def _excerpt(body: Body, finding: Finding, budget: int) -> Excerpt:
+    sections = _sections(body)
+    if finding.by_path or finding.kind == "binary":
+        sections[-1] = sections[-1]._replace(lines=0)
+    return compose(sections, _entries(body, finding, budget), budget)
 
 
-def _summary(code: int | None, kind: str, summary: str, inner: str) -> str:
-    if kind == "shell" and code:
-        summary = key_line(inner)
-    return f"exit code {code}: {summary}" if code or (code == 0 and kind == "shell") else summary
+def _sections(body: Body) -> list[Section]:
+    others = [Section(o.label, o.origin, o.text.count("\n") + 1) for o in body.others]
+    return [*others, Section(body.label, body.origin, body.text.rstrip("\n").count("\n") + 1)]
 
 
-def _preview(body: Body, inner: str, finding: Finding, budget: int) -> str:
-    before = _brief(body.text[: body.start], budget // 3)
-    after = _brief(body.text[body.stop :] if body.stop is not None else "", budget // 6)
-    room = budget - sum(len(part) + 1 for part in (before, after) if part)
-    kept = finding.preview(room) if finding.preview else excerpt(inner, finding.spans, room)
-    return fit([part for part in (before, kept, after) if part], budget)
+def _entries(body: Body, finding: Finding, budget: int) -> list[Entry]:
+    last = len(body.others)
+    entries = entries_of(body.text.rstrip("\n"), _around(body, finding), budget, last)
+    for index, other in enumerate(body.others):
+        items = finders.find_text_kind(other.text).items
+        entries = [
+            *(entry._replace(rank=entry.rank * 2) for entry in entries),
+            *(
+                e._replace(rank=e.rank * 3 + 1)
+                for e in entries_of(other.text, items, budget, index)
+            ),
+        ]
+    return entries
 
 
-def _brief(text: str, room: int) -> str:
-    text = text.strip("\n")
-    return text if len(text) <= room else excerpt(text, edges_and_errors(scan_of(text)), room)
+def _rank_all(body: Body, finding: Finding) -> Excerpt:
+    """All lines of a text that fits."""
+    ranks = {(e.section, e.number): e.rank for e in reversed(_entries(body, finding, 1 << 30))}
+    texts = [*(other.text for other in body.others), body.text.rstrip("\n")]
+    entries = [
+        Entry(ranks.get((index, number), 1 << 20), index, number, line)
+        for index, text in enumerate(texts)
+        for number, line in enumerate(text.split("\n"), 1)
+    ]
+    return render(_sections(body), entries)
+
+
+def _around(body: Body, finding: Finding) -> Iterator[Item]:
+    """What was found, and the lines about the command: the summary has the exit code."""
+    for count, item in enumerate(finding.items):
+        if count == 12:
+            yield from _about(body)
+        if isinstance(item, str):
+            yield item
+        else:  # the first line of the output may begin after a word such as `Stdout:`
+            start = item[0] + body.start if item[0] else body.text.rfind("\n", 0, body.start) + 1
+            yield start, item[1] + body.start
+    yield from _about(body)
+
+
+def _about(body: Body) -> list[Item]:
+    text = body.text.rstrip("\n")
+    before = text[: body.start].rstrip("\n")
+    lines: list[Item] = [*head(before, 6)] if before.strip() else []
+    if body.stop is not None:
+        lines += tail(text, text.count("\n", body.stop + 1) + 1)
+    return lines

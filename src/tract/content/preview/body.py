@@ -8,11 +8,20 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from tract.content.blocks import is_blocks
 from tract.content.text import mark, size, summary_line
 from tract.model import Json, readable
 
 PARSED = 4_000_000
 """A longer text is not parsed; only its head and tail are read."""
+
+
+class Output(NamedTuple):
+    """A field that has another text of the same command."""
+
+    label: str
+    origin: str | None
+    text: str
 
 
 class Body(NamedTuple):
@@ -24,6 +33,17 @@ class Body(NamedTuple):
     start: int = 0
     stop: int | None = None
     code: int | None = None
+    label: str = ""
+    """The line before the text, where it is a part of the result."""
+    origin: str | None = ""
+    """The path of the text; empty if it is all of the result, None if no path leads to it."""
+    others: tuple[Output, ...] = ()
+
+    @property
+    def full_text(self) -> str:
+        """Everything that can be shown."""
+        parts = [part for other in self.others for part in (other.label, other.text)]
+        return "\n".join((*parts, *filter(None, [self.label]), self.text))
 
 
 def body_of(content: Json) -> Body:
@@ -33,9 +53,18 @@ def body_of(content: Json) -> Body:
     if content is None:
         return Body("")
     if isinstance(content, list | tuple) and are_blocks(content):
-        return _body_of_blocks(content)
+        return _body_of_list(content)
     body = _open_envelope(content) if isinstance(content, dict) else None
     return body or Body(_as_json(content), "json")
+
+
+def _body_of_list(blocks: Sequence[dict[str, Json]]) -> Body:
+    """Blocks are shown as their text, if the model is shown that too, and as JSON otherwise."""
+    if not is_blocks(list(blocks)):
+        body = _body_of_blocks(blocks)
+        return body if body.form == "binary" else body._replace(label=_label("", " "), origin=None)
+    text = block_text(blocks[0]) if len(blocks) == 1 else None
+    return _body_of_blocks(blocks) if text is None else body_of(text)
 
 
 def _as_json(value: Json) -> str:
@@ -62,17 +91,31 @@ _OUTPUTS = ("stderr", "stdout", "output")
 _EXITS = ("exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code")
 
 
-def _open_envelope(fields: dict[str, Json], depth: int = 3) -> Body | None:
+def _open_envelope(fields: dict[str, Json], path: str = "$", depth: int = 3) -> Body | None:
     """The text inside an object that is little more than an envelope for it."""
     code = exit_field(fields)
     outputs = {key: fields[key] for key in _OUTPUTS if isinstance(fields.get(key), str)}
     if code is not None and outputs:
-        return _body_of_command(code, outputs)
+        return _body_of_command(code, outputs, path)
     if len(fields) == 1 and depth:
-        (only,) = fields.values()
+        ((key, only),) = fields.items()
         if isinstance(only, dict):
-            return _open_envelope(only, depth - 1)
-    return _dominant(fields) if len(fields) <= 12 else None
+            return _open_envelope(only, _join(path, key), depth - 1)
+    return _dominant(fields, path) if len(fields) <= 12 else None
+
+
+def _join(path: str, key: str) -> str:
+    """The path of a field; what is no plain name makes it one that `_origin` refuses."""
+    return f"{path}.{key}" if key.isidentifier() and len(key) < 40 else f"{path} "
+
+
+def _origin(path: str) -> str | None:
+    return None if " " in path else path
+
+
+def _label(facts: str, path: str) -> str:
+    where = f"{path}:" if " " not in path else "text:"
+    return mark(f"{facts}; {where}" if facts else where)
 
 
 def exit_field(fields: dict[str, Json]) -> int | None:
@@ -91,19 +134,20 @@ def _as_code(value: Json) -> int | None:
     return value if number and abs(value) < 1 << 63 else None
 
 
-def _body_of_command(code: int, outputs: dict[str, str]) -> Body:
+def _body_of_command(code: int, outputs: dict[str, str], path: str) -> Body:
     texts = {key: text.rstrip("\n") for key, text in outputs.items() if text.strip()}
-    *others, (name, output) = texts.items() or [("", "")]
-    lines = [mark(f"exit code {code}")]
-    for key, text in others:
-        lines += [mark(key), text]
-    if others or name == "stderr":
-        lines.append(mark(name))
-    before = "\n".join(lines) + "\n"
-    return Body(before + output, "shell", len(before), None, code)
+    facts = [f"exit code {code}", *[""] * len(texts)]
+    parts = [
+        Output(_label(fact, _join(path, key)), _origin(_join(path, key)), text)
+        for fact, (key, text) in zip(facts, texts.items(), strict=False)
+    ]
+    if not parts:
+        return Body(mark(facts[0]), "shell", len(facts[0]) + 6, None, code)
+    *others, last = parts
+    return Body(last.text, "shell", 0, None, code, last.label, last.origin, tuple(others))
 
 
-def _dominant(fields: dict[str, Json]) -> Body | None:
+def _dominant(fields: dict[str, Json], path: str) -> Body | None:
     """The one field that has nearly all of the text, if it has lines; the others become a label."""
     candidates = [key for key, value in fields.items() if _has_lines(value)]
     if not candidates:
@@ -114,12 +158,16 @@ def _dominant(fields: dict[str, Json]) -> Body | None:
     if sum(sizes[name] for name in rest) > 400 + sizes[key] // 10:
         return None
     text = fields[key]
-    body = _unwrap(text) if isinstance(text, str) else _body_of_blocks(text)
-    if not rest:
+    where = _join(path, key)
+    if isinstance(text, str):
+        body = _unwrap(text)
+    else:
+        body = _body_of_blocks(text)
+        where += "[0].text" if len(text) == 1 and isinstance(text[0].get("text"), str) else " "
+    if body.form == "binary":
         return body
-    label = mark(summary_line(_as_json(rest)[1:-1])) + "\n"
-    stop = None if body.stop is None else body.stop + len(label)
-    return Body(label + body.text, body.form, body.start + len(label), stop, body.code)
+    facts = summary_line(_as_json(rest)[1:-1]) if rest else ""
+    return body._replace(label=_label(facts, where), origin=_origin(where))
 
 
 def _has_lines(value: Json) -> bool:
@@ -150,10 +198,10 @@ def are_blocks(values: Sequence[Json]) -> bool:
 def _body_of_blocks(blocks: Sequence[dict[str, Json]]) -> Body:
     texts = [block_text(block) for block in blocks]
     if len(texts) == 1 and texts[0] is not None:
-        return body_of(texts[0])
+        return _unwrap(texts[0])
     pairs = zip(blocks, texts, strict=True)
     joined = "\n".join(mark(_media(block)) if text is None else text for block, text in pairs)
-    return _unwrap(joined) if any(text is not None for text in texts) else Body(joined, "binary")
+    return Body(joined, "binary") if all(text is None for text in texts) else _unwrap(joined)
 
 
 def block_text(block: dict[str, Json]) -> str | None:
@@ -226,8 +274,23 @@ _FIELD = re.compile(r"\n[A-Z][\w ]{1,30}: ?\S")
 _AROUND = 400  # characters at most, and six lines
 
 
+_REPORT = re.compile(
+    r"(?:[A-Z][\w ]{1,30}: [^\n]{0,2000}\n){1,3}(?:Stdout|STDOUT|stdout|Output): ?(?=[^\n])"
+)
+_NOTHING = re.compile(r"(?:\n[A-Z][\w ]{1,30}: \((?:empty|none)\))+\Z")
+
+
 def _unwrap(text: str) -> Body:
     """A text apart from the lines about the command, mostly its exit code."""
+    body = _cut_exit(text)
+    report = _REPORT.match(text) if body.stop is not None else None
+    if report is None or report.end() > (body.stop or 0):
+        return body
+    nothing = _NOTHING.search(text, report.end(), body.stop or 0)
+    return body._replace(start=report.end(), stop=nothing.start() if nothing else body.stop)
+
+
+def _cut_exit(text: str) -> Body:
     head = "\n" + text[:_AROUND]
     output = _OUTPUT.search(head)
     if output and head.count("\n", 0, output.start()) < 6 and _FIELD.match(head):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
-from tract.content.text import counted, fit, mark
+from tract.content.preview.evidence import NONE, Evidence
 
 LineSpan = tuple[int, int]
 Spans = list[LineSpan]
@@ -16,14 +16,25 @@ SEARCHED = 4_000_000
 """The part of a text that is searched for lines that may be of interest."""
 
 
+Item = LineSpan | str
+"""A line of the text, or a marked line about it."""
+
+
+def in_turn(*parts: Iterable[Item]) -> Iterator[Item]:
+    return chain.from_iterable(parts)
+
+
 class Finding(NamedTuple):
-    """A kind of text that was recognised. The most useful spans come first."""
+    """A kind of text that was recognised."""
 
     kind: str
     summary: str
-    spans: Iterable[LineSpan] = ()
-    preview: Callable[[int], str] | None = None
-    """Makes the preview for a budget, if spans are not enough."""
+    items: Iterable[Item] = ()
+    """The most useful first."""
+    has_failed: bool = False
+    """Whether the text reports that what was run has failed."""
+    by_path: bool = False
+    """Whether the items are values of JSON, which are asked for by their paths."""
 
 
 class Scan(NamedTuple):
@@ -38,9 +49,18 @@ class Scan(NamedTuple):
     sample_size: int
     """How many lines of the sample are not blank."""
     lines: int
+    evidence: Evidence = NONE
+    code: int | None = None
+    """The exit code, if it is known."""
+    first: int = 1
+    """The number of its first line in what was returned."""
+
+    def number(self, start: int) -> int:
+        """The number of the line that starts here."""
+        return self.first + self.text.count("\n", 0, start)
 
 
-def scan_of(text: str) -> Scan:
+def scan_of(text: str, evidence: Evidence = NONE, code: int | None = None, first: int = 1) -> Scan:
     hay = "\n" + text
     sample = hay
     if len(hay) > 6000:
@@ -48,7 +68,7 @@ def scan_of(text: str) -> Scan:
         rest = whole_lines(hay[middle : middle + 2000]) if middle >= 0 else ""
         sample = whole_lines(hay[:4000]) + rest
     sample_size = sum(1 for line in sample.split("\n") if line.strip())
-    return Scan(text, hay, sample, max(sample_size, 1), text.count("\n") + 1)
+    return Scan(text, hay, sample, max(sample_size, 1), text.count("\n") + 1, evidence, code, first)
 
 
 def whole_lines(text: str) -> str:
@@ -127,26 +147,59 @@ def edges(scan: Scan) -> Iterator[LineSpan]:
 
 # --- what stands out -------------------------------------------------------------------------
 
-# Each goes on to the end of the line, so that a line counts once.
-ERROR = re.compile(
-    r"(?:ERROR|Error|error|FATAL|Fatal|fatal|CRITICAL|SEVERE|Exception|panic|PANIC|FAIL|Fail|fail"
-    r"|Traceback|denied|No such file)[^\n]*"
+_WORDS = (
+    *("rror", "RROR", "atal", "FATAL", "CRITICAL", "SEVERE", "xception", "anic", "PANIC", "ailed"),
+    *("FAIL", "ailure", "Traceback", "denied", "o such ", "ot found", "annot ", "nable to "),
+    *("could not", "Could not", "refused", "undefined reference"),
 )
-WARNING = re.compile(r"(?:WARN|Warn|warn)[^\n]*")
+"""Where a line that reports an error may be: finding a word is many times as fast as a pattern."""
+ERROR = re.compile(
+    r"(?:(?<=\dm)|(?<![\w/.@$=-]))(?<!\b0 )(?<![Nn]o )(?:[Ee]rrors?|ERRORS?|[Ff]atal|FATAL"
+    r"|CRITICAL|SEVERE"
+    r"|[Pp]anic(?:ked)?|PANIC|[Ff]ailed|FAIL(?:ED|URE)?|[Ff]ailure|ERR!)"
+    r"(?![\w/@({$-]|\.\w|=|_|: ?0\b| 0\b|['\"]?: ?(?:null|none|None|false|\[\]|0)\b)"
+    r"|\b[A-Z]\w{0,60}(?:Error|Exception|Panic)\b(?=:|\s|$)(?!\.\w)"
+    r"|^Traceback \(most|[Pp]ermission denied|[Aa]ccess denied|[Nn]o such (?:file|table"
+    r"|command|host|option"
+    r"|column|module|remote)|(?:is |was |were |command |[Mm]odule |[Pp]ackage |\d{3} |: |be "
+    r"|[Rr]epository )"
+    r"(?:[Nn]ot [Ff]ound)|\b[Cc]annot (?:find|connect|open|access|read|stat|resolve|install"
+    r"|import|be)\b"
+    r"|\b[Uu]nable to \w+|\b[Cc]ould not \w+|[Cc]onnection (?:was )?refused|was refused"
+    r"|undefined reference"
+)
+_WARNING = re.compile(r"(?<![\w/.@-])(?:WARN(?:ING)?|[Ww]arning|[Ww]arn)(?![\w/@.=-])")
 _DIGITS = re.compile(r"\d+")
 _COLLECTED = 200
+_TRIED = 3000
 
 
-def lines_with(pattern: re.Pattern[str], text: str, limit: int = _COLLECTED) -> Spans:
-    """The first lines in which a pattern occurs."""
-    matches = islice(pattern.finditer(text, 0, SEARCHED), limit)
-    return [(text.rfind("\n", 0, match.start()) + 1, match.end()) for match in matches]
+def lines_with(words: Iterable[str], pattern: re.Pattern[str], text: str) -> Spans:
+    """The first lines that have one of the words and match a pattern."""
+    spans: set[LineSpan] = set()
+    for word in words:
+        place, count, tries = text.find(word, 0, SEARCHED), 0, _TRIED
+        while place >= 0 and count < _COLLECTED and tries:
+            tries -= 1
+            start = text.rfind("\n", 0, place) + 1
+            end = line_at(text, place)[1]
+            if pattern.search(text, max(start, place - 400), min(end, place + 400)):
+                spans.add((start, end))
+                count += 1
+            place = text.find(word, end, SEARCHED)
+    return sorted(spans)
 
 
-def count_with(pattern: re.Pattern[str], text: str, spans: Spans) -> int:
-    """In how many lines a pattern occurs; `spans` are the first of them."""
-    are_all = len(spans) < _COLLECTED and len(text) <= SEARCHED
-    return len(spans) if are_all else len(pattern.findall(text))
+def errors_in(text: str) -> Spans:
+    return lines_with(_WORDS, ERROR, text)
+
+
+def warnings_in(text: str) -> Spans:
+    return lines_with(("arn", "WARN"), _WARNING, text)
+
+
+def is_error(line: str) -> bool:
+    return ERROR.search(line) is not None
 
 
 def distinct(text: str, spans: Iterable[LineSpan]) -> Spans:
@@ -159,77 +212,16 @@ def distinct(text: str, spans: Iterable[LineSpan]) -> Spans:
 
 def edges_and_errors(scan: Scan) -> Iterator[LineSpan]:
     text = scan.text
-    errors = lines_with(ERROR, text)
+    errors = distinct(text, errors_in(text))
+    yield from head(text, 1)
+    yield from tail(text, 2)
+    yield from errors[:1]
     yield from head(text, 3)
     yield from tail(text, 4)
-    for span in distinct(text, errors)[:4]:
+    for span in errors[:4]:
         yield from (span, *lines_before(text, span[0], 1), *lines_after(text, span, 1))
     yield from both_ends(text)
 
 
-def key_line(text: str) -> str:
-    """The first line with an error, else the last one."""
-    ((start, end),) = lines_with(ERROR, text, 1) or tail(text, 1)
-    return text[start : min(end, start + 400)]
-
-
-# --- an excerpt ------------------------------------------------------------------------------
-
-_MARK = 26  # as long as the mark for a gap becomes, with its newline
-_MISSES = 12  # spans that did not fit, before the rest is skipped
-
-
-def excerpt(text: str, spans: Iterable[LineSpan], budget: int) -> str:
-    """The first spans that fit, in the order of the text."""
-    longest = budget - _MARK - 3
-    width = max(min(160, longest), longest // (text.count("\n", 0, max(budget, 0)) + 1))
-    kept: dict[int, int] = {}
-    ends = {-1}
-    room = budget - _MARK
-    misses = 0
-    for start, end in spans:
-        joined = (start - 1 in ends) + (end + 1 in kept or end == len(text))
-        cost = min(end - start, width) + 3 + (1 - joined) * _MARK
-        alone = start == end and not joined  # a blank line between two gaps is useless
-        if cost <= room and start not in kept and not alone:
-            kept[start] = end
-            ends.add(end)
-            room -= cost
-        elif cost > room:
-            misses += 1
-            if misses > _MISSES:
-                break
-    return fit(_pieces(text, sorted(kept.items()), width), budget)
-
-
-def _pieces(text: str, spans: Iterable[LineSpan], width: int) -> Iterator[str]:
-    place = 0
-    for start, end in spans:
-        if start >= place:  # otherwise it is part of a line that was yielded
-            yield from _gap(text, place, start)
-            yield _piece(text, start, end, width)
-            place = end + 1 if text[end : end + 1] == "\n" else end
-    yield from _gap(text, place, len(text) + 1)
-
-
-def _piece(text: str, start: int, end: int, width: int) -> str:
-    front = "" if _starts_line(text, start) else "…"
-    if end - start > width:
-        return front + text[start : start + width - 1] + "…"
-    return front + text[start:end] + ("" if text[end : end + 1] in ("", "\n") else "…")
-
-
-def _gap(text: str, start: int, end: int) -> Iterator[str]:
-    """A mark for the lines between two positions, or the only line if it is no longer than that."""
-    if not _starts_line(text, start):
-        start = line_at(text, start)[1] + 1
-    if not _starts_line(text, end):
-        end = text.rfind("\n", 0, end) + 1
-    missing = text.count("\n", start, end) + (start < end == len(text) + 1)
-    if missing:
-        label = mark(counted(missing, "line"))
-        yield text[start : end - 1] if missing == 1 and end - start <= len(label) else label
-
-
-def _starts_line(text: str, place: int) -> bool:
-    return place == 0 or place > len(text) or text[place - 1] == "\n"
+def text_at(text: str, span: LineSpan, longest: int = 400) -> str:
+    return text[span[0] : min(span[1], span[0] + longest)]

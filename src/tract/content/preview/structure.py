@@ -3,56 +3,109 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import accumulate, chain, islice
+from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
-from tract.content.preview.body import DATA_URL, PARSED, is_base64
+from tract.content.preview.body import DATA_URL, PARSED, decoded_size, is_base64
 from tract.content.preview.lines import (
-    ERROR,
     Finding,
-    LineSpan,
-    Spans,
+    Item,
     both_ends,
     distinct,
+    errors_in,
     head,
+    in_turn,
     line_at,
-    lines_with,
     scan_of,
     share,
     tail,
 )
-from tract.content.text import counted, fit, mark, name_list
+from tract.content.text import counted, mark, name_list, size
 
 Raws = list[msgspec.Raw] | dict[str, msgspec.Raw]
-_Part = LineSpan | str
-"""A span that stays, or a label for what is left out."""
 
 _AS_ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 _AS_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _UNREADABLE = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]|-?Infinity|NaN")
 _SIGNS = ("\\ud", "\\uD", "NaN", "Infinity")
 _SPACE = re.compile(r"[ \t\r\n]*")
-_KEY = re.compile(r'[ \t\r\n]*"[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t\r\n]*:[ \t\r\n]*', re.DOTALL)
 _RECORD = re.compile(r"\n[ \t]{0,4}[{\[][\"{\[\d\]}\- tfn]")
+_NAME = re.compile(r"[A-Za-z_$][\w$]{0,60}\Z")
 
 _COMMAS = 500_000  # more of them could be as many values, which would need much memory
-_MEMBERS = 64
-_DEPTH = 6
+_MEMBERS = 60
+_DEPTH = 5
+_WHOLE = 100  # characters of a value that is shown as it is
+_TELLING = (
+    *(
+        "name",
+        "id",
+        "title",
+        "path",
+        "status",
+        "error",
+        "message",
+        "version",
+        "key",
+        "type",
+        "kind",
+    ),
+    *(
+        "number",
+        "code",
+        "state",
+        "url",
+        "email",
+        "level",
+        "reason",
+        "label",
+        "value",
+        "count",
+        "total",
+    ),
+    *(
+        "date",
+        "created_at",
+        "description",
+        "summary",
+        "text",
+        "file",
+        "line",
+        "score",
+        "conclusion",
+    ),
+)
 
 
 def find(text: str, form: str) -> Finding | None:
     start = _after_space(text, 0)
     if not text.startswith(("{", "["), start):
-        return _raw_json(text) if form == "json" else None
+        return _raw_json(text) if form == "json" else _find_after_words(text)
     raws = _raws(text[start:] if start else text)
     if raws is not None:
-        return Finding("json", _shape(raws), preview=lambda room: _prune_text(text, room))
+        return Finding("json", _shape(raws), _items(raws), by_path=True)
     # A text that is too long to parse counts as JSON by its ends.
     is_closed = len(text) > PARSED and text.rstrip().endswith(("}", "]"))
     is_long_json = is_closed and "\n{" not in text[:PARSED]
     return _raw_json(text) if form == "json" or is_long_json else _find_records(text, start)
+
+
+_BEGINS = re.compile(r"\n[{\[](?=[\n\"{\[ ])")
+
+
+def _find_after_words(text: str) -> Finding | None:
+    """JSON below a few lines of something else, such as a warning."""
+    begins = _BEGINS.search(text, 0, 2000) if text[-1:] in "}]" else None
+    raws = _raws(text[begins.start() + 1 :]) if begins else None
+    if begins is None or not raws:
+        return None
+    line = text.count("\n", 0, begins.end()) + 1
+    note = mark(f"JSON from line {line} on, values by their paths:")
+    return Finding(
+        "json", _shape(raws), in_turn([note], islice(_items(raws), 1, None), head(text, 3))
+    )
 
 
 def _raw_json(text: str) -> Finding:
@@ -69,8 +122,8 @@ def _find_records(text: str, start: int) -> Finding | None:
         return None
     count = len(_RECORD.findall(scan.hay))
     keys = name_list(first) if isinstance(first, dict) else f"arrays of {len(first)}"
-    errors = distinct(text, lines_with(ERROR, text))[:3]
-    lines = chain(head(text, 2), tail(text, 1), errors, head(text, 40))
+    errors = distinct(text, errors_in(text))[:4]
+    lines = in_turn(head(text, 1), errors[:1], tail(text, 1), errors, head(text, 40))
     return Finding("jsonl", f"JSON Lines, {counted(count, 'record')}: {keys}", lines)
 
 
@@ -101,11 +154,10 @@ def _shape(raws: Raws) -> str:
     if not raws:
         return "JSON, empty"
     if isinstance(raws, dict):
-        keys = (key + _inner_count(raw) for key, raw in islice(raws.items(), 24))
-        return f"JSON object, {counted(len(raws), 'key')}: {name_list(keys)}"
+        return f"JSON object, {counted(len(raws), 'key')}: {_keys(raws)}"
     text = _decode(raws[0])
     members = _raws(text) if text[0] == "{" else None
-    first = f"{{{name_list(members)}}}" if isinstance(members, dict) else text[:200]
+    first = f"{{{_keys(members)}}}" if isinstance(members, dict) else text[:200]
     return f"JSON array, {counted(len(raws), 'item')}, the first: {first}"
 
 
@@ -119,126 +171,126 @@ def _decode(raw: msgspec.Raw) -> str:
     return bytes(raw).decode()
 
 
-# --- pruning ---------------------------------------------------------------------------------
+# --- values by path --------------------------------------------------------------------------
+
+_HEADING = mark("values by their paths:")
+_Container = tuple[str, Raws]
 
 
-def _prune_text(text: str, budget: int) -> str:
-    start, end = _after_space(text, 0), len(text.rstrip())
-    preview = ""
-    for part in (1.0, 0.8, 0.6, 0.4, 0.2):  # marks take room too
-        preview = "\n".join(_lines(text, _prune(text, start, end, int(budget * part))))
-        if len(preview) <= budget:
-            break
-    return fit([preview], budget)
+def _items(raws: Raws) -> Iterator[Item]:
+    """Level by level: single values, then the shape of each array, then what is in it."""
+    yield _HEADING
+    level: list[_Container] = [("$", raws)]
+    rest: list[str] = []  # of arrays, after what is less deep
+    for _ in range(_DEPTH):
+        below: list[_Container] = []
+        for path, values in sorted(level[:_MEMBERS], key=lambda pair: isinstance(pair[1], list)):
+            lines = list(_members(path, values, below))
+            first = 4 if isinstance(values, list) and path != "$" else len(lines)
+            yield from lines[:first]
+            rest += lines[first:]
+        level = below
+    yield from rest
 
 
-def _prune(text: str, start: int, end: int, room: int, depth: int = _DEPTH) -> list[_Part]:
-    if end - start <= room:
-        return [(start, end)]
-    raws = _raws(text[start:end]) if depth and text[start] in "{[" else None
+def _members(path: str, raws: Raws, below: list[_Container]) -> Iterator[str]:
+    if isinstance(raws, list):
+        yield from _array(path, raws, below)
+        return
+    for key, raw in sorted(islice(raws.items(), 400), key=_order)[:_MEMBERS]:
+        yield from _value(_join(path, key), raw, below)
+    if len(raws) > _MEMBERS:
+        yield mark(f"{path}: {counted(len(raws), 'key')}")
+
+
+def _order(member: tuple[str, msgspec.Raw]) -> tuple[bool, int]:
+    key, raw = member
+    place = _TELLING.index(key) if key in _TELLING else len(_TELLING)
+    view = memoryview(raw)
+    is_container = view[0] in b"{["
+    return is_container or len(view) > 400, place
+
+
+def _join(path: str, key: str) -> str:
+    if _NAME.match(key):
+        return f"{path}.{key}"
+    plain = key.isprintable() and len(key) < 100 and "'" not in key and "\\" not in key
+    return f"{path}['{key}']" if plain else f"{path}[…]"
+
+
+def _value(path: str, raw: msgspec.Raw, below: list[_Container]) -> Iterator[str]:
+    text = _decode(raw)
+    raws = _raws(text) if len(text) > _WHOLE and text[0] in "{[" else None
     if not raws:
-        return _prune_string(text, start, end, room)
-    places = list(islice(_places(text, start, raws), _MEMBERS))
-    prune = _prune_object if isinstance(raws, dict) else _prune_array
-    return prune(text, (start, end), places, len(raws), room, depth)
+        yield f"{path}: {_shown(text)}"
+        return
+    below.append((path, raws))
+    yield mark(f"{path}: {_shape_of(raws)}")
 
 
-def _prune_string(text: str, start: int, end: int, room: int) -> list[_Part]:
-    url = DATA_URL.match(text, start + 1)
-    if url or is_base64(text[start + 1 : start + 400].rstrip('"')):
-        keep = url.end() - start if url else 1
-    else:
-        keep = max(1, min(room, end - start) - 30)
-    return [(start, start + keep), counted(end - start - keep, "character")]
+def _shown(text: str) -> str:
+    """A value in one line, as it is written; of a long one the beginning and the length."""
+    url = DATA_URL.match(text, 1)
+    if url or (len(text) > 200 and is_base64(text[1:400].rstrip('"'))):
+        data = text[url.end() if url else 1 : -1]
+        return mark(f"{(url and url[1]) or 'base64'}, {size(decoded_size(data))}")
+    line = _one_line(text)
+    return line if len(line) <= 300 else f"{line[:240]}… {mark(counted(len(text), 'character'))}"
 
 
-def _places(text: str, start: int, raws: Raws) -> Iterator[LineSpan]:
-    """Where each value begins and ends."""
-    before, values = (_KEY, raws.values()) if isinstance(raws, dict) else (_SPACE, raws)
-    place = start + 1
-    for raw in values:
-        match = before.match(text, place)
-        if match is None:  # a key that occurs twice
-            return
-        stop = match.end() + len(_decode(raw))
-        yield match.end(), stop
-        place = _after_space(text, stop) + 1
+_BREAK = re.compile(r"[ \t\r]*\n[ \t\r\n]*")
+
+
+def _one_line(text: str) -> str:
+    return _BREAK.sub(" ", text) if "\n" in text else text
+
+
+def _shape_of(raws: Raws) -> str:
+    if isinstance(raws, dict):
+        return f"{counted(len(raws), 'key')}: {_keys(raws)}"
+    text = _decode(raws[0])
+    members = _raws(text) if text[0] == "{" else None
+    each = f", the first: {{{_keys(members)}}}" if isinstance(members, dict) else ""
+    return counted(len(raws), "item") + each
+
+
+def _keys(raws: dict[str, msgspec.Raw]) -> str:
+    return name_list(key + _inner_count(raw) for key, raw in islice(raws.items(), 24))
+
+
+def _array(path: str, raws: list[msgspec.Raw], below: list[_Container]) -> Iterator[str]:
+    texts = [_decode(raw) for raw in raws[:_MEMBERS]]
+    for index, text in enumerate(texts):
+        yield f"{path}[{index}]: {_item(text)}"
+        if index == 1 and len(raws) > 2:
+            yield f"{path}[{len(raws) - 1}]: {_item(_decode(raws[-1]))}"
+    first = (
+        _raws(texts[0]) if texts and len(texts[0]) > 2 * _WHOLE and texts[0][0] in "{[" else None
+    )
+    if first:
+        below.append((f"{path}[0]", first))
+
+
+def _item(text: str) -> str:
+    """An item of an array: its telling keys."""
+    members = _raws(text) if len(text) > _WHOLE and text[0] == "{" else None
+    if not isinstance(members, dict) or not members:
+        return _shown(text)
+    parts: list[str] = []
+    room = 140
+    for key, raw in sorted(islice(members.items(), 100), key=_order):
+        value = _one_line(_decode(raw))
+        if value[0] in "{[" and len(value) > 30:
+            continue
+        part = f'"{key}": {value if len(value) <= 60 else value[:50] + "…"}'
+        room -= len(part)
+        if room < 0 and parts:
+            break
+        parts.append(part)
+    rest = len(members) - len(parts)
+    return "{" + ", ".join(parts) + (f", {mark(counted(rest, 'key'))}" if rest else "") + "}"
 
 
 def _after_space(text: str, place: int) -> int:
     match = _SPACE.match(text, place)
     return match.end() if match else place
-
-
-def _prune_array(
-    text: str, span: LineSpan, places: Spans, count: int, room: int, depth: int
-) -> list[_Part]:
-    start, end = span
-    shown = sum(stop - start <= room - 30 for _, stop in places)
-    if shown:
-        stop = places[shown - 1][1]
-        return _close([(start, stop)], stop, end, count - shown, "item")
-    begin, stop = places[0]
-    parts = [(start, begin), *_prune(text, begin, stop, room - 40, depth - 1)]
-    return _close(parts, stop, end, count - 1, "item")
-
-
-def _prune_object(
-    text: str, span: LineSpan, places: Spans, count: int, room: int, depth: int
-) -> list[_Part]:
-    start, end = span
-    ends = [start + 1, *(stop for _, stop in places)]
-    keys = [begin - place for place, (begin, _) in zip(ends, places, strict=False)]
-    shown = max(1, sum(total + 12 * count < room for count, total in enumerate(accumulate(keys))))
-    sizes = [stop - begin for begin, stop in places[:shown]]
-    limit = _fair_limit(sizes, room - sum(keys[:shown]) - 40)
-    parts: list[_Part] = [(start, start + 1)]
-    for place, (begin, stop) in zip(ends, places[:shown], strict=False):
-        parts += [(place, begin), *_prune(text, begin, stop, limit, depth - 1)]
-    return _close(parts, ends[len(sizes)], end, count - len(sizes), "key")
-
-
-def _close(parts: list[_Part], place: int, end: int, missing: int, noun: str) -> list[_Part]:
-    if missing <= 0:
-        return [*parts, (place, end)]
-    return [*parts, counted(missing, noun), (end - 1, end)]
-
-
-def _fair_limit(sizes: list[int], room: int) -> int:
-    """The maximum length of each, so that all together fit."""
-    left = max(room, 0)
-    for done, size in enumerate(sorted(sizes)):
-        fair = left // (len(sizes) - done)
-        if size > fair:
-            return fair
-        left -= size
-    return max(sizes, default=0)
-
-
-def _lines(text: str, parts: Iterable[_Part]) -> Iterator[str]:
-    start = end = 0
-    for part in parts:
-        if not isinstance(part, str) and part[0] == end:
-            end = part[1]
-            continue
-        yield from _keep(text, start, end)
-        if isinstance(part, str):
-            yield mark(part)
-            start = end = -1
-        else:
-            start, end = part
-    yield from _keep(text, start, end)
-
-
-def _keep(text: str, start: int, end: int) -> Iterator[str]:
-    """A span of the text, with the blanks around it up to the ends of its lines."""
-    kept = text[start:end] if start >= 0 else ""
-    if not kept.strip():
-        return
-    start = end - len(kept.lstrip("\r\n"))
-    line = text.rfind("\n", 0, start) + 1
-    end += text.startswith(",", end)
-    stop = line_at(text, end)[1]
-    front, back = not text[line:start].strip(), not text[end:stop].strip()
-    kept = text[line if front else start : stop if back else end]
-    yield ("" if front else "…") + kept + ("" if back else "…")

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from tract.content.preview.body import are_blocks, block_text, body_of, exit_field, object_in
+import re
+
+from tract.content.preview import finders
+from tract.content.preview.body import (
+    Body,
+    are_blocks,
+    block_text,
+    body_of,
+    exit_field,
+    object_in,
+)
+from tract.content.preview.evidence import NONE, Evidence, evidence_of
+from tract.content.preview.lines import Finding
 from tract.model import Json, ToolCall
 
 _FLAGS = {"isError": True, "is_error": True, "success": False, "ok": False, "succeeded": False}
@@ -13,13 +25,42 @@ _REASONS = ("error", "message", "reason", "detail")
 _BESIDE_ERRORS = {"errors", "data", "message", "messages", "extensions", "documentation_url"}
 
 
+_UNREAD = re.compile(
+    r"(?:cat|head|tail|sed|less|more|nl|bat): [^\n]{1,300}: [A-Z]|(?:Error|ERROR|error)\b[: ]"
+    r"|ENOENT"
+    r"|[^\n]{0,100}(?:No such file or directory|does not exist|not found)[^\n]{0,200}\Z"
+)
+"""What a tool returns for a file that it could not read."""
+
+
 def has_failed(content: Json, call: ToolCall | None = None) -> bool:
+    body, evidence = body_of(content), evidence_of(call)
+    return is_failure(content, body, None, evidence)
+
+
+def is_failure(
+    content: Json, body: Body, finding: Finding | None, evidence: Evidence = NONE
+) -> bool:
+    """The verdict of the value counts first, then an exit code, then what the text says."""
+    fields = _fields_of(content)
+    if isinstance(fields, dict):
+        return _reports_failure(fields) or bool(body.code)
+    if body.code is not None:
+        return body.code != 0
+    if body.form != "text":
+        return False
+    if evidence.is_read:
+        return len(body.text) < 600 and _UNREAD.match(body.text) is not None
+    if finding is None and not body.text[:100].lstrip().startswith(("{", "[")):
+        finding = finders.find_in(body, evidence)
+    return finding is not None and finding.has_failed
+
+
+def _fields_of(content: Json) -> Json:
     if isinstance(content, list | tuple) and are_blocks(content):
         texts = [text for block in content if (text := block_text(block)) is not None]
-        if len(texts) == 1:
-            return has_failed(texts[0], call)
-    fields = object_in(content) if isinstance(content, str) else content
-    return (isinstance(fields, dict) and _reports_failure(fields)) or bool(body_of(content).code)
+        return _fields_of(texts[0]) if len(texts) == 1 else None
+    return object_in(content) if isinstance(content, str) else content
 
 
 def _reports_failure(fields: dict[str, Json], depth: int = 3) -> bool:

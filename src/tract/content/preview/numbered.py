@@ -1,0 +1,73 @@
+"""Files whose lines came with their numbers: the file without them, and the way back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tract.content.preview.lines import Finding, Item, Scan, are_rising, line_at, share
+from tract.content.reader import StringReader
+from tract.content.text import mark
+
+_NUMBERED = re.compile(r"\n[ \t]{0,10}(\d{1,7})(?:→|\t|:|\|| \||│) ?")
+_TIGHT = re.compile(r"\n[ \t]{0,10}(\d{1,7})(?:→|\t|:|\|| \||│)")
+_DOTTED = re.compile(r"\n[ \t]{0,10}(\d{1,7})\. ")
+
+
+class NumberedFile(NamedTuple):
+    text: str
+    """The lines without their numbers."""
+    start: int
+    """Where the first of them begins in what was returned."""
+    first: int
+    last: int
+
+
+def numbered_file(scan: Scan) -> NumberedFile | None:
+    pattern, least = (_TIGHT, 0.6) if share(_TIGHT, scan) >= 0.6 else (_DOTTED, 0.95)
+    numbers = pattern.findall(scan.sample[:4000])
+    if len(numbers) < 2 or share(pattern, scan) < least or not are_rising(numbers, by_one=True):
+        return None
+    first = scan.text[slice(*line_at(scan.text, 0))]
+    if ("\t" in first or "|" in first) and not pattern.match(scan.hay):
+        return None  # a table with numbered rows
+    begin = pattern.search(scan.hay)
+    ends = list(pattern.finditer(scan.hay, max(0, len(scan.hay) - 4000)))
+    if begin is None or not ends:
+        return None
+    end = ends[-1]
+    stop = line_at(scan.hay, end.end())[1]
+    spaced = pattern is _TIGHT and "| " in scan.sample[:100] and "→" not in scan.sample[:100]
+    lines = (_NUMBERED if spaced else pattern).sub("\n", scan.hay[begin.start() : stop])
+    return NumberedFile(lines[1:].rstrip("\n"), begin.start(), int(begin[1]), int(end[1]))
+
+
+def in_place(scan: Scan, file: NumberedFile, finding: Finding) -> Finding:
+    """A finding in the file as one in what was returned."""
+    count = file.last - file.first + 1
+    kind = "file" if finding.kind == "text" else finding.kind
+    all_lines = f"{count} lines"
+    lines = all_lines if file.first == 1 else f"lines {file.first}–{file.last}"
+    if finding.kind == "text" or all_lines not in finding.summary:
+        summary = f"file, {lines}: {finding.summary.removeprefix(f'{all_lines}: ')}"
+    else:
+        summary = finding.summary.replace(all_lines, lines, 1)
+    return Finding(kind, summary, _items(scan, file, finding))
+
+
+def _items(scan: Scan, file: NumberedFile, finding: Finding) -> Iterator[Item]:
+    if finding.by_path:
+        yield mark("JSON with line numbers, values by their paths:")
+    outside, inside = StringReader(scan.text), StringReader(file.text)
+    shift = scan.text.count("\n", 0, file.start)
+    for item in finding.items:
+        if isinstance(item, str):
+            if not item.startswith("[… values by their paths"):
+                yield item
+            continue
+        line = inside.line_at(min(item[0], len(file.text) - 1)) if file.text else 1
+        begin, end = line_at(scan.text, outside.line_start(line + shift))
+        if item[0] > inside.line_start(line):
+            begin = end - (line_at(file.text, item[0])[1] - item[0])
+        yield begin, end
