@@ -476,7 +476,7 @@ def test_which_results_are_loaded(filled: Path) -> None:
     assert ["[preview only" in content for content in some] == [False, True, False]
     some = shown("--load-results", "none", "--keep-recent", "1")
     assert ["[preview only" in content for content in some] == [True, True, False]
-    some = shown("--load-results", "none", "--inline-under", "500")
+    some = shown("--load-results", "none", "--inline-under", "800")
     assert ["[preview only" in content for content in some] == [True, False, False]
     first = ok_json("results")[0]["commit_hash"]
     assert len(shown("--load-results", first[:12])[0]) == len(LOG)

@@ -81,7 +81,7 @@ def test_a_long_result_is_cut_until_it_is_opened() -> None:
         sheet = sheet_of(tract, tools=FULL)
         read = cursor_at(sheet, "[tool_result] Read")
         assert sheet.size(read) == 1 + MOST_OF_RESULT + 1
-        assert f"    … {40 - MOST_OF_RESULT} more lines" in all_lines(sheet)
+        assert f"    … {80 - MOST_OF_RESULT} more lines" in all_lines(sheet)
         sheet.toggle(read)
         assert [line.removeprefix("    ") for line in all_lines(sheet) if "\t" in line] == (
             LONG.split("\n")
@@ -89,7 +89,7 @@ def test_a_long_result_is_cut_until_it_is_opened() -> None:
         sheet.toggle(read)
         assert sheet.size(read) == 1
         sheet.toggle(read)
-        assert sheet.size(read) == 41
+        assert sheet.size(read) == 81
 
 
 def test_each_block_is_opened_and_closed_by_itself() -> None:

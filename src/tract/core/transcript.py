@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import count
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from tract.content.preview.verdict import has_failed
@@ -486,7 +487,7 @@ def _is_same(one: Draft, other: Draft) -> bool:
     """Whether two have the same hash, of which usage is no part. Values that differ only in type
     (1 and true) differ."""
     one, other = replace(one, usage=None), replace(other, usage=None)
-    return one == other and repr(one) == repr(other)
+    return one == other and repr(to_builtins(one)) == repr(to_builtins(other))
 
 
 def _step(number: int, draft: Draft, tokens: int) -> Step:
