@@ -20,20 +20,26 @@ DIALOG = "nightly-export"
 
 
 class Picture(NamedTuple):
-    """A screen: its height, which dialog is open, and what is pressed before it is taken."""
+    """A screen: its size, which dialog is open, and what is pressed before it is taken."""
 
     height: int
     dialog: str | None = DIALOG
     keys: str = ""
+    width: int = 104
+    is_light: bool = False
 
 
-WIDTH = 104
 PICTURES = {
-    "dialogs": Picture(12, dialog=None),
+    "dialogs": Picture(14, dialog=None),
     "conversation": Picture(36, keys="g"),
     "opened": Picture(36, keys="g d x enter"),
     "sent": Picture(40, keys="g S" + 10 * " j" + " enter" + 8 * " ctrl+e"),
 }
+for width, height in ((80, 24), (160, 50)):
+    for theme in ("dark", "light"):
+        size = Picture(height, width=width, is_light=theme == "light")
+        PICTURES[f"dialogs-{width}-{theme}"] = size._replace(dialog=None, height=height // 2 + 2)
+        PICTURES[f"conversation-{width}-{theme}"] = size._replace(keys="g x enter")
 
 
 # The dialog: an export fails, and an agent fixes it.
@@ -163,29 +169,23 @@ def find(t: Tract, call_id: str) -> str:
     return next(info.commit_hash for info in t.log() if info.tool_call_id == call_id)
 
 
-# The dialogs beside it: how long each is, how often it failed, and what it has cost.
+# The dialogs beside it, as if imported: how long each is, how often it failed, what it has cost.
 
 OTHERS = (
-    ("upgrade-postgres", 260, 9, 6.12),
-    ("flaky-login-test", 74, 5, 1.87),
-    ("invoice-rounding", 31, 0, 0.44),
-    ("review-1482", 18, 1, 0.29),
-    ("translate-letters", 47, 0, 0.93),
-    ("orders-by-region", 122, 3, 2.70),
+    ("Move the reports to PostgreSQL 18", "reports", "claude-opus-4-6", 260, 9, 6.12),
+    ("The login test fails every third time", "shop", "gpt-5.5", 74, 5, 1.87),
+    ("Why are invoices one cent off?", "invoices", "claude-sonnet-4-5", 31, 0, 0.44),
+    ("/review 1482", "shop", "claude-opus-4-6", 18, 1, 0.29),
+    ("Translate the letters into Danish", "letters", "gemini-3-pro", 47, 0, 0.93),
+    ("Orders by region, as a chart", "reports", "gpt-5.5", 122, 3, 2.70),
 )
-TIMES = (
-    "03-12 16:41",
-    "03-12 15:08",
-    "03-12 11:52",
-    "03-11 18:20",
-    "03-11 09:37",
-    "03-10 17:15",
-    "03-10 10:02",
-)
+AGES = ("12m", " 2h", " 5h", "23h", " 2d", " 3d", " 9d")
 
 
-def fill(t: Tract, turns: int, errors: int, dollars: float) -> None:
+def fill(t: Tract, facts: dict[str, str], turns: int, errors: int, dollars: float) -> None:
     with t.batch():
+        t.user(facts["title"])
+        t.store.dialogs.set_settings(t.dialog, "facts", facts)
         for n in range(turns):
             usage = {"input_tokens": 900 * n, "output_tokens": 120, "cost": dollars / turns}
             t.assistant("", tool_calls=[ToolCall(f"c{n}", "bash", {})], usage=usage)
@@ -199,8 +199,16 @@ def fill(t: Tract, turns: int, errors: int, dollars: float) -> None:
 def drawn() -> Iterator[tuple[str, str]]:
     """The pictures by their names, as SVG."""
     with Tract.open(":memory:", dialog=DIALOG) as t:
-        for name, turns, errors, dollars in reversed(OTHERS):
-            fill(t.sibling(name), turns, errors, dollars)
+        for number, other in enumerate(reversed(OTHERS)):
+            title, folder, model, turns, errors, dollars = other
+            facts = {"title": title, "folder": f"/srv/{folder}", "model": model}
+            fill(
+                t.sibling(f"0a7c31e{number}-5d1e-4b02-9c3f-1f0e6a2b7c55"),
+                facts,
+                turns,
+                errors,
+                dollars,
+            )
         play(t)
         for name, picture in PICTURES.items():
             yield name, asyncio.run(taken(t, picture))
@@ -208,8 +216,9 @@ def drawn() -> Iterator[tuple[str, str]]:
 
 async def taken(t: Tract, picture: Picture) -> str:
     app = TractApp(t, title="agents.db", dialog=picture.dialog)
-    async with app.run_test(size=(WIDTH, picture.height)) as pilot:
-        await pilot.pause(0.3)  # the costs come one by one
+    async with app.run_test(size=(picture.width, picture.height)) as pilot:
+        app.theme = "textual-light" if picture.is_light else "textual-dark"
+        await pilot.pause(0.5)  # the costs come one by one
         await pilot.press(*picture.keys.split())
         await pilot.pause()
         return settled(app.export_screenshot())
@@ -217,11 +226,13 @@ async def taken(t: Tract, picture: Picture) -> str:
 
 def settled(picture: str) -> str:
     """The same picture, whenever and wherever it is taken: with set times, and no fonts fetched."""
-    times = (time.replace(" ", "&#160;") for time in TIMES)
+    ages = (age.replace(" ", "&#160;") for age in AGES)
     picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
     picture = re.sub(r"terminal-\d+", "terminal", picture)
     picture = picture.replace('clip-path="url(#terminal-clip-terminal)"', "")  # cuts the last line
-    return re.sub(r"\d\d-\d\d&#160;\d\d:\d\d", lambda _: next(times), picture)
+    time = r"\d{4}-\d\d-\d\d&#160;\d\d:\d\d–\d\d:\d\d"
+    picture = re.sub(time, "2026-03-12&#160;16:08–16:41", picture)
+    return re.sub(r"(?<=&#160;)now\b", lambda _: next(ages), picture)
 
 
 def main() -> int:

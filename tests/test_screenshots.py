@@ -36,15 +36,17 @@ def body_of(picture: str) -> list[str]:
 def test_the_pictures_are_those_that_the_script_draws() -> None:
     drawn = dict(runpy.run_path(str(ROOT / "examples" / "screenshots.py"))["drawn"]())
     assert sorted(drawn) == sorted(path.stem for path in FOLDER.iterdir())
-    names = [line.split()[:1] for line in lines_of(drawn.pop("dialogs"))]  # costs come one by one
-    assert names == [line.split()[:1] for line in lines_of(kept("dialogs"))]
+    for name in [name for name in drawn if name.startswith("dialogs")]:  # costs come one by one
+        names = [line.split()[:1] for line in lines_of(drawn.pop(name))]
+        assert names == [line.split()[:1] for line in lines_of(kept(name))]
     for name, picture in drawn.items():
         assert lines_of(kept(name)) == lines_of(picture), "run examples/screenshots.py"
 
 
 def test_the_list_tells_sizes_costs_and_errors() -> None:
     row = lines_of(kept("dialogs"))[2]
-    assert re.fullmatch(r" nightly-export +main +23 +6.7k +18KB +\$0\.61 +2  [\d-]+ [\d:]+", row)
+    assert row.startswith(" nightly-export: The nightly export ha")
+    assert re.search(r" 23 +6.7k +\$0\.61 +2 +12m$", row)
 
 
 def test_a_conversation_is_folded() -> None:

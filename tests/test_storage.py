@@ -533,10 +533,16 @@ def test_a_write_returns_the_counts_of_the_first_writer(tmp_path: Path) -> None:
 
 
 def statements(t: Tract) -> list[str]:
+    """Those that are run from here on; not what a table of SQLite runs itself, in comments."""
     seen: list[str] = []
     driver = t.session.store.driver
     assert isinstance(driver, Sqlite)
-    driver.connection.set_trace_callback(seen.append)
+
+    def note(sql: str) -> None:
+        if not sql.startswith("--"):
+            seen.append(sql)
+
+    driver.connection.set_trace_callback(note)
     return seen
 
 
@@ -554,7 +560,7 @@ def test_statements_per_append(tmp_path: Path) -> None:
             seen.clear()
             write()
             counted = [sql for sql in seen if not sql.startswith(("BEGIN", "COMMIT"))]
-            assert 0 < len(counted) <= 6, (number, counted)
+            assert 0 < len(counted) <= 7, (number, counted)
             assert seen[0] == "BEGIN IMMEDIATE"
             assert seen[-1] == "COMMIT"
 
@@ -590,7 +596,7 @@ def test_a_change_of_many_takes_few_statements(change: str, tmp_path: Path) -> N
         t.compile()
         seen = statements(t)
         CHANGES[change](t, results)
-        assert 5 < len(seen) <= 18, seen
+        assert 5 < len(seen) <= 20, seen
 
 
 def test_one_result_is_looked_up_without_the_log(tmp_path: Path) -> None:
@@ -659,7 +665,7 @@ def test_file_is_small(tmp_path: Path) -> None:
     with Tract.open(path) as t, t.batch():
         for _ in range(1000):
             t.user(noise(200))
-    assert path.stat().st_size < 3 * 200 * 1000
+    assert path.stat().st_size < 3.5 * 200 * 1000  # with an index of words that occur once
 
 
 def test_database_file_is_opened_by_sqlite_alone(tmp_path: Path) -> None:

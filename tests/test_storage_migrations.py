@@ -94,6 +94,7 @@ def old(db: str, tmp_path: Path) -> str:
 
 TABLES_OF_7 = ("tool_definitions", "toolsets", "toolset_members", "commit_tools")
 TABLES_OF_15 = ("grants", "audit", "receipts")
+TABLES_OF_17 = ("content_words", "vocabulary", "word_index")
 
 
 def assert_is_of_version_6(db: str) -> None:
@@ -411,7 +412,8 @@ def test_version_13_is_bound_and_sealed(db: str) -> None:
     plain = zlib.compress(zlib.decompressobj(zdict=digest).decompress(stored))
     execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (plain,))
     execute(db, "ALTER TABLE blobs RENAME COLUMN json_size TO byte_size")
-    for table in TABLES_OF_15:
+    execute(db, "DROP INDEX commits_by_content")
+    for table in TABLES_OF_15 + TABLES_OF_17:
         execute(db, f"DROP TABLE {table}")
     execute(db, "ALTER TABLE tract_schema DROP COLUMN identity")
     execute(db, "UPDATE tract_schema SET version = 13")

@@ -7,23 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.widgets import DataTable
 
 from tests.cli import invoke
 from tests.tui import Seat, in_loop, recorded, seat
 from tract import Tract
 from tract.economy.prices import PriceList, prices_of
 from tract.tui import dialogs
+from tract.tui.dialog_list import dialog_line
+from tract.tui.dialogs import DialogTable
 
 WIDE = (120, 20)
 
 
 def row_of(here: Seat, name: str) -> list[str]:
-    return next(line.split() for line in here.lines if line.split()[:1] == [name])
+    return next(line.split() for line in here.lines[2:-3] if line.split()[:1] == [name])
 
 
 def names(here: Seat) -> list[str]:
-    return [line.split()[0] for line in here.lines[2:-1] if line.split()]
+    return [line.split()[0].rstrip(":") for line in here.lines[2:-3] if line.split()]
 
 
 @pytest.fixture
@@ -37,14 +38,15 @@ async def test_a_dialog_with_size_tokens_cost_and_errors() -> None:
         (info,) = tract.dialogs()
         async with seat(tract, None, WIDE, title="some.db") as here:
             await here.until(lambda: "…" not in here.text)
-            assert here.lines[0].strip() == "tract · some.db"
-            words = row_of(here, "work")
-            assert words[1:5] == ["main", "11", str(info.tokens), f"{info.bytes}B"]
-            assert words[5:9] == ["1.0M", "→", "100k", "1"]
+            assert here.lines[0].split() == ["tract", "·", "some.db", "1", "dialog"]
+            words = ["Why", "does", "it", "fail?", "some-model", "11", str(info.tokens)]
+            assert row_of(here, "work:")[1:] == [*words, "1.1M", "tok", "1", "now"]
+            assert here.lines[-3] == " work: Why does it fail?"
+            assert here.lines[-2].startswith(" work · branch main · ")
         prices = {"some": {"input": 3, "output": 15}, "other": {"input": 100, "output": 100}}
         async with seat(tract, None, WIDE, prices=PriceList(prices_of(prices))) as here:
             await here.until(lambda: "…" not in here.text)
-            assert row_of(here, "work")[5:7] == ["$4.50", "1"]
+            assert row_of(here, "work:")[-3:-1] == ["$4.50", "1"]
 
 
 @in_loop
@@ -53,9 +55,7 @@ async def test_what_costs_nothing_and_has_no_errors_has_empty_cells() -> None:
         tract.user("hi")
         async with seat(tract, None, WIDE) as here:
             await here.until(lambda: "…" not in here.text)
-            words = row_of(here, "small")
-            assert words[1:5] == ["main", "1", "1", "2B"]
-            assert len(words) == 7  # then only the time
+            assert row_of(here, "small:") == ["small:", "hi", "1", "1", "now"]
 
 
 @in_loop
@@ -90,10 +90,11 @@ async def test_the_list_keeps_up_with_what_others_do(tmp_path: Path) -> None:
             assert names(here) == ["work"]
             other.user("hi")
             await here.until(lambda: "second" in here.text)
+            await here.press("g")
             other.user("again")
-            await here.until(lambda: row_of(here, "second")[2] == "2")
+            await here.until(lambda: row_of(here, "second:")[2] == "2")
             other.branch("side")
-            await here.until(lambda: "main +1" in here.text)
+            await here.until(lambda: "branch main and 1 more" in here.text)
             other.delete_dialog("work")
             await here.until(lambda: "work" not in here.text)
             assert names(here) == ["second"]
@@ -119,7 +120,7 @@ async def test_the_cursor_stays_on_its_dialog_while_one_is_read() -> None:
             await here.press("down", "enter")
             assert "this is one" in here.text
             await here.press("q")
-            assert here.app.screen.query_one(DataTable).cursor_row == 1
+            assert here.app.screen.query_one(DialogTable).cursor == 1
             await here.press("enter")
             assert "this is one" in here.text
 
@@ -136,14 +137,14 @@ async def test_when_all_is_told_nothing_goes_on_working() -> None:
             assert len(calls) <= 2
 
 
-class _Watched(list[str]):
-    """An empty list that tells when somebody looks whether it is one."""
+class _Watched(dict[str, None]):
+    """An empty queue that tells when somebody looks into it."""
 
     def __init__(self, calls: list[str]) -> None:
         super().__init__()
         self._calls = calls
 
-    def __bool__(self) -> bool:
+    def __contains__(self, name: object) -> bool:
         self._calls.append("looked")
         return False
 
@@ -164,31 +165,105 @@ async def test_a_name_that_looks_like_markup_is_a_name() -> None:
         async with seat(tract, None, WIDE) as here:
             assert "[red]x[/red]" in here.text
             await here.press("enter")
-            assert here.title.startswith("[red]x[/red] · main")
+            assert here.title.startswith("[red]x[/red]: Why does it fail?")
 
 
 @in_loop
-async def test_the_usual_screen_has_room_for_every_column() -> None:
+async def test_the_usual_screen_has_the_columns_that_matter() -> None:
     with recorded() as tract:
-        async with seat(
-            tract, None, prices=PriceList(prices_of({"": {"input": 3, "output": 15}}))
-        ) as here:
+        prices = PriceList(prices_of({"": {"input": 3, "output": 15}}))
+        async with seat(tract, None, prices=prices) as here:
             await here.until(lambda: "$" in here.text)
-            assert all(column in here.lines[1] for column in dialogs.COLUMNS)
-            assert row_of(here, "work")[-1].count(":") == 1
+            columns = ["title", "project", "model", "commits", "tokens", "cost", "age▲"]
+            assert here.lines[1].split() == columns
 
 
 @in_loop
-async def test_imported_dialogs_have_titles(quick: None) -> None:
+async def test_a_title_of_a_program_or_of_an_importer_is_harmless(quick: None) -> None:
     with Tract.open(":memory:", dialog="one") as tract:
         tract.user("hi")
         async with seat(tract, None, (160, 20)) as here:
-            await here.until(lambda: names(here) == ["one"])
-            assert "title" not in here.lines[1]
             tract.sibling("two").user("hi")
-            facts = {"title": "Find \x1b[31mthe bug " + "x" * 100}
+            facts = {"title": "Find \x1b[31mthe bug " + "x" * 100, "folder": "/srv/shop\x07"}
             tract.session.store.dialogs.set_settings("two", "facts", facts)
-            await here.until(lambda: "title" in here.lines[1])
-            line = next(line for line in here.lines if line.startswith(" two"))
-            assert r"Find \x1b[31mthe bug xxx" in line
-            assert len(names(here)) == 2
+            await here.until(lambda: r"two: Find \x1b[31mthe bug xxx" in here.text)
+            assert r"shop\x07" in row_of(here, "two:")
+
+
+async def filled(here: Seat) -> None:
+    await here.until(lambda: not here.app.screen._waiting)  # type: ignore[attr-defined]
+
+
+@in_loop
+async def test_any_column_sorts_by_key_and_by_click() -> None:
+    with Tract.open(":memory:", dialog="b") as tract:
+        for name, count in (("b", 2), ("c", 3), ("a", 1)):
+            for number in range(count):
+                tract.sibling(name).user(f"prompt {number}")
+        async with seat(tract, None, WIDE) as here:
+            await filled(here)
+            assert names(here) == ["a", "c", "b"]
+            await here.press("s")
+            assert "title▲" in here.lines[1]
+            assert names(here) == ["a", "b", "c"]
+            await here.press("S")
+            assert names(here) == ["c", "b", "a"]
+            await here.click(here.lines[1].index("commits"), 1)
+            assert names(here) == ["c", "b", "a"]
+            await here.click(here.lines[1].index("commit"), 1)
+            assert "commit▲" in here.lines[1]
+            assert names(here) == ["a", "b", "c"]
+
+
+@in_loop
+async def test_the_list_is_filtered_while_one_types() -> None:
+    with Tract.open(":memory:", dialog="one") as tract:
+        tract.user("Fix the export")
+        tract.sibling("two").user("Translate letters")
+        async with seat(tract, None) as here:
+            await filled(here)
+            await here.press("/")
+            await here.write("trans")
+            assert names(here) == ["title", "two"]
+            assert "1 of 2 dialogs" in here.lines[0]
+            await here.press("escape")
+            assert names(here) == ["two", "one"]
+            await here.press("/")
+            await here.write("EXPORT fix")
+            await here.press("enter")
+            assert here.title.startswith("one: Fix the export")
+
+
+@in_loop
+async def test_the_mouse_chooses_and_opens() -> None:
+    with Tract.open(":memory:", dialog="one") as tract:
+        tract.user("first prompt")
+        tract.sibling("two").user("second prompt")
+        async with seat(tract, None) as here:
+            await filled(here)
+            await here.click(5, 3)
+            assert here.lines[-3].strip() == "one: first prompt"
+            await here.click(5, 3)
+            assert here.title.startswith("one: first prompt")
+
+
+@in_loop
+async def test_two_thousand_dialogs_cost_what_is_on_the_screen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Tract.open(":memory:", dialog="d0", durability="relaxed") as tract:
+        with tract.batch():
+            for number in range(2000):
+                tract.sibling(f"d{number}").user(f"prompt {number}")
+        drawn = 0
+
+        def counting(*arguments: Any) -> Any:
+            nonlocal drawn
+            drawn += 1
+            return dialog_line(*arguments)
+
+        monkeypatch.setattr(dialogs, "dialog_line", counting)
+        async with seat(tract, None) as here:
+            await here.press("G", "g", "s")
+            assert here.lines[0].endswith("2000 dialogs")
+            assert drawn < 1000

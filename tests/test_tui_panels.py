@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.tui import MORE_TOOLS, Seat, commit_of, in_loop, recorded, seat
 from tract import Tract
-from tract.tui.panels import HEIGHTS, bar, chart, legend
+from tract.tui.panels import HEIGHTS, bar, chart, largest, usage
 from tract.view.context_usage import Share, growth, shares
 from tract.view.numbers import short
 from tract.view.sanitize import width
@@ -96,15 +96,13 @@ async def test_the_bar_tells_where_the_context_goes_and_changes_with_it() -> Non
     with recorded() as tract:
         async with seat(tract) as here:
             total = tract.compile().token_count
-            words = here.lines[-3].split()
-            assert words[:2] == [str(total), "tokens"]
-            assert f"Read {tract.read().places[3].shown.token_count}" in here.lines[-3]
-            assert "4 answers" in here.lines[-2]
-            before = here.lines[-4:-1]
+            assert here.lines[-4].startswith(f" context {total} tokens ")
+            assert f"Read {tract.read().places[3].shown.token_count}" in here.lines[-4]
+            assert here.lines[-3].startswith(" context per answer, peak ")
+            before = here.lines[-4:-2]
             tract.reshape({commit_of(tract, 6): "collapsed"})
-            await here.until(lambda: here.lines[-4:-1] != before)
-            assert here.lines[-3].split()[0] == str(tract.compile().token_count)
-            assert "Bash 5" in here.lines[-3]
+            await here.until(lambda: here.lines[-4:-2] != before)
+            assert here.lines[-4].startswith(f" context {tract.compile().token_count} tokens ")
 
 
 def test_shares_are_what_is_sent_and_growth_is_what_there_was() -> None:
@@ -124,29 +122,44 @@ amounts = st.lists(st.integers(1, 10**7), min_size=0, max_size=12)
 
 @given(amounts, st.integers(10, 200))
 def test_the_bar_is_as_long_as_its_room(tokens: list[int], room: int) -> None:
-    found = [Share(f"tool{n}", count, n % 2 == 0) for n, count in enumerate(tokens)]
-    assert len(bar(found, room).plain) == (room if tokens else 0)
-    told = legend(found, room).plain
-    assert told.startswith(f"{short(sum(tokens))} tokens")
-    assert width(told) <= max(room, len(f"{short(sum(tokens))} tokens …"))
+    found = largest([Share(f"tool{n}", count, n % 2 == 0) for n, count in enumerate(tokens)])
+    assert sum(share.tokens for share in found) == sum(tokens)
+    assert len(bar([share.tokens for share in found], room).plain) == (room if tokens else 0)
+    told, start = usage(found, room).plain, f"context {short(sum(tokens))} tokens"
+    assert told.startswith(start)
+    assert width(told) <= max(room, len(f"{start} …"))
+
+
+def test_a_part_has_the_shade_that_the_legend_names() -> None:
+    found = largest(
+        [Share(name, tokens) for name, tokens in zip("abcdef", range(1, 7), strict=True)]
+    )
+    parts = "f 6  e 5  d 4  c 3  other 3"
+    assert usage(found, 50).plain == f"context 21 tokens  {parts}"
+    parts = "█ f 6  ▓ e 5  ▒ d 4  ░ c 3  · other 3"
+    assert usage(found, 80).plain == f"context 21 tokens ██████▓▓▓▓▓▓▒▒▒▒░░░····  {parts}"
 
 
 @given(st.lists(st.integers(0, 10**7), max_size=300), st.integers(10, 200))
 def test_growth_has_a_bar_for_each_answer_or_as_many_as_fit(counts: list[int], room: int) -> None:
     told = chart(counts, room).plain
+    is_whole = len(told) <= room
     if not counts:
         assert told == "no answers yet"
         return
     signs = [char for char in told if char in HEIGHTS]
     label = len(told) - len(signs)
     assert len(signs) == min(len(counts), max(room - label, 1))
-    assert told.startswith(f"{len(counts)} answer")
+    assert told.startswith(f"context per answer, peak {short(max(counts))} tokens ")
+    assert is_whole or len(signs) == 1
+    if max(counts):
+        assert HEIGHTS[-1] in signs
     if len(counts) == len(signs) and max(counts):
         assert signs[counts.index(max(counts))] == HEIGHTS[-1]
 
 
 @pytest.mark.parametrize("name", ["[red]x[/red]", "漢字" * 40, "\x1b[31m"])
 def test_names_of_tools_in_the_legend_are_one_line_and_harmless(name: str) -> None:
-    told = legend([Share(name, 5, True)], 60).plain
+    told = usage([Share(name, 5, True)], 60).plain
     assert "\x1b" not in told
     assert width(told) <= 60

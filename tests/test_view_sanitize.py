@@ -165,6 +165,7 @@ def test_cut_is_never_wider(text: str, room: int) -> None:
 
 def test_a_very_long_text_is_cut_at_once() -> None:
     assert cut("x" * 10**7, 5) == "xxxx…"
+    assert cut("x", 0) == ""
 
 
 @pytest.mark.parametrize("code", [0xE0100, 0xE01EF, 0xFE00, 0xFE0E, 0x34F, 0x3164, 0x115F, 0x180B])

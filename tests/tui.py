@@ -84,6 +84,10 @@ class Seat:
 
     @property
     def status(self) -> str:
+        return self.lines[-2].strip()
+
+    @property
+    def keys(self) -> str:
         return self.lines[-1].strip()
 
     @property
@@ -224,7 +228,7 @@ def sent_bytes(tract: Tract) -> str:
 
 def masked(text: str) -> str:
     """Without what differs from run to run: the time."""
-    return re.sub(r"\d\d-\d\d \d\d:\d\d", "01-01 00:00", text)
+    return re.sub(r"\d\d-\d\d \d\d:\d\d–\d\d:\d\d", "01-01 00:00–00:00", text)
 
 
 def numbered(count: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Any, Literal, Self, Unpack, overload
 
 from tract.content.query import slice_of
@@ -53,6 +54,7 @@ from tract.session.session import MAIN, Commit, Session
 from tract.snapshot import Snapshot
 from tract.storage import Store, maintenance
 from tract.storage.objects import OBJECT_BYTES
+from tract.storage.search import Filters, Hit, Search
 from tract.tokens import TokenCounter
 from tract.urls import opening
 
@@ -593,11 +595,28 @@ class Tract:
         returned because nothing is new."""
         return self.session.snapshot(since=snapshot)
 
-    def search(self, text: str, *, all_dialogs: bool = False) -> Iterator[maintenance.Hit]:
-        """Find the commits whose content contains the text (case-insensitive), newest first."""
-        if not text:
-            raise InputError("nothing to search for")
-        return maintenance.search(self.session.store, text, None if all_dialogs else self.dialog)
+    def search(
+        self,
+        text: str,
+        *,
+        all_dialogs: bool = False,
+        tool: str | None = None,
+        role: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        project: str | None = None,
+        errors: bool = False,
+        order: str = "newest",
+    ) -> Iterator[Hit]:
+        """Find the commits whose content has all words of the text, newest first. A phrase in
+        double quotes is one word. Parts of words count; upper and lower case are the same.
+
+        `tool`: results of this tool and messages that call it. `project`: a part of the folder of
+        an imported dialog. `errors`: only results that are flagged as errors. `order="best"`: of
+        the newest 1,000 hits, those with most matches first."""
+        filters = Filters.of(tool, role, since, until, project, errors)
+        dialog = None if all_dialogs else self.dialog
+        return Search(self.session.store, text, dialog=dialog, filters=filters, order=order)
 
     # Results and tools
 

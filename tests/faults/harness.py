@@ -25,7 +25,7 @@ from tract import (
 )
 from tract.context import CompiledContext
 from tract.model import DialogInfo
-from tract.storage.maintenance import Hit
+from tract.storage.search import Hit
 from tract.storage.sqlite import binding  # a second binding in this process would break its locks
 from tract.tool_results import list_results
 

@@ -111,8 +111,9 @@ def columns(db: str) -> Iterator[tuple[str, str]]:
             JOIN information_schema.tables t USING (table_schema, table_name)
             WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1, 2"""
     else:
-        sql = """SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c
-            WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%' ORDER BY 1, 2"""
+        sql = """SELECT t.name, c.name FROM pragma_table_list t, pragma_table_info(t.name) c
+            WHERE t.type IN ('table', 'shadow') AND NOT t.wr AND t.name NOT LIKE 'sqlite%'
+            ORDER BY 1, 2"""
     yield from ((table, column) for table, column in execute(db, sql))
 
 

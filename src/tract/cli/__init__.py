@@ -33,7 +33,7 @@ COMMANDS = {
     "log": "history",
     "show": "show",
     "tui": "tui",
-    "search": "history",
+    "search": "search",
     "compile": "history",
     "import": "imports",
     "export": "exports",

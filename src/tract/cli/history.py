@@ -1,4 +1,4 @@
-"""Commands that read a dialog: log, search, compile."""
+"""Commands that read a dialog: log, compile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from tract.cli.commits import plain, print_log
 from tract.cli.inputs import at_option, dialog_argument, json_option
-from tract.cli.screen import CYAN, DIM, SHORT, Column, dump, dump_list, say, table
+from tract.cli.screen import dump, dump_list, say
 from tract.cli.target import Target, resolve_optional
 from tract.context import CompiledContext
 from tract.providers import PROVIDERS
@@ -34,28 +34,6 @@ def log_command(target: Target, dialog: str | None, limit: int | None, as_json: 
             print_log(tract, commits)
         if tract.head is None:
             say(f"no commits yet on branch {tract.current_branch} of dialog {tract.dialog}")
-
-
-@click.command("search")
-@click.argument("text")
-@click.option("--here", is_flag=True, help="Search only this dialog.")
-@json_option
-@click.pass_obj
-def search_command(target: Target, text: str, here: bool, as_json: bool) -> None:
-    """Search all dialogs (case-insensitive).
-
-    The newest commits come first.
-    """
-    with target.open() if here else target.open_any() as tract:
-        hits = tract.search(text, all_dialogs=not here)
-        if as_json:
-            dump_list(map(plain, hits))
-            return
-        rows = (
-            (hit.dialog, hit.commit_hash[:SHORT], hit.role, hit.name or "", hit.snippet)
-            for hit in hits
-        )
-        table((Column(), Column(DIM), Column(CYAN), Column(), Column()), rows)
 
 
 @click.command("compile")

@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from tract.cli.scenes import Scene, with_titles
 from tract.cli.screen import say, write
+from tract.extras import install_command
 from tract.view.blocks import ViewBlock
+from tract.view.facts import Facts
 from tract.view.lines import HIDDEN, SUMMARY, can_be_hidden
 
 
-def write_page(path: str, scenes: list[Scene], tools: str | None, about: str) -> None:
-    """One page with all scenes; - is stdout."""
+def check_markdown() -> None:
+    """Say what to install where Markdown cannot be rendered."""
     from tract.view import markdown
-    from tract.view.html import page
 
     if not markdown.is_available():
-        say('Markdown is shown as it is written; to render it: pip install "tract-context[html]"')
+        say(f"Markdown is shown as it is written; to render it: {install_command('html')}")
+
+
+def page_pieces(
+    scenes: list[Scene], facts: list[Facts], tools: str | None, about: str, home: str = ""
+) -> Iterator[str]:
+    """The page with all scenes. `home` is the address of a list of pages."""
+    from tract.view.html import page
+
     blocks: Iterable[ViewBlock] = with_titles(scenes)
     if tools == HIDDEN:  # hidden blocks are not part of the page at all
         blocks = (block for block in blocks if not can_be_hidden(block))
     title = scenes[0].dialog if scenes else "nothing"
+    return page(title, blocks, about=about, tools=tools or SUMMARY, facts=facts, home=home)
+
+
+def write_page(path: str, scenes: list[Scene], tools: str | None, about: str) -> None:
+    """One page with all scenes; - is stdout."""
+    check_markdown()
     facts = [scene.facts() for scene in scenes if scene.facts]
-    pieces = page(title, blocks, about=about, tools=tools or SUMMARY, facts=facts)
+    pieces = page_pieces(scenes, facts, tools, about)
     target = Path(path).resolve()
     if path == "-":
         for piece in pieces:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -12,17 +12,22 @@ from msgspec.structs import replace
 from tract.cli.imports import report_faults
 from tract.core.chain import Place
 from tract.core.transcript import Branch, MemoryThread, Transcript
+from tract.economy.accounting import bill, bill_text
+from tract.economy.prices import PriceList
 from tract.errors import InputError
 from tract.importers.facts import ConversationFacts
 from tract.importers.partial_json import parse
 from tract.importers.source import Source
 from tract.importers.transcripts import read_transcript
-from tract.model import DialogFacts, Json
+from tract.model import AnswerUsage, DialogFacts, Json
 from tract.tract import Tract
 from tract.view.blocks import FactsBlock, TitleBlock, ViewBlock, format_request
 from tract.view.conversation import Conversation
 from tract.view.facts import Facts, fact_lines, facts_of
 from tract.view.moments import Moment, moment_of
+from tract.view.numbers import short
+
+NOTHING = DialogFacts()
 
 
 class Scene(NamedTuple):
@@ -33,6 +38,8 @@ class Scene(NamedTuple):
     blocks: Iterable[ViewBlock]
     facts: Callable[[], Facts] | None = None
     """What it is about; None for a part of a conversation."""
+    answers: Sequence[AnswerUsage] = ()
+    """What was used for all branches of the conversation; the first of its scenes has it."""
 
 
 def with_titles(scenes: list[Scene]) -> Iterator[ViewBlock]:
@@ -48,7 +55,9 @@ def with_titles(scenes: list[Scene]) -> Iterator[ViewBlock]:
 # Of a database
 
 
-def dialog_scene(tract: Tract, at: str | None = None, *, sent: bool = False) -> Scene:
+def dialog_scene(
+    tract: Tract, prices: PriceList, at: str | None = None, *, sent: bool = False
+) -> Scene:
     """A dialog at a commit."""
     infos = {info.commit_hash: info for info in tract.log()}
     dialogs = (info.facts for info in tract.dialogs() if info.dialog == tract.dialog)
@@ -66,12 +75,26 @@ def dialog_scene(tract: Tract, at: str | None = None, *, sent: bool = False) -> 
     rows = range(len(conversation.rows))
     dialog, branch = tract.dialog, tract.current_branch or ""
 
-    facts = partial(facts_of, conversation, rows, moment, _known(dialog, branch, known))
-    return Scene(dialog, branch, _blocks(conversation, rows, sent), facts)
+    answers = list(tract.usages())
+
+    def facts() -> Facts:
+        about = _known(dialog, branch, known, answers, prices)
+        return facts_of(conversation, rows, moment, about)
+
+    return Scene(dialog, branch, _blocks(conversation, rows, sent), facts, answers)
 
 
-def _known(dialog: str, branch: str, facts: DialogFacts) -> Facts:
-    """What the source of a dialog says about it."""
+def _known(
+    dialog: str,
+    branch: str,
+    facts: DialogFacts,
+    answers: Sequence[AnswerUsage],
+    prices: PriceList,
+) -> Facts:
+    """What the source of a dialog says about it, and what its answers cost."""
+    total = bill(answers, prices)
+    usage = total.usage
+    recorded = f"${facts.cost:,.2f}" if facts.cost else ""
     return Facts(
         dialog=dialog,
         branch=branch,
@@ -81,7 +104,8 @@ def _known(dialog: str, branch: str, facts: DialogFacts) -> Facts:
         started=facts.started,
         ended=facts.ended,
         models=(facts.model,) if facts.model else (),
-        cost=f"${facts.cost:,.2f}" if facts.cost else "",
+        tokens=f"{short(usage.sent)} → {short(usage.answered)}" if usage.tokens else "",
+        cost=bill_text(total) if total.dollars else recorded,
     )
 
 
@@ -89,7 +113,13 @@ def _known(dialog: str, branch: str, facts: DialogFacts) -> Facts:
 
 
 def file_scenes(
-    path: Path, name: str, count: Callable[[str], int] | None = None, *, sent: bool = False
+    path: Path,
+    name: str,
+    prices: PriceList,
+    count: Callable[[str], int] | None = None,
+    *,
+    sent: bool = False,
+    reports_repairs: bool = True,
 ) -> list[Scene]:
     """The conversations in a file of a known format, or else a malformed request. `name` is what
     the person calls the file."""
@@ -101,12 +131,13 @@ def file_scenes(
         if not scenes:
             raise
         return scenes
-    report_faults(name, transcript.problems, transcript.unknown, transcript.repairs())
+    repairs = transcript.repairs() if reports_repairs else []
+    report_faults(name, transcript.problems, transcript.unknown, repairs)
     by_thread = _facts_by_thread(transcript, known)
     scenes = [
         scene
         for thread in transcript.threads.values()
-        for scene in _thread_scenes(thread, by_thread.get(thread.name, DialogFacts()), sent)
+        for scene in _thread_scenes(thread, by_thread.get(thread.name, NOTHING), prices, sent)
     ]
     scenes = scenes or _request_scenes(path)
     if not scenes:
@@ -145,19 +176,46 @@ def _is_message(value: Json) -> bool:
     return isinstance(value, dict) and not _MESSAGE_KEYS.isdisjoint(value)
 
 
-def _thread_scenes(thread: MemoryThread, known: DialogFacts, sent: bool) -> Iterator[Scene]:
+def _thread_scenes(
+    thread: MemoryThread, known: DialogFacts, prices: PriceList, sent: bool
+) -> Iterator[Scene]:
     """All branches of a conversation. What branches share is shown once."""
     seen: set[int] = set()
     for branch in sorted(thread.branches, key=lambda name: (name != thread.branch, name)):
         history = thread.read(branch)
-        moment = partial(_moment, history)
-        conversation = Conversation(history, moment)
+        conversation = Conversation(history, partial(_moment, history))
         rows = _new_rows(conversation, seen)
-        about = _known(thread.name, branch, DialogFacts() if seen else known)
+        answers = [] if seen else list(_answers(thread))
+        facts = partial(_thread_facts, thread, branch, rows, NOTHING if seen else known, answers)
         seen.update(place.origin.id for place in history.places)
         if rows:
-            facts = partial(facts_of, conversation, rows, moment, about)
-            yield Scene(thread.name, branch, _blocks(conversation, rows, sent), facts)
+            blocks = _blocks(conversation, rows, sent)
+            yield Scene(thread.name, branch, blocks, partial(facts, prices), answers)
+
+
+def _thread_facts(
+    thread: MemoryThread,
+    branch: str,
+    rows: list[int],
+    known: DialogFacts,
+    answers: list[AnswerUsage],
+    prices: PriceList,
+) -> Facts:
+    history = thread.read(branch)
+    about = _known(thread.name, branch, known, answers, prices)
+    return facts_of(Conversation(history), rows, partial(_moment, history), about)
+
+
+def _answers(thread: MemoryThread) -> Iterator[AnswerUsage]:
+    """What the answers of all branches have used."""
+    for node in thread.nodes:
+        draft = node.draft
+        if draft.usage:
+            moment = moment_of(draft.metadata, draft.generation_config, draft.usage)
+            name = (draft.metadata or {}).get("id")
+            model = (draft.generation_config or {}).get("model")
+            is_named = isinstance(name, str)
+            yield AnswerUsage(model, draft.usage, moment.time, name if is_named else None)
 
 
 def _moment(history: Branch, place: Place) -> Moment:

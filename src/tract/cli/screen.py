@@ -42,7 +42,8 @@ def say(text: str) -> None:
 class Progress:
     """A line that shows the progress of long work on a terminal. It disappears at the end."""
 
-    def __init__(self, doing: str) -> None:
+    def __init__(self, doing: str, noun: str = "token") -> None:
+        self._noun = noun
         is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._doing = one_line(doing) if is_terminal else ""
         self._width = 0
@@ -57,7 +58,7 @@ class Progress:
             click.echo("\r", nl=False, err=True)
 
     def __call__(self, read: int, total: int) -> None:
-        self._write(f"{self._doing}: {read} of {counted(total, 'token')} read")
+        self._write(f"{self._doing}: {read} of {counted(total, self._noun)} read")
 
     def _write(self, text: str) -> None:
         if self._doing:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,11 +16,14 @@ from tract.cli.commits import plain
 from tract.cli.files import file_of
 from tract.cli.inputs import json_option
 from tract.cli.pages import write_page
+from tract.cli.prices import price_list, prices_option
 from tract.cli.scenes import Scene, dialog_scene, file_scenes, with_titles
 from tract.cli.screen import dump_list, has_colour, refuses_colour, say, write
 from tract.cli.show_commit import dump_whole, print_whole
-from tract.cli.target import Target, resolve
+from tract.cli.site import Site, SiteLook, Source, database_sources, folder_sources
+from tract.cli.target import Target, resolve, without_password
 from tract.cli.transcripts import is_transcript
+from tract.economy.prices import PriceList
 from tract.errors import CommitNotFoundError, DialogNotFoundError, InputError, NotFoundError
 from tract.model import ROLES
 from tract.tokens import token_counter
@@ -46,7 +51,16 @@ class ShowOptions(NamedTuple):
     html: str | None
     color: str
     pager: bool
+    prices: str | None
     as_json: bool
+
+    @property
+    def about(self) -> str:
+        return "What the model is sent." if self.sent else ""
+
+    @property
+    def price_list(self) -> PriceList:
+        return price_list(self.prices)
 
     @property
     def is_conversation(self) -> bool:
@@ -63,7 +77,7 @@ def _pattern(_: click.Context, __: click.Parameter, grep: str | None) -> re.Patt
 
 
 @click.command("show")
-@click.argument("name", required=False, metavar="[COMMIT|DIALOG|FILE]")
+@click.argument("name", required=False, metavar="[COMMIT|DIALOG|FILE|FOLDER]")
 @click.option(
     "--tools",
     type=click.Choice(TOOLS),
@@ -92,9 +106,10 @@ def _pattern(_: click.Context, __: click.Parameter, grep: str | None) -> re.Patt
 @click.option("--at", metavar="COMMIT|BRANCH", help="The dialog at this commit.")
 @click.option(
     "--html",
-    type=click.Path(dir_okay=False, allow_dash=True),
-    metavar="FILE",
-    help="Write one self-contained web page; - is stdout.",
+    type=click.Path(allow_dash=True),
+    metavar="FILE|FOLDER/",
+    help="Write one self-contained web page; - is stdout. A folder gets a page for each session of "
+    "the FOLDER that is shown, or for each dialog of the database, and a list with a search.",
 )
 @click.option(
     "--color",
@@ -105,33 +120,81 @@ def _pattern(_: click.Context, __: click.Parameter, grep: str | None) -> re.Patt
     "the pairs.",
 )
 @click.option("--pager", is_flag=True, help="Page the output with $PAGER, such as less.")
+@prices_option
 @json_option
-@click.pass_obj
-def show_command(target: Target, /, **values: Any) -> None:
+@click.pass_context
+def show_command(ctx: click.Context, /, **values: Any) -> None:
     """Show a commit with its full content, or a conversation.
 
     A COMMIT is shown alone; the default is HEAD. A DIALOG, or the transcript FILE of any agent
     (- is stdin), is shown as a conversation in which each call and its result share a colour. The
-    file is not changed. With options but no name, shows the current dialog.
+    file is not changed. With options but no name, shows the current dialog. A FOLDER of transcripts
+    needs --html.
     """
     options = ShowOptions(**values)
+    target: Target = ctx.obj
     name = options.name
     if options.html is not None and options.as_json:
         raise click.UsageError("--html or --json, not both")
+    if options.html is not None and _is_site(options.html):
+        _show_many(ctx, options)
+        return
     if name is not None and is_transcript(name):
         _check_file(name, options)
         with file_of(name) as path:
             # Only JSON has the tokens of full messages, and counting them takes half of the time.
             count = token_counter().count if options.as_json else None
-            _show(options, file_scenes(path, name, count, sent=bool(options.sent)))
+            prices = options.price_list
+            _show(options, file_scenes(path, name, prices, count, sent=bool(options.sent)))
         return
-    tract, is_commit = _open(target, name)
+    try:
+        tract, is_commit = _open(target, name)
+    except NotFoundError:
+        if name is None or not _is_folder(name):
+            raise
+        hint = f"{name} is a folder: add --html OUT/ to write a page for each of its sessions"
+        raise click.UsageError(hint) from None
     with tract:
         if is_commit and not options.is_conversation:
             info = tract.get_commit(resolve(tract, name or "HEAD"))
             (dump_whole if options.as_json else print_whole)(tract, info)
         else:
             _show(options, [_database_scene(tract, name if is_commit else None, options)])
+
+
+# Many conversations
+
+
+def _is_folder(name: str) -> bool:
+    return os.path.isdir(name)  # noqa: PTH112 - pathlib raises where access is denied
+
+
+def _is_site(out: str) -> bool:
+    """Whether the pages go to a folder: it is one, or its name says so."""
+    return out.endswith(("/", os.sep)) or _is_folder(out)
+
+
+def _show_many(ctx: click.Context, options: ShowOptions) -> None:
+    """The sessions of a folder, or all dialogs of the database."""
+    name, sent, target = options.name, bool(options.sent), ctx.obj
+    if options.at is not None or (name is not None and not _is_folder(name)):
+        raise click.UsageError(f"--html {options.html} is a folder; expected a file for one page")
+    if name is not None:
+        _write_site(ctx, name, folder_sources(Path(name), options.price_list, sent=sent), options)
+        return
+    with target.open_any() as database:
+        sources = database_sources(database, options.price_list, sent=sent)
+        _write_site(ctx, without_password(target.database()), sources, options)
+
+
+def _write_site(
+    ctx: click.Context, title: str, sources: Iterable[Source], options: ShowOptions
+) -> None:
+    site_look = SiteLook(partial(_filtered, options), options.tools, options.about)
+    site = Site(options.html or "", site_look, options.price_list)
+    site.write(title, sources)
+    if site.failures:
+        ctx.exit(1)
 
 
 # What the name refers to
@@ -189,7 +252,7 @@ def _open_dialog(target: Target, name: str, no_commit: CommitNotFoundError) -> T
 def _database_scene(tract: Tract, commit: str | None, options: ShowOptions) -> Scene:
     """A commit, or the dialog."""
     if commit is None:
-        return dialog_scene(tract, options.at, sent=bool(options.sent))
+        return dialog_scene(tract, options.price_list, options.at, sent=bool(options.sent))
     conversation = Conversation(tract.read(options.at))
     info = tract.get_commit(resolve(tract, commit))
     row = conversation.row_at(info.commit_hash)
@@ -204,17 +267,21 @@ def _database_scene(tract: Tract, commit: str | None, options: ShowOptions) -> S
 
 
 def _show(options: ShowOptions, scenes: list[Scene]) -> None:
-    conditions = BlockFilter(frozenset(options.roles), options.grep, options.errors)
-    if conditions != BlockFilter():  # the facts are about the full conversation
-        scenes = [s._replace(facts=None) for s in scenes]
-    scenes = [s._replace(blocks=filter_blocks(s.blocks, conditions)) for s in scenes]
+    scenes = _filtered(options, scenes)
     if options.as_json:
         dump_list(map(_as_json, scenes))
     elif options.html is not None:
-        about = "What the model is sent." if options.sent else ""
-        write_page(options.html, scenes, options.tools, about)
+        write_page(options.html, scenes, options.tools, options.about)
     else:
         _write_lines(scenes, options)
+
+
+def _filtered(options: ShowOptions, scenes: list[Scene]) -> list[Scene]:
+    conditions = BlockFilter(frozenset(options.roles), options.grep, options.errors)
+    if conditions == BlockFilter():
+        return scenes
+    # The facts are about the full conversation.
+    return [s._replace(blocks=filter_blocks(s.blocks, conditions), facts=None) for s in scenes]
 
 
 def _as_json(scene: Scene) -> dict[str, Any]:

@@ -44,7 +44,7 @@ from tract.remote.values import (
     StoreParameters,
     ToolResultResponse,
 )
-from tract.storage.maintenance import Hit
+from tract.storage.search import Hit
 from tract.tool_results import ToolResultMetadata, ToolResultReference
 from tract.tract import Tract
 
@@ -252,8 +252,8 @@ SECTIONS: dict[str, tuple[Operation, ...]] = {
         _method("search", "GET", f"{DIALOG}/search", text="no space left"),
         _special(
             *("search_all", "GET", "/api/search", READ, SearchAllParameters, Hit),
-            "Find the commits of all dialogs that the token may use whose content contains the "
-            "text (case-insensitive), newest first.",
+            "Find the commits of all dialogs that the token may use whose content has all words of "
+            "the text, newest first. The parameters are those of a search in one dialog.",
             is_paged=True,
             text="no space left",
         ),

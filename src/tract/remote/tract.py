@@ -5,10 +5,14 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import Any, Self
 
+from msgspec.structs import asdict
+
+from tract.content.terms import Terms
 from tract.errors import ConflictError, DialogNotFoundError, InputError
 from tract.importers.writer import Imported, Reading, write_items
 from tract.llm import LLMClient, check_client
@@ -22,7 +26,7 @@ from tract.remote.transport import TIMEOUT, Transport
 from tract.remote.values import Hello
 from tract.session import handlers
 from tract.session.session import Commit, check_name
-from tract.storage.maintenance import Hit
+from tract.storage.search import Filters, Hit
 from tract.tokens import TokenCounter, token_counter
 from tract.tract import Tract
 
@@ -62,12 +66,25 @@ class RemoteTract(Tract):
         head = self.session.head()
         return head.hash.hex() if head.hash else None
 
-    def search(self, text: str, *, all_dialogs: bool = False) -> Iterator[Hit]:
-        """Find the commits whose content contains the text (case-insensitive), newest first."""
-        if not text:
-            raise InputError("nothing to search for")
+    def search(
+        self,
+        text: str,
+        *,
+        all_dialogs: bool = False,
+        tool: str | None = None,
+        role: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        project: str | None = None,
+        errors: bool = False,
+        order: str = "newest",
+    ) -> Iterator[Hit]:
+        """Find the commits whose content has all words of the text, on the server."""
+        Terms(text)  # an empty one is an error before the first hit is asked for
+        filters = Filters.of(tool, role, since, until, project, errors)
+        fields = {name: value for name, value in asdict(filters).items() if value}
         name = "search_all" if all_dialogs else "search"
-        return self.session.pages(BY_NAME[name], {"text": text})
+        return self.session.pages(BY_NAME[name], {"text": text, "order": order, **fields})
 
     def dialogs(self, search: str = "") -> list[DialogInfo]:
         """List the dialogs of the server that the token may use. With `search`, those whose name,

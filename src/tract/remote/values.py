@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from msgspec import UNSET, Struct, UnsetType
 
 from tract.access import Grant
@@ -215,6 +217,13 @@ class LogParameters(Paged, kw_only=True):
 
 class SearchAllParameters(Paged, kw_only=True):
     text: str
+    tool: str | UnsetType = UNSET
+    role: str | UnsetType = UNSET
+    since: datetime | UnsetType = UNSET
+    until: datetime | UnsetType = UNSET
+    project: str | UnsetType = UNSET
+    errors: bool | UnsetType = UNSET
+    order: str | UnsetType = UNSET
 
 
 class GrantParameters(Struct, forbid_unknown_fields=True, kw_only=True):

@@ -57,7 +57,7 @@ def pack(data: bytes, digest: bytes | None = None) -> Piece:
     """Compressed if it is long and becomes shorter. A digest that is known need not be computed."""
     digest = digest or content_hash(data)
     if len(data) > COMPRESS_ABOVE:
-        compressed = _own.compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
+        compressed = deflate(data)
         if len(compressed) < len(data):
             return Piece(digest, ZSTD, compressed)
     return Piece(digest, PLAIN, data)
@@ -115,6 +115,10 @@ def _text_parts(text: str) -> Iterator[tuple[bytes, int]]:
         end = None if start + TEXT_STRIDE >= len(text) else -1
         yield encoded[1 if start else 0 : end].encode("ascii"), lines
         lines += part.count("\n")
+
+
+def deflate(data: bytes) -> bytes:
+    return _own.compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
 
 
 def inflate(payload: bytes | None, json_size: int) -> bytes:

@@ -111,6 +111,7 @@ def scrub(store: Store, result: ForgetResult) -> None:
     """Rewrite the database, so that no free page and no journal has what was erased, and delete the
     objects of erased contents. An earlier attempt may have left some."""
     try:
+        store.words.compact()
         store.driver.scrub()
         store.delete_objects([digest for (digest,) in store.driver.run(_TOMBSTONES)])
     except StorageError as error:
@@ -210,6 +211,7 @@ class _Eraser:
         with self._store.recounting(whole):
             for blob_id in blob_ids:
                 erase_content(self._store.driver, blob_id)
+        self._store.words.erase(blob_ids)
         damaged = [blob_id for blob_id in blob_ids if blob_id not in whole]
         self._survey.name_damage(self._survey.holders(damaged), "damaged content")
 

@@ -1,14 +1,12 @@
-"""Maintenance of a database: verify, collect garbage, copy, search."""
+"""Maintenance of a database: verify, collect garbage, copy."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
 
-from tract.content.text import one_line
 from tract.errors import (
     BusyError,
     ConflictError,
@@ -20,13 +18,12 @@ from tract.errors import (
     ObjectStoreError,
     StorageError,
 )
-from tract.hashing import escape, from_json
-from tract.model import EMPTY, Head, Json
+from tract.hashing import escape
 from tract.storage import files
 from tract.storage.codec import DAMAGE, FORGOTTEN, IN_OBJECTS
 from tract.storage.contents import pull_objects
 from tract.storage.dialogs import Totals, bad_dialogs
-from tract.storage.driver import PAGE, Driver, Row, marks, pages
+from tract.storage.driver import PAGE, Driver, marks, pages
 from tract.storage.migrations import known_migrations, migrate
 from tract.storage.objects import Objects
 from tract.storage.rows import as_datetime, now, unescape
@@ -34,13 +31,11 @@ from tract.storage.sqlite import Sqlite
 from tract.storage.store import Store
 from tract.storage.tools import bad_tools, delete_unused_tools
 from tract.storage.transactions import snapshot, transaction
+from tract.storage.word_index import copy_state
 
 GRACE_SECONDS = 14 * 24 * 3600.0
 MOST_SECONDS = 1e11
 """A longer grace period, some 3,000 years, is a mistake."""
-SNIPPET = 40
-SEARCH_PAGE = 50
-"""Commits that a search reads before it returns the hits in them."""
 
 
 class Fsck(msgspec.Struct, frozen=True):
@@ -66,17 +61,6 @@ class Gc(msgspec.Struct, frozen=True):
     """Objects that no content needs: those of removed contents, and of commits that failed."""
 
 
-class Hit(msgspec.Struct, frozen=True):
-    """A commit that a search returns."""
-
-    dialog: str
-    commit_hash: str
-    role: str
-    name: str | None
-    snippet: str
-    created_at: datetime
-
-
 def fsck(store: Store) -> Fsck:
     """Verify every commit, every content and every reference, in bounded memory. Each check reads
     one state of the database: between two states of a writer, everything would look damaged."""
@@ -93,6 +77,7 @@ def fsck(store: Store) -> Fsck:
         store.grants.problems,
         store.audit.problems,
         store.receipts.problems,
+        store.words.problems,
     )
     for check in checks:
         try:
@@ -221,11 +206,12 @@ def _delete_contents(store: Store) -> tuple[int, int]:
     """Delete the contents that no commit refers to; their number and their bytes."""
     run = store.driver.run
     unused = "NOT IN (SELECT blob_id FROM commits WHERE blob_id IS NOT NULL)"
-    sizes = run(f"SELECT json_size FROM blobs WHERE id {unused}")
+    rows = run(f"SELECT id, json_size FROM blobs WHERE id {unused}")
+    store.words.remove([blob_id for blob_id, _ in rows])
     run(f"DELETE FROM chunks WHERE blob_id {unused}")
     run(f"DELETE FROM blobs WHERE id {unused}")
     run(_DELETE_ERASED)
-    return len(sizes), sum(size for (size,) in sizes)
+    return len(rows), sum(size for _, size in rows)
 
 
 def delete_dialog(store: Store, name: str) -> None:
@@ -289,6 +275,7 @@ def _copy(source: Driver, path: str) -> None:
                     _copy_table(source, target, table, keys)
                 for number in source.run("SELECT dialogs FROM tract_schema"):
                     target.run("UPDATE tract_schema SET dialogs = ?", number)
+                copy_state(source, target)
             finally:
                 source.rollback()
         target.commit()
@@ -304,88 +291,6 @@ def _copy_table(source: Driver, target: Driver, table: str, keys: tuple[str, ...
     while rows := source.run(sql, last):
         target.insert_rows(table, rows)
         last = rows[-1][: len(keys)]
-
-
-def search(store: Store, text: str, dialog: str | None, before: Head = EMPTY) -> Iterator[Hit]:
-    """Commits whose content contains the text, newest first, one page of commits at a time; those
-    `before` a commit, if there is one. Every commit is verified: one that was altered could be a
-    hit."""
-    needle, last = text.casefold(), before.id or _NEWEST
-    seen, known = 0, 0 if before.id else _count_commits(store, dialog)
-    while True:
-        with snapshot(store.driver):  # not while the caller looks at a hit
-            rows = _search_page(store, last, dialog)
-            hits = list(_hits(store, rows, needle))
-        if not rows:
-            break
-        yield from hits
-        seen, last = seen + len(rows), rows[-1][0]
-    if seen < known:  # others have deleted commits, or a damaged file hides some
-        _check_count(store, dialog)
-
-
-def _search_page(store: Store, last: int, dialog: str | None) -> list[Row]:
-    where = "" if dialog is None else "AND d.name = ?"
-    names = () if dialog is None else (escape(dialog),)
-    rows = store.driver.run(_SEARCH.format(where=where), (last, *names, SEARCH_PAGE))
-    if len({commit_id for commit_id, *_ in rows}) != len(rows):
-        raise CorruptError("a commit is listed twice: an index of commits is damaged")
-    return rows
-
-
-def _hits(store: Store, rows: Sequence[Row], needle: str) -> Iterator[Hit]:
-    infos = store.infos([Head(commit_id, digest) for commit_id, digest, *_ in rows])
-    for (_, _, blob_id, in_dialog), info in zip(rows, infos, strict=True):
-        snippet = None if blob_id is None else _snippet(store, blob_id, needle)
-        if snippet is not None:
-            assert info.created_at is not None
-            name, role, at = unescape(in_dialog), info.role or "", info.created_at
-            yield Hit(name, info.commit_hash, role, info.name, snippet, at)
-
-
-def _check_count(store: Store, dialog: str | None) -> None:
-    """Raise CorruptError if a search misses commits that the dialogs have."""
-    with snapshot(store.driver):
-        known, seen, last = _count_commits(store, dialog), 0, _NEWEST
-        while rows := _search_page(store, last, dialog):
-            seen, last = seen + len(rows), rows[-1][0]
-    if seen < known:
-        raise CorruptError(f"{known} commits expected, {seen} readable")
-
-
-def _count_commits(store: Store, dialog: str | None) -> int:
-    if dialog is not None:
-        store.dialogs.checked_out(dialog)  # verifies that its name leads to it
-    infos = store.dialogs.infos()
-    return sum(info.commits for info in infos if dialog in (None, info.dialog))
-
-
-def _snippet(store: Store, blob_id: int, needle: str) -> str | None:
-    try:
-        text = "\n".join(_texts(from_json(store.contents.read(blob_id))))
-    except ForgottenError:
-        return None
-    at = text.casefold().find(needle)
-    if at < 0:
-        return None
-    exact = re.search(re.escape(needle), text, re.IGNORECASE)  # folding may shift positions
-    at = exact.start() if exact else min(at, len(text))
-    start, end = max(0, at - SNIPPET // 2), at + len(needle) + SNIPPET
-    if start:
-        start = text.find(" ", start, at) + 1 or start  # not in the middle of a word
-    return f"{'…' if start else ''}{one_line(text[start:end])}{'…' if end < len(text) else ''}"
-
-
-def _texts(value: Json) -> list[str]:
-    """Every text in a JSON value, keys included."""
-    match value:
-        case str():
-            return [value]
-        case dict():
-            return [text for key in value for text in (key, *_texts(value[key]))]
-        case list():
-            return [text for item in value for text in _texts(item)]
-    return [] if value is None else [str(value)]
 
 
 _DANGLING_BRANCHES = """
@@ -410,15 +315,6 @@ _TOTALS = """
 SELECT c.dialog_id, count(*), coalesce(sum(b.token_count), 0), coalesce(sum(b.text_size), 0),
     sum(c.is_error)
 FROM commits c LEFT JOIN blobs b ON b.id = c.blob_id WHERE c.id IN {} GROUP BY c.dialog_id"""
-
-_NEWEST = 1 << 62
-"""No commit has a larger key."""
-
-_SEARCH = """
-SELECT c.id, c.hash, c.blob_id, d.name
-FROM commits c JOIN dialogs d ON d.id = c.dialog_id
-WHERE c.id < ? {where}
-ORDER BY c.id DESC LIMIT ?"""
 
 _STORED = f"SELECT hash FROM blobs WHERE codec <> {FORGOTTEN}"
 _IN_OBJECTS = f"SELECT hash FROM blobs WHERE codec IN {IN_OBJECTS}"

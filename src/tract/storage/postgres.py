@@ -28,6 +28,7 @@ _TEXTS = (
     *("blobs", "chunks", "commits", "commit_links"),
     *("tool_definitions", "dialogs", "branches"),
     *("grants", "audit", "receipts"),
+    *("content_words", "vocabulary"),
 )
 """The tables from which something can be erased."""
 
@@ -64,6 +65,9 @@ class Postgres(Driver):
         "{hex}": "encode(",
         "{end}": ", 'hex')",
         "{random}": "replace(CAST(gen_random_uuid() AS TEXT), '-', '')",
+        "{content_words}": """CREATE TABLE content_words (
+            blob_id BIGINT PRIMARY KEY, words TEXT[] NOT NULL);
+CREATE INDEX content_words_by_word ON content_words USING gin (words)""",
     }
     failure: ClassVar = psycopg.Error
     _began = False

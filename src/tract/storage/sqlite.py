@@ -89,6 +89,9 @@ class Sqlite(Driver):
         "{hex}": "lower(hex(",
         "{end}": "))",
         "{random}": "lower(hex(randomblob(16)))",
+        "{content_words}": """CREATE VIRTUAL TABLE content_words USING fts5 (
+            words, content = '', contentless_delete = 1, detail = none,
+            tokenize = "ascii tokenchars '_'")""",
     }
     failure: ClassVar = (binding.Error, UnicodeDecodeError)  # all our texts are ASCII
 
@@ -342,13 +345,15 @@ class Sqlite(Driver):
         self.run("PRAGMA user_version = 0")
 
     def integrity(self) -> list[str]:
-        problems = [row[0] for row in self.run("PRAGMA integrity_check") if row[0] != "ok"]
+        problems = [_explained(row[0]) for row in self.run(_CHECK) if row[0] != "ok"]
         [(page_size,)] = self.run("PRAGMA page_size")
         if self._file and files.state(self.place)[0] % page_size:
             problems.append("the file ends in the middle of a page")
         for code in re.findall(r"error code=(\d+)", "\n".join(problems)):
             if int(code) & 255 == _IO_ERROR:  # the rest of the code is the kind of it
                 raise DiskError(f"the disk failed to read {self.place} (SQLite error {code})")
+        if any("disk I/O error" in problem for problem in problems):
+            raise DiskError(f"the disk failed to read the word index of {self.place}")
         return problems
 
     def before_fork(self, seconds: float) -> None:
@@ -392,6 +397,15 @@ class Sqlite(Driver):
         if kind is BusyError:
             fact = f"the database was locked for {self.busy_seconds} s"
         return kind(f"{fact}: {self.place} ({error})")
+
+
+def _explained(problem: str) -> str:
+    """Of some pages SQLite does not say why it could not read them."""
+    is_open = "FTS5 table" in problem or "failed to get page" in problem
+    return f"{problem}, or the disk cannot read it" if is_open else problem
+
+
+_CHECK = "PRAGMA integrity_check"
 
 
 def _keep(connection: Any) -> None:

@@ -70,6 +70,8 @@ from tract.storage.rows import (
 )
 from tract.storage.tools import put_toolset, read_toolset, restore_definitions
 from tract.storage.transactions import check_open, transaction
+from tract.storage.vocabulary import Vocabulary
+from tract.storage.word_index import WordIndex
 
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
 _HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
@@ -127,6 +129,8 @@ class Store:
         self.grants = Grants(driver)
         self.audit = Audit(driver)
         self.receipts = Receipts(driver)
+        self.words = WordIndex(driver, self.contents)
+        self.vocabulary = Vocabulary(driver, self.words)
         self._run = driver.run
         self._lock_branch = driver.translate(_LOCK_BRANCH)
         self._lock_blob = driver.translate(_LOCK_BLOB)
@@ -356,6 +360,7 @@ class Store:
             # It may have been uploaded before, and deleted since. From here on, no one deletes it.
             self.objects.ensure(blob.hash, payload)
         put_chunks(self.driver, blob_id, blob, payload)
+        self.words.add(blob_id, payload)
         return blob_id, blob
 
     def upload(self, payload: bytes | None) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from functools import partial
 
-from textual.app import App
+from textual.app import App, SystemCommand
+from textual.binding import Binding
+from textual.screen import Screen
 
 from tract.economy.prices import NO_PRICES, PriceList
 from tract.tract import Tract
@@ -12,12 +15,14 @@ from tract.tui.dialogs import Dialogs
 from tract.tui.layout import Settings
 from tract.tui.reader import Reader
 
+PALETTE = "ctrl+p"
+
 
 class TractApp(App[None]):
     """A database on the screen. The caller closes it."""
 
     TITLE = "tract"
-    ENABLE_COMMAND_PALETTE = False
+    COMMAND_PALETTE_BINDING = PALETTE
 
     def __init__(
         self,
@@ -36,16 +41,22 @@ class TractApp(App[None]):
         self._settings = Settings(has_tags=has_tags)
 
     def on_mount(self) -> None:
-        if self._dialog is None:
-            self._list()
-        else:
-            self._read(self._dialog, then=self._list)
-
-    def _list(self, _: None = None) -> None:
+        """The list is below the dialog, so that a key that comes between them reaches it."""
         self.push_screen(Dialogs(self._database, self._title, self._prices))
+        if self._dialog is not None:
+            self._read(self._dialog)
 
     def on_dialogs_chosen(self, event: Dialogs.Chosen) -> None:
-        self._read(event.name)
+        self._read(event.name, event.title)
 
-    def _read(self, name: str, then: Callable[[None], None] | None = None) -> None:
-        self.push_screen(Reader(self._database.sibling(name), self._settings), then)
+    def _read(self, name: str, title: str | None = None) -> None:
+        self.push_screen(Reader(self._database.sibling(name), self._settings, title))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The commands of the palette: those of our screens, and none of Textual's own."""
+        for binding in screen.BINDINGS:
+            if isinstance(binding, Binding) and binding.description:
+                action = binding.action if "." in binding.action else f"screen.{binding.action}"
+                name = binding.description.capitalize()
+                key = self.get_key_display(binding)
+                yield SystemCommand(name, f"key: {key}", partial(self.run_action, action))

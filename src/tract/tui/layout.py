@@ -22,6 +22,7 @@ from tract.view.blocks import (
 from tract.view.conversation import Conversation
 from tract.view.filter import text_of
 from tract.view.lines import FULL, HIDDEN, SUMMARY, Line, Look, Styled, has_head, head_of, lines_of
+from tract.view.prompts import prompt_title
 
 CUT = re.compile(r"… \d+ more lines")
 MOST_OF_RESULT = 12
@@ -296,17 +297,18 @@ class Sheet:
 
     def toggle(self, cursor: Cursor) -> None:
         """Open a block, or close it if it is open."""
-        if self.block(cursor) is None:
-            return
-        fold = self.message(cursor.row), self.number(cursor)
-        is_open = self.folds.get(fold)
-        if is_open is None:
-            block = self.block(cursor)
-            is_tool = isinstance(block, ToolUseBlock | ToolResultBlock)
-            is_open = self.settings.tools == FULL if is_tool else True
-            is_open = is_open and not self._is_cut(cursor)
-        self.folds[fold] = not is_open
-        self.forget(cursor.row)
+        if self.block(cursor) is not None:
+            fold = self.message(cursor.row), self.number(cursor)
+            self.folds[fold] = not self.is_open(cursor)
+            self.forget(cursor.row)
+
+    def is_open(self, cursor: Cursor) -> bool:
+        """Whether a block is shown in full."""
+        fold = self.folds.get((self.message(cursor.row), self.number(cursor)))
+        if fold is not None:
+            return fold
+        is_tool = isinstance(self.block(cursor), ToolUseBlock | ToolResultBlock)
+        return (self.settings.tools == FULL or not is_tool) and not self._is_cut(cursor)
 
     def flip(self, row: int) -> None:
         """Show the other version of a message."""
@@ -340,6 +342,15 @@ class Sheet:
         for row in (*ahead, *around) if len(self) else ():
             place = self.conversation.rows[row]
             if isinstance(place, Place) and place.origin.id in failures and self.cell(row).blocks:
+                return Cursor(row, 0)
+        return None
+
+    def prompt(self, cursor: Cursor, step: int) -> Cursor | None:
+        """The next (or previous) prompt of a person."""
+        history = self.conversation.history
+        for row in range(cursor.row + step, len(self) if step > 0 else -1, step):
+            place = self.conversation.rows[row]
+            if isinstance(place, Place) and prompt_title(history, place) and self.cell(row).blocks:
                 return Cursor(row, 0)
         return None
 

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from tract.tui.layout import Cursor, Settings, Sheet, Spot
 from tract.tui.segments import strip
-from tract.view.blocks import ViewBlock
+from tract.view.blocks import ToolResultBlock, ToolUseBlock, ViewBlock
 from tract.view.conversation import Conversation
 
 WHEEL = 3
@@ -236,9 +236,15 @@ class Pane(Widget, can_focus=True):
             row = event.y * len(self.sheet) // self._height
             self.go(self.sheet.nearest(Cursor(row, 0)))
         elif event.y < len(self._page):
-            self.go(self.sheet.at(self._page[event.y]))
-            if event.chain == 2:
-                self.action_fold()
+            self._click(self._page[event.y], is_second=event.chain == 2)
+
+    def _click(self, spot: Spot, *, is_second: bool) -> None:
+        """One click on the head of a call or result opens it; elsewhere it takes two."""
+        self.go(self.sheet.at(spot))
+        is_head = isinstance(self.block, ToolUseBlock | ToolResultBlock)
+        is_head = is_head and spot == self.sheet.spot(self.cursor)
+        if is_head != is_second:
+            self.action_fold()
 
     # Drawing
 
@@ -252,7 +258,7 @@ class Pane(Widget, can_focus=True):
         is_here = Cursor(spot.row, owner) == self.cursor
         is_marked = self.sheet.message(spot.row) in self.marked
         sign = "▌" if is_here else "•" if is_marked else " "
-        edge = Segment(sign, base + Style(color="bright_yellow"))
+        edge = Segment(sign, base + Style(bold=True))
         body = strip(cell.lines[spot.line], base, self._pattern)
         room = max(width - EDGES, 1)
         body = body.crop_extend(self._left, self._left + room, base)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 
-from rich.style import Style
 from rich.text import Text
 from textual.containers import VerticalScroll
 from textual.widgets import Static
@@ -17,13 +16,15 @@ from tract.tui.segments import to_text
 from tract.view.context_usage import Share, growth, shares
 from tract.view.lines import Line, Styled
 from tract.view.numbers import short
-from tract.view.palette import PALETTE
-from tract.view.sanitize import counted, one_line, width
+from tract.view.sanitize import one_line, width
 from tract.view.tool_changes import diff_text
 from tract.view.tool_schemas import tool_lines
 
 HEIGHTS = "▁▂▃▄▅▆▇█"
-SOLID, SHADES = "█", ("▓", "▒", "░")
+SHADES = "█▓▒░"
+REST = "·"
+SHORTEST_BAR = 12
+"""Parts differ by their shades: colours are for pairs. What has no shade is one last part."""
 
 
 class ToolsPanel(VerticalScroll, can_focus=False):
@@ -62,7 +63,7 @@ class ToolsPanel(VerticalScroll, can_focus=False):
 class TokenBar(Static):
     """What fills the context, and how it grew from answer to answer."""
 
-    DEFAULT_CSS = "TokenBar { height: 3; padding: 0 1; background: $surface; }"
+    DEFAULT_CSS = "TokenBar { height: 2; padding: 0 1; background: $surface; }"
 
     def __init__(self) -> None:
         super().__init__(markup=False)
@@ -75,54 +76,57 @@ class TokenBar(Static):
 
     def render(self) -> Text:
         room = max(self.size.width, 10)
-        rows = (bar(self._shares, room), legend(self._shares, room), chart(self._growth, room))
-        return Text("\n").join(rows)
+        return Text("\n").join((usage(self._shares, room), chart(self._growth, room)))
 
 
-def bar(parts: Sequence[Share], room: int) -> Text:
-    """The full context, each part as long as its share."""
-    total, text = sum(share.tokens for share in parts), Text(no_wrap=True)
-    ends = [end * room // total for end in accumulate(s.tokens for s in parts)] if total else []
-    start = 0
-    for number, (share, end) in enumerate(zip(parts, ends, strict=True)):
-        text.append(_sign(number, share) * (end - start), _style(number, share))
-        start = end
+def usage(shares_now: Sequence[Share], room: int) -> Text:
+    """The tokens of the context, what they are of and, where there is room, a bar of that."""
+    total, parts = sum(share.tokens for share in shares_now), largest(shares_now)
+    text = Text(f"context {short(total)} tokens", no_wrap=True)
+    words = [f"{one_line(share.name)} {short(share.tokens)}" for share in parts]
+    spare = room - width(text.plain) - sum(len("  █ ") + width(word) for word in words)
+    if spare > SHORTEST_BAR:
+        text.append(" ").append(bar([share.tokens for share in parts], min(spare, room // 3) - 1))
+        words = [f"{sign} {word}" for sign, word in zip(SHADES + REST, words, strict=False)]
+    for number, word in enumerate(words):
+        is_last = number == len(words) - 1
+        if width(text.plain) + 2 + width(word) + (0 if is_last else 2) > room:
+            return text.append(" …")
+        text.append(f"  {word}")
     return text
 
 
-def legend(parts: Sequence[Share], room: int) -> Text:
-    """The names of the parts, the largest first, as far as there is room."""
-    total, text = sum(share.tokens for share in parts), Text(no_wrap=True)
-    text.append(f"{short(total)} tokens", "bold")
-    for number, share in sorted(enumerate(parts), key=lambda entry: -entry[1].tokens):
-        words = f" {one_line(share.name)} {short(share.tokens)}"
-        if width(text.plain) + len("  █") + width(words) + len(" …") > room:
-            text.append(" …", "dim")
-            break
-        text.append("  " + _sign(number, share), _style(number, share))
-        text.append(words)
-    return text
+def largest(parts: Iterable[Share]) -> list[Share]:
+    """As many parts as there are shades, the largest first, and the sum of all others."""
+    ranked = sorted(parts, key=lambda share: -share.tokens)
+    if len(ranked) <= len(SHADES + REST):
+        return ranked
+    rest = sum(share.tokens for share in ranked[len(SHADES) :])
+    return [*ranked[: len(SHADES)], Share("other", rest)]
+
+
+def bar(sizes: Sequence[int], room: int) -> Text:
+    """Each part as long as its share."""
+    total = sum(sizes)
+    ends = [end * room // total for end in accumulate(sizes)] if total else []
+    lengths = (end - start for start, end in pairwise([0, *ends]))
+    return Text("".join(sign * n for sign, n in zip(SHADES + REST, lengths, strict=False)))
 
 
 def chart(sizes: Sequence[int], room: int) -> Text:
-    """One bar for each answer, or for as many as fit; and the largest size."""
+    """One bar for each answer, or for as many as fit: the context that it was given."""
     text = Text(no_wrap=True)
     if not sizes:
         return text.append("no answers yet", "dim")
     most = max(*sizes, 1)
-    label = f"{counted(len(sizes), 'answer')}, at most {short(max(sizes))} tokens of context "
-    columns = max(room - len(label), 1)
+    text.append(f"context per answer, peak {short(max(sizes))} tokens ")
+    columns = max(room - len(text.plain), 1)
     if len(sizes) > columns:
-        sizes = [sizes[column * len(sizes) // columns] for column in range(columns)]
-    text.append(label, "dim")
-    text.append("".join(HEIGHTS[n * (len(HEIGHTS) - 1) // most] for n in sizes), "cyan")
-    return text
+        sizes = [max(part) for part in _parts(sizes, columns)]
+    return text.append("".join(HEIGHTS[n * (len(HEIGHTS) - 1) // most] for n in sizes))
 
 
-def _sign(number: int, share: Share) -> str:
-    """Parts differ by more than their colours."""
-    return SOLID if share.is_result else SHADES[number % len(SHADES)]
-
-
-def _style(number: int, share: Share) -> Style:
-    return Style(color=PALETTE[number % len(PALETTE)].web) if share.is_result else Style()
+def _parts(sizes: Sequence[int], columns: int) -> Iterator[Sequence[int]]:
+    """The sizes in this many parts of about the same length."""
+    ends = [column * len(sizes) // columns for column in range(columns + 1)]
+    return (sizes[start:end] for start, end in pairwise(ends))

@@ -17,8 +17,11 @@ from textual.widgets import Static
 from tract.core.chain import Place, undone_commits
 from tract.errors import ConflictError, InputError, NotFoundError, TractError
 from tract.model import EMPTY, CommitInfo, Form, Priority
+from tract.session.session import MAIN
 from tract.tract import Tract
 from tract.tui.edits import text_to_edit, with_new_text
+from tract.tui.footer import Footer, Hint
+from tract.tui.heading import Heading
 from tract.tui.help import HELP
 from tract.tui.layout import Settings
 from tract.tui.modals import Ask, Edit, Page, Pick
@@ -27,10 +30,12 @@ from tract.tui.panels import TokenBar, ToolsPanel
 from tract.view.blocks import ToolResultBlock, ToolUseBlock, ViewBlock
 from tract.view.conversation import Conversation
 from tract.view.lines import SHORT, TOOLS, measure
+from tract.view.prompts import dialog_label, dialog_title
 from tract.view.sanitize import counted, one_line
 
 LOOK_EVERY = 0.5  # seconds
 NO_MESSAGE = "this is not a message"
+LAST_HINTS = (Hint("?", "keys", "screen.help"), Hint("q", "back", "screen.dismiss(None)"))
 HEIGHTS = [(0, "-low"), (10, "-high")]  # a low screen shows only the conversation
 
 
@@ -38,11 +43,10 @@ class Reader(Screen[None]):
     """A conversation with its title, tools, tokens and status."""
 
     DEFAULT_CSS = """
-    Reader > #title { height: 1; background: $primary; color: $text; padding: 0 1; }
     Reader > #status { height: 1; background: $surface; padding: 0 1; }
     Reader Static { text-wrap: nowrap; text-overflow: ellipsis; }
     Reader ToolsPanel Static { text-wrap: wrap; }
-    Reader.-low TokenBar { display: none; }
+    Reader.-low TokenBar, Reader.-low #status { display: none; }
     """
     VERTICAL_BREAKPOINTS = HEIGHTS
 
@@ -56,6 +60,8 @@ class Reader(Screen[None]):
         Binding("S", "toggle_setting('is_sent')", "all sent"),
         Binding("x", "error(1)", "next error"),
         Binding("X", "error(-1)", "previous error"),
+        Binding("J,ctrl+down", "prompt(1)", "next prompt"),
+        Binding("K,ctrl+up", "prompt(-1)", "previous prompt"),
         Binding("slash", "search", "search"),
         Binding("n", "again(1)", "next match"),
         Binding("N", "again(-1)", "previous match"),
@@ -75,21 +81,23 @@ class Reader(Screen[None]):
         Binding("q,escape", "dismiss(None)", "back"),
     ]
 
-    def __init__(self, dialog: Tract, settings: Settings) -> None:
+    def __init__(self, dialog: Tract, settings: Settings, title: str | None = None) -> None:
         super().__init__()
         self.dialog = dialog
+        self._title = title
         self._snapshot = dialog.read()
         self._pane = Pane(Conversation(self._snapshot), settings)
         self._done: list[str] = []  # the commits made on this screen, for undo
         self._text = ""
 
     def compose(self) -> ComposeResult:
-        yield Static(id="title", markup=False)
+        yield Heading()
         with Horizontal():
             yield self._pane
             yield ToolsPanel()
         yield TokenBar()
         yield Static(id="status", markup=False)
+        yield Footer()
 
     def on_mount(self) -> None:
         self._pane.focus()
@@ -109,25 +117,70 @@ class Reader(Screen[None]):
         self._show_title()
 
     def _show_title(self) -> None:
-        settings = self._pane.settings
-        words = [self.dialog.dialog, self.dialog.current_branch or "detached HEAD"]
-        words.append(counted(len(self._snapshot.places), "message"))
-        words.append("sent" if settings.is_sent else "original")
-        words.append("only errors" if settings.only_errors else f"tools {settings.tools}")
-        words += [] if settings.has_text else ["no text"]
-        words += [] if settings.has_thinking else ["no thinking"]
-        words += ["following"] if self._pane.is_following else []
-        words += [f"{len(self._pane.marked)} marked"] if self._pane.marked else []
-        self.query_one("#title", Static).update(Text(one_line(" · ".join(words)), no_wrap=True))
+        self._title = self._title or dialog_title(self._snapshot)
+        label = dialog_label(self.dialog.dialog, self._title)
+        self.query_one(Heading).show(label, " · ".join(self._state()))
+        self._show_keys()
+
+    def _state(self) -> Iterator[str]:
+        """What is shown, and how, as far as it is not the usual."""
+        settings, branch = self._pane.settings, self.dialog.current_branch or "detached HEAD"
+        if self._pane.marked:
+            yield f"{len(self._pane.marked)} marked"
+        if branch != MAIN:
+            yield branch
+        yield counted(len(self._snapshot.places), "message")
+        yield "only errors" if settings.only_errors else f"tools {settings.tools}"
+        if settings.is_sent:
+            yield "as sent"
+        if not settings.has_text:
+            yield "no text"
+        if not settings.has_thinking:
+            yield "no thinking"
+        if not self._pane.is_following:
+            yield "not following"
 
     def on_pane_moved(self) -> None:
         block = self._pane.block
         about = one_line(" · ".join(_about(block))) if block else "nothing to show"
-        hint = "  [? help]"
-        self.query_one("#status", Static).update(Text(about + hint, no_wrap=True, style="dim"))
+        self.query_one("#status", Static).update(Text(about, no_wrap=True, style="dim"))
+        self._show_keys()
         panel = self.query_one(ToolsPanel)
         if panel.has_class("open"):
             panel.show(self._snapshot, self._next_place())
+
+    def _show_keys(self) -> None:
+        self.query_one(Footer).show(list(self._hints()), LAST_HINTS)
+
+    def _hints(self) -> Iterator[Hint]:
+        """The keys that do something here, the most useful first."""
+        block, pane = self._pane.block, self._pane
+        is_tool = isinstance(block, ToolUseBlock | ToolResultBlock)
+        if block:
+            verb = "close" if pane.sheet.is_open(pane.cursor) else "open"
+            yield Hint("enter", verb, "screen.fold")
+        if is_tool:
+            partner = "result" if isinstance(block, ToolUseBlock) else "call"
+            yield Hint("tab", partner, "screen.partner")
+        if self._text:
+            yield Hint("n", "next match", "screen.again(1)")
+        yield Hint("J/K", "prompt", "screen.prompt(1)")
+        yield Hint("x", "error", "screen.error(1)")
+        yield Hint("/", "search", "screen.search")
+        yield Hint("t", "tools", "screen.tools")
+        if self._done:
+            yield Hint("u", "undo", "screen.undo")
+        if block and block.commit:
+            yield Hint("e", "edit", "screen.edit")
+            yield Hint("s", "stored ⇄ sent", "screen.flip")
+        if is_tool:
+            yield Hint("r", "reshape", "screen.reshape")
+            yield Hint("c", "collapse", "screen.collapse")
+        if block and block.commit:
+            yield Hint("p", "pin", "screen.pin")
+            yield Hint("-", "skip", "screen.skip")
+            yield Hint("v", "mark", "screen.mark")
+        yield Hint("d", "definitions", "screen.definitions")
 
     def on_pane_lost(self, event: Pane.Lost) -> None:
         self._say(event.text)
@@ -184,6 +237,18 @@ class Reader(Screen[None]):
     def action_error(self, step: int) -> None:
         pane = self._pane
         pane.go(pane.sheet.error(pane.cursor, step), "no errors")
+
+    def action_prompt(self, step: int) -> None:
+        pane = self._pane
+        problem = "no later prompt" if step > 0 else "no earlier prompt"
+        pane.go(pane.sheet.prompt(pane.cursor, step), problem)
+
+    def action_fold(self) -> None:
+        self._pane.action_fold()
+        self._show_keys()
+
+    def action_partner(self) -> None:
+        self._pane.action_partner()
 
     def action_search(self) -> None:
         self.app.push_screen(Ask("Search for", self._text), self._search)

@@ -14,20 +14,21 @@ from textual.strip import Strip
 from tract.view.lines import TAB, Line, Styled
 from tract.view.palette import PALETTE
 
+YELLOW = "#af8700"  # readable on dark and light backgrounds
 STYLES = {
     "bold": Style(bold=True),
     "dim": Style(dim=True),
     "hit": Style(reverse=True),
-    "note": Style(color="yellow"),
-    "rule": Style(color="yellow", dim=True),
+    "note": Style(color=YELLOW),
+    "rule": Style(color=YELLOW),
     "error": Style(color="red"),
     "added": Style(color="green"),
     "removed": Style(color="red"),
     "mark": Style(reverse=True),
-    "role-system": Style(color="magenta"),
-    "role-user": Style(color="green"),
-    "role-assistant": Style(color="cyan"),
-    "role-tool": Style(color="yellow"),
+    "role-system": Style(),
+    "role-user": Style(underline=True),
+    "role-assistant": Style(),
+    "role-tool": Style(),
     **{f"p{number}": Style(color=colour.web) for number, colour in enumerate(PALETTE)},
 }
 

@@ -17,10 +17,10 @@ STYLES = {
     "removed": "31",
     "mark": "7",
     "error": "31",
-    "role-system": "35",
-    "role-user": "32",
-    "role-assistant": "36",
-    "role-tool": "33",
+    "role-system": "1",
+    "role-user": "4",
+    "role-assistant": "1",
+    "role-tool": "1",
     **{f"p{number}": f"38;5;{colour.terminal}" for number, colour in enumerate(PALETTE)},
 }
 

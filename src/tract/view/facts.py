@@ -130,5 +130,33 @@ def fact_lines(facts: Facts) -> list[str]:
         f"{facts.tokens} tokens" if facts.tokens else "",
         facts.cost,
     ]
-    files = f"{counted(len(facts.files), 'file')} changed: {several(facts.files)}"
+    files = f"{counted(len(facts.files), 'file')} changed: {several(short_paths(facts))}"
     return [facts.label, " · ".join(filter(None, words)), *([files] if facts.files else [])]
+
+
+def short_paths(facts: Facts) -> list[str]:
+    """The changed files, without the folder that the agent worked in."""
+    return [path.removeprefix(f"{facts.folder.rstrip('/')}/") or path for path in facts.files]
+
+
+def fact_pairs(facts: Facts) -> Iterator[tuple[str, str]]:
+    """What is known, each with its name."""
+    if facts.started:
+        yield "Started", day_and_clock(facts.started)
+        seconds = (facts.ended - facts.started).total_seconds() if facts.ended else 0
+        if seconds >= 1:
+            yield "Duration", duration(seconds)
+    if facts.models:
+        yield "Model" if len(facts.models) == 1 else "Models", ", ".join(facts.models)
+    yield "Messages", str(facts.messages)
+    if facts.calls:
+        failed = f", {facts.errors} failed" if facts.errors else ""
+        yield "Calls", f"{facts.calls}{failed}"
+    if facts.tokens:
+        yield "Tokens", facts.tokens
+    if facts.cost:
+        yield "Cost", facts.cost
+    if facts.folder:
+        yield "Folder", facts.folder
+    if facts.parent:
+        yield "Started by", facts.parent

@@ -75,8 +75,8 @@ def _columns(char: str) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    if width(text) <= room:
-        return text
+    if width(text) <= room or room <= 0:
+        return text if room > 0 else ""
     text = text[: room * 4]  # a note may be very long
     while width(text) > room - 1:
         text = text[:-1]

@@ -12,7 +12,7 @@ from tract.errors import DialogNotFoundError, InputError
 from tract.model import CommitInfo, DialogInfo, Head, Step, Toolset
 from tract.remote.operations import MOST, PAGE
 from tract.remote.values import Context, Position, Steps
-from tract.storage import maintenance
+from tract.storage.search import NEWEST, Filters, Search
 from tract.tool_results import list_results
 from tract.tract import Tract
 from tract.view.export import document
@@ -152,17 +152,22 @@ def search_all(tract: Tract, request: Request) -> Page:
 
 
 def _search(tract: Tract, request: Request, dialog: str | None) -> Page:
-    text, cursor = request.fields["text"], request.fields.get("cursor")
-    if not text:
-        raise InputError("nothing to search for")
+    fields, cursor = request.fields, request.fields.get("cursor")
     before = Head(None, None)
     if cursor is not None:
         commit, _, name = cursor.partition(".")
         if not request.grant.covers(name):
             raise InputError(f"not a cursor of this list: {cursor!r:.80}")
         [before] = tract.store.resolve(name, [commit])
-    hits = maintenance.search(tract.store, text, dialog, before)
+    names = ("tool", "role", "since", "until", "project", "errors")
+    filters = Filters.of(**{name: fields[name] for name in names if name in fields})
+    order = fields.get("order", NEWEST)
+    hits = Search(
+        tract.store, fields["text"], dialog=dialog, before=before, filters=filters, order=order
+    )
     mine = (hit for hit in hits if request.grant.covers(hit.dialog))
+    if order != NEWEST:  # there is no commit to continue from
+        return Page(list(islice(mine, limit_of(request))), None)
     return _with_cursor(mine, request, lambda hit: f"{hit.commit_hash}.{hit.dialog}")
 
 

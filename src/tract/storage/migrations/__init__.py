@@ -14,6 +14,7 @@ from tract.storage.dialogs import seal_dialogs, seal_settings
 from tract.storage.driver import Driver
 from tract.storage.sqlite import MEMORY, Sqlite
 from tract.storage.transactions import transaction
+from tract.storage.word_index import has_full_text, postpone
 
 AFTERWARDS: tuple[tuple[int, Callable[[Driver], None]], ...] = (
     (13, seal_chunks),
@@ -21,6 +22,7 @@ AFTERWARDS: tuple[tuple[int, Callable[[Driver], None]], ...] = (
     (13, seal_dialogs),
     (14, seal_settings),
     (14, bind_gists),
+    (17, postpone),
 )
 """What SQL alone cannot do in a database that has contents, in the order in which it is done when
 all tables are as they are read."""
@@ -80,7 +82,8 @@ def _apply(driver: Driver, migrations: Sequence[Migration]) -> None:
     for migration in migrations:
         if migration.version > version:
             for statement in _statements(driver.translate(migration.sql)):
-                driver.run(statement)
+                if "USING fts5" not in statement or has_full_text(driver):
+                    driver.run(statement)
     for since, complete in AFTERWARDS:
         if 0 < version < since:
             complete(driver)

@@ -1,0 +1,148 @@
+"""The command that finds messages: search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import islice
+
+import click
+
+from tract.cli.commits import plain
+from tract.cli.inputs import json_option
+from tract.cli.screen import CYAN, DIM, RED, SHORT, Painted, Progress, dump_list, put, say
+from tract.cli.since import parse_since, since_option
+from tract.cli.target import Target, is_server
+from tract.storage import Store
+from tract.storage.search import BEST, NEWEST, Hit, Search
+from tract.tract import Tract
+from tract.view.sanitize import counted
+
+HITS = 20
+"""Hits that are printed, unless the person wants more."""
+MATCH = f"1;{RED}"
+FOREVER = float("inf")
+
+
+@click.command("search")
+@click.argument("text", required=False)
+@click.option("--here", is_flag=True, help="Search only this dialog.")
+@click.option("--tool", metavar="NAME", help="Only results and calls of this tool.")
+@click.option(
+    "--role",
+    type=click.Choice(["user", "assistant", "tool", "system"]),
+    help="Only messages of this role.",
+)
+@since_option
+@click.option("--project", metavar="FOLDER", help="Only imported dialogs of a folder like this.")
+@click.option("--errors", is_flag=True, help="Only results that are flagged as errors.")
+@click.option("--rank", is_flag=True, help="Those with most matches first, not the newest.")
+@click.option(
+    "-n",
+    "limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"At most N hits.  [default: {HITS}; with --json, all]",
+)
+@click.option(
+    "--index",
+    "switch",
+    type=click.Choice(["on", "off", "status"]),
+    help="Make the word index anew, drop it, or report on it.",
+)
+@json_option
+@click.pass_obj
+def search_command(
+    target: Target,
+    text: str | None,
+    here: bool,
+    tool: str | None,
+    role: str | None,
+    since: str | None,
+    project: str | None,
+    errors: bool,
+    rank: bool,
+    limit: int | None,
+    switch: str | None,
+    as_json: bool,
+) -> None:
+    """Search all dialogs, newest messages first.
+
+    A message is found if it has all words of TEXT, also as parts of other words, in upper or lower
+    case. A phrase in double quotes is one word: tract search '"no space left"'.
+    """
+    if (text is None) == (switch is None):
+        raise click.UsageError("pass a TEXT to search for, or --index")
+    with target.open() if here else target.open_any() as tract:
+        if switch is not None:
+            _set_index(tract, target, switch)
+        if text is None:
+            return
+        moment = None if since is None else parse_since(since, datetime.now(UTC))
+        hits = tract.search(
+            text,
+            all_dialogs=not here,
+            tool=tool,
+            role=role,
+            since=moment,
+            project=project,
+            errors=errors,
+            order=BEST if rank else NEWEST,
+        )
+        if as_json:
+            dump_list(map(plain, islice(hits, limit)))
+        else:
+            _print(hits, limit or HITS, text)
+        _finish(hits)
+
+
+def _print(hits: Iterator[Hit], limit: int, text: str) -> None:
+    dialog = None
+    for hit in islice(hits, limit):
+        if hit.dialog != dialog:
+            dialog = hit.dialog
+            put(dialog, Painted(f"  {hit.title}" if hit.title else "", DIM))
+        put(*_line(hit))
+    if dialog is None:
+        say(f"no message has {text!r}")
+    elif next(hits, None) is not None:
+        say(f"there are more hits: -n {2 * limit} prints {2 * limit} of them")
+
+
+def _line(hit: Hit) -> Iterable[str | Painted]:
+    yield "  "
+    yield Painted(hit.commit_hash[:SHORT], DIM)
+    yield Painted(f"  {hit.role:<9}", RED if hit.is_error else CYAN)
+    yield f"  {hit.name}" if hit.name else ""
+    yield Painted(f"  {hit.created_at:%Y-%m-%d %H:%M:%S}Z  ", DIM)
+    last = 0
+    for start, end in hit.spans:
+        yield hit.snippet[last:start]
+        yield Painted(hit.snippet[start:end], MATCH)
+        last = end
+    yield hit.snippet[last:]
+
+
+def _finish(hits: Iterator[Hit]) -> None:
+    """Say why a search was slow, and index what is not."""
+    if isinstance(hits, Search):
+        if hits.note:
+            say(hits.note)
+        _index_rest(hits.store)
+
+
+def _index_rest(store: Store) -> None:
+    with Progress("indexing words", "content") as progress:
+        store.words.catch_up(FOREVER, progress)
+
+
+def _set_index(tract: Tract, target: Target, switch: str) -> None:
+    if is_server(target.database()):
+        raise click.UsageError("--index needs the database itself, not its server")
+    store = tract.session.store
+    if switch != "status":
+        store.words.switch(switch == "on")
+        _index_rest(store)
+    state = store.words.backlog()
+    rest = f"; {counted(state.size, 'content')} to be indexed" if state.size else ""
+    put(f"the word index is {'on' if state.is_on else 'off'}{rest}")

@@ -1,0 +1,371 @@
+"""Search: the commits whose contents have a text, newest first. The word index names contents that
+may have it, and their texts decide."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import NamedTuple
+
+import msgspec
+
+from tract.content.terms import LONG, Match, Need, Terms, text_of
+from tract.errors import CorruptError, ForgottenError, InputError
+from tract.hashing import escape, from_json
+from tract.model import EMPTY, CommitInfo, DialogFacts, Head
+from tract.storage.driver import Row
+from tract.storage.rows import as_datetime, unescape
+from tract.storage.store import Store
+from tract.storage.transactions import snapshot
+from tract.storage.word_index import Alternatives
+
+SEARCH_PAGE = 50
+"""Commits that are read before the hits in them are returned."""
+WALK = 2000
+"""Commits that are compared with the index at a time; up to so many contents, the commits of each
+are looked up instead."""
+SMALL = 200
+"""A database with so few contents is read in full, which verifies all of it."""
+MOST_WORDS = 1000
+"""Words with a part, of which each is looked up."""
+NEWEST, BEST = ORDERS = ("newest", "best")
+MOST_RANKED = 1000
+"""Hits that are compared with each other."""
+SHORT = 3
+"""Characters of the beginning of a word below which too many words begin like that."""
+CATCH_UP_SECONDS = 0.5
+"""How long each search indexes contents that are not indexed yet."""
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A commit that a search returns."""
+
+    dialog: str
+    commit_hash: str
+    role: str
+    name: str | None
+    """Of the tool, if it is a result, or of the author."""
+    snippet: str
+    created_at: datetime
+    spans: tuple[tuple[int, int], ...] = ()
+    """Where the terms stand in the snippet: the first character, and the one after the last."""
+    count: int = 1
+    """How often they stand in the content."""
+    is_error: bool = False
+    title: str | None = None
+    """Of the dialog, if it was imported."""
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which commits a search is about."""
+
+    tool: str | None = None
+    """Results of this tool, and messages that call it."""
+    role: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    project: str | None = None
+    """A part of the folder of an imported dialog."""
+    errors: bool = False
+    """Only results that are flagged as errors."""
+
+    @classmethod
+    def of(
+        cls,
+        tool: str | None = None,
+        role: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        project: str | None = None,
+        errors: bool = False,
+    ) -> Filters:
+        """A time without a zone is local."""
+        since, until = (at and at.astimezone(UTC) for at in (since, until))
+        return cls(tool=tool, role=role, since=since, until=until, project=project, errors=errors)
+
+    def may_accept(self, role: str | None, is_error: int, created_at: int) -> bool:
+        """Whether a commit with these columns is worth reading."""
+        at = as_datetime(created_at)
+        return (
+            self.role in (None, role)
+            and (not self.errors or bool(is_error))
+            and (self.since is None or at >= self.since)
+            and (self.until is None or at < self.until)
+        )
+
+    def accept(self, info: CommitInfo) -> bool:
+        """The same, and the tool, for a commit that was verified."""
+        return self.tool is None or self.tool in _tools(info)
+
+
+def _tools(info: CommitInfo) -> list[object]:
+    if info.role == "tool":
+        return [info.name]
+    calls = info.metadata.get("tool_calls")
+    return [call["name"] for call in calls] if isinstance(calls, list) else []
+
+
+class Candidates(NamedTuple):
+    """The contents that may have what is searched for."""
+
+    ids: frozenset[int]
+    ranges: tuple[tuple[int, int], ...]
+    """Contents that the index says nothing about: those after one key, up to another."""
+
+    @property
+    def size(self) -> int:
+        return len(self.ids) + sum(until - after for after, until in self.ranges)
+
+    def __contains__(self, blob_id: object) -> bool:
+        return blob_id in self.ids or (
+            isinstance(blob_id, int)
+            and any(after < blob_id <= until for after, until in self.ranges)
+        )
+
+
+class _UnindexedError(Exception):
+    """Why the index cannot answer."""
+
+
+class Search:
+    """One search, an iterator of hits."""
+
+    def __init__(
+        self,
+        store: Store,
+        text: str,
+        *,
+        dialog: str | None = None,
+        before: Head = EMPTY,
+        filters: Filters | None = None,
+        order: str = NEWEST,
+        use_index: bool = True,
+    ) -> None:
+        self.note: str | None = None
+        """Why every content is read, once that is known."""
+        self.store, self._terms, self._dialog = store, Terms(text), dialog
+        self._filters, self._before = filters or Filters(), before
+        self._facts: dict[str, DialogFacts] = {}
+        if order not in ORDERS:
+            raise InputError(f"unknown order {order!r:.80}; expected one of {', '.join(ORDERS)}")
+        hits = self._search(use_index)
+        self._hits = iter(hits) if order == NEWEST else self._best(hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return self
+
+    def __next__(self) -> Hit:
+        return next(self._hits)
+
+    def _search(self, use_index: bool) -> Generator[Hit]:
+        try:
+            is_large = use_index and self._newest() > SMALL
+            candidates = self._candidates() if is_large else None
+        except _UnindexedError as reason:
+            candidates, self.note = None, f"every message was read, because {reason}"
+        if candidates is None:
+            return (yield from self._scan())
+        if self._dialog is not None:
+            self.store.dialogs.checked_out(self._dialog)  # verifies that its name leads to it
+        for ids in self._commits(candidates):
+            with snapshot(self.store.driver):  # not while the caller looks at a hit
+                rows = sorted(self.store.driver.run_in(_COMMITS, ids), reverse=True)
+                hits = list(self._verified(self._matches(rows)))
+            yield from hits
+
+    def _best(self, hits: Iterator[Hit]) -> Iterator[Hit]:
+        """Those that have the terms most often first, of the newest ones."""
+        yield from sorted(islice(hits, MOST_RANKED), key=lambda hit: -hit.count)
+
+    # What the index says
+
+    def _candidates(self) -> Candidates:
+        index = self.store.words
+        state = index.catch_up(CATCH_UP_SECONDS)
+        if not state.is_on:
+            raise _UnindexedError("the word index is off")
+        if not index.is_usable:
+            raise _UnindexedError("the word index needs an SQLite with FTS5")
+        needs = self._terms.needs()
+        if not needs:
+            raise _UnindexedError("there is no letter or digit to look up in the word index")
+        try:
+            return self._look_up(needs, state.size == 0)
+        except CorruptError as error:
+            raise _UnindexedError(f"the word index is damaged ({error}): run tract fsck") from error
+
+    def _look_up(self, needs: Sequence[Need], is_complete: bool) -> Candidates:
+        index, vocabulary = self.store.words, self.store.vocabulary
+        is_listed = [self._needs_vocabulary(need) for need in needs]
+        covered = newest = 0
+        if any(is_listed):
+            newest = self._newest()
+            covered = vocabulary.extend(newest) if is_complete else vocabulary.load()
+        with snapshot(self.store.driver):
+            wanted = [
+                group
+                for need, listed in zip(needs, is_listed, strict=True)
+                if (group := self._alternatives(need, listed)) is not None
+            ]
+            if not wanted:
+                raise _UnindexedError("too many words have this part")
+            state = index.backlog()
+            ranges = [(state.done, state.until)] if state.size else []
+            if any(is_listed):
+                ranges.append((covered, max(newest, self._newest())))
+            return Candidates(frozenset(index.table.find(wanted)), tuple(ranges))
+
+    def _needs_vocabulary(self, need: Need) -> bool:
+        return need.opens or (need.goes_on and not self.store.words.table.has_beginnings)
+
+    def _alternatives(self, need: Need, listed: bool) -> Alternatives | None:
+        """The words that may stand for one; None for too many."""
+        if not (need.opens or need.goes_on):
+            return Alternatives([need.word])
+        if listed:
+            words = self.store.vocabulary.find(need, MOST_WORDS)
+            return None if words is None else Alternatives([*words, LONG])
+        return Alternatives([LONG], [need.word]) if len(need.word) >= SHORT else None
+
+    def _newest(self) -> int:
+        [(newest,)] = self.store.driver.run("SELECT coalesce(max(id), 0) FROM blobs")
+        return int(newest)
+
+    def _commits(self, candidates: Candidates) -> Iterator[list[int]]:
+        """The keys of commits that have these contents, newest first, a page at a time."""
+        last = self._before.id or _NEWEST
+        if candidates.size <= WALK:
+            run = self.store.driver
+            rows = list(run.run_in(_BY_CONTENT, sorted(candidates.ids)))
+            for after, until in candidates.ranges:
+                rows += run.run(_BY_RANGE, (after, until))
+            ids = sorted({key for (key,) in rows if key < last}, reverse=True)
+        else:
+            ids = []
+        for start in range(0, len(ids), SEARCH_PAGE):
+            yield ids[start : start + SEARCH_PAGE]
+        while candidates.size > WALK:
+            rows = self.store.driver.run(_WALK, (last, WALK))
+            if not rows:
+                return
+            ids = [key for key, blob_id in rows if blob_id in candidates]
+            for start in range(0, len(ids), SEARCH_PAGE):
+                yield ids[start : start + SEARCH_PAGE]
+            last = rows[-1][0]
+
+    # Without it
+
+    def _scan(self) -> Generator[Hit]:
+        """Every commit is verified: one that was altered could be a hit."""
+        store, last = self.store, self._before.id or _NEWEST
+        seen, known = 0, 0 if self._before.id else self._count()
+        while True:
+            with snapshot(store.driver):
+                rows = self._page(last)
+                hits = list(self._hits_of(self._matches(rows), self._infos(rows)))
+            if not rows:
+                break
+            yield from hits
+            seen, last = seen + len(rows), rows[-1][0]
+        if seen < known:  # others have deleted commits, or a damaged file hides some
+            self._check_count()
+
+    def _page(self, last: int) -> list[Row]:
+        where = "" if self._dialog is None else "AND d.name = ?"
+        names = () if self._dialog is None else (escape(self._dialog),)
+        rows = self.store.driver.run(_PAGE.format(where=where), (last, *names, SEARCH_PAGE))
+        if len(set(_keys(rows))) != len(rows):
+            raise CorruptError("a commit is listed twice: an index of commits is damaged")
+        return rows
+
+    def _check_count(self) -> None:
+        """Raise CorruptError if commits are missed that the dialogs have."""
+        with snapshot(self.store.driver):
+            known, seen, last = self._count(), 0, _NEWEST
+            while rows := self._page(last):
+                seen, last = seen + len(rows), rows[-1][0]
+        if seen < known:
+            raise CorruptError(f"{known} commits expected, {seen} readable")
+
+    def _count(self) -> int:
+        if self._dialog is not None:
+            self.store.dialogs.checked_out(self._dialog)  # verifies that its name leads to it
+        infos = self.store.dialogs.infos()
+        return sum(info.commits for info in infos if self._dialog in (None, info.dialog))
+
+    # What the texts say
+
+    def _matches(self, rows: Sequence[Row]) -> Iterator[tuple[Row, Match]]:
+        for row in rows:
+            _, _, blob_id, dialog, *facts = row
+            is_here = self._dialog in (None, unescape(dialog))
+            if blob_id is None or not is_here or not self._filters.may_accept(*facts):
+                continue
+            try:
+                data = self.store.contents.read(blob_id)
+            except ForgottenError:
+                continue
+            if self._terms.may_be_in(data):
+                match = self._terms.match(text_of(from_json(data)))
+                if match:
+                    yield row, match
+
+    def _verified(self, matches: Iterator[tuple[Row, Match]]) -> Iterator[Hit]:
+        some = list(matches)
+        return self._hits_of(some, self._infos([row for row, _ in some]))
+
+    def _infos(self, rows: Sequence[Row]) -> dict[int, CommitInfo]:
+        """The commits by their keys, verified."""
+        infos = self.store.infos([Head(key, digest) for key, digest, *_ in rows])
+        return dict(zip(_keys(rows), infos, strict=True))
+
+    def _hits_of(
+        self, matches: Iterable[tuple[Row, Match]], infos: dict[int, CommitInfo]
+    ) -> Iterator[Hit]:
+        for (key, _, _, stored, *_), match in matches:
+            info, dialog = infos[key], unescape(stored)
+            if self._filters.accept(info) and self._is_in_project(dialog):
+                assert info.created_at is not None
+                yield Hit(
+                    dialog,
+                    info.commit_hash,
+                    info.role or "",
+                    info.name,
+                    match.snippet,
+                    info.created_at,
+                    match.spans,
+                    match.number,
+                    info.is_error,
+                    self._facts_of(dialog).title,
+                )
+
+    def _is_in_project(self, dialog: str) -> bool:
+        project = self._filters.project
+        folder = self._facts_of(dialog).folder or ""
+        return project is None or project.casefold() in folder.casefold()
+
+    def _facts_of(self, dialog: str) -> DialogFacts:
+        if dialog not in self._facts:
+            stored = self.store.dialogs.settings(dialog, "facts") or {}
+            self._facts[dialog] = msgspec.convert(stored, DialogFacts)
+        return self._facts[dialog]
+
+
+def _keys(rows: Sequence[Row]) -> list[int]:
+    return [row[0] for row in rows]
+
+
+_NEWEST = 1 << 62
+"""No commit has a larger key."""
+
+_ROWS = """
+SELECT c.id, c.hash, c.blob_id, d.name, c.role, c.is_error, c.created_at
+FROM commits c JOIN dialogs d ON d.id = c.dialog_id WHERE"""
+
+_PAGE = _ROWS + " c.id < ? {where} ORDER BY c.id DESC LIMIT ?"
+_COMMITS = f"{_ROWS} c.id IN"
+
+_BY_CONTENT = "SELECT id FROM commits WHERE blob_id IN"
+_BY_RANGE = "SELECT id FROM commits WHERE blob_id > ? AND blob_id <= ?"
+_WALK = "SELECT id, blob_id FROM commits WHERE id < ? ORDER BY id DESC LIMIT ?"

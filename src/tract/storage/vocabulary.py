@@ -1,0 +1,147 @@
+"""The vocabulary: all words of the index, to find those that have a part. It is a copy that can be
+made again at any time, in a few blocks, each of which has the words of a range of contents."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from typing import NamedTuple
+
+from tract.content.terms import Need
+from tract.errors import CorruptError, StorageError
+from tract.storage.codec import deflate, inflate
+from tract.storage.driver import Driver
+from tract.storage.rows import text_sum
+from tract.storage.sqlite import Sqlite
+from tract.storage.transactions import snapshot, transaction
+from tract.storage.word_index import WordIndex
+
+TAIL = 100
+"""So many new contents are read by each search, before their words are added."""
+FEW = 5_000
+"""More of them are not read one by one: the index lists all words."""
+
+
+class Block(NamedTuple):
+    """The words of the contents after one key, up to another."""
+
+    after: int
+    until: int
+    text: bytes
+    """Each word on a line of its own, between line ends."""
+
+
+class Vocabulary:
+    """The words of a database."""
+
+    def __init__(self, driver: Driver, index: WordIndex) -> None:
+        self._driver, self._index, self._run = driver, index, driver.run
+        self._blocks: dict[int, Block] = {}  # as read before
+
+    def load(self) -> int:
+        """Read the blocks that are new. Returns up to which content there are words."""
+        known = self._blocks
+        rows = self._run("SELECT id, after, until, checksum FROM vocabulary ORDER BY id")
+        self._blocks = {}
+        covered = 0
+        for block_id, after, until, checksum in rows:
+            if after != covered:
+                raise CorruptError("a part of the vocabulary is missing")
+            self._blocks[block_id] = known.get(block_id) or self._read(block_id, checksum)
+            covered = until
+        return covered
+
+    def _read(self, block_id: int, checksum: int) -> Block:
+        sql = "SELECT after, until, size, words FROM vocabulary WHERE id = ?"
+        [(after, until, size, words)] = self._run(sql, (block_id,))
+        if _checksum(after, until, size, words) != checksum:
+            raise CorruptError("a part of the vocabulary was altered")
+        return Block(after, until, inflate(words, size))
+
+    def find(self, need: Need, most: int) -> list[str] | None:
+        """The words that have this one as a part; None if there are more than so many."""
+        pattern = need.word.encode()
+        if not need.opens:
+            pattern = b"\n" + pattern
+        if not need.goes_on:
+            pattern += b"\n"
+        words = set[bytes]()
+        for block in self._blocks.values():
+            for word in _lines_with(block.text, pattern):
+                words.add(word)
+                if len(words) > most:
+                    return None
+        return [word.decode() for word in words]
+
+    def extend(self, newest: int) -> int:
+        """Add the words of new contents up to this one, if they are many. Returns up to which
+        content there are words: without them, a search reads more."""
+        covered = self.load()
+        if newest - covered <= TAIL or self._driver.depth:
+            return covered
+        # An identity column of PostgreSQL is not in the order of commits: no one writes meanwhile.
+        is_file = isinstance(self._driver, Sqlite)
+        try:
+            with nullcontext() if is_file else transaction(self._driver, alone=True):
+                self._store(*self._collect(covered))
+        except CorruptError:
+            raise
+        except StorageError:  # it cannot be written to, or not now
+            return covered
+        return self.load()
+
+    def _collect(self, covered: int) -> tuple[object, Block]:
+        """The state of the database, and the block that is to be stored then."""
+        with snapshot(self._driver):
+            seen = self._state()
+            [(newest,)] = self._run("SELECT coalesce(max(id), 0) FROM blobs")
+            is_long = newest - covered > FEW
+            after = 0 if is_long and self._index.table.lists_all else covered
+            words = {word.encode() for word in self._new_words(covered, newest, is_long)}
+        size = sum(map(len, words))
+        for block in reversed([block for block in self._blocks.values() if block.until <= after]):
+            if len(block.text) > 2 * size:
+                break
+            after, size = block.after, size + len(block.text)  # neighbours of like size become one
+            words.update(block.text.split(b"\n")[1:-1])
+        return seen, Block(after, newest, b"\n" + b"\n".join(sorted(words)) + b"\n")
+
+    def _store(self, seen: object, block: Block) -> None:
+        with transaction(self._driver):
+            if seen == self._state():
+                self._run("DELETE FROM vocabulary WHERE after >= ?", (block.after,))
+                row = block.after, block.until, len(block.text), deflate(block.text)
+                self._run(_INSERT, (*row, _checksum(*row)))
+
+    def _state(self) -> object:
+        """It changes when another process adds words, or erases some."""
+        blocks = self._run("SELECT after, until FROM vocabulary ORDER BY id")
+        return blocks, self._run("SELECT erasures FROM tract_schema")
+
+    def _new_words(self, covered: int, newest: int, is_long: bool) -> Iterable[str]:
+        if is_long or not self._index.table.lists_all:
+            return self._index.table.words(covered)
+        return self._read_words(covered, newest)
+
+    def _read_words(self, covered: int, newest: int) -> Iterator[str]:
+        sql = "SELECT id FROM blobs WHERE id > ? AND id <= ? ORDER BY id"
+        for (blob_id,) in self._run(sql, (covered, newest)):
+            yield from self._index.read_words(blob_id)
+
+
+def _lines_with(text: bytes, pattern: bytes) -> Iterator[bytes]:
+    """The lines that have a pattern, which may begin or end with a line end."""
+    at = text.find(pattern)
+    while at >= 0:
+        start = text.rfind(b"\n", 0, at + 1) + 1
+        end = text.find(b"\n", at + 1)
+        yield text[start:end]
+        at = text.find(pattern, end)
+
+
+def _checksum(after: int, until: int, size: int, words: bytes) -> int:
+    return zlib.crc32(words, text_sum(after, until, size))
+
+
+_INSERT = "INSERT INTO vocabulary (after, until, size, words, checksum) VALUES (?, ?, ?, ?, ?)"
