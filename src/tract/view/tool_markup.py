@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from tract.view.blocks import ToolResultBlock, ToolUseBlock, ViewBlock
+from tract.view.diffs import EditLine
 from tract.view.edits import Edits, file_edits
 from tract.view.lines import (
     BODY,
@@ -15,10 +18,10 @@ from tract.view.lines import (
     Styled,
     diff_line,
     edit_words,
-    first_line,
     lines_of,
     measure,
     pair_style,
+    verdict,
 )
 from tract.view.markup import image, markup, span
 from tract.view.moments import duration
@@ -160,7 +163,7 @@ def _tool_head(
     seconds = results[0].seconds or 0 if results else 0
     facts += [duration(seconds)] if seconds >= SHORTEST else []
     parts.append(span(Styled(f"({', '.join(facts)})", "dim")) if facts else "")
-    errors = (first_line(result.text) for result in results if result.is_error)
+    errors = (verdict(result.text) for result in results if result.is_error)
     parts += [span(Styled(f"failed: {error}", "error")) for error in errors]
     return " ".join(filter(None, parts))
 
@@ -175,11 +178,19 @@ def _arguments(call: ToolUseBlock, edits: Edits | None) -> Iterator[str]:
         yield f'<pre class="arguments">\n{markup(lines_of(rest)[1:], BODY)}</pre>'
     for file in edits.files:
         yield f'<p class="file">{span(Styled(edit_words(file)))}</p>'
-        rows = "".join(
-            f'<span class="line {line.kind}">{markup([diff_line(line)])}\n</span>'
-            for line in file.lines
-        )
+        rows = "".join(_diff(file.lines))
         yield f'<pre class="diff" tabindex="0">{rows}</pre>' if rows else ""
+
+
+def _diff(lines: Iterable[EditLine]) -> Iterator[str]:
+    """Lines of a kind are one element: a page of many edits is heavy enough."""
+    for kind, part in groupby(lines, key=lambda line: line.kind):
+        # The element has the colour; only marks are elements of their own.
+        plain = [
+            tuple(one if "mark" in one.style else Styled(one.text) for one in diff_line(line))
+            for line in part
+        ]
+        yield f'<span class="line {kind}">{markup(plain)}\n</span>'
 
 
 def _result(result: ToolResultBlock, anchor: str, *, has_head: bool) -> Iterator[str]:
@@ -190,12 +201,18 @@ def _result(result: ToolResultBlock, anchor: str, *, has_head: bool) -> Iterator
         yield f'<p class="file">{span(Styled(words))}</p>'
     images = [picture for picture in map(image, result.pictures) if picture]
     yield from images
-    lines = lines_of(result, Look())[1:]
+    lines = [] if _only_shows(result, len(images)) else lines_of(result, Look())[1:]
     if lines:
         yield f'<pre tabindex="0">\n{markup(lines, BODY)}</pre>'
     elif not images:
         yield '<p class="file">empty result</p>'
     yield "</div>"
+
+
+def _only_shows(result: ToolResultBlock, images: int) -> bool:
+    """Whether the text of a result only stands for the images that are shown."""
+    stand_ins = re.findall(r"^\[\w+ not shown\]$", result.text, re.MULTILINE)
+    return 0 < images == len(stand_ins) == len(result.text.split("\n"))
 
 
 def unanswered_markup(anchors: Anchors) -> Iterator[str]:
