@@ -55,6 +55,16 @@ class Scan(NamedTuple):
     first: int = 1
     """The number of its first line in what was returned."""
 
+    def numbers(self, starts: Iterable[int]) -> dict[int, int]:
+        """The numbers of the lines that start here, counted in one go."""
+        numbers: dict[int, int] = {}
+        place, number = 0, self.first
+        for start in sorted(starts):
+            number += self.text.count("\n", place, start)
+            place = start
+            numbers[start] = number
+        return numbers
+
     def number(self, start: int) -> int:
         """The number of the line that starts here."""
         return self.first + self.text.count("\n", 0, start)
@@ -163,7 +173,7 @@ ERROR = re.compile(
     r"|CRITICAL|SEVERE"
     r"|[Pp]anic(?:ked)?|PANIC|[Ff]ailed|FAIL(?:ED|URE)?|[Ff]ailure|ERR!)"
     r"(?![\w/@({$-]|\.\w|=|_|: ?0\b| 0\b|['\"]?: ?(?:null|none|None|false|\[\]|0)\b)"
-    r"|\b[A-Z]\w{0,60}(?:Error|Exception|Panic)\b(?=:|\s|$)(?!\.\w)"
+    r"|[a-z](?:Error|Exception|Panic)(?=:|\s|$)"
     r"|^Traceback \(most|[Pp]ermission denied|[Aa]ccess denied|[Nn]o such (?:file|table"
     r"|command|host|option"
     r"|column|module|remote)|(?:is |was |were |command |[Mm]odule |[Pp]ackage |\d{3} |: |be "
