@@ -195,14 +195,17 @@ def lines_with(words: Iterable[str], pattern: re.Pattern[str], text: str) -> Spa
     spans: set[LineSpan] = set()
     for word in words:
         place, count, tries = text.find(word, 0, SEARCHED), 0, _TRIED
+        span = (0, -1)
         while place >= 0 and count < _COLLECTED and tries:
             tries -= 1
-            start = text.rfind("\n", 0, place) + 1
-            end = line_at(text, place)[1]
-            if pattern.search(text, max(start, place - 64), min(end, place + 40)):
-                spans.add((start, end))
+            if place > span[1]:
+                span = line_around(text, place)
+            near = max(span[0], place - 20), min(span[1], place + 30)
+            if span in spans or pattern.search(text, *near):
+                spans.add(span)
                 count += 1
-            place = text.find(word, end, SEARCHED)
+                place = span[1]
+            place = text.find(word, place + 1, SEARCHED)
     return sorted(spans)
 
 
@@ -212,10 +215,6 @@ def errors_in(text: str) -> Spans:
 
 def warnings_in(text: str) -> Spans:
     return lines_with(("arn", "WARN"), _WARNING, text)
-
-
-def is_error(line: str) -> bool:
-    return ERROR.search(line) is not None
 
 
 def distinct(text: str, spans: Iterable[LineSpan]) -> Spans:
