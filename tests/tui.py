@@ -228,7 +228,9 @@ def sent_bytes(tract: Tract) -> str:
 
 def masked(text: str) -> str:
     """Without what differs from run to run: the time."""
-    return re.sub(r"\d\d-\d\d \d\d:\d\d–\d\d:\d\d", "01-01 00:00–00:00", text)
+    text = re.sub(r"\d\d-\d\d \d\d:\d\d", "01-01 00:00", text)
+    text = re.sub(r"–\d\d:\d\d", "–00:00", text)
+    return re.sub(r"\d\d:\d\d:\d\d( · \d\.\d s)?", "00:00:00", text)
 
 
 def numbered(count: int) -> dict[str, Any]:
