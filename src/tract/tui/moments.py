@@ -7,6 +7,7 @@ from functools import cached_property
 
 from tract.core.chain import Place
 from tract.economy.prices import PriceList
+from tract.errors import TractError
 from tract.model import Head
 from tract.providers.usage import usage_of
 from tract.tract import Tract
@@ -39,7 +40,11 @@ class Moments:
     def _load(self, start: int) -> None:
         page = [p for p in self._places[start : start + PAGE] if p.origin.id not in self._moments]
         heads = [Head(place.origin.id, place.origin.hash) for place in page]
-        for place, info in zip(page, self._dialog.store.infos(heads), strict=True):
+        try:
+            infos = self._dialog.store.infos(heads)
+        except TractError:  # it was deleted or damaged; the screen that follows it reports that
+            return
+        for place, info in zip(page, infos, strict=True):
             # An imported message was committed long after it came.
             committed = None if self._is_imported else info.created_at
             moment = moment_of(info.metadata, info.generation_config, info.usage, committed)
