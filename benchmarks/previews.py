@@ -157,8 +157,8 @@ def rate(all_recordings: Sequence[Recording]) -> Result:
         for r, size, second in zip(all_recordings, sizes, seconds, strict=True)
         if size > SMALL
     }
-    slowest = min(rates, key=rates.__getitem__)
-    behind = {f"slowest_{slowest}_mb_s": rates[slowest]}
+    slowest = sorted(rates, key=rates.__getitem__)[:3]
+    behind = {f"slowest_{name}_mb_s": rates[name] for name in slowest}
     return Result("preview_mb_s", sum(sizes) / sum(seconds) / 1e6, behind)
 
 

@@ -618,7 +618,7 @@ def test_dialog_by_option_and_environment(here: Path) -> None:
     ok("commit", "in b", TRACT_DIALOG="b")
     assert "in a" in ok("--dialog", "a", "log", TRACT_DIALOG="b")
     assert "in b" in ok("log", TRACT_DIALOG="b")
-    assert [info["dialog"] for info in ok_json("dialogs")] == ["a", "b"]
+    assert [info["dialog"] for info in ok_json("dialogs")] == ["b", "a"]
 
 
 def test_init_obeys_environment_and_argument(

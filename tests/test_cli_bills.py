@@ -57,6 +57,23 @@ def test_days_are_in_their_order_and_the_newest_are_shown(
     assert last[2].startswith("$3.02 for 1 more")
 
 
+def test_a_recorded_cost_stands_with_its_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = account(1)
+    usage = {"input": 7, "output": 3, "cost": {"total": 1.5}}
+    whole.add(Session("s9", DialogFacts(), [AnswerUsage("claude", usage)]))
+    billed = Report(whole, PRICES, "session").document()["billed"]
+    assert billed[-1] == {"kind": "as recorded", "tokens": 10, "dollars": 1.5}
+    assert sum(part["tokens"] for part in billed) == 1_001_010
+
+
+def test_a_long_path_is_known_by_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = Account()
+    folder = DialogFacts(folder="/home/me/" + "a" * 50 + "/the/project")
+    whole.add(Session("s", folder, [AnswerUsage("claude", {"input_tokens": 5})]))
+    Report(whole, PRICES, "project").put(5)
+    assert capsys.readouterr().out.splitlines()[-1].endswith("aaa/the/project")
+
+
 def test_what_a_person_must_know_is_noted() -> None:
     whole = account(1)
     whole.add(Session("s9", DialogFacts(), [AnswerUsage("claude", {"outputTokens": 7})]))

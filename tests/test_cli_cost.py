@@ -93,6 +93,18 @@ def test_a_copy_is_counted_once_and_said(here: Path) -> None:
     assert "5 answers of one session stand in another one too: counted once" in result.stderr
 
 
+def test_a_path_that_does_not_exist_is_named(here: Path) -> None:
+    result = invoke("cost", "no/such.jsonl")
+    assert result.exit_code == 3
+    assert "no file or folder 'no/such.jsonl', and no .tract folder here" in result.stderr
+
+
+def test_stdin_is_a_transcript_too(here: Path) -> None:
+    path = write(here / "s.jsonl", claude_session(2, 1))
+    told = json.loads(ok("cost", "-", "--json", stdin=path.read_text()))
+    assert told["total"] == ok_json("cost", "s.jsonl")["total"]
+
+
 def test_without_a_name_or_a_database_the_agents_of_this_machine_are_read(here: Path) -> None:
     assert invoke("cost").exit_code == 3
     write(here / "home/.claude/projects/p/s.jsonl", claude_session(5, 1))

@@ -28,20 +28,20 @@ FACTS: dict[str, dict[str, Any]] = {
         "title": "Find the bug in the parser, and explain why the tests did not see it",
         "folder": "/home/me/parser",
         "model": "claude-opus-4-8",
-        "started": before(days=16, hours=3),
-        "ended": before(days=16),
+        "started": before(days=16, hours=15),
+        "ended": before(days=16, hours=12),
         "cost": 1234.5,
         "source": "/home/me/.claude/projects/-home-me-parser/5f0d6a3e.jsonl",
     },
     "5f0d6a3e-0000-4000-8000-000000000001/a1f8104": {
         "title": "Look for größe",
         "model": "claude-haiku-4-5-20251001",
-        "started": before(days=16, hours=2),
-        "ended": before(days=16, hours=1),
+        "started": before(days=16, hours=14),
+        "ended": before(days=16, hours=13),
         "parent": "5f0d6a3e-0000-4000-8000-000000000001",
         "call_id": "toolu_1",
     },
-    "talk": {"model": "gpt-5.5", "cost": 0.004, "ended": before(minutes=7)},
+    "talk": {"model": "gpt-5.5", "cost": 0.004, "ended": before(hours=7, minutes=30)},
 }
 
 

@@ -163,6 +163,7 @@ ELSEWHERE = {
     "setup": "edits settings",
     "doctor": "checks the machine",
     "demo": "has a database of its own",
+    "cost": "reads transcripts too",
 }
 """Commands that the steps leave out, and why."""
 

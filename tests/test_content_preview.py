@@ -21,6 +21,7 @@ from tests.work import calls_made
 from tract.content.preview import gist, narrow
 from tract.content.preview.body import body_of
 from tract.content.preview.verdict import has_failed
+from tract.content.query import Lines, Slice, part_of
 from tract.model import Gist, ToolCall
 
 MARK = re.compile(r"\[… .* …\]")
@@ -168,7 +169,7 @@ def test_encoded_data_inside_json_is_not_shown() -> None:
 def test_json_lines() -> None:
     found = check("\n".join(json.dumps({"id": n, "level": "info"}) for n in range(300)))
     assert found.kind == "jsonl"
-    assert found.summary == "JSON Lines, 300 records: id, level"
+    assert found.summary == "JSON Lines, 300 records, 300 info: id, level"
     assert found.preview.split("\n")[0] == '{"id": 0, "level": "info"}'
     assert '{"id": 299, "level": "info"}' in found.preview
 
@@ -696,7 +697,7 @@ def test_a_page_shows_its_headings(text: str) -> None:
 
 
 def test_xml_is_a_page_too() -> None:
-    assert check('<?xml version="1.0"?>\n<feed>\n</feed>').summary == "XML, 3 lines"
+    assert check('<?xml version="1.0"?>\n<feed>\n</feed>').summary == "XML, 3 lines, root feed"
 
 
 def test_markdown_shows_its_headings() -> None:
@@ -1060,6 +1061,170 @@ def check_bounds(content: str) -> None:
     assert len(found.preview) <= 1600
     assert len(found.summary) <= 160
     has_failed(content)
+
+
+# --- the call --------------------------------------------------------------------------------
+
+
+def shell(command: Any) -> ToolCall:
+    return ToolCall("1", "bash", {"command": command})
+
+
+COMMENTED = "# One\n# Two\n\nimport os\n\n\ndef first(x):\n    return x\n" + long("# more @", 300)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ToolCall("1", "read_file", {"path": "lib/argparse.py"}),
+        ToolCall("1", "Read", '{"file_path": "lib/argparse.py"}'),
+        shell("cat lib/argparse.py"),
+        shell("cd lib && sed -n '1,400p' argparse.py 2>/dev/null"),
+        shell(["bash", "-lc", "head -400 lib/argparse.py"]),
+    ],
+)
+def test_the_path_decides_what_a_file_is(call: ToolCall) -> None:
+    found = check(COMMENTED, call=call)
+    assert found.kind == "file"
+    assert "1 definition: first" in found.summary
+    assert check(COMMENTED, call=ToolCall("1", "read_file", {"path": "x.md"})).kind == "markdown"
+
+
+@pytest.mark.parametrize(
+    "arguments", [None, [], 3, "", "{", "null", {"path": None}, {"command": 1}]
+)
+def test_any_arguments_are_no_harm(arguments: Any) -> None:
+    check(SOURCE, call=ToolCall("1", "read_file", arguments))
+
+
+def test_a_log_of_tests_that_is_read_is_no_failure() -> None:
+    assert has_failed(PYTEST)
+    assert has_failed(PYTEST, shell("cd x && pytest -q | tail -50"))
+    assert not has_failed(PYTEST, ToolCall("1", "read_file", {"path": "out/test.log"}))
+    assert has_failed("cat: x.py: No such file or directory", shell("cat x.py"))
+
+
+# --- failures --------------------------------------------------------------------------------
+
+NPM = """npm warn deprecated http-errors@1.0.0: use node_modules/error-ex
+npm error code E404
+npm error 404 Not Found - GET https://registry.example/left-pad-9
+npm error 404
+npm error 404  'left-pad-9@^1.0.0' could not be found
+npm error A complete log of this run can be found in: /home/dev/.npm/_logs/debug-0.log
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (NPM, "failed: 404 Not Found - GET https://registry.example/left-pad-9"),
+        (
+            long("gcc -c error_@.c", 90)
+            + "\nmain.c:3:5: error: expected ';'\nmake: *** [all] Error 1",
+            "failed: main.c:3:5: error: expected ';'",
+        ),
+        (
+            "# a/b\n./main.go:3:9: undefined: x\n./main.go:4:2: cannot use y",
+            "failed: ./main.go:3:9",
+        ),
+        ("Reading lists\nE: Unable to locate package zz", "failed: E: Unable to locate package zz"),
+        (
+            "error[E0308]: mismatched types\n --> src/main.rs:2:5\n\nerror: could not compile `x` "
+            "(bin) due to 1 previous error",
+            "failed, 1 previous error: error[E0308]: mismatched types",
+        ),
+    ],
+)
+def test_a_failed_command_says_what_is_wrong(text: str, verdict: str) -> None:
+    found = check(text)
+    assert found.summary.startswith(verdict)
+    assert has_failed(text)
+    assert verdict.partition(": ")[2] in check(text, 200).preview
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        long("node_modules/error-ex/index@.js", 40),
+        "src/errors.py\nsrc/on_error.py\nhttp-errors@2.0.0",
+        "checked 14 files\n0 errors, 0 warnings\nerror_count=0",
+        long("added errors.py and @ fail2ban rules"),
+    ],
+)
+def test_a_word_in_a_name_is_no_error(text: str) -> None:
+    assert not has_failed(text)
+    assert "failed" not in check(text).summary
+
+
+def test_many_complaints_are_counted_and_the_rare_ones_shown() -> None:
+    lines = [f"src/m{n % 7}.py:{n}:1: D103 Missing docstring" for n in range(1, 200)]
+    lines.insert(120, "src/bad.py:4:9: F821 Undefined name `x`")
+    found = check("\n".join(lines) + "\nFound 200 errors.", call=shell("ruff check"))
+    assert found.summary.startswith("failed, 200 errors. in 8 files, such as: src/bad.py:4:9: F821")
+    assert "D103 199" in found.preview
+
+
+def test_chained_exceptions_show_where_it_began() -> None:
+    text = (
+        'Traceback (most recent call last):\n  File "/app/a.py", line 19, in load\n    x["price"]\n'
+        "KeyError: 'price'\n\nThe above exception was the direct cause of the following "
+        "exception:\n\n"
+        'Traceback (most recent call last):\n  File "/app/a.py", line 40, in <module>\n    main()\n'
+        '  File "/usr/lib/python3/site-packages/z.py", line 3, in z\n    raise\n'
+        "RuntimeError: stopped\n"
+    )
+    found = check(long("step @", 300) + "\n" + text, 400)
+    assert found.summary == "RuntimeError: stopped"
+    for part in ("KeyError: 'price'", '"/app/a.py", line 19', '"/app/a.py", line 40'):
+        assert part in found.preview
+
+
+# --- shorter ---------------------------------------------------------------------------------
+
+
+def test_a_shorter_preview_keeps_what_matters_most() -> None:
+    stored = gist(PYTEST)
+    assert "test session starts" in stored.preview
+    shorter = narrow(stored, 300)
+    assert "FAILED tests/test_math.py::test_addition[3] - assert 4 == 3" in shorter
+    assert "test session starts" not in shorter
+
+
+def test_previews_from_before_ranks_stay_as_they_were() -> None:
+    assert narrow(Gist("text", "s", "one\ntwo\nthree"), 8) == "one\ntwo"
+
+
+@settings(max_examples=300)
+@given(contents, st.integers(0, 500))
+def test_narrow_never_exceeds_its_budget(content: Any, characters: int) -> None:
+    assert len(narrow(gist(content), characters)) <= characters
+
+
+def test_lines_of_a_field_are_named_by_its_path() -> None:
+    content = {"exit_code": 1, "stdout": long("row @"), "stderr": ""}
+    found = check(content)
+    gaps = [GAP.fullmatch(line) for line in found.preview.split("\n") if "lines" in line]
+    (gap,) = filter(None, gaps)
+    assert gap[4] == "$.stdout"
+    part = part_of(
+        json.dumps(content), Slice(Lines(int(gap[1]), int(gap[1])), json_path="$.stdout")
+    )
+    assert part.body.strip() == f"row {gap[1]}"
+
+
+def test_a_row_with_a_rare_value_is_shown() -> None:
+    rows = [f"pod-{n}  1/1    Running  {n}d" for n in range(1, 200)]
+    rows[120] = "pod-x  0/1    CrashLoopBackOff  4d"
+    table = "NAME   READY  STATUS   AGE\n" + "\n".join(rows)
+    assert "CrashLoopBackOff" in check(table, 400, shell("kubectl get pods")).preview
+
+
+def test_pictures_have_dimensions() -> None:
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4, "big") + (480).to_bytes(4, "big")
+    data = base64.b64encode(head + random.Random(1).randbytes(900)).decode()
+    for content in (data, [{"type": "image", "data": data, "mimeType": "image/png"}]):
+        assert "640 × 480 pixels" in check(content).summary
 
 
 # --- real results ----------------------------------------------------------------------------

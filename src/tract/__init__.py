@@ -54,6 +54,7 @@ if typing.TYPE_CHECKING:
     )
     from tract.model import (
         ROOT,
+        AnswerUsage,
         CommitInfo,
         CommitOperation,
         DialogFacts,
@@ -99,6 +100,7 @@ __all__ = [
     "TOOL_SUMMARIZE_SYSTEM",
     "AccessError",
     "AmbiguousPrefixError",
+    "AnswerUsage",
     "AsyncTract",
     "BranchNotFoundError",
     "BusyError",
@@ -207,7 +209,7 @@ _NAMES = {
         "CONVERSATION_SUMMARIZE_SYSTEM DEFAULT_SUMMARIZE_SYSTEM TOOL_SUMMARIZE_SYSTEM"
     ),
     "tract.model": (
-        "CommitInfo CommitOperation DialogFacts DialogInfo ForgetResult Form Mark "
+        "AnswerUsage CommitInfo CommitOperation DialogFacts DialogInfo ForgetResult Form Mark "
         "Message Priority ROOT Raw Shape Text ToolCall Trace"
     ),
     "tract.providers.message_lists": (

@@ -323,7 +323,8 @@ class AsyncTract:
         objects: str | None = None,
         object_bytes: int = OBJECT_BYTES,
     ) -> Opening:
-        """Open a dialog in memory, in a SQLite file, or in PostgreSQL (`postgresql://…`).
+        """Open a dialog in memory, in a SQLite file (a path or `sqlite:///…`), or in PostgreSQL
+        (`postgresql://…`).
 
         `durability="relaxed"` is faster, but a power cut or a crash of the PostgreSQL server may
         lose the last commits; a crash of this process does not. `tokens` names a token counter.

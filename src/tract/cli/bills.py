@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
@@ -38,6 +39,7 @@ from tract.view.sanitize import counted, cut
 
 BAR = 20
 TITLE = 60
+PATH = 26
 UNKNOWN = "(not recorded)"
 MOST_NOTES = 10
 
@@ -62,7 +64,6 @@ TOKENS: dict[str, Callable[[Usage], int]] = {
     WRITTEN_HOUR: lambda usage: usage.written_hour,
     ANSWERED: lambda usage: usage.answered,
     SEARCHES: lambda usage: usage.searches,
-    RECORDED: lambda usage: 0,
 }
 """The tokens of what is billed; the searches are their number."""
 
@@ -176,15 +177,19 @@ class Report:
         return {"name": name, **about, **bill_json(bill)}
 
     def _billed(self) -> Iterator[tuple[str, int, Decimal]]:
-        """What is billed: its tokens, also of models without a price, and its dollars."""
-        dollars: dict[str, Decimal] = {}
-        for charge in self._charges:
-            for kind, part in (charge.parts or {}).items():
-                dollars[kind] = dollars.get(kind, Decimal(0)) + part
-        for kind, tokens in TOKENS.items():
-            count = tokens(self.total.usage)
-            if count or dollars.get(kind):
-                yield kind, count, dollars.get(kind, Decimal(0))
+        """What is billed: its tokens, also of models without a price, and its dollars. The tokens
+        of a recorded cost stand with it."""
+        dollars: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
+        for answer, parts in self._charges:
+            dollars.update(parts or {})
+            if answer.usage.cost is None:
+                counts.update({kind: tokens(answer.usage) for kind, tokens in TOKENS.items()})
+            else:
+                counts[RECORDED] += answer.usage.tokens
+        for kind in (*TOKENS, RECORDED):
+            if counts[kind] or dollars[kind]:
+                yield kind, counts[kind], Decimal(dollars[kind])
 
     def _unpriced(self) -> dict[str, Bill]:
         unknown = (charge for charge in self._charges if charge.parts is None)
@@ -208,9 +213,9 @@ class Report:
             put(f"no price: {model}, {count}, {sent} tokens sent, {answered} answered")
 
     def _headline(self) -> str:
-        days = sorted(c.answer.time for c in self._charges if c.answer.time)
+        days = sorted({f"{c.answer.time:%Y-%m-%d}" for c in self._charges if c.answer.time})
         sessions = counted(len({c.answer.session for c in self._charges}), "session")
-        span = f", {days[0]:%Y-%m-%d} to {days[-1]:%Y-%m-%d}" if days else ""
+        span = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
         answers = counted(self.total.answers, "answer")
         return f"{money(self.total)} for {answers} of {sessions}{span}"
 
@@ -270,6 +275,8 @@ class Report:
         )
 
     def _label(self, name: str) -> str:
+        if self._by == "project" and len(name) > PATH:  # its end tells more
+            return f"…{name[1 - PATH :]}"
         facts = self._account.facts.get(name) if self._by == "session" else None
         if not facts or not facts.title:
             return name

@@ -95,9 +95,17 @@ def _read_all(account: Account, target: Target, names: tuple[str, ...]) -> None:
         if name not in dialogs:
             _read_path(account, name)
     if dialogs:
+        _check_database(target, dialogs[0])
         _read_dialogs(account, target, dialogs)
     if not names:
         _read_here(account, target)
+
+
+def _check_database(target: Target, name: str) -> None:
+    try:
+        target.database()
+    except NotFoundError as error:
+        raise NotFoundError(f"no file or folder {name!r:.200}, and {error}") from None
 
 
 def _is_folder(name: str) -> bool:

@@ -9,6 +9,7 @@ from tempfile import NamedTemporaryFile
 
 from tract.cli.scenes import Scene, with_titles
 from tract.cli.screen import say, write
+from tract.extras import install_command
 from tract.view.blocks import ViewBlock
 from tract.view.facts import Facts
 from tract.view.lines import HIDDEN, SUMMARY, can_be_hidden
@@ -19,7 +20,7 @@ def check_markdown() -> None:
     from tract.view import markdown
 
     if not markdown.is_available():
-        say('Markdown is shown as it is written; to render it: pip install "tract-context[html]"')
+        say(f"Markdown is shown as it is written; to render it: {install_command('html')}")
 
 
 def page_pieces(

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache, cached_property
-from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +50,8 @@ class GenaiPrices:
     def source(self) -> str:
         """The version of the package and the newest day that its data names: it has no date of its
         own."""
+        from importlib.metadata import version
+
         days = (day for day in _days(self._snapshot.providers) if day <= self._today.isoformat())
         return f"{PACKAGE} {version(PACKAGE)} of {max(days, default='an unknown day')}"
 

@@ -8,7 +8,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+import msgspec
+
 from tract.content.blocks import is_blocks
+from tract.content.preview.pictures import decoded_head, facts_of
 from tract.content.text import mark, size, summary_line
 from tract.model import Json, readable
 
@@ -79,10 +82,18 @@ def object_in(text: str) -> dict[str, Json] | None:
     if not text[:100].lstrip().startswith("{") or len(text) > PARSED:
         return None
     try:
-        value = json.loads(text)
+        value = _parse(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _parse(text: str) -> Json:
+    """The fast parser refuses what some programs write: NaN, or half of a surrogate pair."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return json.loads(text)
 
 
 # --- objects ---------------------------------------------------------------------------------
@@ -222,7 +233,8 @@ def _media(block: dict[str, Json]) -> str:
     if data.startswith("data:"):
         return data_url(data)
     if len(data) > 100 and is_base64(data):
-        return summary_line(f"{kind:.80}, {size(decoded_size(data))}")
+        pixels = facts_of(decoded_head(data[:60_000]))
+        return summary_line(f"{kind:.80}, {size(decoded_size(data))}{pixels}")
     return summary_line(f"{kind:.40} {data if data not in (kind, block['type']) else ''}")
 
 

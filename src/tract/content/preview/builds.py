@@ -37,7 +37,8 @@ _FAILS = re.compile(
     r"|(?:vet: )?(?:\./)?[\w./-]+\.go:\d+:\d+: \S"
     r"|Found [1-9]\d* errors?|[✖] [1-9]\d* problems?|[^\s:]{1,200}:\d+:\d+: [A-Z]{1,4}\d{2,4} "
     r"|[A-Z]{1,4}\d{3,4} (?:\[\*\] )?\S[^\n]*\n +--> |\[\x1b\[[\d;]+mERROR"
-    r"|Unhandled |Failed to |Could not |CMake Error|collect2: |ld(?:\.\w+)?: |[✘✖] \[ERROR\]"
+    r"|CONFLICT |Automatic merge failed| ! \[rejected\]|Unhandled |Failed to |Could not "
+    r"|CMake Error|collect2: |ld(?:\.\w+)?: |[✘✖] \[ERROR\]"
     r"|(?:\w+\.)*[A-Z]\w*(?:Error|Exception): )"
 )
 _SUMMED = re.compile(
@@ -48,6 +49,7 @@ _SUMMED = re.compile(
 )
 _COUNTED = re.compile(
     r"\n(?:Found |✖ )?([1-9]\d* (?:errors?|problems?)(?: in \d+ files?)?)\b[^\n]*(?=\n|\Z)"
+    r"|\n[^\n]{0,200} due to (\d+ previous errors?)"
 )
 _DULL = re.compile(
     r"npm (?:ERR!|error)(?: \d{3})?\s*$|npm (?:ERR!|error) (?:code|errno|syscall|path"
@@ -72,6 +74,7 @@ _END = 3000
 
 
 _DECISIVE = re.compile(
+    r"\n# [\w./-]+(?: \[[^\n]+\])?\n(?:\./|vet: )[\w./-]+\.go:\d+:\d+: |"
     r"\n(?:npm (?:ERR!|error) |(?:\[ERROR\] )?BUILD FAIL|make(?:\[\d+\])?: \*\*\* |FAILURE: Build"
     r"|error: could not compile|\[ERROR\] [^\n]*\[Help 1\]|ERROR: failed to (?:solve|build)"
     r"|(?:\x1b\[[\d;]+m)*\[(?:\x1b\[[\d;]+m)*(?:INFO"
@@ -79,27 +82,66 @@ _DECISIVE = re.compile(
 )
 
 
+_HINTS = (
+    *(
+        "rror",
+        "RROR",
+        "atal",
+        "ail",
+        "FAIL",
+        "annot ",
+        "ot found",
+        "E: ",
+        "***",
+        "curl: ",
+        "refused",
+    ),
+    *(
+        "denied",
+        "o such",
+        "nvalid",
+        "nrecognized",
+        "ound ",
+        "✖",
+        ".go:",
+        "ERR!",
+        "nable",
+        "onflict",
+    ),
+    *("CONFLICT", "rejected", "xception", "llegal", "peration not", "wrong", " --> ", "sh: "),
+)
+
+
 def find_decisive(scan: Scan) -> Finding | None:
     """A failure that cannot be anything else, even among lines that look like a log."""
     near = max(0, len(scan.hay) - _END)
-    return find_build(scan) if _DECISIVE.search(scan.hay, near) else None
+    end = scan.hay[near:]
+    likely = any(
+        word in end
+        for word in ("npm ", "BUILD", "***", "Build", "compile", "[Help 1]", "to ", ".go:")
+    )
+    return find_build(scan) if likely and _DECISIVE.search(end) else None
 
 
 def find_build(scan: Scan) -> Finding | None:
     """The output of a command that failed: it says so near its end, or its exit code does."""
     near = max(0, len(scan.hay) - _END)
-    if not (scan.code or _FAILS.search(scan.hay, near)):
+    end = scan.hay[near:]
+    hinted = scan.code or any(word in end for word in _HINTS)
+    if not hinted or not (scan.code or _FAILS.search(end)):
         return None
     text = scan.text
     errors = [s for s in errors_in(text) if len(text) - s[0] < 200_000]
     strong = sorted(
-        {_line(scan, m.start()) for m in _FAILS.finditer(scan.hay, max(0, near - 60_000))}
+        {_line(scan, m.start()) for m in _FAILS.finditer(scan.hay, max(0, near - 12_000))}
     )
     if not (strong or (scan.code and errors)):
         return None
     blocks = distinct(text, sorted({*errors, *strong}))
-    clear = _clear(text, distinct(text, strong)) + _clear(text, blocks)
+    clear = _clear(text, distinct(text, strong)[:30]) + _clear(text, blocks[:30])
     clear = list(dict.fromkeys(clear)) or blocks
+    if not strong and len(clear) > 6:  # of many complaints, the last one ended it
+        clear.reverse()
     summary = _summary(scan, clear, strong)
     is_known = scan.lines > 1 or scan.evidence.command  # one line of words may be about an error
     return Finding("failure", summary, _items(scan, clear, blocks), bool(strong and is_known))
@@ -119,7 +161,8 @@ def _line(scan: Scan, start: int) -> LineSpan:
 def _summary(scan: Scan, clear: Spans, strong: Spans) -> str:
     first = _plain(text_at(scan.text, clear[0]))
     total = _COUNTED.search(scan.hay, max(0, len(scan.hay) - _END))
-    return f"failed, {total[1]}: {first}" if total else f"failed: {first}"
+    count = (total[1] or total[2]) if total else ""
+    return f"failed, {count}: {first}" if count else f"failed: {first}"
 
 
 _COLORS = re.compile(r"\x1b\[[\d;]*m")

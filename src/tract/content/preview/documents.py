@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
@@ -14,12 +15,15 @@ from tract.content.preview.lines import (
     both_ends,
     edges,
     edges_and_errors,
+    errors_in,
     head,
     in_turn,
+    line_around,
     lines_after,
     lines_at,
     share,
     tail,
+    text_at,
 )
 from tract.content.preview.source import CODE, DEFINITION, IMPORT, ending_share
 from tract.content.text import counted, name_list, rows
@@ -34,7 +38,15 @@ def find_text(scan: Scan) -> Finding:
     if re.fullmatch(r"\s*\d+ total", last):
         return Finding("text", f"{counted(scan.lines, 'line')}: {last}", edges_and_errors(scan))
     summary = first if scan.lines == 1 else f"{counted(scan.lines, 'line')}: {first}"
-    return Finding("text", summary, edges_and_errors(scan))
+    outcomes = lines_at(scan, (m.start() for m in islice(_OUTCOME.finditer(scan.hay), 4)))
+    items = in_turn(head(scan.text, 1), outcomes, edges_and_errors(scan))
+    return Finding("text", summary, items)
+
+
+_OUTCOME = re.compile(
+    r"\n(?:\d+ [a-z]+, \d+ [a-z]+ |Successfully |added \d|up to date|Finished |Total|[Tt]otal:"
+    r"|Done[ .]|BUILD SUCC|Built |Created |Summary)"
+)
 
 
 # --- web pages -------------------------------------------------------------------------------
@@ -52,14 +64,34 @@ _DESCRIPTION = re.compile(r"<meta [^<>]{0,80}description[^<>]{0,500}>")
 _TAG = re.compile(r"<[^<>]{0,400}>")
 
 
+_ELEMENT = re.compile(r"<([A-Za-z][\w:.-]{0,60})")
+
+
+def _find_xml(scan: Scan) -> Finding:
+    """Elements with their counts; the rare ones are what the file is about."""
+    matches = list(islice(_ELEMENT.finditer(scan.text, 0, SEARCHED), 20_000))
+    counts = Counter(match[1] for match in matches)
+    root = next(iter(counts), "")
+    about = name_list(f"{name} ({count})" for name, count in counts.items() if name != root)
+    summary = f"XML, {counted(scan.lines, 'line')}, root {root}" + (f": {about}" if about else "")
+    failures = [s for s in errors_in(scan.text) if "<" in text_at(scan.text, s)]
+    rare = (match.start() for match in matches if counts[match[1]] <= 12)
+    lines = list(dict.fromkeys(line_around(scan.text, place) for place in islice(rare, 200)))
+    named = [span for span in lines if "name" in text_at(scan.text, span)]
+    items = in_turn(failures[:3], lines[:2], named[:8], lines, failures, head(scan.text, 60))
+    return Finding("html", summary, items)
+
+
 def find_html(scan: Scan) -> Finding | None:
     text = scan.text
     if not _MARKED_UP.match(text):
         return None
+    if text.lstrip()[:5] == "<?xml" and "<html" not in text[:1000]:
+        return _find_xml(scan)
     title = _TITLE.search(text, 0, SEARCHED)
     matches = list(islice(_HTML_HEADING.finditer(text, 0, SEARCHED), _LISTED))
     headings = (" ".join(_TAG.sub(" ", match[0]).split()) for match in matches[:12])
-    summary = "XML" if text.lstrip()[:5] == "<?xml" and "<html" not in text[:1000] else "HTML"
+    summary = "HTML"
     summary += f", title: {title[1].strip()}" if title else f", {counted(scan.lines, 'line')}"
     if matches:
         summary += f"; {counted(len(matches), 'heading', _LISTED)}: {name_list(headings)}"
@@ -145,24 +177,26 @@ def _is_code(scan: Scan) -> bool:
 
 _SECTION = re.compile(
     rf"\n([A-Z][A-Z0-9 ,()/-]{{2,60}}|[A-Z][\w -]{{2,40}}:|[a-z][\w ]{{2,40}} ?(?:options"
-    rf"|commands|arguments):){_END}"
+    rf"|commands|arguments):|[A-Z][a-z]{{3,20}}(?=\n[\n ])){_END}"
 )
 _OPTION = re.compile(r"\n {1,12}(-{1,2}[\w?][\w-]*)")
 _PARAGRAPH_HEAD = re.compile(r"(?<=\n)\n(\S[^\n]{2,90})\n(?=[ \t]+\S)")
+_USAGE_ALONE = re.compile(r"\n *(?:Usage|USAGE|SYNOPSIS):?[ \t]*(?=\n)(?:\n[ \t]*(?=\n))*")
 _USAGE = re.compile(r"\n *(?:[Uu]sage|USAGE):? [^\n]+")
 
 
 def find_manual(scan: Scan) -> Finding | None:
-    sections = list(islice(_SECTION.finditer(scan.hay), 200))
     options = len(_OPTION.findall(scan.sample))
     usage = _USAGE.search(scan.sample)
     is_man = re.match(r"\n?[A-Z][\w.-]*\(\d\w*\)[^\n]+\(\d\w*\)", scan.text) is not None
     asked = scan.evidence.program == "man" or any(
         word.startswith("--help") or word == "-h" for word in scan.evidence.words[1:]
     )
+    likely = is_man or asked or (usage and options >= 3) or options > 8
+    sections = list(islice(_SECTION.finditer(scan.hay), 200)) if likely else []
+    is_manual = is_man or asked or (usage and options >= 3) or (len(sections) > 3 and options > 8)
     if asked and len(sections) < 2:
         sections = list(islice(_PARAGRAPH_HEAD.finditer(scan.hay), 200))
-    is_manual = is_man or asked or (usage and options >= 3) or (len(sections) > 3 and options > 8)
     if not is_manual or (not sections and options < 3):
         return None
     names = name_list(match[1].strip(" :") for match in sections)
@@ -180,12 +214,23 @@ def _manual_lines(
     starts = lines_at(scan, (match.start() for match in sections))
     if usage and usage.end() < len(scan.sample) and scan.hay.startswith(usage[0], usage.start()):
         yield from lines_at(scan, [usage.start()])
+    alone = _USAGE_ALONE.search(scan.hay, 0, 3000)
+    if alone:
+        yield from lines_after(text, (0, alone.end() - 1), 2)
     for start in starts[:2]:
         yield from lines_after(text, start, 1)
-    yield from starts[:30]
+    found = [(m.start(), m[1].strip(" :")) for m in sections[:40]]
+    index = rows("sections by line", (f"{scan.number(at)} {name}" for at, name in found), 5)
+    yield from index[:3] if len(found) > 6 else starts
     yield from head(text, 2)
-    options = (match.start() for match in islice(_OPTION.finditer(scan.hay), 200))
-    yield from lines_at(scan, options)
+    names = {m[1]: m.start() for m in islice(_OPTION.finditer(scan.hay), 300)}
+    longs = [pair for pair in names.items() if pair[0].startswith("--")] or list(names.items())
+    options = rows("options by line", (f"{scan.number(at)} {n}" for n, at in longs[:90]), 6)
+    yield from options[:4]
+    yield from starts[:30]
+    yield from options[4:]
+    starts_of_options = (match.start() for match in islice(_OPTION.finditer(scan.hay), 200))
+    yield from lines_at(scan, starts_of_options)
     yield from in_turn(starts[30:], tail(text, 2), both_ends(text))
 
 
@@ -201,12 +246,14 @@ _SETTINGS = {"yml", "yaml", "toml", "ini", "cfg", "conf", "env", "properties"}
 def find_settings(scan: Scan) -> Finding | None:
     extension = scan.evidence.extension
     known = extension in _SETTINGS
-    sections = list(islice(_INI.finditer(scan.hay), 200))
+    is_ini = known or _INI.search(scan.sample)
+    sections = list(islice(_INI.finditer(scan.hay), 200)) if is_ini else []
     assigned = share(_ASSIGNED, scan)
     likely = assigned + share(_INI, scan) > 0.4 or (len(sections) > 2 and assigned > 0.15)
     if sections and (known or likely):
         return _settings(scan, "TOML or INI", "section", sections)
-    keys = list(islice(_YAML_KEY.finditer(scan.hay), 200))
+    is_likely = extension in ("yml", "yaml") or share(_YAML, scan) > 0.8
+    keys = list(islice(_YAML_KEY.finditer(scan.hay), 200)) if is_likely else []
     is_yaml = extension in ("yml", "yaml") or (
         not known and len(keys) > 1 and share(_YAML, scan) > 0.85 and "\n  " in scan.sample
     )

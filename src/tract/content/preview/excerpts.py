@@ -58,21 +58,18 @@ _GAP = -1
 
 def entries_of(text: str, items: Iterable[Item], budget: int, section: int = 0) -> list[Entry]:
     """The first items, as far as they may fit, as lines with their numbers."""
-    room = budget + budget // 2
+    room = budget + budget // 4
+    wide, narrow = _limit(0, budget), _limit(3, budget)
     kept: dict[Item, int] = {}
     for item in items:
         if item not in kept:
+            length = len(item) if isinstance(item, str) else item[1] - item[0]
+            room -= min(length, narrow if len(kept) > 2 else wide) + 2
             kept[item] = len(kept)
-            room -= _width(kept[item], budget, item) + _NUMBER
             if room < 0:
                 break
     notes = [Entry(r, section, 0, item) for item, r in kept.items() if isinstance(item, str)]
     return notes + list(_numbered(text, kept, budget, section))
-
-
-def _width(rank: int, budget: int, item: Item) -> int:
-    length = len(item) if isinstance(item, str) else item[1] - item[0]
-    return min(length, _limit(rank, budget))
 
 
 def _limit(rank: int, budget: int) -> int:
@@ -115,20 +112,22 @@ def compose(sections: Sequence[Section], entries: Iterable[Entry], budget: int) 
 def _choose(sections: Sequence[Section], ordered: list[Entry], budget: int) -> list[Entry]:
     room = budget - sum(len(section.label) + 1 + _MARK for section in sections)
     kept: list[Entry] = []
-    near: set[tuple[int, int]] = {(index, 1) for index in range(len(sections))}
+    near = {(index, 1) for index in range(len(sections))}
+    wide, narrow = _limit(0, budget), _limit(3, budget)
     misses = 0
     for entry in ordered:
-        key = (entry.section, entry.number)
-        is_near = not entry.number or key in near
-        cost = min(len(entry.text), _limit(entry.rank, budget)) + 1 + (0 if is_near else _NUMBER)
-        if cost <= room and (entry.text.strip() or is_near):
-            kept.append(entry)
-            room -= cost
-            near |= {(entry.section, entry.number + 1), (entry.section, entry.number - 1)}
-        elif cost > room:
+        rank, section, number, text, _ = entry
+        is_near = not number or (section, number) in near
+        cost = min(len(text), wide if rank < 3 else narrow) + (1 if is_near else 1 + _NUMBER)
+        if cost > room:
             misses += 1
             if misses > _MISSES:
                 break
+        elif is_near or text.strip():
+            kept.append(entry)
+            room -= cost
+            near.add((section, number + 1))
+            near.add((section, number - 1))
     return kept
 
 

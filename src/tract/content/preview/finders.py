@@ -10,6 +10,7 @@ from tract.content.preview import (
     diffs,
     documents,
     histories,
+    lints,
     listings,
     logs,
     numbered,
@@ -62,6 +63,7 @@ _OF_BUILDS = (
     traces.find_crash,
     histories.find_history,
     documents.find_html,
+    lints.find_lint,
     builds.find_build,
     *_FINDERS,
 )

@@ -9,6 +9,7 @@ from itertools import islice
 from tract.content.preview.lines import (
     Finding,
     Scan,
+    Spans,
     both_ends,
     head,
     in_turn,
@@ -36,7 +37,7 @@ _CHANGED = re.compile(r"\n\t(?:([a-z ]{3,20}): +)?\S")
 def find_history(scan: Scan) -> Finding | None:
     if _COMMIT.match(scan.sample) and _AUTHOR.search(scan.sample, 0, 400):
         return _log(scan)
-    if share(_BLAME, scan) >= 0.9 and scan.lines > 1:
+    if _BLAME.match(scan.sample) and share(_BLAME, scan) >= 0.9 and scan.lines > 1:
         return _blame(scan)
     if share(_ONE_LINE, scan) >= 0.9 and scan.lines > 2:
         return _one_lines(scan)
@@ -61,10 +62,27 @@ def _log(scan: Scan) -> Finding:
     about = text_at(scan.text, subjects[0], 100).strip() if subjects else ""
     summary = f"log, {counted(len(commits), 'commit')} by {name_list(authors)}; the newest: {about}"
     lines = in_turn(
-        *(subjects[:1], head(scan.text, 3), subjects[1:4], commits[-1:], subjects[-1:]),
+        *(
+            subjects[:1],
+            head(scan.text, 3),
+            _stat(scan),
+            subjects[1:4],
+            commits[-1:],
+            subjects[-1:],
+        ),
         *(subjects[4:40], tail(scan.text, 1), commits[:20], both_ends(scan.text)),
     )
     return Finding("history", summary, lines)
+
+
+_STAT = re.compile(r"\n [^\n|]{1,200}\| +(?:\d+ [+-]*|Bin )")
+
+
+def _stat(scan: Scan) -> Spans:
+    """The files of the newest commit."""
+    second = scan.hay.find("\ncommit ", 1)
+    end = second if second > 0 else len(scan.hay)
+    return lines_at(scan, (m.start() for m in islice(_STAT.finditer(scan.hay, 0, end), 6)))
 
 
 def _one_lines(scan: Scan) -> Finding:

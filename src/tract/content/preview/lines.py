@@ -67,7 +67,7 @@ def scan_of(text: str, evidence: Evidence = NONE, code: int | None = None, first
         middle = hay.find("\n", len(hay) // 2)
         rest = whole_lines(hay[middle : middle + 2000]) if middle >= 0 else ""
         sample = whole_lines(hay[:4000]) + rest
-    sample_size = sum(1 for line in sample.split("\n") if line.strip())
+    sample_size = sum(map(bool, map(str.strip, sample.split("\n"))))
     return Scan(text, hay, sample, max(sample_size, 1), text.count("\n") + 1, evidence, code, first)
 
 
@@ -93,6 +93,10 @@ def are_rising(numbers: Iterable[str], by_one: bool = False) -> bool:
 def line_at(text: str, start: int) -> LineSpan:
     end = text.find("\n", start)
     return start, len(text) if end < 0 else end
+
+
+def line_around(text: str, place: int) -> LineSpan:
+    return text.rfind("\n", 0, place) + 1, line_at(text, place)[1]
 
 
 def lines_at(scan: Scan, starts: Iterable[int]) -> Spans:
@@ -183,7 +187,7 @@ def lines_with(words: Iterable[str], pattern: re.Pattern[str], text: str) -> Spa
             tries -= 1
             start = text.rfind("\n", 0, place) + 1
             end = line_at(text, place)[1]
-            if pattern.search(text, max(start, place - 400), min(end, place + 400)):
+            if pattern.search(text, max(start, place - 64), min(end, place + 40)):
                 spans.add((start, end))
                 count += 1
             place = text.find(word, end, SEARCHED)

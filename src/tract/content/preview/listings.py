@@ -34,7 +34,7 @@ _MOST = 200_000  # paths that are counted
 
 
 def find_listing(scan: Scan) -> Finding | None:
-    folders = _FOLDER.findall(scan.sample)
+    folders = _FOLDER.findall(scan.sample) if ":\n" in scan.sample else []
     is_ls = scan.evidence.program == "ls"
     if len(folders) > 1 and (is_ls or share(_PATH, scan) >= 0.7 or share(_LONG, scan) >= 0.5):
         return _recursive(scan)

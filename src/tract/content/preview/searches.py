@@ -42,10 +42,11 @@ def find_grep(scan: Scan) -> Finding | None:
         return _grep(scan, _HIT)
     if share(_BARE_HIT, scan) >= 0.9:
         return _grep(scan, _BARE_HIT)
-    headed = _find_headed(scan)
+    numbered = share(_NUMBERED_HIT, scan)
+    headed = _find_headed(scan) if numbered > 0.3 else None
     if headed:
         return headed
-    if share(_NUMBERED_HIT, scan) < 0.6 or not are_rising(_NUMBERED_HIT.findall(scan.sample)):
+    if numbered < 0.6 or not are_rising(_NUMBERED_HIT.findall(scan.sample)):
         return None
     count = len(_NUMBER.findall(scan.hay))
     return Finding("grep", f"{counted(count, 'hit')}: {scan.text[:200]}", edges(scan))
@@ -82,11 +83,11 @@ def _hits(scan: Scan, files: Counter[str], first: Spans) -> Finding:
 
 def _items(scan: Scan, starts: Spans, hits: list[str], folder: str) -> Iterator[Item]:
     yield from starts[:3]
-    parts = rows(f"hits{folder}", _by_folder(hits), 5)
+    parts = rows(f"hits{folder}", _by_folder(hits), 7)
     if len(hits) > 3:  # the summary names the first ones
-        yield from parts[:4]
+        yield from parts[:6]
     yield from starts[3:12]
-    yield from parts[4:12]
+    yield from parts[6:12]
     yield from starts[12:]
     yield from in_turn(tail(scan.text, 1), head(scan.text, 60))
 

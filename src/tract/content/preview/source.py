@@ -197,32 +197,42 @@ def _definitions(scan: Scan) -> list[_Definition]:
 
 # --- minified --------------------------------------------------------------------------------
 
-_MINIFIED = re.compile(
-    r"(?<![\w$.])(?:(?:async )?function\*? ([\w$]{3,60})\("
-    r"|class ([A-Z_$][\w$]{1,60})(?: extends [\w$.]+)?\{"
-    r"|(?:exports|module\.exports|window|self|globalThis|root|\w+\.prototype|[\w$]+\.fn)"
-    r"\.([\w$]{3,60})=(?!=)|key:\"([\w$]{3,60})\",value:function|(?:var|let"
-    r"|const) ([A-Z][\w$]{2,60})="
-    r"|[a-z]\.([A-Za-z_$][\w$]{3,60})=(?:function\b|\{|[\w$]+[,;}])"
-    r"|export\{([^{}\n]{1,400})\}|export (?:default |const |function |class )([\w$]{2,60}))"
+_MINIFIED = tuple(
+    map(
+        re.compile,
+        (
+            r"function\*? ([\w$]{3,60})\(",
+            r"class ([A-Z_$][\w$]{1,60})(?: extends [\w$.]+)?\{",
+            r"\.([A-Za-z_$][\w$]{3,60})=(?:function\b|async |\{|[\w$]+[,;}]|\()",
+            r"key:\"([\w$]{3,60})\",value:function",
+            r"(?:var|let|const) ([A-Z][\w$]{2,60})=",
+            r"export\{([^{}\n]{1,400})\}",
+            r"export (?:default |const |function |class )([\w$]{2,60})",
+        ),
+    )
 )
+"""Each begins with letters that are fast to find."""
 _VERSION = re.compile(r"(?:VERSION|version)\W{1,4}\d+\.\d+\.\d+")
 
 
 def _find_minified(scan: Scan, is_code: bool) -> Finding | None:
     """Code in a few very long lines: the names of its definitions."""
     text = scan.text
-    matches = list(islice(_MINIFIED.finditer(text, 0, 2_000_000), 600))
+    matches = sorted(
+        (match.start(), match[1])
+        for pattern in _MINIFIED
+        for match in islice(pattern.finditer(text, 0, 300_000), 200)
+    )
     dense = sum(text[:4000].count(sign) for sign in ";{}(,=") * 12 > min(len(text), 4000)
     if len(matches) < (1 if is_code else 3) or not dense:
         return None
-    names = list(dict.fromkeys(next(filter(None, match.groups())) for match in matches))
+    names = list(dict.fromkeys(name for _, name in matches))
     summary = (
         f"minified code, {size(len(text))}, {counted(scan.lines, 'line')}, "
         f"{counted(len(names), 'definition', 600)}: {name_list(names)}"
     )
     parts = rows("defines", names[:120], 8)
     banner = [s for s in head(text, 14) if s[1] - s[0] < 200] if text.lstrip()[:2] == "/*" else []
-    versions = (m.span() for m in islice(_VERSION.finditer(text, 0, 2_000_000), 2))
+    versions = (m.span() for m in islice(_VERSION.finditer(text, 0, 300_000), 2))
     items = in_turn(parts[:2], banner[:4], versions, parts[2:5], banner, parts[5:], head(text, 2))
     return Finding("file", summary, in_turn(items, tail(text, 1)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
@@ -34,6 +35,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _RECORD = re.compile(r"\n[ \t]{0,4}[{\[][\"{\[\d\]}\- tfn]")
 _NAME = re.compile(r"[A-Za-z_$][\w$]{0,60}\Z")
 
+_LEVEL = re.compile(r'"(?:level|severity|status)": ?"(\w{1,20})"')
 _COMMAS = 500_000  # more of them could be as many values, which would need much memory
 _MEMBERS = 60
 _DEPTH = 5
@@ -122,9 +124,11 @@ def _find_records(text: str, start: int) -> Finding | None:
         return None
     count = len(_RECORD.findall(scan.hay))
     keys = name_list(first) if isinstance(first, dict) else f"arrays of {len(first)}"
+    levels = Counter(_LEVEL.findall(text, 0, PARSED)).most_common(6)
+    about = "".join(f", {count} {level}" for level, count in reversed(levels))
     errors = distinct(text, errors_in(text))[:4]
     lines = in_turn(head(text, 1), errors[:1], tail(text, 1), errors, head(text, 40))
-    return Finding("jsonl", f"JSON Lines, {counted(count, 'record')}: {keys}", lines)
+    return Finding("jsonl", f"JSON Lines, {counted(count, 'record')}{about}: {keys}", lines)
 
 
 # --- shape -----------------------------------------------------------------------------------
@@ -186,7 +190,8 @@ def _items(raws: Raws) -> Iterator[Item]:
         below: list[_Container] = []
         for path, values in sorted(level[:_MEMBERS], key=lambda pair: isinstance(pair[1], list)):
             lines = list(_members(path, values, below))
-            first = 4 if isinstance(values, list) and path != "$" else len(lines)
+            few = 4 if isinstance(values, list) else 8
+            first = few if path != "$" and len(lines) > 2 * few else len(lines)
             yield from lines[:first]
             rest += lines[first:]
         level = below
@@ -197,7 +202,9 @@ def _members(path: str, raws: Raws, below: list[_Container]) -> Iterator[str]:
     if isinstance(raws, list):
         yield from _array(path, raws, below)
         return
-    for key, raw in sorted(islice(raws.items(), 400), key=_order)[:_MEMBERS]:
+    for count, (key, raw) in enumerate(sorted(islice(raws.items(), 400), key=_order)[:_MEMBERS]):
+        if count == 5 and path == "$" and len(raws) > 12:
+            yield mark(f"keys: {', '.join(islice(raws, 40))}")
         yield from _value(_join(path, key), raw, below)
     if len(raws) > _MEMBERS:
         yield mark(f"{path}: {counted(len(raws), 'key')}")
@@ -234,8 +241,12 @@ def _shown(text: str) -> str:
     if url or (len(text) > 200 and is_base64(text[1:400].rstrip('"'))):
         data = text[url.end() if url else 1 : -1]
         return mark(f"{(url and url[1]) or 'base64'}, {size(decoded_size(data))}")
-    line = _one_line(text)
-    return line if len(line) <= 300 else f"{line[:240]}… {mark(counted(len(text), 'character'))}"
+    line = _one_line(text[:1000])
+    return (
+        line
+        if len(text) <= 1000 and len(line) <= 300
+        else f"{line[:240]}… {mark(counted(len(text), 'character'))}"
+    )
 
 
 _BREAK = re.compile(r"[ \t\r]*\n[ \t\r\n]*")
@@ -279,9 +290,10 @@ def _item(text: str) -> str:
     parts: list[str] = []
     room = 140
     for key, raw in sorted(islice(members.items(), 100), key=_order):
-        value = _one_line(_decode(raw))
-        if value[0] in "{[" and len(value) > 30:
+        value = _decode(raw)
+        if value[0] in "{[" and len(value) > 60:
             continue
+        value = _one_line(value[:100])
         part = f'"{key}": {value if len(value) <= 60 else value[:50] + "…"}'
         room -= len(part)
         if room < 0 and parts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from tract.content.preview.lines import (
@@ -11,10 +12,12 @@ from tract.content.preview.lines import (
     Finding,
     Item,
     Scan,
+    Spans,
     both_ends,
     head,
     in_turn,
     line_at,
+    lines_after,
     share,
     tail,
     text_at,
@@ -28,7 +31,7 @@ _BOX = re.compile(rf"\n[┌╭+][─━\-┬+=]{{3,}}[┐╮+]{_END}")
 _BOX_RULE = re.compile(rf"\n[├└┌╰╭+╞┝][─━\-┼┴┬+=╪]{{3,}}[┤┘┐╯╮+╡┥]?{_END}")
 _BOX_ROW = re.compile(r"\n[│|]")
 _RULE = re.compile(rf"\n[ \t]*[|+]?-[-+| :]*-[|+]?{_END}")
-_RULED = re.compile(rf"\n[^\n]*\w[^\n]*\n[ \t]?-{{2,}}(?:[ +|]+-{{2,}})+{_END}")
+_RULED = re.compile(rf"\n[^\n]*\w[^\n]*\n[ \t]?[-=+]{{2,}}(?:[ +|-]+[-=]{{2,}})+{_END}")
 _TOTAL = re.compile(r"\n\(?(\d+) rows?\)?(?: in set[^\n]*)?[ \t\r]*(?=\n|\Z)")
 _CELL = r"[A-Z0-9_%()/+.-]{1,40}(?: [A-Z0-9_%()/-]{1,40}){0,4}"
 _COLUMNS = re.compile(rf"\n {{0,8}}(?:{_CELL} {{2,60}}){{2,20}}{_CELL}[ \t\r]*\n")
@@ -58,8 +61,9 @@ def _boxed(scan: Scan) -> Finding | None:
 
 def _ruled(scan: Scan) -> Finding | None:
     """A line of names above a line of dashes: psql, sqlite, pip list."""
-    first = _RULED.search(scan.sample, 0, 800)
-    if first is None or scan.hay.count("\n", 0, first.start()) > 3:
+    start = scan.sample[:800]
+    first = _RULED.search(start) if "--" in start or "==" in start else None
+    if first is None or scan.hay.count("\n", 0, first.start()) > 5:
         return None
     total = _TOTAL.search(scan.hay, max(0, len(scan.hay) - 300))
     rest = scan.text[first.end() - 1 :].rstrip()
@@ -82,7 +86,8 @@ def _lines_below(text: str, start: int) -> int:
 
 
 def _delimited(scan: Scan) -> Finding | None:
-    rows = [_QUOTED.sub("x", row.lstrip()) for row in scan.sample.split("\n")[:40] if row.strip()]
+    start = _QUOTED.sub("x", scan.sample) if '"' in scan.sample else scan.sample
+    rows = [row.lstrip() for row in start.split("\n")[:40] if row.strip()]
     for delimiter, name in _DELIMITERS.items():
         if _is_regular(rows, delimiter):
             rules = len(_RULE.findall(scan.sample[:2000])) if delimiter == "|" else 0
@@ -125,11 +130,30 @@ def _table(scan: Scan, name: str, delimiter: str, rows: int, start: int) -> Find
     return Finding("table", f"{name}, {shape}: {name_list(columns)}", _lines(scan, start))
 
 
+def _odd_rows(text: str, rows: Spans) -> Spans:
+    """Rows that have a value which is rare in a column of few values: the pod that crashes."""
+    cells = [_SEPARATED.split(text_at(text, row, 300).strip(" |│")) for row in rows]
+    width = Counter(map(len, cells)).most_common(1)[0][0] if len(cells) > 7 else 0
+    pairs = [(row, values) for row, values in zip(rows, cells, strict=True) if len(values) == width]
+    odd: Spans = []
+    for column in range(1, min(width, 12)):
+        counts = Counter(values[column] for _, values in pairs)
+        rare = {value for value, count in counts.items() if count == 1 or count * 20 <= len(pairs)}
+        if 1 < len(counts) <= 8 and len(rare) < len(counts):
+            odd += [row for row, values in pairs if values[column] in rare]
+    return list(dict.fromkeys(odd))[:3]
+
+
+_SEPARATED = re.compile(r" {2,}|\t| *[|│,;] *")
+
+
 def _is_number(cell: str) -> bool:
     return bool(re.fullmatch(r"\s*-?[\d.,]+[KMGT%]?\s*", cell))
 
 
 def _lines(scan: Scan, start: int) -> Iterator[Item]:
     yield line_at(scan.text, start)
+    rows = lines_after(scan.text, line_at(scan.text, start), 400)
+    yield from in_turn(rows[:2], tail(scan.text, 1), _odd_rows(scan.text, rows))
     yield from in_turn(head(scan.text, 5), tail(scan.text, 2), head(scan.text, 12))
     yield from both_ends(scan.text)

@@ -13,6 +13,7 @@ from tract.content.preview.lines import (
     Scan,
     Spans,
     both_ends,
+    distinct,
     in_turn,
     line_at,
     lines_after,
@@ -24,7 +25,7 @@ from tract.content.text import counted, name_list
 
 _COLOR = r"(?:\x1b\[[\d;]{0,12}m){0,3}+"
 _END = r"[ \t\r]*+(?=\n|\Z)"
-_NEAR = 6000
+_NEAR = 4000
 
 _TOTALS = re.compile(
     rf"\n{_COLOR}[ \t]{{0,8}}+{_COLOR}(?:"
@@ -67,7 +68,8 @@ _REASON = re.compile(
     rf"|Exception))(?: \[\w+\])?: [^\n]"
     r"|[ \t]*(?:Expected|Received|expected|actual|Actual|got|want|left|right)[^\n:]{0,30}: {0,8}\S"
     r"|[ \t]*(?:Failure/Error:|error: )|[ \t]+\w[\w./-]*_test\.go:\d+: |[ \t]+\w[\w./-]*\.go:\d+: "
-    r"|assertion [^\n]* failed|thread '[^\n]{1,200}panicked at|panic: |[ \t]*expect\([^\n]+\)\."
+    r"|assertion [^\n]* failed|thread '[^\n]{1,200}panicked at|panic: |[ \t]*Received function"
+    r"|[ \t]*expect\([^\n]+\)\."
     r"|[^\n]*(?:: Failure|error: \S)|[ \t]*(?:\[ERROR\] )?\S*(?:Error|Exception|Failure"
     r"|FailedError): )"
 )
@@ -104,11 +106,19 @@ def _named(text: str, names: Spans) -> Spans:
     reasoned = [span for span in names if " - " in text_at(text, span)]
     best = [s for s in reasoned if text.startswith(("FAILED ", "ERROR "), s[0])]
     if best:
-        return best
+        return _varied(text, best)
     first: dict[str, LineSpan] = {}
     for span in names:
         first.setdefault(re.sub(r"\W+|\d+", "", text_at(text, span, 200)), span)
     return list(first.values())
+
+
+def _varied(text: str, names: Spans) -> Spans:
+    """Of a test with many parameters, one failure comes first and the others after all tests."""
+    first: dict[str, LineSpan] = {}
+    for span in names:
+        first.setdefault(text_at(text, span).partition("[")[0].partition(" - ")[0], span)
+    return list(dict.fromkeys((*first.values(), *names)))
 
 
 def _verdict(scan: Scan, totals: list[str], failures: Spans) -> str:
@@ -141,7 +151,7 @@ def _totals_of(scan: Scan, ends: list[str]) -> str:
 
 def _lines(scan: Scan, totals: Spans, failures: Spans) -> Iterator[Item]:
     text = scan.text
-    reasons = _reasons(scan) if failures else []
+    reasons = distinct(text, _reasons(scan)) if failures else []
     places = (
         [s for s in _matches(_PLACE, scan) if not _NOISE.search(text_at(text, s))]
         if failures

@@ -27,7 +27,18 @@ _CRASH = re.compile(
     r"|[^\n]{0,500}\n(?=[ \t]+at \S[^\n]{0,500}\n[ \t]+at \S)"
     r"|[^\n]{0,500}\n(?=\tat [\w.$]+\([^\n]{0,200}\)))"
 )
-_RAISED = re.compile(r"\n[ \t|]{0,8}[A-Za-z_][\w.]{0,120}(?:: |(?=[ \t\r]*(?:\n|\Z)))")
+_NAME = r"[A-Za-z_][\w.]{0,120}(?:: |(?=[ \t\r]*(?:\n|\Z)))"
+_RAISED = {"\n": re.compile(rf"\n{_NAME}"), "\n  | ": re.compile(rf"\n  \| {_NAME}")}
+_GROUPED = re.compile(rf"\n[ |]+ \| {_NAME}")
+_GROUP = re.compile(r"\n[ |+]*(?:\w+\.)*(?:Base)?ExceptionGroup: [^\n]+")
+_TRACEBACK = re.compile(r"\n([ \t|+]*)Traceback \(most recent call last\):")
+_WORDS = (
+    "Traceback (most",
+    "goroutine ",
+    "panicked at",
+    *(f"\n{' ' * n}at " for n in range(1, 9)),
+    "\tat ",
+)
 _PYTHON_FRAME = re.compile(r'\n[ \t|]{0,8}File "([^"\n]{1,400})", line \d+')
 _FRAME = re.compile(
     r"\n(?:[ \t]+at [\w.$<\[/(][^\n]{0,400}|\t(?!at )[^\s:]{1,300}\.go:\d+[^\n]{0,40}"
@@ -45,10 +56,18 @@ _PLACE = re.compile(r"\n(?:file:///)?(?:/|\.{1,2}/|[A-Za-z]:\\)[^\n:]{1,300}:\d+
 def find_crash(scan: Scan) -> Finding | None:
     """A trace at the end or at the beginning of the output."""
     length = len(scan.hay)
+    last = scan.hay.rfind("\nTraceback (most recent call last):")
+    if last >= 0 and length - last < 400_000:
+        ended = _raised(scan, "\n", last + 30)
+        if ended and length - ended.start() < _NEAR:
+            starts = islice(_TRACEBACK.finditer(scan.hay, max(0, last - 60_000)), 50)
+            return _python(scan, list(starts))
     for start, end in ((max(0, length - _NEAR), length), (0, _NEAR)):
-        matches = list(islice(_CRASH.finditer(scan.hay, start, end), 50))
-        if matches:
-            return _crash(scan, matches)
+        part = scan.hay[start:end]
+        if any(word in part for word in _WORDS):
+            matches = list(islice(_CRASH.finditer(scan.hay, start, end), 50))
+            if matches:
+                return _crash(scan, matches)
     return None
 
 
@@ -117,20 +136,55 @@ def _ends_text(scan: Scan, frames: Spans) -> bool:
     return scan.text.count("\n", end) < 12
 
 
+def _raised(scan: Scan, prefix: str, start: int) -> re.Match[str] | None:
+    """The line that names the exception: as far to the left as the trace itself."""
+    return _RAISED.get(prefix, _RAISED["\n"]).search(scan.hay, start)
+
+
 def _python(scan: Scan, matches: list[re.Match[str]]) -> Finding:
     text, last = scan.text, matches[-1]
-    raised = _RAISED.search(scan.hay, last.end())
+    prefix = last[0][: last[0].index("Traceback")]
+    group = _GROUP.search(scan.hay, max(0, last.start() - 20_000))
+    if group and prefix != "\n":
+        return _python_group(scan, matches, group)
+    raised = _raised(scan, prefix, last.end())
     error = line_at(text, raised.start() if raised else last.start())
     frames = _spans(scan, _PYTHON_FRAME, last.start(), error[0] - last.start() + 1)
     own = _own(text, frames)
     ends = text.count("\n", error[1]) < 6
-    lines = in_turn([error], _frames(text, own[-1:]), _raised_before(scan, matches))
-    rest = in_turn(
+    items = in_turn(
+        *([error], _frames(text, own[-1:]), _causes(scan, matches)),
         *(_frames(text, own[:1]), _frames(text, frames[-1:]), lines_after(text, error, 3)),
         *([line_at(text, last.start())], lines_before(text, error[0], 7), _frames(text, own[:8])),
         edges_and_errors(scan),
     )
-    return Finding("traceback", text_at(text, error), in_turn(lines, rest), ends)
+    return Finding("traceback", text_at(text, error), items, ends)
+
+
+def _causes(scan: Scan, matches: list[re.Match[str]]) -> Iterator[LineSpan]:
+    """The exceptions that led to the last one, the first of them first: where it began."""
+    for match in matches[:-1][:1] + matches[1:-1][-2:]:
+        raised = _raised(scan, "\n", match.end())
+        if raised:
+            yield line_at(scan.text, raised.start())
+            frames = _spans(scan, _PYTHON_FRAME, match.start(), raised.start() - match.start())
+            yield from _frames(scan.text, _own(scan.text, frames)[-1:])
+
+
+def _python_group(scan: Scan, matches: list[re.Match[str]], group: re.Match[str]) -> Finding:
+    """Several exceptions at once."""
+    text = scan.text
+    error = line_at(text, group.start())
+    inner = [m for m in matches if m.start() > group.start()] or matches[-1:]
+    items: list[LineSpan] = [error]
+    for match in inner[:8]:
+        raised = _GROUPED.search(scan.hay, match.end())
+        if raised:
+            frames = _spans(scan, _PYTHON_FRAME, match.start(), raised.start() - match.start())
+            items += (line_at(text, raised.start()), *_own(text, frames)[-1:])
+    summary = text_at(text, error).strip(" |+")
+    ends = text.count("\n", error[1]) < 60
+    return Finding("traceback", summary, in_turn(items, edges_and_errors(scan)), ends)
 
 
 def _frames(text: str, frames: Spans) -> Iterator[LineSpan]:
@@ -138,11 +192,3 @@ def _frames(text: str, frames: Spans) -> Iterator[LineSpan]:
     for span in frames:
         yield span
         yield from (s for s in lines_after(text, span, 1) if "  File " not in text_at(text, s))
-
-
-def _raised_before(scan: Scan, matches: list[re.Match[str]]) -> Iterator[LineSpan]:
-    """The exceptions that led to the last one."""
-    for match in matches[:-1][-3:]:
-        raised = _RAISED.search(scan.hay, match.end())
-        if raised:
-            yield line_at(scan.text, raised.start())
