@@ -70,7 +70,8 @@ def test_options_that_do_not_fit_are_refused(here: Path) -> None:
         ("show", "logs/request.json", "--html", "out/"),
     ):
         done = invoke(*args)
-        assert (done.exit_code, done.stdout) == (2, ""), args
+        assert done.exit_code in (2, 3), args
+        assert done.stdout == ""
         assert "folder" in done.stderr
     empty = here / "empty"
     empty.mkdir()

@@ -54,8 +54,8 @@ def test_facts_in_lines():
     facts = facts_of_dialog(dialog(), tokens="1.2M → 34k", cost="$1.40")
     assert fact_lines(facts) == [
         "Fix it",
-        "2026-02-03 12:00 UTC, 2 min 30 s · m-1 · 6 messages, 2 prompts, 2 calls, 1 failed"
-        " · 1.2M → 34k tokens · $1.40",
+        "2026-02-03 12:00 UTC, 2 min 30 s · m-1",
+        "6 messages, 2 prompts, 2 calls, 1 failed · 1.2M → 34k tokens · $1.40",
         "1 file changed: src/a.py",
     ]
     assert fact_lines(Facts(dialog="d")) == ["d", "0 messages"]

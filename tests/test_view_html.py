@@ -283,8 +283,8 @@ def test_many_messages_are_in_sections() -> None:
 def test_what_programs_write_in_the_name_of_the_user_is_told_apart() -> None:
     text = "<command-name>/clear</command-name>\nplease\n<system-reminder>a\nb</system-reminder>"
     root = tree(TextBlock(role="user", text=text))
-    assert [one.text for one in root.all(of="aside")] == ["[command] /clear", "[reminder] aa\nb"]
-    assert root.one("div", "text").text == "please"
+    assert [one.text for one in root.all(of="aside")] == ["[reminder] aa\nb"]
+    assert [one.text for one in root.all("div", "text")] == ["[command] /clear", "please"]
 
 
 PIXEL = (
@@ -296,6 +296,8 @@ def test_an_image_is_shown_and_what_only_claims_to_be_one_is_named() -> None:
     source = {"type": "base64", "media_type": "image/png", "data": PIXEL}
     root = tree(OtherBlock(kind="image", data={"type": "image", "source": source}))
     assert root.one("img").attributes["src"] == f"data:image/png;base64,{PIXEL}"
+    result = ToolResultBlock(text="[image not shown]", pictures=({"source": source},))
+    assert "not shown" not in tree(result).one("div", "result").text
     fake = {"source": {"media_type": "image/png", "data": "PHN2Zz4" * 20}}
     remote = {"image_url": {"url": "https://example.org/x.png"}}
     assert list(tree(*(OtherBlock(kind="i", data=d) for d in (fake, remote))).all("img")) == []
@@ -482,6 +484,12 @@ def test_everything_can_be_read(dark: bool) -> None:
     for name in ("ink", "dim", "error", "note", "link", "system", "user", "assistant", "tool"):
         colour = rgb(styled(style, name, dark=dark))
         assert min(contrast(colour, ground), contrast(colour, raised)) >= 4.5, name
+    for name in ("code-keyword", "code-string", "code-number", "code-name"):
+        assert contrast(rgb(styled(style, name, dark=dark)), raised) >= 4.5, name
+    for side in ("new", "old"):
+        text = rgb(styled(style, f"{side}-ink", dark=dark))
+        for back in (side, f"{side}-mark"):
+            assert contrast(text, rgb(styled(style, back, dark=dark))) >= 4.5, back
     share = int(re.findall(r"summary { color: color-mix\(in srgb, var\(--pair\) (\d+)%", style)[0])
     for entry in PALETTE:
         pair = rgb(entry.web)

@@ -27,6 +27,10 @@ from tract.view.tags import LABELS, Piece, pieces
             [("", "Fix it"), ("reminder", "be kind"), ("", "now")],
         ),
         ("<system-reminder>never closed", [("", "<system-reminder>never closed")]),
+        (
+            "Base directory for this skill: /x\n# S",
+            [("skill", "Base directory for this skill: /x\n# S")],
+        ),
         ("", [("", "")]),
     ],
 )

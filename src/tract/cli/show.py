@@ -152,8 +152,8 @@ def show_command(ctx: click.Context, /, **values: Any) -> None:
     except NotFoundError:
         if name is None or not _is_folder(name):
             raise
-        hint = f"{name} is a folder: add --html OUT/ to write a page for each of its sessions"
-        raise click.UsageError(hint) from None
+        hint = "it is a folder: add --html OUT/ to write a page for each of its sessions"
+        raise NotFoundError(f"no file {name!r:.200}; {hint}") from None
     with tract:
         if is_commit and not options.is_conversation:
             info = tract.get_commit(resolve(tract, name or "HEAD"))

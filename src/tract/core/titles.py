@@ -15,7 +15,10 @@ _HOUSEKEEPING = frozenset(
     {"/clear", "/compact", "/config", "/cost", "/exit", "/help", "/login", "/logout", "/mcp"}
     | {"/memory", "/model", "/permissions", "/resume", "/status", "/usage"}
 )
-_BY_PROGRAMS = ("[Request interrupted", "Caveat: The messages below were generated", "# AGENTS.md")
+_BY_PROGRAMS = (
+    *("[Request interrupted", "Caveat: The messages below were generated", "# AGENTS.md"),
+    *("Base directory for this skill:", "Operation stopped by hook:"),
+)
 """How texts begin that programs write in the place of a person."""
 _COMMAND = re.compile(r"<command-(name|args)>(.*?)</command-\1>", re.DOTALL)
 

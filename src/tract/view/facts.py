@@ -114,24 +114,25 @@ def _changed_files(places: Iterable[Place], whole: Callable[[Place], Message]) -
 
 
 def fact_lines(facts: Facts) -> list[str]:
-    """The title, then what is known, in lines."""
-    span = day_and_clock(facts.started) if facts.started else ""
+    """The title, then what is known, in lines that fit a screen of 80 columns in most cases."""
+    files = f"{counted(len(facts.files), 'file')} changed: {several(short_paths(facts))}"
+    return [facts.label, *fact_words(facts), *([files] if facts.files else [])]
+
+
+def fact_words(facts: Facts) -> list[str]:
+    """When and by whom; then the numbers."""
+    start = day_and_clock(facts.started) if facts.started else ""
     took = (facts.ended - facts.started).total_seconds() if facts.ended and facts.started else 0
+    when = ", ".join(filter(None, [start, duration(took) if took >= 1 else ""]))
     numbers = [
         counted(facts.messages, "message"),
         counted(len(facts.prompts), "prompt") if facts.prompts else "",
         counted(facts.calls, "call") if facts.calls else "",
         f"{facts.errors} failed" if facts.errors else "",
     ]
-    words = [
-        ", ".join(filter(None, [span, duration(took) if took >= 1 else ""])),
-        several(facts.models),
-        ", ".join(filter(None, numbers)),
-        f"{facts.tokens} tokens" if facts.tokens else "",
-        facts.cost,
-    ]
-    files = f"{counted(len(facts.files), 'file')} changed: {several(short_paths(facts))}"
-    return [facts.label, " · ".join(filter(None, words)), *([files] if facts.files else [])]
+    amounts = [", ".join(filter(None, numbers)), facts.tokens and f"{facts.tokens} tokens"]
+    parts = [(when, several(facts.models)), (*amounts, facts.cost)]
+    return [line for part in parts if (line := " · ".join(filter(None, part)))]
 
 
 def short_paths(facts: Facts) -> list[str]:

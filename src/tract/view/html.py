@@ -41,7 +41,7 @@ from tract.view.markup import byte_size, image, markup, plain, span, with_code
 from tract.view.moments import clock
 from tract.view.palette import PALETTE
 from tract.view.sanitize import one_line
-from tract.view.tags import Piece, pieces
+from tract.view.tags import COMMAND, SHELL_COMMAND, Piece, pieces
 from tract.view.tool_markup import (
     Anchors,
     Unit,
@@ -54,8 +54,8 @@ from tract.view.turns import with_results
 
 SECTION = 25
 """Messages of a section. A browser lays out only the sections that are near the screen."""
-LONG_TEXT = 2000
-"""Characters of instructions and thoughts that are shown at once."""
+LONG_TEXT = 300
+"""Characters of instructions, and of what a program wrote, that are shown at once."""
 OPEN_DIFF = 40
 """Lines of a diff that are shown at once."""
 MOST_FILES = 8
@@ -321,6 +321,9 @@ def _piece(piece: Piece) -> Iterator[str]:
     """A part of a message of the user."""
     if not piece.label:
         yield f'<div class="text">{with_code(piece.text)}</div>\n' if piece.text.strip() else ""
+    elif piece.label in (COMMAND, SHELL_COMMAND):  # words of the person
+        label = span(Styled(f"[{piece.label}] ", "dim"))
+        yield f'<div class="text"><div class="prose">{label}{plain(piece.text)}</div></div>\n'
     elif "\n" not in piece.text and len(piece.text) < LONG_TEXT:
         label, text = span(Styled(f"[{piece.label}]", "dim")), span(Styled(piece.text))
         yield f'<p class="aside other">{label} {text}</p>\n'

@@ -6,11 +6,13 @@ All text is escaped here. Nothing is ever reflowed.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
 from tract.content.blocks import bytes_of
+from tract.content.preview import gist
 from tract.model import ROLES, Form, Json, readable
 from tract.providers import parsed
 from tract.view.blocks import (
@@ -41,6 +43,7 @@ HEAD, BODY = "  ", "    "
 TAB = 4  # columns, where tabs have to be counted
 ROLE_STYLES = {role: f"role-{role}" for role in ROLES}
 LONGEST_HINT = 120
+LONGEST_ERROR = 50_000  # characters at the beginning and at the end that are looked at
 LARGEST_DATA = 2000
 BAR = "│ "
 SHORTEST = 0.05  # seconds that are worth a word
@@ -206,7 +209,7 @@ def _result(block: ToolResultBlock, look: Look) -> list[Line]:
 def _result_head(block: ToolResultBlock, look: Look, *, folded: bool = False) -> Line:
     """The line of a result; a folded error also has its first line."""
     words, style = result_words(block, folded=folded), pair_style(block.pair)
-    hint = first_line(block.text) if folded and block.is_error else ""
+    hint = verdict(block.text) if folded and block.is_error else ""
     if folded and not block.is_error:
         style += " dim"
     words = f"{words}: {hint}" if hint else words
@@ -251,6 +254,17 @@ def _head(words: str, style: str, pair: int | None, look: Look, *, is_error: boo
         return (Styled(HEAD + words + tag, style),)
     label, bracket, rest = words.partition("]")
     return (Styled(HEAD + label + bracket, "error bold"), Styled(rest + tag, style))
+
+
+_FILLER = re.compile(r"^(?:[a-z]+, )?\d+ lines: |^failed: ")
+
+
+def verdict(text: str) -> str:
+    """What an error says, in a line: its point, which is often not its beginning."""
+    if not text.strip():
+        return ""
+    summary = gist(text[:LONGEST_ERROR] + text[LONGEST_ERROR:][-LONGEST_ERROR:]).summary
+    return cut(one_line(_FILLER.sub("", summary)), LONGEST_HINT) or first_line(text)
 
 
 def first_line(text: str) -> str:

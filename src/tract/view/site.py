@@ -9,7 +9,7 @@ from html import escape
 from typing import NamedTuple
 
 from tract.content.text import counted
-from tract.view.facts import Facts, fact_lines, short_paths
+from tract.view.facts import Facts, fact_words, short_paths
 from tract.view.html import STYLE, read_asset, start
 from tract.view.lines import Styled
 from tract.view.markup import span
@@ -73,7 +73,7 @@ def _session(row: Session, pages: dict[str, str]) -> Iterator[str]:
     yield '<article class="session">\n'
     yield f'<h2><a href="{escape(row.page)}">{_text(main.label)}</a></h2>\n'
     more = [counted(len(others), "more conversation")] if others else []
-    yield f"<p>{_text(' · '.join([fact_lines(main)[1], *more]))}</p>\n"
+    yield f"<p>{_text(' · '.join([*fact_words(main), *more]))}</p>\n"
     parent = pages.get(main.parent)
     if parent and parent != row.page:
         yield f'<p class="dim">started by <a href="{escape(parent)}">{_text(main.parent)}</a></p>\n'

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-COMMAND = "command"
+COMMAND, SHELL_COMMAND = "command", "shell command"
 LABELS = {
     "command-name": COMMAND,
     "command-message": COMMAND,
@@ -17,7 +17,7 @@ LABELS = {
     "local-command-stdout": "output of the command",
     "local-command-stderr": "error output of the command",
     "local-command-caveat": "caveat",
-    "bash-input": "shell command",
+    "bash-input": SHELL_COMMAND,
     "bash-stdout": "output",
     "bash-stderr": "error output",
     "system-reminder": "reminder",
@@ -36,6 +36,13 @@ LABELS = {
     "turn_aborted": "interrupted",
 }
 """What each tag means, in the words of the screen."""
+STARTS = {
+    "Base directory for this skill:": "skill",
+    "Caveat: The messages below were generated": "caveat",
+    "Operation stopped by hook:": "stopped by a hook",
+    "# AGENTS.md instructions": "instructions",
+}
+"""How messages begin that a program wrote without a tag."""
 _OPENING = re.compile(f"<({'|'.join(map(re.escape, LABELS))})>")
 
 
@@ -49,8 +56,9 @@ class Piece(NamedTuple):
 
 def pieces(text: str) -> list[Piece]:
     """The parts of a text. Nothing is left out but tags, and the blanks around elements."""
-    if "<" not in text:  # the usual case
-        return [Piece(text)]
+    label = next((STARTS[start] for start in STARTS if text.startswith(start)), "")
+    if label or "<" not in text:  # the usual case
+        return [Piece(text, label)]
     parts: list[Piece] = []
     command: dict[str, str] = {}
     for tag, inner in _elements(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -15,10 +16,10 @@ from tract.view.lines import (
     Styled,
     diff_line,
     edit_words,
-    first_line,
     lines_of,
     measure,
     pair_style,
+    verdict,
 )
 from tract.view.markup import image, markup, span
 from tract.view.moments import duration
@@ -160,7 +161,7 @@ def _tool_head(
     seconds = results[0].seconds or 0 if results else 0
     facts += [duration(seconds)] if seconds >= SHORTEST else []
     parts.append(span(Styled(f"({', '.join(facts)})", "dim")) if facts else "")
-    errors = (first_line(result.text) for result in results if result.is_error)
+    errors = (verdict(result.text) for result in results if result.is_error)
     parts += [span(Styled(f"failed: {error}", "error")) for error in errors]
     return " ".join(filter(None, parts))
 
@@ -190,12 +191,18 @@ def _result(result: ToolResultBlock, anchor: str, *, has_head: bool) -> Iterator
         yield f'<p class="file">{span(Styled(words))}</p>'
     images = [picture for picture in map(image, result.pictures) if picture]
     yield from images
-    lines = lines_of(result, Look())[1:]
+    lines = [] if _only_shows(result, len(images)) else lines_of(result, Look())[1:]
     if lines:
         yield f'<pre tabindex="0">\n{markup(lines, BODY)}</pre>'
     elif not images:
         yield '<p class="file">empty result</p>'
     yield "</div>"
+
+
+def _only_shows(result: ToolResultBlock, images: int) -> bool:
+    """Whether the text of a result only stands for the images that are shown."""
+    stand_ins = re.findall(r"^\[\w+ not shown\]$", result.text, re.MULTILINE)
+    return 0 < images == len(stand_ins) == len(result.text.split("\n"))
 
 
 def unanswered_markup(anchors: Anchors) -> Iterator[str]:
