@@ -65,6 +65,11 @@ def test_words_at_the_edges_of_a_term_may_be_parts() -> None:
     assert Terms("%% …").needs() == []
 
 
+@given(st.text(st.characters(max_codepoint=127)))
+def test_words_of_ascii_are_those_of_any_text(text: str) -> None:
+    assert words_of(text) | {"é"} == words_of(text + " é")
+
+
 def test_a_long_word_stands_for_any() -> None:
     assert words_of("a " + "b" * LONGEST_WORD) == {"a", "b" * LONGEST_WORD}
     assert words_of("a " + "b" * (LONGEST_WORD + 1)) == {"a", LONG}

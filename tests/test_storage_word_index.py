@@ -10,7 +10,7 @@ import pytest
 from tests.faults.harness import execute, is_postgres
 from tract import Tract
 from tract.storage import search, vocabulary, word_index
-from tract.storage.word_index import Alternatives, Backlog
+from tract.storage.word_index import Backlog
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def small_databases_use_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def found(t: Tract, *words: str) -> int:
     """How many contents the index names for all of these words."""
-    return len(t.session.store.words.table.find([Alternatives([word]) for word in words]))
+    return len(t.session.store.words.table.find([[word] for word in words], 100))
 
 
 def test_words_are_written_with_their_content(db: str) -> None:

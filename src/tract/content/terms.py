@@ -20,6 +20,7 @@ BEFORE, AFTER = 40, 100
 _ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 """Chinese and Japanese have no spaces between words: each character is a word."""
 _WORD = re.compile(f"[^\\W{_ALONE}]+|[{_ALONE}]")
+_SPACED = bytes(n if n < 128 and (chr(n).isalnum() or n == 95) else 32 for n in range(256))
 _IS_ALONE = re.compile(f"[{_ALONE}]")
 _TERM = re.compile(r'"(.+?)"(?=\s|\Z)|\S+', re.DOTALL)
 _ESCAPED = re.compile(r"[^ !#-\[\]-~]")
@@ -30,7 +31,11 @@ Span = tuple[int, int]
 
 def words_of(text: str) -> set[str]:
     """The words of a text, as the index has them."""
-    words = set(_WORD.findall(text.casefold()))
+    folded = text.casefold()
+    if folded.isascii():  # the same, in a third of the time
+        words = set(folded.encode("ascii").translate(_SPACED).decode("ascii").split())
+    else:
+        words = set(_WORD.findall(folded))
     long = {word for word in words if len(word) > LONGEST_WORD}
     return words - long | {LONG} if long else words
 

@@ -18,7 +18,6 @@ from tract.storage.driver import Row
 from tract.storage.rows import as_datetime, unescape
 from tract.storage.store import Store
 from tract.storage.transactions import snapshot
-from tract.storage.word_index import Alternatives
 
 SEARCH_PAGE = 50
 """Commits that are read before the hits in them are returned."""
@@ -27,13 +26,15 @@ WALK = 2000
 are looked up instead."""
 SMALL = 200
 """A database with so few contents is read in full, which verifies all of it."""
-MOST_WORDS = 1000
-"""Words with a part, of which each is looked up."""
+NEWEST_PAGES = 10
+"""Pages of the newest commits that are read first, if there are many hits."""
+FEW = 100
+"""So many contents are read rather than narrowed down further."""
+MOST_WORDS, EDGE_WORDS = 1000, 50
+"""Words with a part, of which each is looked up; and if other words are looked up too."""
 NEWEST, BEST = ORDERS = ("newest", "best")
 MOST_RANKED = 1000
 """Hits that are compared with each other."""
-SHORT = 3
-"""Characters of the beginning of a word below which too many words begin like that."""
 CATCH_UP_SECONDS = 0.5
 """How long each search indexes contents that are not indexed yet."""
 
@@ -106,6 +107,15 @@ def _tools(info: CommitInfo) -> list[object]:
     return [call["name"] for call in calls] if isinstance(calls, list) else []
 
 
+class Wanted(NamedTuple):
+    """What is looked up in the index."""
+
+    words: list[list[str]]
+    """Of each of these lists, a content must have a word."""
+    covered: int | None
+    """Later contents have words that are not in these lists; None if there are none."""
+
+
 class Candidates(NamedTuple):
     """The contents that may have what is searched for."""
 
@@ -159,13 +169,20 @@ class Search:
         return next(self._hits)
 
     def _search(self, use_index: bool) -> Generator[Hit]:
+        candidates = None
         try:
-            is_large = use_index and self._newest() > SMALL
-            candidates = self._candidates() if is_large else None
+            wanted = self._wanted() if use_index and self._newest() > SMALL else None
+            candidates = None if wanted is None else self._find(wanted, WALK + 1)
         except _UnindexedError as reason:
-            candidates, self.note = None, f"every message was read, because {reason}"
-        if candidates is None:
+            wanted, self.note = None, f"every message was read, because {reason}"
+        except CorruptError as error:
+            wanted = None
+            self.note = f"every message was read, because the word index is damaged ({error})"
+        if wanted is None or candidates is None:
             return (yield from self._scan())
+        if len(candidates.ids) > WALK:  # there are so many that some are among the newest
+            yield from self._read_newest()
+            candidates = self._find(wanted, _NEWEST)
         if self._dialog is not None:
             self.store.dialogs.checked_out(self._dialog)  # verifies that its name leads to it
         for ids in self._commits(candidates):
@@ -180,7 +197,7 @@ class Search:
 
     # What the index says
 
-    def _candidates(self) -> Candidates:
+    def _wanted(self) -> Wanted:
         index = self.store.words
         state = index.catch_up(CATCH_UP_SECONDS)
         if not state.is_on:
@@ -190,43 +207,34 @@ class Search:
         needs = self._terms.needs()
         if not needs:
             raise _UnindexedError("there is no letter or digit to look up in the word index")
-        try:
-            return self._look_up(needs, state.size == 0)
-        except CorruptError as error:
-            raise _UnindexedError(f"the word index is damaged ({error}): run tract fsck") from error
+        return self._look_up(needs, state.size == 0)
 
-    def _look_up(self, needs: Sequence[Need], is_complete: bool) -> Candidates:
-        index, vocabulary = self.store.words, self.store.vocabulary
-        is_listed = [self._needs_vocabulary(need) for need in needs]
-        covered = newest = 0
-        if any(is_listed):
+    def _look_up(self, needs: Sequence[Need], is_complete: bool) -> Wanted:
+        exact = [[need.word] for need in needs if not (need.opens or need.goes_on)]
+        parts = [need for need in needs if need.opens or need.goes_on]
+        covered = 0
+        if exact and len(self.store.words.table.find(exact, FEW + 1)) <= FEW:
+            return Wanted(exact, None)
+        if parts:
             newest = self._newest()
+            vocabulary = self.store.vocabulary
             covered = vocabulary.extend(newest) if is_complete else vocabulary.load()
+        most = EDGE_WORDS if exact else MOST_WORDS
+        lists = [self.store.vocabulary.find(need, most) for need in parts]
+        wanted = exact + [[*words, LONG] for words in lists if words is not None]
+        if not wanted:
+            raise _UnindexedError("too many words have this part")
+        return Wanted(wanted, covered if parts else None)
+
+    def _find(self, wanted: Wanted, most: int) -> Candidates:
+        """The contents that may match; of those that the index names, so many."""
+        index = self.store.words
         with snapshot(self.store.driver):
-            wanted = [
-                group
-                for need, listed in zip(needs, is_listed, strict=True)
-                if (group := self._alternatives(need, listed)) is not None
-            ]
-            if not wanted:
-                raise _UnindexedError("too many words have this part")
             state = index.backlog()
             ranges = [(state.done, state.until)] if state.size else []
-            if any(is_listed):
-                ranges.append((covered, max(newest, self._newest())))
-            return Candidates(frozenset(index.table.find(wanted)), tuple(ranges))
-
-    def _needs_vocabulary(self, need: Need) -> bool:
-        return need.opens or (need.goes_on and not self.store.words.table.has_beginnings)
-
-    def _alternatives(self, need: Need, listed: bool) -> Alternatives | None:
-        """The words that may stand for one; None for too many."""
-        if not (need.opens or need.goes_on):
-            return Alternatives([need.word])
-        if listed:
-            words = self.store.vocabulary.find(need, MOST_WORDS)
-            return None if words is None else Alternatives([*words, LONG])
-        return Alternatives([LONG], [need.word]) if len(need.word) >= SHORT else None
+            if wanted.covered is not None:
+                ranges.append((wanted.covered, self._newest()))
+            return Candidates(frozenset(index.table.find(wanted.words, most)), tuple(ranges))
 
     def _newest(self) -> int:
         [(newest,)] = self.store.driver.run("SELECT coalesce(max(id), 0) FROM blobs")
@@ -253,6 +261,17 @@ class Search:
             for start in range(0, len(ids), SEARCH_PAGE):
                 yield ids[start : start + SEARCH_PAGE]
             last = rows[-1][0]
+
+    def _read_newest(self) -> Generator[Hit]:
+        """The hits in the newest commits, all of which are read. The others follow."""
+        for _ in range(NEWEST_PAGES):
+            with snapshot(self.store.driver):
+                rows = self._page(self._before.id or _NEWEST)
+                hits = list(self._verified(self._matches(rows)))
+            if not rows:
+                return
+            yield from hits
+            self._before = Head(rows[-1][0], rows[-1][1])
 
     # Without it
 

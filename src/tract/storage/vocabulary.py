@@ -4,7 +4,7 @@ made again at any time, in a few blocks, each of which has the words of a range 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from tract.storage.driver import Driver
 from tract.storage.rows import text_sum
 from tract.storage.sqlite import Sqlite
 from tract.storage.transactions import snapshot, transaction
-from tract.storage.word_index import WordIndex
+from tract.storage.word_index import Arrays, FullText, WordIndex
 
 TAIL = 100
 """So many new contents are read by each search, before their words are added."""
@@ -29,7 +29,10 @@ class Block(NamedTuple):
     after: int
     until: int
     text: bytes
-    """Each word on a line of its own, between line ends."""
+    """Each word on a line of its own, between line ends; after an empty line, those that are
+    hexadecimal. They are most of the words, and few searches are for a part of one."""
+    end: int
+    """Where the empty line is."""
 
 
 class Vocabulary:
@@ -42,22 +45,26 @@ class Vocabulary:
     def load(self) -> int:
         """Read the blocks that are new. Returns up to which content there are words."""
         known = self._blocks
-        rows = self._run("SELECT id, after, until, checksum FROM vocabulary ORDER BY id")
+        rows = self._run("SELECT id, after, until FROM vocabulary ORDER BY id")
         self._blocks = {}
         covered = 0
-        for block_id, after, until, checksum in rows:
+        for block_id, after, until in rows:
             if after != covered:
                 raise CorruptError("a part of the vocabulary is missing")
-            self._blocks[block_id] = known.get(block_id) or self._read(block_id, checksum)
+            self._blocks[block_id] = known.get(block_id) or self._read(block_id)
             covered = until
         return covered
 
-    def _read(self, block_id: int, checksum: int) -> Block:
-        sql = "SELECT after, until, size, words FROM vocabulary WHERE id = ?"
-        [(after, until, size, words)] = self._run(sql, (block_id,))
+    def _read(self, block_id: int) -> Block:
+        sql = "SELECT after, until, size, words, checksum FROM vocabulary WHERE id = ?"
+        [(after, until, size, words, checksum)] = self._run(sql, (block_id,))
         if _checksum(after, until, size, words) != checksum:
             raise CorruptError("a part of the vocabulary was altered")
-        return Block(after, until, inflate(words, size))
+        text = inflate(words, size)
+        end = text.find(b"\n\n")
+        if end < 0:
+            raise CorruptError("a part of the vocabulary has one list of words, not two")
+        return Block(after, until, text, end + 1)
 
     def find(self, need: Need, most: int) -> list[str] | None:
         """The words that have this one as a part; None if there are more than so many."""
@@ -67,8 +74,10 @@ class Vocabulary:
         if not need.goes_on:
             pattern += b"\n"
         words = set[bytes]()
+        is_hex = not need.word.encode().strip(_HEX)
         for block in self._blocks.values():
-            for word in _lines_with(block.text, pattern):
+            end = len(block.text) if is_hex else block.end
+            for word in _lines_with(block.text, pattern, end):
                 words.add(word)
                 if len(words) > most:
                     return None
@@ -98,14 +107,14 @@ class Vocabulary:
             [(newest,)] = self._run("SELECT coalesce(max(id), 0) FROM blobs")
             is_long = newest - covered > FEW
             after = 0 if is_long and self._index.table.lists_all else covered
-            words = {word.encode() for word in self._new_words(covered, newest, is_long)}
-        size = sum(map(len, words))
+            lists = self._new_words(covered, newest, is_long)
+        size = sum(map(len, lists))
         for block in reversed([block for block in self._blocks.values() if block.until <= after]):
             if len(block.text) > 2 * size:
                 break
             after, size = block.after, size + len(block.text)  # neighbours of like size become one
-            words.update(block.text.split(b"\n")[1:-1])
-        return seen, Block(after, newest, b"\n" + b"\n".join(sorted(words)) + b"\n")
+            lists = [_merged(*both) for both in zip(lists, _lists(block.text), strict=True)]
+        return seen, Block(after, newest, b"\n%b\n\n%b\n" % tuple(lists), len(lists[0]) + 2)
 
     def _store(self, seen: object, block: Block) -> None:
         with transaction(self._driver):
@@ -119,10 +128,19 @@ class Vocabulary:
         blocks = self._run("SELECT after, until FROM vocabulary ORDER BY id")
         return blocks, self._run("SELECT erasures FROM tract_schema")
 
-    def _new_words(self, covered: int, newest: int, is_long: bool) -> Iterable[str]:
-        if is_long or not self._index.table.lists_all:
-            return self._index.table.words(covered)
-        return self._read_words(covered, newest)
+    def _new_words(self, covered: int, newest: int, is_long: bool) -> list[bytes]:
+        """The words of new contents, or of all, in order: those that are not hexadecimal, and those
+        that are."""
+        table = self._index.table
+        if isinstance(table, FullText) and is_long:
+            return table.lists()
+        if isinstance(table, Arrays):
+            words = set(table.words(covered))
+        else:
+            words = set(self._read_words(covered, newest))
+        encoded = sorted(word.encode() for word in words)
+        hexes = [word for word in encoded if not word.strip(_HEX)]
+        return [b"\n".join(word for word in encoded if word.strip(_HEX)), b"\n".join(hexes)]
 
     def _read_words(self, covered: int, newest: int) -> Iterator[str]:
         sql = "SELECT id FROM blobs WHERE id > ? AND id <= ? ORDER BY id"
@@ -130,14 +148,26 @@ class Vocabulary:
             yield from self._index.read_words(blob_id)
 
 
-def _lines_with(text: bytes, pattern: bytes) -> Iterator[bytes]:
-    """The lines that have a pattern, which may begin or end with a line end."""
-    at = text.find(pattern)
+_HEX = b"0123456789abcdef"
+
+
+def _lists(text: bytes) -> list[bytes]:
+    return text[1:-1].split(b"\n\n")
+
+
+def _merged(first: bytes, second: bytes) -> bytes:
+    words = {*first.split(b"\n"), *second.split(b"\n")}
+    return b"\n".join(sorted(words - {b""}))
+
+
+def _lines_with(text: bytes, pattern: bytes, stop: int) -> Iterator[bytes]:
+    """The lines before a position that have a pattern, which may begin or end with a line end."""
+    at = text.find(pattern, 0, stop)
     while at >= 0:
         start = text.rfind(b"\n", 0, at + 1) + 1
         end = text.find(b"\n", at + 1)
         yield text[start:end]
-        at = text.find(pattern, end)
+        at = text.find(pattern, end, stop)
 
 
 def _checksum(after: int, until: int, size: int, words: bytes) -> int:

@@ -37,19 +37,13 @@ class Backlog(NamedTuple):
         return self.until - self.done
 
 
-class Alternatives(NamedTuple):
-    """Words of which a content must have one."""
-
-    words: Sequence[str]
-    beginnings: Sequence[str] = ()
-    """Of other words that will do too."""
+Alternatives = Sequence[str]
+"""Words of which a content must have one."""
 
 
 class _Table(Protocol):
     """Where a database has the words of its contents."""
 
-    has_beginnings: bool
-    """Whether it finds words by how they begin."""
     lists_all: bool
     """Whether it can only list the words of all contents, not those of new ones."""
 
@@ -58,8 +52,7 @@ class _Table(Protocol):
     def remove(self, blob_ids: Sequence[int]) -> None: ...
     def clear(self) -> None: ...
     def compact(self) -> None: ...
-    def find(self, wanted: Sequence[Alternatives]) -> list[int]: ...
-    def words(self, after: int) -> Iterator[str]: ...
+    def find(self, wanted: Sequence[Alternatives], most: int) -> list[int]: ...
     def keys(self) -> set[int]: ...
     def counts(self) -> Iterator[tuple[int, int, int]]: ...
 
@@ -68,7 +61,7 @@ class FullText:
     """FTS5 of SQLite, without the texts and without the positions of words. Its tokenizer splits at
     spaces only: what a word is, is decided in `content.terms`."""
 
-    has_beginnings = lists_all = True
+    lists_all = True
 
     def __init__(self, driver: Driver) -> None:
         self._run = driver.run
@@ -92,15 +85,22 @@ class FullText:
         """Words of contents that were removed stay in the table until it is written anew."""
         self._run("INSERT INTO content_words (content_words) VALUES ('optimize')")
 
-    def find(self, wanted: Sequence[Alternatives]) -> list[int]:
-        expression = " AND ".join(f"({_any_of(one)})" for one in wanted)
-        sql = "SELECT rowid FROM content_words WHERE content_words MATCH ?"
-        return [blob_id for (blob_id,) in self._run(sql, (expression,))]
+    def find(self, wanted: Sequence[Alternatives], most: int) -> list[int]:
+        expression = " AND ".join(f"({_any_of(words)})" for words in wanted)
+        sql = "SELECT rowid FROM content_words WHERE content_words MATCH ? LIMIT ?"
+        return [blob_id for (blob_id,) in self._run(sql, (expression, most))]
 
-    def words(self, after: int) -> Iterator[str]:
-        """The words of all contents: the table has no way to leave out some."""
+    def lists(self) -> list[bytes]:
+        """The words of all contents, each list in order, one word on a line: those that are not
+        hexadecimal, and those that are."""
         self._vocabulary("row")
-        return (word for (word,) in self._run("SELECT term FROM temp.words_by_row"))
+        is_hex = "term NOT GLOB '*[^0-9a-f]*'"
+        [lists] = self._run(
+            f"""SELECT group_concat(CASE WHEN NOT {is_hex} THEN term END, char(10)),
+                group_concat(CASE WHEN {is_hex} THEN term END, char(10))
+            FROM temp.words_by_row"""
+        )
+        return [(words or "").encode() for words in lists]
 
     def keys(self) -> set[int]:
         return {blob_id for (blob_id,) in self._run("SELECT id FROM content_words_docsize")}
@@ -118,9 +118,8 @@ class FullText:
         )
 
 
-def _any_of(one: Alternatives) -> str:
-    words = [f'"{word}"' for word in one.words]
-    return " OR ".join(words + [f'"{word}" *' for word in one.beginnings])
+def _any_of(words: Alternatives) -> str:
+    return " OR ".join(f'"{word}"' for word in words)
 
 
 def has_full_text(driver: Driver) -> bool:
@@ -132,7 +131,7 @@ class Arrays:
     """A column of arrays in PostgreSQL, with an inverted index. Not `tsvector`: that has at most
     1 MB. A word is stored as all texts are, in ASCII."""
 
-    has_beginnings = lists_all = False
+    lists_all = False
 
     def __init__(self, driver: Driver) -> None:
         self._run = driver.run
@@ -156,11 +155,11 @@ class Arrays:
     def compact(self) -> None:
         """The table is rewritten as the others are."""
 
-    def find(self, wanted: Sequence[Alternatives]) -> list[int]:
+    def find(self, wanted: Sequence[Alternatives], most: int) -> list[int]:
         where = " AND ".join(["words && CAST(? AS TEXT[])"] * len(wanted))
-        values = [list(map(escape, one.words)) for one in wanted]
-        sql = f"SELECT blob_id FROM content_words WHERE {where}"
-        return [blob_id for (blob_id,) in self._run(sql, values)]
+        values = [list(map(escape, words)) for words in wanted]
+        sql = f"SELECT blob_id FROM content_words WHERE {where} LIMIT ?"
+        return [blob_id for (blob_id,) in self._run(sql, [*values, most])]
 
     def words(self, after: int) -> Iterator[str]:
         sql = "SELECT DISTINCT unnest(words) FROM content_words WHERE blob_id > ?"

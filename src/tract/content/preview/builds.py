@@ -176,6 +176,8 @@ def _plain(line: str) -> str:
 def _items(scan: Scan, clear: Spans, blocks: Spans) -> Iterator[LineSpan]:
     text = scan.text
     yield from clear[:1]
+    yield from _block(text, clear[0], 1)
+    yield from tail_of_make(scan)
     yield from _block(text, clear[0], 4, 1)
     yield from clear[1:3]
     summed = [
@@ -197,6 +199,15 @@ def _items(scan: Scan, clear: Spans, blocks: Spans) -> Iterator[LineSpan]:
     yield from clear[8:30]
     yield from head(text, 2)
     yield from both_ends(text)
+
+
+_MADE = re.compile(r"\nmake(?:\[\d+\])?: \*\*\* \[[^\n]*")
+
+
+def tail_of_make(scan: Scan) -> Spans:
+    """The target that was not made: the innermost make says it first."""
+    match = _MADE.search(scan.hay, max(0, len(scan.hay) - _END))
+    return [_line(scan, match.start())] if match else []
 
 
 def _block(text: str, span: LineSpan, count: int, blanks: int = 0) -> Iterator[LineSpan]:

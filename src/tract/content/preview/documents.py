@@ -11,6 +11,7 @@ from tract.content.preview.lines import (
     SEARCHED,
     Finding,
     Item,
+    LineSpan,
     Scan,
     both_ends,
     edges,
@@ -21,6 +22,7 @@ from tract.content.preview.lines import (
     line_around,
     lines_after,
     lines_at,
+    lines_before,
     share,
     tail,
     text_at,
@@ -64,29 +66,68 @@ _DESCRIPTION = re.compile(r"<meta [^<>]{0,80}description[^<>]{0,500}>")
 _TAG = re.compile(r"<[^<>]{0,400}>")
 
 
+_XML = ("xml", "pom", "xsd", "csproj", "plist")
 _ELEMENT = re.compile(r"<([A-Za-z][\w:.-]{0,60})")
 
 
+_ATTRIBUTE = re.compile(r'\s(?!xmlns|xsi:)([\w:-]{1,40})="([^"<>]{0,80})"')
+
+
 def _find_xml(scan: Scan) -> Finding:
-    """Elements with their counts; the rare ones are what the file is about."""
-    matches = list(islice(_ELEMENT.finditer(scan.text, 0, SEARCHED), 20_000))
+    """The root, its children by line, and what is reported as a failure."""
+    text = scan.text
+    matches = list(islice(_ELEMENT.finditer(text, 0, SEARCHED), 20_000))
     counts = Counter(match[1] for match in matches)
-    root = next(iter(counts), "")
-    about = name_list(f"{name} ({count})" for name, count in counts.items() if name != root)
-    summary = f"XML, {counted(scan.lines, 'line')}, root {root}" + (f": {about}" if about else "")
-    failures = [s for s in errors_in(scan.text) if "<" in text_at(scan.text, s)]
+    root = matches[0] if matches else None
+    name = root[1] if root else ""
+    about = name_list(f"{tag} ({count})" for tag, count in counts.items() if tag != name)
+    attributes: list[str] = []
+    if root:
+        end = text.find(">", root.start(), root.start() + 4000)
+        found = _ATTRIBUTE.finditer(text, root.start(), max(end, root.start()))
+        attributes = [f"{m[1]}={m[2]}" for m in islice(found, 12)]
+    facts = f", root {name}" + f" ({', '.join(attributes[:6])})" * bool(attributes)
+    summary = f"XML, {counted(scan.lines, 'line')}{facts}" + f": {about}" * bool(about)
+    return Finding("html", summary, _xml_items(scan, matches, counts, attributes))
+
+
+def _xml_items(
+    scan: Scan, matches: list[re.Match[str]], counts: Counter[str], attributes: list[str]
+) -> Iterator[Item]:
+    text = scan.text
+    failures = [s for s in errors_in(text) if text[s[0] : s[1]].lstrip()[:1] == "<"]
+    for span in failures[:2]:
+        yield from (*lines_before(text, span[0], 1), span)
+    yield from rows("attributes of the root", attributes, 6)
+    children = _children(scan, matches)
+    yield from rows("elements by line", (f"{number} {tag}" for number, tag, _ in children), 8)[:3]
+    short = [span for _, tag, span in children if f"</{tag}>" in text_at(text, span)]
+    yield from short[:8]
     rare = (match.start() for match in matches if counts[match[1]] <= 12)
-    lines = list(dict.fromkeys(line_around(scan.text, place) for place in islice(rare, 200)))
-    named = [span for span in lines if "name" in text_at(scan.text, span)]
-    items = in_turn(failures[:3], lines[:2], named[:8], lines, failures, head(scan.text, 60))
-    return Finding("html", summary, items)
+    lines = list(dict.fromkeys(line_around(text, place) for place in islice(rare, 200)))
+    named = [span for span in lines if "name" in text_at(text, span)]
+    yield from in_turn(lines[:1], named[:8], lines, failures, head(text, 60))
+
+
+def _children(scan: Scan, matches: list[re.Match[str]]) -> list[tuple[int, str, LineSpan]]:
+    """The elements that are indented as the first one below the root is."""
+    if len(matches) < 2:
+        return []
+    text = scan.text
+    indent = text[text.rfind("\n", 0, matches[1].start()) + 1 : matches[1].start()]
+    if indent.strip():
+        return []
+    starts = [m for m in matches[1:] if text.endswith(f"\n{indent}", 0, m.start())]
+    spans = ((m, line_around(text, m.start())) for m in starts[:60])
+    return [(scan.number(span[0]), m[1], span) for m, span in spans]
 
 
 def find_html(scan: Scan) -> Finding | None:
     text = scan.text
-    if not _MARKED_UP.match(text):
+    if not (_MARKED_UP.match(text) or scan.evidence.extension in _XML):
         return None
-    if text.lstrip()[:5] == "<?xml" and "<html" not in text[:1000]:
+    start = text.lstrip()[:5]
+    if (start == "<?xml" or scan.evidence.extension in _XML) and "<html" not in text[:1000]:
         return _find_xml(scan)
     title = _TITLE.search(text, 0, SEARCHED)
     matches = list(islice(_HTML_HEADING.finditer(text, 0, SEARCHED), _LISTED))

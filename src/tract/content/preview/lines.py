@@ -154,7 +154,8 @@ def edges(scan: Scan) -> Iterator[LineSpan]:
 _WORDS = (
     *("rror", "RROR", "atal", "FATAL", "CRITICAL", "SEVERE", "xception", "anic", "PANIC", "ailed"),
     *("FAIL", "ailure", "Traceback", "denied", "o such ", "ot found", "annot ", "nable to "),
-    *("could not", "Could not", "refused", "undefined reference"),
+    *("could not", "Could not", "refused", "undefined reference", "received signal", "egmentation"),
+    *("imed out", "nvalid ", "overflow", "definitely lost", "ut of memory", "core dumped"),
 )
 """Where a line that reports an error may be: finding a word is many times as fast as a pattern."""
 ERROR = re.compile(
@@ -170,7 +171,8 @@ ERROR = re.compile(
     r"(?:[Nn]ot [Ff]ound)|\b[Cc]annot (?:find|connect|open|access|read|stat|resolve|install"
     r"|import|be)\b"
     r"|\b[Uu]nable to \w+|\b[Cc]ould not \w+|[Cc]onnection (?:was )?refused|was refused"
-    r"|undefined reference"
+    r"|undefined reference|received signal|[Ss]egmentation fault|\b[Tt]imed out|\bInvalid \w+"
+    r"|-overflow\b|definitely lost: [1-9]|[Oo]ut of memory|core dumped"
 )
 _WARNING = re.compile(r"(?<![\w/.@-])(?:WARN(?:ING)?|[Ww]arning|[Ww]arn)(?![\w/@.=-])")
 _DIGITS = re.compile(r"\d+")
