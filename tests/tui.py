@@ -157,7 +157,7 @@ async def seat(
 
 # Histories
 
-LONG = "\n".join(f"{number}\tline {number}" for number in range(1, 41))
+LONG = "\n".join(f"{number}\tline {number}" for number in range(1, 81))
 TOOLS = [claude_tool("Read", file_path="string"), claude_tool("Bash", command="string")]
 MORE_TOOLS = [claude_tool("Read", file_path="string", limit="integer"), claude_tool("Grep", p="x")]
 

@@ -308,10 +308,11 @@ class Reader(Screen[None]):
     def _write(self, what: str, change: Callable[[], CommitInfo]) -> None:
         """Make a change in one commit, and show the result."""
         with self._report_errors():
-            self._done.append(change().commit_hash)
+            commit = change()
+            self._done.append(commit.commit_hash)
             self._pane.marked.clear()
             self._read_on(is_own=True)
-            self._say(f"{what}; undo with u")
+            self._say("; ".join(filter(None, (what, commit.message, "undo with u"))))
 
     def _places(self) -> list[Place]:
         """The marked messages, or the one under the cursor."""
