@@ -35,7 +35,7 @@ PICTURES = {
     "conversation": Picture(36, keys="g"),
     "opened": Picture(36, keys="g d x enter"),
     "edit": Picture(36, keys="g x x tab enter j j enter"),
-    "sent": Picture(40, keys="g S" + 10 * " j" + " enter" + 8 * " ctrl+e"),
+    "sent": Picture(60, keys="g S" + 6 * " j" + " enter" + 6 * " ctrl+e"),
 }
 for width, height in ((80, 24), (160, 50)):
     for theme in ("dark", "light"):
