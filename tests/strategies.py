@@ -293,6 +293,7 @@ class ChainBuilder:
             data=f'"content {number}"'.encode() if role else None,
             token_count=1,
             token_source="test",
+            byte_size=9_999,
             toolset=tools,
             links=tuple(links or ()),
         )

@@ -30,6 +30,7 @@ from tract.core.forms import ToolResultInfo
 from tract.storage.sqlite import binding
 
 LOG = "".join(f"{number:04} all is well\n" for number in range(1, 601)) + "0601 disk full\n"
+FAILED = "no such file\n" * 60
 
 
 @pytest.fixture
@@ -55,9 +56,9 @@ def filled(here: Path) -> Path:
         called(tract, ("c1", "read_log"))
         tract.tool_result("c1", "read_log", LOG, form="reference")
         called(tract, ("c2", "read"), path="a.py")
-        tract.tool_result("c2", "read", {"lines": ["x = 1", "y = 2"]})
+        tract.tool_result("c2", "read", {"lines": ["x = 1", "y = 2"] * 50})
         called(tract, ("c2", "read"), path="a.py")
-        tract.tool_result("c2", "read", "no such file", is_error=True)
+        tract.tool_result("c2", "read", FAILED, is_error=True)
         tract.user("Go on.")
     return here
 
@@ -81,8 +82,8 @@ def test_a_table_of_results_oldest_first(filled: Path) -> None:
     size = "10.2 KB"
     assert rows == [
         ["read_log", "c1", size, f"{tokens[0]} tok", "reference", "success", "just now"],
-        ["read", "c2", "27 bytes", f"{tokens[1]} tok", "full", "success", "just now"],
-        ["read", "c2#2", "12 bytes", f"{tokens[2]} tok", "full", "error", "just now"],
+        ["read a.py", "c2", "811 bytes", f"{tokens[1]} tok", "full", "success", "just now"],
+        ["read a.py", "c2#2", "780 bytes", f"{tokens[2]} tok", "full", "error", "just now"],
     ]
     assert result.stderr == f"3 results, {sum(tokens)} tokens; 1 not shown in full\n"
 
@@ -235,9 +236,9 @@ def test_a_page_is_what_the_model_gets(filled: Path) -> None:
 def test_a_result_is_named_by_id_or_commit(filled: Path) -> None:
     info = ok_json("results")[2]
     for name in ("c2#2", info["commit_hash"], info["commit_hash"][:9], info["commit_hash"][:4]):
-        assert ok("result", name, "--raw") == "no such file"
+        assert ok("result", name, "--raw") == FAILED
     ok("checkout", info["commit_hash"])
-    assert ok("result", "HEAD", "--raw") == "no such file"
+    assert ok("result", "HEAD", "--raw") == FAILED
 
 
 @pytest.mark.parametrize(
@@ -386,7 +387,7 @@ def test_a_summary_in_words(filled: Path) -> None:
 def test_collapsed_is_a_reference_until_all_of_the_turn_is(here: Path) -> None:
     with opened() as tract:
         called(tract, ("a", "ls"), ("b", "ls"))
-        tract.tool_result("a", "ls", "src")
+        tract.tool_result("a", "ls", LOG)
         tract.tool_result("b", "ls", "docs")
         tract.user("next")
     ok("reshape", "collapsed", "a")
@@ -475,7 +476,7 @@ def test_which_results_are_loaded(filled: Path) -> None:
     assert ["[preview only" in content for content in some] == [False, True, False]
     some = shown("--load-results", "none", "--keep-recent", "1")
     assert ["[preview only" in content for content in some] == [True, True, False]
-    some = shown("--load-results", "none", "--inline-under", "50")
+    some = shown("--load-results", "none", "--inline-under", "800")
     assert ["[preview only" in content for content in some] == [True, False, False]
     first = ok_json("results")[0]["commit_hash"]
     assert len(shown("--load-results", first[:12])[0]) == len(LOG)
@@ -486,7 +487,7 @@ def test_loading_at_an_earlier_commit(filled: Path) -> None:
     ok("branch", "early", "--at", first)
     ok("checkout", "early")
     loaded = shown("--at", "main", "--load-results", "c2#2")
-    assert loaded[2] == "Error: no such file"
+    assert loaded[2] == f"Error: {FAILED}"
     assert "[preview only" in loaded[1]
 
 

@@ -310,7 +310,7 @@ def test_a_result_is_summarized_without_a_model(here: Path) -> None:
     )
     assert told
     assert int(told[2]) < int(told[1]) / 5
-    assert contents()[3].startswith("[summary of the result of grep; call get_tool_result")
+    assert contents()[3].startswith("[summary of grep n=1; call get_tool_result")
     assert text.splitlines()[0] in contents()[3]
     assert "call_1" in ok("result", "call_1", "--grep", "a199")
     undo(result)

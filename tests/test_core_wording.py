@@ -39,8 +39,7 @@ def test_what_fits_is_not_truncated() -> None:
 def test_a_reference_says_what_it_is_and_how_to_get_it() -> None:
     told = reference(place(name="grep", byte_size=99, token_count=7), GIST)
     assert told.splitlines() == [
-        "[result of grep · c · success · 99 bytes · 7 tokens]",
-        "3 lines: hello",
+        "[result of grep (3 lines: hello) · c · success · 99 bytes · 7 tokens]",
         "hello",
         "world",
         '[preview only; call get_tool_result(id="c") for the full result]',
@@ -74,7 +73,7 @@ def test_a_preview_is_as_long_as_the_form_says() -> None:
 
 
 def test_a_result_of_an_unknown_tool() -> None:
-    assert reference(place(), GIST).startswith("[tool result · c · ")
+    assert reference(place(), GIST).startswith("[tool result (3 lines: hello) · c · ")
 
 
 @given(st.text(max_size=400) | texts, st.integers(1, 60), st.text("ab", min_size=1, max_size=30))

@@ -207,7 +207,7 @@ def test_the_example_of_a_server_runs() -> None:
     example = [sys.executable, str(ROOT / "examples" / "server.py")]
     done = subprocess.run(example, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "[result of read_log · call_1 · success" in done.stdout
+    assert "[read_log job=build (log, 900 lines" in done.stdout
     assert "09:08:20 INFO step 500 ok" in done.stdout.splitlines()
 
 

@@ -45,7 +45,8 @@ def test_a_long_result_is_stored_in_full_and_shown_as_its_reference(tract: Tract
     kept, [text] = store(tract, result())
     assert text is not None
     assert kept == Kept(True, len(LONG), text)
-    assert text.startswith(f"[result of Bash · c1 · success · {len(LONG)} bytes")
+    assert text.startswith("[result of Bash (2000 lines")
+    assert f" · c1 · success · {len(LONG)} bytes · " in text
     assert text.endswith(f'[preview only; call {TOOL}(id="c1") for the full result]')
     [info] = tract.list_tool_results()
     assert (info.id, info.form, tract.get_content(info.commit_hash)) == ("c1", "reference", LONG)
@@ -88,7 +89,9 @@ def test_the_dialog_says_what_it_is(tract: Tract) -> None:
 
 
 def test_arguments_and_problems_are_stored_unless_they_are_long(tract: Tract) -> None:
-    store(tract, result()._replace(arguments={"command": "ls"}, problem="cut"))
+    _, [text] = store(tract, result()._replace(arguments={"command": "ls"}, problem="cut"))
+    assert text is not None
+    assert text.startswith("[Bash: ls (2000 lines")
     store(tract, result(LONG, "c2")._replace(arguments={"content": LONG}))
     first, second = (tract.get_commit(i.commit_hash) for i in tract.list_tool_results())
     assert first.metadata["client"] == "Claude Code"

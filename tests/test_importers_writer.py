@@ -107,6 +107,11 @@ def test_a_dialog_that_went_on_by_hand_is_left_alone(t: Tract, tmp_path: Path) -
     assert said(t.sibling(SESSION))[-1] == ("user", "by hand")
 
 
+LONG = json.dumps("done " * 200)
+LONG_TURN = json.loads(json.dumps(TURN).replace('"content": "done"', f'"content": {LONG}'))
+"""Short results are shown in full, whatever is configured."""
+
+
 def forms_of(dialog: Tract) -> list[Form | None]:
     return [info.form for info in dialog.list_tool_results()]
 
@@ -115,7 +120,7 @@ def test_results_are_born_in_the_form_that_the_dialog_gives_them(t: Tract, tmp_p
     """As `tool_result` does: there is one way into a dialog."""
     dialog = t.sibling(SESSION)
     dialog.configure_results(inline_tokens=0)
-    import_file(t, given(tmp_path, *TURN))
+    import_file(t, given(tmp_path, *LONG_TURN))
     assert forms_of(t.sibling(SESSION)) == [Form.REFERENCE, Form.REFERENCE]
     assert [c.form for c in t.sibling(SESSION).log() if c.role == "tool"] == [Form.REFERENCE] * 2
     assert t.fsck().ok
@@ -126,7 +131,7 @@ def test_importing_twice_adds_nothing_whatever_was_configured_meanwhile(
     t: Tract, tmp_path: Path, limits: tuple[int | None, int | None]
 ) -> None:
     """The form of a result is a part of its hash, and does not make it another result."""
-    path = given(tmp_path, *TURN, user("u9", "r2", "another way"))
+    path = given(tmp_path, *LONG_TURN, user("u9", "r2", "another way"))
     t.sibling(SESSION).configure_results(inline_tokens=limits[0])
     import_file(t, path)
     t.sibling(SESSION).configure_results(inline_tokens=limits[1], preview_tokens=10)
@@ -135,7 +140,7 @@ def test_importing_twice_adds_nothing_whatever_was_configured_meanwhile(
     assert (len(dialog.branches()), len(dialog.list_tool_results())) == (2, 2)
     assert forms_of(dialog) == [Form.FULL if limits[0] is None else Form.REFERENCE] * 2
     before = everything(t)
-    grown = given(tmp_path, *TURN, user("u9", "r2", "another way"), user("u10", "a5", "more"))
+    grown = given(tmp_path, *LONG_TURN, user("u9", "r2", "another way"), user("u10", "a5", "more"))
     assert counted(import_file(t, grown)) == (1, 0, 0, WHOLE + 1)
     assert len(everything(t)) == len(before)
 

@@ -82,9 +82,9 @@ def test_the_first_dialog_that_has_an_id_answers(dialogs: OpenDialogs) -> None:
     assert listed[0] == "[tool results, newest first · 1–2 of 2]"
     assert [line.split(" · ")[0] for line in listed[1:-1]] == [
         "[in S.results]",
-        "c",
+        "Bash: run c",
         "[in S]",
-        "only",
+        "Bash: run only",
     ]
     assert "deep" not in "".join(listed)
 
@@ -103,7 +103,7 @@ def test_a_forgotten_result_is_not_another_dialogs(dialogs: OpenDialogs) -> None
 def test_a_list_has_one_line_for_each_result(own: Scope) -> None:
     lines = list_tool_results(own, {"limit": 2}).splitlines()
     assert lines[0] == "[tool results, newest first · 1–2 of 12]"
-    assert lines[1].startswith("c11 · Bash · run c11 · success · 16 bytes, ")
+    assert lines[1].startswith("Bash: run c11 · c11 · success · 16 bytes, ")
     assert lines[1].endswith(" UTC")
     assert lines[-2:] == [
         "[more: call again with offset=2]",
@@ -115,7 +115,7 @@ def test_pages_have_every_result_once(own: Scope) -> None:
     ids: list[str] = []
     for offset in range(0, 15, 5):
         text = list_tool_results(own, {"limit": 5, "offset": offset})
-        ids += [line.split(" · ")[0] for line in text.splitlines() if " UTC" in line]
+        ids += [line.split(" · ")[1] for line in text.splitlines() if " UTC" in line]
     assert ids == [f"c{number}" for number in reversed(range(12))]
     assert (
         list_tool_results(own, {"offset": 12}) == "[no tool results after offset 12: there are 12]"
@@ -124,7 +124,7 @@ def test_pages_have_every_result_once(own: Scope) -> None:
 
 def test_a_list_can_be_of_one_tool_or_status(own: Scope) -> None:
     assert "1–3 of 3" in list_tool_results(own, {"tool": "Read"})
-    assert "c5 · Bash · run c5 · error" in list_tool_results(own, {"status": "error"})
+    assert "Bash: run c5 · c5 · error" in list_tool_results(own, {"status": "error"})
     assert "of 11]" in list_tool_results(own, {"status": "success"})
     nothing = list_tool_results(own, {"tool": "x\n", "status": "error"})
     assert nothing == r"[no tool results of x\n with status error]"
@@ -157,9 +157,9 @@ def test_a_list_of_long_lines_is_bounded(dialogs: OpenDialogs) -> None:
 def test_a_search_shows_the_line_and_the_call(own: Scope) -> None:
     lines = search_tool_results(own, {"query": "needle 1"}).splitlines()
     assert lines[0] == "[search needle 1 · 3 matches in results 1–12 of 12, newest first]"
-    assert lines[1].startswith("c11 · Bash · run c11 · 16 bytes, ")
+    assert lines[1].startswith("Bash: run c11 · c11 · 16 bytes, ")
     assert lines[2] == "  2: Needle 11"
-    assert [line.split()[0] for line in lines[1:-1:2]] == ["c11", "c10", "c1"]
+    assert [line.split(" · ")[1] for line in lines[1:-1:2]] == ["c11", "c10", "c1"]
     assert lines[-1] == '[call get_tool_result(id="…", grep="…") to read all matches in one]'
 
 
@@ -190,10 +190,10 @@ def test_answers_of_these_tools_are_not_searched(own: Scope, dialogs: OpenDialog
     turn(dialogs("d"), "f", "Needle again", name="mcp__tract__get_tool_result")
     turn(dialogs("d"), "mine", "Needle of mine", name="my_get_tool_result")
     text = search_tool_results(own, {"query": "needle"})
-    assert "mine · my_get_tool_result" in text
-    assert "\nf · " not in text
+    assert "my_get_tool_result: run mine · mine · " in text
+    assert " · f · " not in text
     named = search_tool_results(own, {"query": "again", "tool": "mcp__tract__get_tool_result"})
-    assert "\nf · " in named
+    assert " · f · " in named
 
 
 @pytest.mark.parametrize("arguments", [{}, {"query": ""}, {"query": "x" * 501}, {"query": ["x"]}])
@@ -214,7 +214,9 @@ def test_a_stored_text_can_be_fetched(own: Scope) -> None:
     assert last == f'[call get_tool_result(id="{result_id}") for the full result]'
     assert len(text) < 3_000
     assert "row 4711" in get_tool_result(own, {"id": result_id, "lines": "4712"})
-    assert list_tool_results(own, {"limit": 1}).splitlines()[1].startswith(f"{result_id} · web · u")
+    assert (
+        list_tool_results(own, {"limit": 1}).splitlines()[1].startswith(f"web u · {result_id} · ")
+    )
 
 
 def test_an_id_that_is_used_again_is_numbered(own: Scope) -> None:

@@ -60,7 +60,7 @@ def test_pages_have_every_result_once(tmp_path: Path) -> None:
     assert len(set(uris)) == 2 * PAGE + 1
     assert uris[0] == "tract://my%20dialog%2F1/results/c%2F200"
     assert page[0].name == "Bash c/0"
-    assert page[0].description == "run c/0"
+    assert page[0].description == "Bash: run c/0"
     assert page[0].size == len("text 0")
     assert read_resource(own, uris[-1]) == "text 0"
     for bad in ("-1", "x", "9" * 20, "٣"):

@@ -923,7 +923,7 @@ def test_a_compressed_content_can_be_forgotten(t: Tract) -> None:
     t.forget(said[0])
     assert texts(t) == ["a password", "next"]
     t.restore(summary)
-    assert "hunter2" not in str(t.compile().messages)
+    assert "hunter2" not in str(t.compile().to_dicts())
     assert t.fsck().ok
 
 
@@ -1388,7 +1388,7 @@ def test_without_a_model_the_structure_is_told(t: Tract) -> None:
     assert result.made_by == "structure"
     assert result.tokens_after < result.tokens_before
     assert t.compile().token_count < before / 4
-    assert "ls({})" in texts(t)[1]
+    assert "→ ls │ " in texts(t)[1]
     assert violations(t.compile()) == []
     assert t.compress_tool_calls().summaries == []
 

@@ -187,7 +187,7 @@ def test_a_summary_is_a_form_and_the_original_can_be_fetched(t: Tract) -> None:
 
     t.on("tool_result", handler)
     info = turn(t)
-    head = '[summary of the result of grep; call get_tool_result(id="c") for the full result]'
+    head = '[summary of grep; call get_tool_result(id="c") for the full result]'
     assert seen(t) == [f"{head}\nthree hits"]
     assert contents == ["summarized", "three hits", BIG]
     assert t.list_tool_results()[0].form == Form.SUMMARY
@@ -408,7 +408,7 @@ def test_a_handler_takes_the_place_of_the_configuration_and_back(t: Tract) -> No
     t.configure_tool_summarization({"grep": "short"})
     turn(t, "b")
     assert ids == ["a"]
-    assert seen(t)[1].startswith("[summary of the result of grep")
+    assert seen(t)[1].startswith("[summary of grep;")
 
 
 @pytest.mark.parametrize("event", ["tool_call", "", None, 5, ["tool_result"]])
@@ -822,7 +822,7 @@ def test_an_edit_is_not_reviewed(t: Tract) -> None:
 
 
 def is_summary(text: str) -> bool:
-    return text.startswith("[summary of the result of ")
+    return text.startswith("[summary of ")
 
 
 SMALL = "a few words, and more than a summary " * 5

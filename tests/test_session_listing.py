@@ -37,8 +37,7 @@ def test_a_result_is_described_with_its_call(t: Tract) -> None:
     places = listing.newest_results(t.session)
     newest, failed, _ = listing.describe(t.session, places)
     assert (newest.id, newest.tool, newest.byte_size, newest.is_error) == ("c2", "grep", 11, False)
-    assert newest.call is not None
-    assert newest.call.arguments == {"pattern": "p2"}
+    assert newest.subject == 'grep "p2"'
     assert newest.created_at is not None
     assert failed.is_error
     assert listing.failed_results(t.session, places) == {places[1]}
@@ -51,8 +50,7 @@ def test_each_of_several_results_has_its_own_call(t: Tract) -> None:
     t.tool_result("x", "f", "first")
     t.tool_result("stray", "f", "without a call")
     stray, x, y = listing.describe(t.session, listing.newest_results(t.session, "f"))
-    assert stray.call is None
-    assert [result.call.arguments for result in (x, y) if result.call] == [{"n": "x"}, {"n": "y"}]
+    assert [result.subject for result in (stray, x, y)] == ["result of f", "f n=x", "f n=y"]
 
 
 def test_a_line_is_found_whatever_its_case(t: Tract) -> None:

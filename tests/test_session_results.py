@@ -71,7 +71,7 @@ def seen(t: Tract, **view: Any) -> list[str]:
 
 
 def is_reference(text: str) -> bool:
-    return text.startswith("[result of ") and "[preview only; call get_tool_result(" in text
+    return text.startswith("[") and "[preview only; call get_tool_result(" in text
 
 
 def forms(t: Tract, **view: Any) -> list[str]:
@@ -121,7 +121,8 @@ def test_a_result_is_born_as_a_reference(db: str, form: Any) -> None:
     assert info.form == Form.REFERENCE
     assert is_reference(told[0])
     assert len(told[0]) < 2_500
-    assert "grep · c · success" in told[0]
+    assert told[0].startswith("[grep (")
+    assert " · c · success · " in told[0]
     with open_tract(db) as t:
         assert seen(t) == told
         assert t.get_content(info) == BIG
@@ -215,7 +216,7 @@ def test_settings_survive_reopening(db: str) -> None:
 def test_a_form_that_is_said_wins_over_the_settings(t: Tract) -> None:
     t.configure_results(inline_tokens=100)
     turn(t, "c", BIG, form="full")
-    turn(t, "d", "short", form="reference")
+    turn(t, "d", "some " * 150, form="reference")
     assert forms(t) == ["full", "reference"]
 
 
@@ -271,7 +272,7 @@ def test_recorded_histories_get_forms_too(t: Tract) -> None:
         ]
     )
     assert forms(t) == ["reference"]
-    assert "result of grep" in seen(t)[0]
+    assert seen(t)[0].startswith("[grep (")
 
 
 # Reshaping
@@ -403,15 +404,16 @@ def test_reused_ids_are_told_apart_when_collapsed(t: Tract) -> None:
 
 
 def test_an_edit_is_the_new_truth(t: Tract) -> None:
-    info = turn(t, "c", "the password is 1234", form="reference")
-    t.tool_result("c", "grep", "the password is ****", edit=info)
-    assert seen(t) == ["the password is ****"]
+    info = turn(t, "c", "the password is 1234\n" * 50, form="reference")
+    redacted = "the password is ****\n" * 50
+    t.tool_result("c", "grep", redacted, edit=info)
+    assert seen(t) == [redacted]
     for name in ("c", info.commit_hash):
-        assert body(t.get_tool_result(name)) == "the password is ****"
+        assert body(t.get_tool_result(name)) == redacted
     t.reshape({info.commit_hash: "reference"})
     assert forms(t) == ["reference"]
     assert "1234" not in json.dumps(t.compile().to_openai())
-    assert body(t.get_tool_result("c")) == "the password is ****"
+    assert body(t.get_tool_result("c")) == redacted
 
 
 @pytest.mark.parametrize("form", [form for form in Form if form != Form.FULL])
@@ -491,7 +493,7 @@ def test_loading_an_unknown_id_is_refused(t: Tract) -> None:
         t.compile(before, load_tool_results=["call_34"])
 
 
-TEXTS = ["plain\n" * 40, 'grün "quoted"\n\t' * 2_000, "工具 \x1b[0m" * 400_000]
+TEXTS = ["plain\n" * 140, 'grün "quoted"\n\t' * 2_000, "工具 \x1b[0m" * 400_000]
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=["short", "long", "in chunks"])
@@ -549,11 +551,11 @@ def test_a_view_writes_nothing(t: Tract) -> None:
 def test_recent_and_small_results_are_whole(t: Tract) -> None:
     for number in range(3):
         turn(t, f"c{number}", BIG + f"{number}", form="reference")
-    small = turn(t, "small", "a few words", form="reference")
+    small = turn(t, "small", "a few words " * 60, form="reference")
     assert forms(t, keep_recent=2) == ["reference", "reference", "full", "full"]
     assert forms(t, inline_under=small.token_count) == ["reference"] * 3 + ["full"]
     assert forms(t, inline_under=small.token_count - 1) == ["reference"] * 4
-    view = {"load_tool_results": False, "keep_recent": 1, "inline_under": 10}
+    view = {"load_tool_results": False, "keep_recent": 1, "inline_under": small.token_count}
     assert forms(t, **view) == ["reference"] * 3 + ["full"]
 
 

@@ -197,11 +197,14 @@ def test_every_reference_leads_to_its_own_result(given: list[tuple[str, Any]]) -
 
 
 def test_metadata_tells_what_is_known(db: str) -> None:
-    reference = store(db, "c1", "run", {}, {"exit_code": 2, "stderr": "no such file"}, WHEN)
+    result = {"exit_code": 2, "stderr": "no such file\n" * 99}
+    reference = store(db, "c1", "run", {"command": "ls x"}, result, WHEN)
     known = metadata(db, "c1")
     assert (known.tool_name, known.status, known.form) == ("run", "error", Form.REFERENCE)
     assert (known.timestamp, known.dialog_id) == (WHEN, "d")
     assert known.token_count > 0
+    assert known.arguments == {"command": "ls x"}
+    assert known.summary.startswith("run: ls x (exit ")
     for field in ("tool_call_id", "status", "size_bytes", "summary", "truncated_preview"):
         assert getattr(known, field) == getattr(reference, field)
     with open_tract(db, dialog="d") as tract:
@@ -247,7 +250,7 @@ def test_metadata_never_loads_a_large_result(db: str) -> None:
             "UPDATE blobs SET gist = NULL"
         )  # as an older release wrote it
         known = metadata(tract, "c1")
-        assert known.summary.startswith("line 0 of a log")
+        assert known.summary.startswith("read (line 0 of a log")
         assert using(tract, lambda storage: storage.list_results()) == [known]
         with pytest.raises(CorruptError):
             get(tract, "c1")
@@ -258,7 +261,7 @@ def test_an_edit_is_the_new_truth(db: str) -> None:
         store(tract, "c1", "read", {}, "the password is 1234")
         tract.tool_result("c1", "read", "redacted", edit=tract.find_tool_results()[0])
         assert get(tract, "c1") == "redacted"
-        assert metadata(tract, "c1").summary == "redacted"
+        assert metadata(tract, "c1").summary == "read (redacted)"
         assert metadata(tract, "c1").form == Form.FULL
 
 
@@ -288,7 +291,7 @@ def test_what_was_forgotten_is_no_result_that_never_was(db: str) -> None:
         with pytest.raises(ForgottenError):
             get(tract, "c1")
         known = metadata(tract, "c1")
-        assert (known.tool_name, known.summary) == ("read", "[forgotten]")
+        assert (known.tool_name, known.summary) == ("read", "read ([forgotten])")
         assert known.truncated_preview == "[forgotten]"
 
 
@@ -549,9 +552,9 @@ def test_an_edited_result_is_migrated_as_edited(db: str) -> None:
 
 def test_the_settings_of_the_dialog_hold(db: str) -> None:
     with open_tract(db) as tract:
-        dialog_with(tract, "word " * 100, tool="grep")
+        dialog_with(tract, "word " * 200, tool="grep")
         dialog_with(tract, BIG, tool="keep")
-        dialog_with(tract, "word " * 100, tool="ls")
+        dialog_with(tract, "word " * 200, tool="ls")
         tract.configure_results(
             inline_tokens=50, preview_tokens=5, keep=["keep"], tools={"ls": {"inline_tokens": 999}}
         )
@@ -565,7 +568,7 @@ def test_a_limit_that_was_taken_back_is_no_limit(db: str) -> None:
     with open_tract(db) as tract:
         tract.configure_results(inline_tokens=5)
         tract.configure_results()
-        dialog_with(tract, "word " * 100, BIG)
+        dialog_with(tract, "word " * 200, BIG)
         migrate_results(tract)
         assert seen(tract) == [Form.FULL, Form.REFERENCE]
 
@@ -729,7 +732,7 @@ def test_a_file_that_differs_goes_on_on_a_branch(here: Path) -> None:
 
 def test_migrating_a_dialog_that_is_there(here: Path) -> None:
     with Tract.open(here / ".tract" / "tract.db") as tract:
-        dialog_with(tract, BIG, "word " * 50)
+        dialog_with(tract, BIG, "word " * 200)
     report = ok_json("migrate-results", "--inline-tokens", "1000000")
     assert report["migrated"] == 0
     report = ok_json("migrate-results", "--inline-tokens", "20")

@@ -59,10 +59,10 @@ def test_every_call_and_result_has_its_line_in_full_and_in_summary() -> None:
     ]
     assert [line for line in summary if "[tool_use]" in line] == calls
     assert [line for line in full if "[tool_use]" in line] == calls
-    assert "  [Read] /srv/app/main.py (421 bytes)" in summary
+    assert "  [Read] /srv/app/main.py (861 bytes)" in summary
     assert "  [tool_result:error] Bash make (14 bytes): no rule" in summary
     assert "  [Bash] ls (16 bytes)" in summary
-    assert "  [tool_result] Read /srv/app/main.py (421 bytes)" in full
+    assert "  [tool_result] Read /srv/app/main.py (861 bytes)" in full
     assert "  [tool_result:error] Bash make (14 bytes)" in full
     assert "  [tool_result] Bash ls (16 bytes)" in full
 
@@ -81,7 +81,7 @@ def test_a_long_result_is_cut_until_it_is_opened() -> None:
         sheet = sheet_of(tract, tools=FULL)
         read = cursor_at(sheet, "[tool_result] Read")
         assert sheet.size(read) == 1 + MOST_OF_RESULT + 1
-        assert f"    … {40 - MOST_OF_RESULT} more lines" in all_lines(sheet)
+        assert f"    … {80 - MOST_OF_RESULT} more lines" in all_lines(sheet)
         sheet.toggle(read)
         assert [line.removeprefix("    ") for line in all_lines(sheet) if "\t" in line] == (
             LONG.split("\n")
@@ -89,7 +89,7 @@ def test_a_long_result_is_cut_until_it_is_opened() -> None:
         sheet.toggle(read)
         assert sheet.size(read) == 1
         sheet.toggle(read)
-        assert sheet.size(read) == 41
+        assert sheet.size(read) == 81
 
 
 def test_each_block_is_opened_and_closed_by_itself() -> None:

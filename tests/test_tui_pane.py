@@ -135,15 +135,15 @@ async def test_the_mouse_scrolls_points_and_opens() -> None:
 async def test_tools_are_folded_hidden_and_whole_and_errors_always_there() -> None:
     with recorded() as tract:
         async with seat(tract, size=(80, 60)) as here:
-            assert "  [Read] /srv/app/main.py (421 bytes)" in here.body
+            assert "  [Read] /srv/app/main.py (861 bytes)" in here.body
             await here.press("t")
             assert not any("[Read]" in line or "[tool_use]" in line for line in here.body)
             assert any("[tool_result:error] Bash" in line for line in here.body)
             await here.press("t")
-            assert "  [tool_result] Read /srv/app/main.py (421 bytes)" in here.body
+            assert "  [tool_result] Read /srv/app/main.py (861 bytes)" in here.body
             assert "    command: ls" in here.body
             await here.press("t")
-            assert "  [Read] /srv/app/main.py (421 bytes)" in here.body
+            assert "  [Read] /srv/app/main.py (861 bytes)" in here.body
 
 
 @in_loop

@@ -389,20 +389,20 @@ async def test_original_and_sent_of_one_result_and_of_all() -> None:
         async with seat(tract, size=(100, 90)) as here:
             await here.press("t", "t")
             whole = here.body
-            assert "[result of Read" not in here.text
+            assert "[Read /srv/app/main.py (" not in here.text
             await to(here, "[tool_result] Read")
             await here.press("s")
-            assert "[result of Read" in here.text
+            assert "[Read /srv/app/main.py (" in here.text
             assert "    Makefile" in here.body
             await here.press("s")
             assert here.body == whole
             await here.press("S")
             assert "sent" in here.title
-            assert "[result of Read" in here.text
+            assert "[Read /srv/app/main.py (" in here.text
             assert "    Makefile" not in here.body
             assert sum("[tool_result] Bash ls" in line for line in here.body) == 1
             await here.press("s")
-            assert "[result of Read" not in here.text
+            assert "[Read /srv/app/main.py (" not in here.text
             assert "    Makefile" not in here.body
             await here.press("s", "S")
             assert here.body == whole

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_values, texts
-from tract.view.call_labels import LONGEST, LONGEST_PATH, PATHS, call_label, short_path
+from tract.core.subjects import PATHS
+from tract.view.call_labels import LONGEST, LONGEST_PATH, call_label, short_path
 from tract.view.sanitize import one_line
 
 DEEP = "/home/somebody/projects/large/src/path/file.ts"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import inf
 
 from tract.content.blocks import whole_text
-from tract.content.preview import gist_of
-from tract.content.preview.verdict import has_failed as reports_failure
+from tract.content.preview import gist_of, has_failed
 from tract.context import CompiledContext, Seen, Transcript
 from tract.core.chain import Chain, Place
 from tract.core.forms import AS_THEY_ARE, ResultView, Shown, for_summary, shown_items
@@ -180,15 +179,19 @@ class Compiler:
     ) -> list[tuple[Message, int]]:
         """Return the messages as they are shown, each with its tokens; outdated answers without
         their thoughts."""
-        gists = self._gists(items)
-        sent = [(item.place.origin.id, self._render(item, gists)) for item in items]
+        short = [item.place for item in items if item.shape.form in (Form.REFERENCE, Form.SUMMARY)]
+        calls = self.calls(short)
+        gists = self.gists(short, calls)
+        sent = [(item.place.origin.id, self._render(item, gists, calls)) for item in items]
         return [self._without_thoughts(*one) if at in outdated else one for at, one in sent]
 
     def _without_thoughts(self, message: Message, tokens: int) -> tuple[Message, int]:
         left = without_thoughts(message)
         return (message, tokens) if left is message else (left, self._count(spoken(left)))
 
-    def _render(self, item: Shown, gists: Mapping[int, Gist]) -> tuple[Message, int]:
+    def _render(
+        self, item: Shown, gists: Mapping[Place, Gist], calls: Mapping[Place, ToolCall]
+    ) -> tuple[Message, int]:
         """Return a message as it is shown, and its tokens."""
         place, shape, step = item.place, item.shape, item.place.shown
         if item.is_left_out:
@@ -205,41 +208,64 @@ class Compiler:
             if text is None:
                 return self.message(step), step.token_count
             return self._result(step, text)
-        gist = gists.get(step.blob_id or 0)
+        gist, call = gists.get(place), calls.get(place)
         if gist is None:  # forgotten
             return self.message(step), step.token_count
         if shape.form == Form.SUMMARY:
-            return self._result(step, summary(place, shape.text or gist.summary))
-        return self._result(step, reference(place, gist, shape), reference_tokens(gist, shape))
+            return self._result(step, summary(place, shape.text or gist.summary, call))
+        text = reference(place, gist, shape, call)
+        return self._result(step, text, reference_tokens(text, gist))
 
     def _result(self, step: Step, text: str, tokens: int | None = None) -> tuple[Message, int]:
         """Return a result with another text."""
         result = Message("tool", text, step.tool_call_id, step.name, step.is_error, step.origin)
         return result, self._count(text) if tokens is None else tokens
 
-    def _gists(self, items: Sequence[Shown]) -> dict[int, Gist]:
-        """Return the gists of shortened results. Those that are not stored are made now."""
-        short = (Form.REFERENCE, Form.SUMMARY)
-        steps = [item.place.shown for item in items if item.shape.form in short]
-        gists = self._store.contents.gists([step.blob_id or 0 for step in steps])
-        for step in steps:
-            if step.blob_id not in gists:
-                try:
-                    gists[step.blob_id or 0] = gist_of(self.load(step).content)
-                except ForgottenError:
-                    continue
+    def calls(self, results: Iterable[Place]) -> dict[Place, ToolCall]:
+        """Return the calls that these results answer, as they read now, without missing ones."""
+        results = list(results)
+        turns = {place.call.origin.id: place.call for place in results if place.call}
+        calls = self._noted_calls([place for place in results if place.call is None])
+        for turn in turns.values():
+            each = zip(turn.answers, self.message(turn.shown).tool_calls, strict=True)
+            calls |= {result: call for result, call in each if result}
+        return calls
+
+    def _noted_calls(self, results: Sequence[Place]) -> dict[Place, ToolCall]:
+        """Return the calls of results that were recorded without them. A hook sees only results,
+        and notes the arguments with them."""
+        infos = self._store.infos([Head(place.shown.id, place.shown.hash) for place in results])
+        return {
+            place: ToolCall(place.label, info.name, info.metadata["arguments"])
+            for place, info in zip(results, infos, strict=True)
+            if info.name and "arguments" in info.metadata
+        }
+
+    def gists(self, results: Sequence[Place], calls: Mapping[Place, ToolCall]) -> dict[Place, Gist]:
+        """Return the gists of results, without forgotten ones. Those that are not stored are made
+        now, each with its own call: results with the same content may be of different calls."""
+        stored = self._store.contents.gists([place.shown.blob_id or 0 for place in results])
+        gists = {}
+        for place in results:
+            gist = stored.get(place.shown.blob_id or 0)
+            try:
+                gists[place] = gist or gist_of(self.load(place.shown).content, calls.get(place))
+            except ForgottenError:
+                continue
         return gists
 
     def failures(self, places: Sequence[Place]) -> list[Place]:
         """Return the results among these that are flagged as errors, or report one."""
-        steps = [place.shown for place in places]
-        new = {s.hash: s for s in steps if not s.is_error and s.hash not in self._failed}
-        gists = self._store.contents.gists([step.blob_id or 0 for step in new.values()])
-        for digest, step in new.items():
+        known = self._failed
+        new = [p for p in places if not (p.shown.is_error or p.shown.hash in known)]
+        gists = self._store.contents.gists([place.shown.blob_id or 0 for place in new])
+        calls = self.calls(place for place in new if place.shown.blob_id not in gists)
+        for place in new:
+            step = place.shown
             gist = gists.get(step.blob_id or 0)
             content = None if gist else self.message(step).content
-            self._failed[digest] = gist.is_error if gist else reports_failure(content)
-        return [p for p in places if p.shown.is_error or self._failed[p.shown.hash]]
+            known[step.hash] = gist.is_error if gist else has_failed(content, calls.get(place))
+        return [p for p in places if p.shown.is_error or known[p.shown.hash]]
 
     def toolset(self, digest: bytes | None) -> Toolset | None:
         return None if digest is None else self._store.toolset(digest)

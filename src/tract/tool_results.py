@@ -14,11 +14,12 @@ from msgspec.structs import replace
 
 from tract.content.preview import gist_of
 from tract.core.chain import Place
-from tract.core.forms import ResultSettings, forms, is_fixed, settings
+from tract.core.forms import ResultSettings, Shown, forms, is_fixed, settings
+from tract.core.subjects import entitle
 from tract.core.turns import results_of
-from tract.core.wording import preview_of, reference_tokens
+from tract.core.wording import pays, preview_of, what_of
 from tract.errors import InputError, ResultNotFoundError, StorageError
-from tract.model import CommitInfo, Form, Gist, Json, Shape, Step, ToolCall
+from tract.model import CommitInfo, Form, Gist, Json, Shape, ToolCall
 from tract.providers.call_ids import find_result
 from tract.providers.frameworks.langchain import STORAGE_TYPE, is_reference
 from tract.reprs import brief, number
@@ -50,6 +51,7 @@ class ToolResultMetadata(msgspec.Struct, frozen=True):
     size_bytes: int
     token_count: int
     summary: str
+    """What was asked, and what came of it: `Read src/main.py (342 lines)`."""
     truncated_preview: str
     form: Form | None
     """What the model sees of it; None if it is not in the view."""
@@ -57,6 +59,8 @@ class ToolResultMetadata(msgspec.Struct, frozen=True):
     """The time that the caller passed, or else when it was stored."""
     dialog_id: str
     commit_hash: str
+    arguments: Json = None
+    """Of the call, as the model wrote them; None if the call is not known."""
 
     def __repr__(self) -> str:
         return brief(
@@ -243,21 +247,23 @@ def list_results(tract: Tract) -> list[ToolResultMetadata]:
 
 def _describe(session: Session, form_of: Mapping[Place, Form | None]) -> list[ToolResultMetadata]:
     gists = session.store.contents.gists([place.shown.blob_id or 0 for place in form_of])
+    calls = session.compiler.calls(form_of)
     results = []
     for (place, form), info in zip(form_of.items(), session.infos(list(form_of)), strict=True):
-        step = place.shown
+        step, call = place.shown, calls.get(place)
         gist = gists.get(step.blob_id or 0)
         if gist is None and step.data is not None:  # a small content is read with its commit
-            gist = gist_of(session.compiler.load(step).content)
+            gist = gist_of(session.compiler.load(step).content, call)
         gist = gist or Gist("", info.preview, info.preview)
         results.append(
             ToolResultMetadata(
                 tool_call_id=place.label,
                 tool_name=step.name or "",
+                arguments=call.arguments if call else None,
                 status="error" if step.is_error or gist.is_error else "success",
                 size_bytes=step.byte_size,
                 token_count=step.token_count,
-                summary=gist.summary,
+                summary=entitle(what_of(step, call), gist.summary),
                 truncated_preview=preview_of(gist, place.shape or Shape()),
                 form=form,
                 timestamp=_time(info),
@@ -287,7 +293,7 @@ class MigrationReport(msgspec.Struct, frozen=True):
     already: int
     """References before, or in another form that somebody chose."""
     small: int
-    """Within the limit, or of tools whose results are kept."""
+    """Within the limit, too short for a reference, or of tools whose results are kept."""
     fixed: int
     """Pinned, or answers of `get_tool_result`."""
     tokens_before: int
@@ -359,7 +365,7 @@ def _fate(session: Session, place: Place, limits: ResultSettings) -> str:
         return "fixed"
     if place.shape is not None:
         return "already"
-    if limits.shape(step.name, step.token_count) is None:
+    if limits.shape(step.name, step.token_count) is None or not pays(step):
         return "small"
     if step.byte_size <= ENVELOPE_BYTES and is_reference(session.compiler.load(step).content):
         return "already"
@@ -376,27 +382,28 @@ def _reshape(
         _, head = session.lock_branch()
         places = [place for place in session.chain(head).places if place.origin.id in wanted]
         free = [place for place in places if not (place.shape or is_fixed(place))]
-        own = [limits.shape(place.shown.name, place.shown.token_count) for place in free]
+        own = [
+            limits.shape(place.shown.name, place.shown.token_count) if pays(place.shown) else None
+            for place in free
+        ]
         shapes = {place: shape for place, shape in zip(free, own, strict=True) if shape}
         if not shapes:
             return [], None
-        gists = _gists(session, [place.shown for place in shapes])
+        _store_gists(session, list(shapes))
         by_commit = {place.origin.hash.hex(): shape for place, shape in shapes.items()}
         mark = tract.reshape(by_commit, message="results as references")
-    after = (reference_tokens(gists[p.shown.blob_id or 0], s) or 0 for p, s in shapes.items())
+        shown = session.compiler.render([Shown(place, shape) for place, shape in shapes.items()])
     before = (place.shown.token_count for place in shapes)
-    return list(zip(before, after, strict=True)), mark
+    return list(zip(before, (tokens for _, tokens in shown), strict=True)), mark
 
 
-def _gists(session: Session, steps: Sequence[Step]) -> dict[int, Gist]:
-    """Return the gists of results. Missing ones, of an older release, are written now, so that a
-    result need not be read whenever it is shown."""
-    gists = session.store.contents.gists([step.blob_id or 0 for step in steps])
-    for step in steps:
-        blob_id = step.blob_id or 0
-        if blob_id not in gists:
-            gist = gist_of(session.compiler.load(step).content)
-            count = session.tokens.count(gist.summary + gist.preview)
-            gists[blob_id] = replace(gist, token_count=count)
-            session.store.contents.add_gist(blob_id, gists[blob_id])
-    return gists
+def _store_gists(session: Session, places: Sequence[Place]) -> None:
+    """Store the gists of results that have none, of an older release, so that they need not be
+    read whenever they are shown."""
+    contents = session.store.contents
+    stored = contents.gists([place.shown.blob_id or 0 for place in places])
+    missing = [place for place in places if place.shown.blob_id not in stored]
+    gists = session.compiler.gists(missing, session.compiler.calls(missing))
+    for place, gist in gists.items():
+        count = session.tokens.count(gist.summary + gist.preview)
+        contents.add_gist(place.shown.blob_id or 0, replace(gist, token_count=count))

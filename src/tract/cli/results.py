@@ -20,9 +20,11 @@ from tract.core.turns import Superseded
 from tract.errors import CommitNotFoundError, ResultNotFoundError
 from tract.model import Form, Shape
 from tract.tract import Tract
-from tract.view.sanitize import counted, one_line, several
+from tract.view.sanitize import counted, cut, one_line, several
 
 COLUMNS = (Column(CYAN), Column(), NUMBER, NUMBER, Column(), Column(), Column(DIM))
+WIDTH = 40
+"""Columns for what was asked."""
 
 
 # Lists
@@ -39,8 +41,8 @@ def results_command(
 ) -> None:
     """List the tool results of the branch, oldest first.
 
-    Shows for each the tool, the ID, the full size in bytes and tokens, the form that the model
-    sees, whether the result reports a failure, and its age.
+    Shows for each what was asked, the ID, the full size in bytes and tokens, the form that the
+    model sees, whether the result reports a failure, and its age.
     """
     with target.with_dialog(dialog).open() as tract:
         results = tract.list_tool_results()
@@ -72,7 +74,8 @@ def _show(infos: Sequence[ToolResultInfo], summaries: Mapping[str, str]) -> None
 def _cells(info: ToolResultInfo, summaries: Mapping[str, str]) -> tuple[str, str, str, str, str]:
     hidden = SUMMARIZED if info.commit_hash in summaries else LEFT_OUT
     form = info.form.value if info.form else hidden
-    return info.tool or "", info.id, size(info.byte_size), f"{info.token_count} tok", form
+    asked, tokens = cut(one_line(info.subject), WIDTH), f"{info.token_count} tok"
+    return asked, info.id, size(info.byte_size), tokens, form
 
 
 def _totals(infos: Sequence[ToolResultInfo]) -> str:

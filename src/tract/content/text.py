@@ -60,12 +60,12 @@ def _belong_together(left: str, right: str) -> bool:
     )
 
 
-def summary_line(text: str) -> str:
+def summary_line(text: str, limit: int = SUMMARY) -> str:
     """A text as one short line without control characters."""
-    plain = _COLORS.sub("", text[: SUMMARY * 4])
+    plain = _COLORS.sub("", text[: limit * 4])
     if not plain.isprintable():
         plain = "".join(c if c.isprintable() else " " for c in plain)
-    return one_line(plain, SUMMARY)
+    return one_line(plain, limit)
 
 
 def name_list(names: Iterable[str]) -> str:

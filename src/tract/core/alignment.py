@@ -354,7 +354,7 @@ def _sent_forms(version: Message, messages: Messages) -> Iterator[list[Atom]]:
 
 def _collapsed_forms(call: Place, messages: Messages) -> Iterator[list[Atom]]:
     answer = messages.without_thoughts(messages.message(call.shown))
-    for line in (wording.COLLAPSED, wording.FORMERLY_COLLAPSED):
+    for line in (wording.COLLAPSED, *wording.FORMERLY_COLLAPSED):
         yield from _sent_forms(wording.collapse(answer, call, line), messages)
 
 

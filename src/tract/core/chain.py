@@ -416,15 +416,27 @@ class Chain:
                     withheld[call.origin.id, result.origin.id] = over
         return withheld
 
-    def tool_name(self, call_id: str) -> str | None:
-        """Which tool the next result with this id would be of."""
+    def waiting_call(self, call_id: str) -> tuple[Place, int] | None:
+        """The call that the next result with this id would answer: where, and which one there."""
         self._fold()
         place = self._open_calls.waiting_call(call_id)
         if place is None:  # perhaps a summary stands for the call
             users = reversed(self._with_id.get(call_id, ()))
             place = next((user for user in users if user.waits_for(call_id)), None)
-        calls = place.shown.calls if place else ()
-        return next((name for called, name in calls if called == call_id), None)
+        if place is None:
+            return None
+        answers = place.answers
+        numbers = [n for n, (called, _) in enumerate(place.shown.calls) if called == call_id]
+        waiting = [n for n in numbers if answers[n] is None]
+        return (place, (waiting or numbers)[0]) if numbers else None
+
+    def tool_name(self, call_id: str) -> str | None:
+        """Which tool the next result with this id would be of."""
+        waiting = self.waiting_call(call_id)
+        if waiting is None:
+            return None
+        place, number = waiting
+        return place.shown.calls[number][1]
 
     def newest_result(self, call_id: str) -> Place | None:
         """The last result of the calls with this id."""

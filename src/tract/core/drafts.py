@@ -129,6 +129,21 @@ def compress(sources: Sequence[Place], text: str, details: Details, tokens: Toke
     return _draft(CommitOperation.COMPRESS, message, details, tokens, _replaces(sources))
 
 
+def needs_gist(draft: Draft) -> bool:
+    """Whether a gist is stored with it: it is a long result."""
+    is_result = draft.message is not None and draft.message.role == "tool"
+    return is_result and draft.gist is None and len(draft.payload or b"") > GIST_ABOVE
+
+
+def with_gist(draft: Draft, call: ToolCall | None, tokens: TokenCounter) -> Draft:
+    """A long result with its gist. Its call is evidence of what the text is."""
+    if draft.message is None or not needs_gist(draft):
+        return draft
+    gist = gist_of(draft.message.content, call)
+    count = tokens.count(gist.summary + gist.preview)
+    return replace(draft, gist=replace(gist, token_count=count))
+
+
 def summarize(draft: Draft, sources: Sequence[Place]) -> Draft:
     """An appended message as a summary of others, in their place."""
     return replace(draft, operation=CommitOperation.COMPRESS, links=_replaces(sources))
@@ -312,16 +327,12 @@ def _draft(
         check_details(details)
     if message.origin is not None:
         check_json(message.origin)
-    content, is_result = message.content, message.role == "tool"
+    content = message.content
     if isinstance(content, tuple):
         content = pack_content(message.role, content)
     payload = to_json(content).encode("ascii")
-    if details.shape is not None and not is_result:
+    if details.shape is not None and message.role != "tool":
         raise InputError(f"only results have forms, not a {message.role} message")
-    gist = None
-    if is_result and len(payload) > GIST_ABOVE:
-        gist = gist_of(message.content)
-        gist = replace(gist, token_count=tokens.count(gist.summary + gist.preview))
     return Draft(
         operation,
         message,
@@ -335,5 +346,4 @@ def _draft(
         tokens.source,
         details.toolset,
         details.shape,
-        gist,
     )

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tract.core.chain import FULL, Place
-from tract.core.wording import is_fetch
+from tract.core.wording import is_fetch, pays
 from tract.errors import InputError
 from tract.model import Form, Message, Priority, Shape
 from tract.reprs import brief, number
@@ -102,8 +102,7 @@ class _Choice:
             elif place.origin.role != "tool":
                 yield Shown(place, COLLAPSED if self._is_collapsed(place) else FULL)
             else:
-                wanted = self._wanted_shape(place)
-                yield Shown(place, REFERENCE if wanted.form == Form.COLLAPSED else wanted)
+                yield Shown(place, shown_shape(place, self._wanted_shape(place)))
 
     def _wanted_shape(self, place: Place) -> Shape:
         view, own = self._view, place.shape or FULL
@@ -138,13 +137,18 @@ def _newest(places: Sequence[Place]) -> Iterator[Place]:
     return (place for place in reversed(places) if not place.is_hidden)
 
 
+def shown_shape(place: Place, shape: Shape) -> Shape:
+    """What a form comes to for one result that is not collapsed with its call: it is full where a
+    reference, or a line by tract, would save less than a third."""
+    if shape.form == Form.COLLAPSED:
+        shape = REFERENCE
+    is_made_here = shape.form in (Form.REFERENCE, Form.SUMMARY) and shape.text is None
+    return FULL if is_made_here and not pays(place.shown) else shape
+
+
 def for_summary(place: Place) -> Shown:
     """A message for a summarizer: in its own form, but not collapsed, which says nothing of it."""
-    shape = place.shape or FULL
-    if is_fixed(place):
-        shape = FULL
-    elif shape.form == Form.COLLAPSED:
-        shape = REFERENCE
+    shape = FULL if is_fixed(place) else shown_shape(place, place.shape or FULL)
     return Shown(place, shape, place.is_skipped_result)
 
 
@@ -165,6 +169,8 @@ class ToolResultInfo(msgspec.Struct, frozen=True):
     byte_size: int
     commit_hash: str
     created_at: datetime | None = None
+    subject: str = ""
+    """What was asked: `Bash: pytest -q`."""
 
     def __repr__(self) -> str:
         return brief(

@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import count
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from tract.content.preview.verdict import has_failed
@@ -24,6 +25,7 @@ from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import Entry, FullHistory, Problem, Unknown, annotate, position
 from tract.core.forms import Sent, Shown
 from tract.core.pairing import Pairing
+from tract.core.subjects import abridge
 from tract.core.wording import fetching_tokens
 from tract.errors import InputError
 from tract.model import (
@@ -33,6 +35,7 @@ from tract.model import (
     Json,
     Message,
     Step,
+    ToolCall,
     Toolset,
     spoken,
 )
@@ -73,7 +76,8 @@ class Thread(ABC, Generic[At]):
         self.last = start
         self.parents: dict[At, At] = {}
         """What each message follows."""
-        self.tool_names: dict[str, str] = {}  # by the ids of calls
+        self.calls: dict[str, ToolCall] = {}
+        """The last call with each id, without what is long in it."""
         self._ends = {start: MAIN}
         self._by_key = {ROOT: start}
         self._last_key: str | None = None
@@ -104,7 +108,7 @@ class Thread(ABC, Generic[At]):
                 self._pairing.feed(draft.message)
                 if draft.message.role == "assistant":
                     calls = draft.message.tool_calls
-                    self.tool_names.update((call.id, call.name) for call in calls)
+                    self.calls.update((call.id, abridge(call)) for call in calls)
         self.branch = self._ends.get(at, MAIN)
         self._last_key = entry.key
         if entry.key is not None:
@@ -136,8 +140,12 @@ class Thread(ABC, Generic[At]):
         message = draft.message
         if message is None or message.role != "tool" or message.name is not None:
             return draft
-        name = self.tool_names.get(message.tool_call_id or "")
+        name = self.tool_name(message.tool_call_id or "")
         return replace(draft, message=replace(message, name=name))
+
+    def tool_name(self, call_id: str) -> str | None:
+        call = self.calls.get(call_id)
+        return call.name if call else None
 
     def create_branch(self, at: At) -> str:
         name = next(name for n in self._numbers if (name := f"{MAIN}-{n}") not in self.branches)
@@ -443,8 +451,14 @@ class Branch:
         return frozenset(
             place.origin.id
             for place in results
-            if place.shown.is_error or has_failed(self.whole(place).content)
+            if place.shown.is_error or has_failed(self.whole(place).content, self._call(place))
         )
+
+    def _call(self, place: Place) -> ToolCall | None:
+        if place.call is None:
+            return None
+        pairs = zip(self.whole(place.call).tool_calls, place.call.answers, strict=True)
+        return next((call for call, result in pairs if result is place), None)
 
     @property
     def toolsets(self) -> list[tuple[Step, Toolset]]:
@@ -473,7 +487,7 @@ def _is_same(one: Draft, other: Draft) -> bool:
     """Whether two have the same hash, of which usage is no part. Values that differ only in type
     (1 and true) differ."""
     one, other = replace(one, usage=None), replace(other, usage=None)
-    return one == other and repr(one) == repr(other)
+    return one == other and repr(to_builtins(one)) == repr(to_builtins(other))
 
 
 def _step(number: int, draft: Draft, tokens: int) -> Step:

@@ -9,15 +9,10 @@ import msgspec
 
 from tract.core.chain import Place
 from tract.core.forms import is_fixed
+from tract.core.subjects import FILE_ARGUMENTS
 from tract.hashing import to_sorted_json
 from tract.model import CommitInfo, Json, Message, Priority, Step
 from tract.reprs import SHORT, brief, number
-
-FILE_ARGUMENTS = (
-    *("file_path", "filePath", "filepath", "notebook_path", "absolute_path", "target_file"),
-    *("path", "filename", "file"),
-)
-"""Arguments that name the file which a tool reads or writes, the most specific ones first."""
 
 
 class ToolTurn(msgspec.Struct, frozen=True):

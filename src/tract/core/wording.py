@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from tract.content.blocks import bytes_of
 from tract.content.preview import narrow
 from tract.content.text import counted, cut
-from tract.core.chain import FULL, Place
-from tract.model import Block, Gist, Json, Message, Shape, Text, ToolCall, readable
+from tract.core.place import FULL, Place
+from tract.core.subjects import entitle, subject, tool_label
+from tract.model import Block, Gist, Json, Message, Shape, Step, Text, ToolCall, readable
 
 GET_TOOL_RESULT = "get_tool_result"
 GET_TOOL_RESULT_SCHEMA: dict[str, Json] = {
@@ -111,7 +113,12 @@ def former_quote(result: Message) -> Message:
 
 DEFAULT_TOKENS = 400
 CHARACTERS_PER_TOKEN = 4
-FRAME_TOKENS = 60  # of a reference, beside summary and preview
+FRAME_TOKENS, FRAME_CHARACTERS = 60, 170
+"""Of a reference, beside what was asked, the verdict and the preview."""
+LEAST_BYTES = 600
+"""A shorter result is shown in full: beside its frame, a reference of it would say nothing."""
+LINE_ENDS = 3  # with the bracket
+UNLIMITED = 1 << 30
 
 
 class CollapsedLine(NamedTuple):
@@ -124,10 +131,17 @@ class CollapsedLine(NamedTuple):
 
 
 COLLAPSED = CollapsedLine(
+    "[Called {what} ({id}){error}; result not shown]", "[Called {what}]", "; failed"
+)
+BY_NAME = CollapsedLine(
     "[Called {name} ({id}){error}; result not shown]", "[Called {name}]", "; failed"
 )
-FORMERLY_COLLAPSED = CollapsedLine(
-    "[Tool: {name} | Result summarized — call {id}{error}]", "[Tool: {name}]", " | error"
+"""With the tool alone, for plain lists of messages."""
+FORMERLY_COLLAPSED = (
+    BY_NAME,
+    CollapsedLine(
+        "[Tool: {name} | Result summarized — call {id}{error}]", "[Tool: {name}]", " | error"
+    ),
 )
 """What earlier versions sent. Agents keep histories with it, and `record()` must recognise it."""
 
@@ -145,29 +159,68 @@ def spell_fetch(text: str, place: Place, tool: str) -> str:
     return f"{before}{tool}{call.removeprefix(GET_TOOL_RESULT)}{after}" if call else text
 
 
-def reference(place: Place, gist: Gist, shape: Shape = FULL) -> str:
-    """What the model sees instead of a result."""
+def pays(step: Step) -> bool:
+    """Whether a result is long enough for a reference: that is at most two thirds as long. A
+    content that is not loaded is long, even if it says little as a text: it has pictures."""
+    return step.data is None or step.byte_size >= LEAST_BYTES
+
+
+def reference(place: Place, gist: Gist, shape: Shape = FULL, call: ToolCall | None = None) -> str:
+    """What the model sees instead of a result: what was asked, what came of it, and a preview."""
     step = place.shown
-    failed = step.is_error or gist.is_error
-    facts = (
-        f"result of {step.name}" if step.name else "tool result",
-        place.label,
-        "error" if failed else "success",
-        f"{step.byte_size} bytes",
-        f"{step.token_count} tokens",
-    )
-    preview = preview_of(gist, shape)
+    status = "error" if step.is_error or gist.is_error else "success"
+    facts = (place.label, status, f"{step.byte_size} bytes", f"{step.token_count} tokens")
+    about = f" · {' · '.join(facts)}]"
+    rest = f"[preview only; call {how_to_fetch(place)} for the full result]"
+    room = _room(step) - bytes_of(about) - bytes_of(rest) - LINE_ENDS
+    title = entitle(what_of(step, call), gist.summary)
+    if bytes_of(title) > room:
+        title = _fit(lambda limit: title[: limit - 1] + "…", len(title), room)
+    room -= bytes_of(title)
+    preview = _fit(lambda limit: narrow(gist, limit), _characters(shape), room)
+    if preview.strip() == gist.summary:
+        preview = ""
+    return "\n".join(filter(None, (f"[{title}{about}", preview, rest)))
+
+
+def former_reference(place: Place, gist: Gist, shape: Shape) -> str:
+    """What earlier versions sent. Agents keep transcripts with it."""
+    step = place.shown
+    what = f"result of {step.name}" if step.name else "tool result"
+    status = "error" if step.is_error or gist.is_error else "success"
+    about = f"{place.label} · {status} · {step.byte_size} bytes · {step.token_count} tokens"
+    preview = cut(gist.preview, _characters(shape))
     summary = "" if preview.strip() == gist.summary else gist.summary
     rest = f"[preview only; call {how_to_fetch(place)} for the full result]"
-    return "\n".join(filter(None, (f"[{' · '.join(facts)}]", summary, preview, rest)))
+    return "\n".join(filter(None, (f"[{what} · {about}]", summary, preview, rest)))
 
 
-def reference_tokens(gist: Gist, shape: Shape) -> int | None:
-    """About how many tokens a reference has, if they were counted when the result was written:
-    counting all of them anew would be most of the work of opening a long history."""
+def what_of(step: Step, call: ToolCall | None) -> str:
+    """What a result is of: what was asked, or just the tool if the call is not known."""
+    if call is not None:
+        return subject(call)
+    return f"result of {tool_label(step.name)}" if step.name else "tool result"
+
+
+def _room(step: Step) -> int:
+    """How many bytes a reference may have. Pictures are not counted as text."""
+    return step.byte_size * 2 // 3 if step.byte_size >= LEAST_BYTES else UNLIMITED
+
+
+def _fit(make: Callable[[int], str], characters: int, room: int) -> str:
+    """A text of at most that many characters, and bytes."""
+    text = make(characters := max(0, min(characters, room)))
+    while (size := bytes_of(text)) > room and characters > 0:  # not ASCII
+        text = make(characters := characters * room // size)
+    return text
+
+
+def reference_tokens(text: str, gist: Gist) -> int | None:
+    """About how many tokens a reference has, if those of the gist were counted when the result was
+    written: counting all of them anew would be most of the work of opening a long history."""
     if not gist.token_count:
         return None
-    length = len(gist.summary) + len(preview_of(gist, shape))
+    length = max(0, len(text) - FRAME_CHARACTERS)
     return FRAME_TOKENS + gist.token_count * length // (len(gist.summary) + len(gist.preview))
 
 
@@ -186,10 +239,10 @@ def _characters(shape: Shape) -> int:
     return CHARACTERS_PER_TOKEN * (DEFAULT_TOKENS if shape.tokens is None else shape.tokens)
 
 
-def summary(place: Place, text: str) -> str:
+def summary(place: Place, text: str, call: ToolCall | None = None) -> str:
     """A summary of a result, and how to get the full result."""
-    what = f"result of {place.shown.name}" if place.shown.name else "tool result"
-    return f"[summary of the {what}; call {how_to_fetch(place)} for the full result]\n{text}"
+    what = subject(call) if call else f"the {what_of(place.shown, None)}"
+    return f"[summary of {what}; call {how_to_fetch(place)} for the full result]\n{text}"
 
 
 def collapse(message: Message, call: Place, line: CollapsedLine = COLLAPSED) -> Message:
@@ -202,10 +255,11 @@ def collapse(message: Message, call: Place, line: CollapsedLine = COLLAPSED) -> 
             blocks.append(block)
             continue
         result = next(results, None)
-        text = line.open.format(name=block.name)  # an edit has changed the calls, or some wait
+        called = {"name": block.name, "what": subject(block)}
+        text = line.open.format(**called)  # an edit has changed the calls, or some wait
         if result:
             error = line.failed if result.shown.is_error else ""
-            text = line.answered.format(name=block.name, id=result.label, error=error)
+            text = line.answered.format(**called, id=result.label, error=error)
         blocks.append(Text(text))
     return Message(message.role, tuple(blocks), name=message.name)
 

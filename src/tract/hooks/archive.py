@@ -9,10 +9,10 @@ from tract.content.blocks import whole_text
 from tract.core.drafts import Details
 from tract.core.forms import Shown
 from tract.core.place import Place
-from tract.core.wording import spell_fetch
+from tract.core.wording import pays, spell_fetch
 from tract.hashing import to_json
 from tract.hooks.events import ToolResult
-from tract.model import CommitInfo, DialogFacts, Form, Json, Message, Shape
+from tract.model import CommitInfo, DialogFacts, Form, Json, Message, Shape, ToolCall
 from tract.session import Session
 
 MAX_ARGUMENTS = 4_096
@@ -58,14 +58,13 @@ def keep(
     with session.batch():
         _describe(session, result, client)
         details = Details(metadata=_metadata(result, client), shape=shape)
-        commit = session.commit(message, details)
+        call = ToolCall(result.call_id, result.tool, result.arguments)
+        commit = session.commit(message, details, call=call)
     reference = None
-    if shape is not None:
-        place = _place(session, commit, is_first=not has_id)
+    place = _place(session, commit, is_first=not has_id) if shape is not None else None
+    if shape is not None and place is not None and pays(place.shown):
         [(shown, _)] = session.compiler.render([Shown(place, shape)])
         reference = spell_fetch(shown.text, place, tool)
-    if reference is not None and len(reference) >= len(text):
-        reference = None
     is_delivered = deliver(reference)
     if shape is not None and not (reference and is_delivered):
         _show_in_full(session, commit)

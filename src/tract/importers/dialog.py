@@ -104,7 +104,9 @@ class Dialog(Thread[Head]):
         return msgspec.structs.replace(message, content=full), details._replace(shape=shape)
 
     def completed(self, draft: Draft) -> Draft:
-        return self._session.complete(draft, self.tool_names.get)
+        draft = self._session.complete(draft, self.tool_name)
+        call_id = draft.message.tool_call_id if draft.message else None
+        return drafts.with_gist(draft, self.calls.get(call_id or ""), self._session.tokens)
 
     def write(self, parent: Head, draft: Draft) -> Head:
         store, key, is_leaf = self._session.store, self._open(), parent == self._newest

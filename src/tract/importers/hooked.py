@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
+from tract.compiler import Compiler
 from tract.core.chain import FULL, Place
 from tract.core.forms import Shown
 from tract.core.sessions import results_dialog
-from tract.core.wording import GET_TOOL_RESULT
+from tract.core.wording import GET_TOOL_RESULT, former_reference
 from tract.errors import ForgottenError
 from tract.model import Form, Json
 from tract.session import Session
@@ -56,10 +57,20 @@ class HookedResults:
             return None
         session, place = self._by_label[labels[-1]]
         try:
-            [(shown, _)] = session.compiler.render([Shown(place, place.shape or FULL)])
-            return session.compiler.load(place.shown).content if _is(text, shown.text) else None
+            references = _references(session.compiler, place)
+            is_one = any(_is(text, reference) for reference in references)
+            return session.compiler.load(place.shown).content if is_one else None
         except ForgottenError:
             return None
+
+
+def _references(compiler: Compiler, place: Place) -> Iterator[str]:
+    """What hooks sent instead of a result, in this version and in earlier ones."""
+    shape = place.shape or FULL
+    [(shown, _)] = compiler.render([Shown(place, shape)])
+    yield shown.text
+    for gist in compiler.gists([place], {}).values():
+        yield former_reference(place, gist, shape)
 
 
 def _session(name: str) -> str:

@@ -1,23 +1,18 @@
-"""Writing summaries: with a model that is prompted for one, or without a model, by structure."""
+"""Summaries by a model that is prompted for one."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
-from itertools import accumulate
-from textwrap import indent
 from typing import NamedTuple
 
 from tract.content.blocks import whole_text
-from tract.content.preview import gist
-from tract.content.text import one_line
 from tract.context import context_of
 from tract.errors import InputError, LLMAnswerError, LLMError
 from tract.llm import LLMClient
 from tract.llm.response import parse
-from tract.model import Json, Message, Summary, readable
+from tract.model import Message, Summary, readable
 from tract.providers import is_cut
 from tract.tokens import TokenCounter
 
@@ -49,12 +44,6 @@ MIN_ROOM = 200
 LEAST_FACTOR, MOST_FACTOR = 0.5, 4.0
 """Limits for the token factor. A server may report only uncached tokens, and a short request is
 mostly the provider's own overhead: neither may make the parts of a text huge or tiny."""
-CHARACTERS_PER_TOKEN = 4
-DEFAULT_OUTLINE_TOKENS = 150
-MIN_GLIMPSE = 80  # characters
-GAP_TOKENS = 8
-CORRECTIONS = 5
-QUOTED = "Calls and their results; lines with │ are quoted:"
 
 OnRead = Callable[[int], None]
 """Receives the number of tokens read since the last call."""
@@ -236,69 +225,3 @@ def section(message: Message) -> str:
     calls = [f"[calls {c.name}, call {c.id}] {readable(c.arguments)}" for c in message.tool_calls]
     text = [message.text] if message.text else []
     return "\n".join([f"[{message.role}]", *text, *calls])
-
-
-# Without a model
-
-
-def glimpse(content: Json, target_tokens: int | None, count: Callable[[str], int]) -> str:
-    """Describe what a result looks like: one line, then the lines most worth seeing."""
-    return _fit(lambda characters: _glimpse(content, characters), target_tokens, count)
-
-
-def outline(
-    messages: Sequence[Message], target_tokens: int | None, count: Callable[[str], int]
-) -> str:
-    """List the calls, and describe what each result looks like."""
-    results = max(1, sum(message.role == "tool" for message in messages))
-    target = target_tokens or results * DEFAULT_OUTLINE_TOKENS
-
-    def make(characters: int) -> str:
-        lines = [_outline_of(message, characters // results) for message in messages]
-        return "\n".join([QUOTED, *lines])
-
-    return _fit(make, target, count)
-
-
-def _fit(make: Callable[[int], str], target_tokens: int | None, count: Callable[[str], int]) -> str:
-    """Make a text of at most `target_tokens`. How many characters that allows depends on the
-    text, so the first attempts are corrected by their counts."""
-    target = target_tokens or DEFAULT_OUTLINE_TOKENS
-    characters = CHARACTERS_PER_TOKEN * target
-    text = make(characters)
-    for _ in range(CORRECTIONS):
-        tokens = count(text)
-        if tokens <= target:
-            break
-        characters = characters * target // tokens
-        text = make(characters)
-    return text if count(text) <= target else _shorten(text.split("\n"), target, count)
-
-
-def _shorten(lines: Sequence[str], target: int, count: Callable[[str], int]) -> str:
-    """Keep the first lines and more of the last ones, and say how many are left out between."""
-    sizes = [count(line) + 1 for line in lines]
-    first = bisect_right(list(accumulate(sizes)), target // 3)
-    last = bisect_right(list(accumulate(reversed(sizes))), target - target // 3 - GAP_TOKENS)
-    if first + last == 0:
-        return lines[0][: max(1, CHARACTERS_PER_TOKEN * target // 2)] + "…"
-    gap = f"[… {len(lines) - first - last} lines …]"
-    return "\n".join([*lines[:first], gap, *lines[len(lines) - last :]])
-
-
-def _glimpse(content: Json, characters: int) -> str:
-    line = gist(content, budget=MIN_GLIMPSE).summary
-    full = gist(content, budget=max(MIN_GLIMPSE, characters - len(line)))
-    return full.summary if full.summary in full.preview else f"{full.summary}\n{full.preview}"
-
-
-def _outline_of(message: Message, characters: int) -> str:
-    if message.role == "tool":
-        failed = " failed" if message.is_error else ""
-        quoted = indent(_glimpse(message.content, characters), "│ ", lambda _: True)
-        return f"→ {message.name or 'a tool'}{failed}\n{quoted}"
-    calls = [
-        f"{call.name}({one_line(readable(call.arguments), 200)})" for call in message.tool_calls
-    ]
-    text = [one_line(message.text, 200)] if message.text else []
-    return "\n".join([*text, *calls])

@@ -20,7 +20,6 @@ from tract.providers.call_ids import near
 from tract.session import listing, results
 from tract.session.listing import ListedResult
 from tract.tract import Tract
-from tract.view.call_labels import call_label
 
 MAX_QUERY = 500
 MAX_LISTED = 100
@@ -29,7 +28,6 @@ MAX_SEARCHED = 100_000_000
 """Bytes that one call searches: a second or two."""
 EACH = 2_000
 """Bytes that a small result counts for at least."""
-LONGEST_LABEL = 120
 LONGEST_LINE = 240
 READ_ONE = f'[call {GET_TOOL_RESULT}(id="…") to read one]'
 READ_AROUND = f'[call {GET_TOOL_RESULT}(id="…", grep="…") to read all matches in one]'
@@ -174,13 +172,7 @@ def _described(page: Sequence[Entry]) -> Iterator[str]:
     for tract, group in groupby(page, key=lambda entry: entry.tract):
         for result in listing.describe(tract.session, [entry.place for entry in group]):
             facts = ("error" if result.is_error else "success", _size(result), _time(result))
-            yield " · ".join(filter(None, (result.id, *_about(result), *facts)))
-
-
-def _about(result: ListedResult) -> list[str]:
-    """The tool, and what it was called with."""
-    label = call_label(result.call.arguments) if result.call else ""
-    return [printable(result.tool or "a tool", 100), printable(label, LONGEST_LABEL)]
+            yield " · ".join(filter(None, (result.subject, result.id, *facts)))
 
 
 def _size(result: ListedResult) -> str:
@@ -286,5 +278,5 @@ def _hit_blocks(hits: Sequence[_Hit]) -> Iterator[str]:
     lines = (hit.text for hit in hits)
     for tract, group in groupby(page, key=lambda entry: entry.tract):
         for result in listing.describe(tract.session, [entry.place for entry in group]):
-            facts = " · ".join(filter(None, (result.id, *_about(result), _size(result))))
+            facts = " · ".join(filter(None, (result.subject, result.id, _size(result))))
             yield f"{facts}\n  {next(lines)}"

@@ -17,7 +17,6 @@ from tract.mcp.dialogs import Scope
 from tract.providers.call_ids import find_result
 from tract.session import listing
 from tract.session.results import stored_text
-from tract.view.call_labels import call_label
 
 SCHEME = "tract://"
 TEMPLATE = "tract://{dialog}/results/{id}"
@@ -67,11 +66,10 @@ def list_resources(scope: Scope, cursor: str | None) -> tuple[list[ResultResourc
     resources: list[ResultResource] = []
     for tract, group in groupby(page, key=lambda entry: entry.tract):
         for result in listing.describe(tract.session, [entry.place for entry in group]):
-            label = call_label(result.call.arguments) if result.call else ""
             name = f"{result.tool or 'a tool'} {result.id}"
             uri = uri_of(tract.dialog, result.id)
             resources.append(
-                ResultResource(uri, printable(name, 200), printable(label, 200), result.byte_size)
+                ResultResource(uri, printable(name, 200), result.subject, result.byte_size)
             )
     return resources, following
 

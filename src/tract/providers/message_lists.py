@@ -15,14 +15,14 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from tract.content.text import cut
-from tract.core.wording import CHARACTERS_PER_TOKEN, COLLAPSED
+from tract.core.wording import BY_NAME, CHARACTERS_PER_TOKEN
 from tract.errors import InputError
 
 Wire: TypeAlias = dict[str, Any]
 """A message or a block, as a provider has it."""
 
 MARKER = "\n[truncated]"
-TEMPLATE, ERROR = COLLAPSED.answered, COLLAPSED.failed
+TEMPLATE, ERROR = BY_NAME.answered, BY_NAME.failed
 
 _FIELD = re.compile(r"\{(name|id|N|error)\}")
 

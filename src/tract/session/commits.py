@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, TypedDict
 
+from tract.content.text import counted, name_list
 from tract.context import CompiledContext
 from tract.core import drafts
-from tract.core.chain import Place
+from tract.core.chain import FULL, Place
 from tract.core.drafts import Details
+from tract.core.forms import shown_shape
 from tract.errors import InputError
 from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Toolset
 from tract.providers import load_answer, load_calls, load_message, toolsets, with_model
@@ -130,10 +132,20 @@ def reshape(
 ) -> CommitInfo:
     def make(head: Head) -> Draft:
         places = session.places(session.chain(head), list(forms))
-        shapes = map(drafts.shape_of, forms.values())
-        return drafts.reshape(list(zip(places, shapes, strict=True)), Details(message))
+        shapes = list(zip(places, map(drafts.shape_of, forms.values()), strict=True))
+        notes = filter(None, (message, _why_full(shapes)))
+        return drafts.reshape(shapes, Details("; ".join(notes) or None))
 
     return session.write(make)
+
+
+def _why_full(shapes: Sequence[tuple[Place, Shape]]) -> str:
+    """Which results are shown in full all the same, because the form would save too little."""
+    reduced = [(p, shape) for p, shape in shapes if shape.form not in (Form.FULL, Form.COLLAPSED)]
+    short = [place.label for place, shape in reduced if shown_shape(place, shape) == FULL]
+    if not short:
+        return ""
+    return f"{counted(len(short), 'short result')} shown in full: {name_list(short)}"
 
 
 # Tools

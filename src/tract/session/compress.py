@@ -11,6 +11,7 @@ from tract.core import compression, drafts, turns
 from tract.core.chain import Chain
 from tract.core.compression import CompressResult, FrozenPlan, PendingCompress, Plan
 from tract.core.drafts import Details
+from tract.core.outlines import outline
 from tract.core.wording import summary_heading
 from tract.errors import InputError
 from tract.llm.summarizer import (
@@ -19,7 +20,6 @@ from tract.llm.summarizer import (
     ProgressMeter,
     Task,
     default_prompt,
-    outline,
     section,
 )
 from tract.model import STRUCTURE, Message, Summary

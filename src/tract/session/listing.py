@@ -11,8 +11,8 @@ import msgspec
 from tract.content.blocks import whole_text
 from tract.content.reader import StringReader, TextReader
 from tract.core.chain import Place
+from tract.core.wording import what_of
 from tract.errors import ForgottenError
-from tract.model import ToolCall
 from tract.session.results import stored_text
 from tract.session.session import Session
 
@@ -24,11 +24,12 @@ BEFORE, AFTER = 60, 140
 
 
 class ListedResult(msgspec.Struct, frozen=True):
-    """A result, and the call that it answers."""
+    """A result, and what was asked for."""
 
     id: str
     tool: str | None
-    call: ToolCall | None
+    subject: str
+    """What was asked."""
     is_error: bool
     byte_size: int
     token_count: int
@@ -54,11 +55,12 @@ def describe(session: Session, places: Sequence[Place]) -> list[ListedResult]:
     """Describe results without reading them."""
     with session.lock:
         failed = set(session.compiler.failures(places))
+        calls = session.compiler.calls(places)
         return [
             ListedResult(
                 id=place.label,
                 tool=place.shown.name,
-                call=_call(session, place),
+                subject=what_of(place.shown, calls.get(place)),
                 is_error=place in failed,
                 byte_size=info.byte_size,
                 token_count=info.token_count,
@@ -72,14 +74,6 @@ def failed_results(session: Session, places: Sequence[Place]) -> set[Place]:
     """Those that are flagged as errors, or report one."""
     with session.lock:
         return set(session.compiler.failures(places))
-
-
-def _call(session: Session, place: Place) -> ToolCall | None:
-    if place.call is None:
-        return None
-    calls = session.compiler.message(place.call.shown).tool_calls
-    pairs = zip(calls, place.call.answers, strict=False)
-    return next((call for call, answer in pairs if answer is place), None)
 
 
 def is_searchable(session: Session, place: Place) -> bool:

@@ -16,7 +16,7 @@ from tract.core.chain import Place
 from tract.core.drafts import Details
 from tract.core.forms import ToolResultInfo
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
-from tract.core.wording import GET_TOOL_RESULT, is_fetch
+from tract.core.wording import GET_TOOL_RESULT, is_fetch, what_of
 from tract.errors import ForgottenError, InputError, NotFoundError
 from tract.model import CommitInfo, Json, Message, Priority
 from tract.providers import load_call
@@ -87,11 +87,13 @@ def list_results(session: Session, ids: Sequence[str]) -> list[ToolResultInfo]:
         by_place = forms.forms(places)
         selected = [find_result(places, name) for name in ids] if ids else list(by_place)
         failed = set(session.compiler.failures(selected))
+        calls = session.compiler.calls(selected)
         results = []
         for place, info in zip(selected, session.infos(selected), strict=True):
             form, status = by_place.get(place), "error" if place in failed else "success"
             facts = (info.token_count, info.byte_size, info.commit_hash, info.created_at)
-            results.append(ToolResultInfo(place.label, info.name, form, status, *facts))
+            what = what_of(place.shown, calls.get(place))
+            results.append(ToolResultInfo(place.label, info.name, form, status, *facts, what))
         return results
 
 

@@ -13,11 +13,13 @@ import msgspec
 from msgspec.structs import replace
 
 from tract.compiler import Compiler
+from tract.content.blocks import size_of
 from tract.context import CompiledContext
 from tract.core import drafts, forms
 from tract.core.chain import Chain, Place
-from tract.core.drafts import NO_DETAILS, Details
+from tract.core.drafts import NO_DETAILS, Details, needs_gist, with_gist
 from tract.core.forms import AS_THEY_ARE, ResultSettings, ResultView
+from tract.core.wording import LEAST_BYTES
 from tract.errors import (
     BranchNotFoundError,
     ConflictError,
@@ -26,14 +28,25 @@ from tract.errors import (
     InputError,
 )
 from tract.llm import LLMClient, check_client
-from tract.model import EMPTY, MAX_NAME, ROOT, CommitInfo, Draft, Form, Head, Json, Message
+from tract.model import (
+    EMPTY,
+    MAX_NAME,
+    ROOT,
+    CommitInfo,
+    Draft,
+    Form,
+    Head,
+    Json,
+    Message,
+    ToolCall,
+)
 from tract.providers import as_dict, load_calls, load_message, toolsets
 from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
 from tract.storage.objects import OBJECT_BYTES
-from tract.storage.store import CheckedOut, Stand
+from tract.storage.store import INLINE_BELOW, CheckedOut, Stand
 from tract.tokens import TokenCounter, token_counter
 
 Commit = str | CommitInfo
@@ -265,15 +278,19 @@ class Session:
         edit: Commit | None = None,
         tools: Sequence[Any] | None = None,
         parent: Commit | None = None,
+        call: ToolCall | None = None,
     ) -> CommitInfo:
         """Append a message, or several if a provider's message has several results; with `edit`,
-        replace an earlier one."""
+        replace an earlier one. `call` is that of a result, if the dialog does not have it."""
         if tools is not None:
             details = details._replace(toolset=toolsets.make(tools, self.tokens))
         loaded = [content] if isinstance(content, Message) else load_message(as_dict(content))
         messages = [drafts.adopt(message, details, load_calls) for message in loaded]
         if edit is None:
-            return self.write_all([drafts.append(*each, self.tokens) for each in messages], parent)
+            new = [drafts.append(*each, self.tokens) for each in messages]
+            if call is not None:
+                new = [with_gist(draft, call, self.tokens) for draft in new]
+            return self.write_all(new, parent)
         if details.shape is not None:
             raise EditError("an edit is shown in full: form= is for a new result, or reshape()")
         if len(messages) > 1:
@@ -288,7 +305,8 @@ class Session:
             details = details._replace(
                 metadata=self.store.metadata(Head(place.shown.id, place.shown.hash))
             )
-        return drafts.edit(place, old, message, details, self.tokens)
+        draft = drafts.edit(place, old, message, details, self.tokens)
+        return with_gist(draft, self.compiler.calls([place]).get(place), self.tokens)
 
     def write(self, make: MakeDraft, parent: Commit | None = None) -> CommitInfo:
         """Write one commit: the only way into the database. The head is read inside the
@@ -309,9 +327,31 @@ class Session:
 
     def write_all(self, drafts: Sequence[Draft], parent: Commit | None = None) -> CommitInfo:
         """Write one commit after another, and return the last."""
+        drafts = [self._with_gist(draft) for draft in drafts]
         for draft in drafts:
             self.store.upload(draft.payload)
         return self._write_all(drafts, parent)
+
+    def _with_gist(self, draft: Draft) -> Draft:
+        """A long result with its gist. It is made before the transaction, which others wait for."""
+        message = draft.message
+        if message is None or not needs_gist(draft):
+            return draft
+        with self.lock:
+            call = self.waiting_call(message.tool_call_id or "")
+        return with_gist(draft, call, self.tokens)
+
+    def waiting_call(self, call_id: str) -> ToolCall | None:
+        """Return the call that the next result with this id would answer. The caller holds the
+        lock."""
+        chain = self.chain()
+        if REPLACED.fullmatch(call_id):
+            call_id = original_id(chain.places, call_id)
+        waiting = chain.waiting_call(call_id)
+        if waiting is None:
+            return None
+        place, number = waiting
+        return self.compiler.message(place.shown).tool_calls[number]
 
     def _write_all(self, drafts: Sequence[Draft], parent: Commit | None) -> CommitInfo:
         if len(drafts) == 1:
@@ -362,7 +402,7 @@ class Session:
             return draft
         if message.name is None:
             message = replace(message, name=name_of(message.tool_call_id or ""))
-        if shape is None and self.settings.is_lazy:
+        if shape is None and self.settings.is_lazy and _pays(draft):
             shape = self.settings.shape(message.name, draft.token_count)
         if shape is not None and shape.form == Form.FULL:
             shape = None
@@ -413,6 +453,13 @@ def is_name(name: object) -> bool:
     if not isinstance(name, str) or not (name.isprintable() and len(name) <= MAX_NAME):
         return False
     return bool(name.strip()) and not name.startswith("-") and name != "HEAD"
+
+
+def _pays(draft: Draft) -> bool:
+    """Whether a result is long enough to be shown as a reference; see `wording.pays`."""
+    message, payload = draft.message, draft.payload or b""
+    is_long = message is not None and size_of(message) >= LEAST_BYTES
+    return is_long or len(payload) > INLINE_BELOW
 
 
 def _hex(head: Head) -> str:

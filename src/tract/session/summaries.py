@@ -11,6 +11,7 @@ from tract.core import compression, drafts
 from tract.core.chain import Place
 from tract.core.compression import SummarizedResult
 from tract.core.drafts import Details
+from tract.core.outlines import glimpse
 from tract.core.wording import summary as summary_text
 from tract.errors import ConflictError
 from tract.llm.summarizer import (
@@ -18,7 +19,6 @@ from tract.llm.summarizer import (
     OnRead,
     Summarizer,
     Task,
-    glimpse,
     section,
 )
 from tract.model import (
@@ -71,10 +71,11 @@ def summarize_tool_result(
         drafts.check_reshapable(place)
         commit, branch, changes = session.infos([place])[0], session.branch, len(place.changes)
         [(_, before)] = session.compiler.texts([place], whole=False)
+        call = session.compiler.calls([place]).get(place)
     summary = summary_of(session, commit.commit_hash, instructions, target_tokens)
     if isinstance(summary, str):
         return SummarizedResult(None, None, before, before, note=summary)
-    after = session.tokens.count(summary_text(place, summary.text))
+    after = session.tokens.count(summary_text(place, summary.text, call))
     result = SummarizedResult(summary.text, summary.made_by, before, after, note=summary.note)
     if dry_run:
         return result
@@ -94,20 +95,21 @@ def summary_of(
         place = session.chain().place(session.resolve(commit))
         [(_, shown)] = session.compiler.texts([place], whole=False)
         result = session.compiler.load(place.shown)
-        call = [session.compiler.message(place.call.shown)] if place.call else []
+        turn = [session.compiler.message(place.call.shown)] if place.call else []
+        call = session.compiler.calls([place]).get(place)
     count = session.tokens.count
 
     def unused(text: str, what: str, before: int) -> str:
-        size = count(summary_text(place, text))
+        size = count(summary_text(place, text, call))
         return compression.why_unused("the result", before, what, size)
 
     if session.llm is None:
-        summary = Summary(glimpse(result.content, target_tokens, count), STRUCTURE)
+        summary = Summary(glimpse(result.content, target_tokens, count, call), STRUCTURE)
         return unused(summary.text, "a preview", shown) or summary
     full = place.shown.token_count  # a model may say more than a reference does
     if reason := unused("", "the frame of a summary", full):  # no model need be asked
         return reason
-    sections = [section(message) for message in (*call, result)]
+    sections = [section(message) for message in (*turn, result)]
     summary = summarizer(session, on_read).summarize(sections, task)
     return unused(summary.text, f"the summary by {summary.made_by}", full) or summary
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from tract.content.preview.lines import (
     Finding,
@@ -127,14 +128,15 @@ def find_build(scan: Scan) -> Finding | None:
     """The output of a command that failed: it says so near its end, or its exit code does."""
     near = max(0, len(scan.hay) - _END)
     end = scan.hay[near:]
-    hinted = scan.code or any(word in end for word in _HINTS)
-    if not hinted or not (scan.code or _FAILS.search(end)):
+    if not (scan.code or any(word in end for word in _HINTS)):
+        return None
+    last = {_line(scan, match.start()) for match in _FAILS.finditer(scan.hay, near)}
+    if not (last or scan.code):
         return None
     text = scan.text
     errors = [s for s in errors_in(text) if len(text) - s[0] < 200_000]
-    strong = sorted(
-        {_line(scan, m.start()) for m in _FAILS.finditer(scan.hay, max(0, near - 12_000))}
-    )
+    before = (span for span in errors if span[0] < near and _FAILS.match(scan.hay, span[0]))
+    strong = sorted({*islice(before, 60), *last})
     if not (strong or (scan.code and errors)):
         return None
     blocks = distinct(text, sorted({*errors, *strong}))
@@ -176,6 +178,8 @@ def _plain(line: str) -> str:
 def _items(scan: Scan, clear: Spans, blocks: Spans) -> Iterator[LineSpan]:
     text = scan.text
     yield from clear[:1]
+    yield from _block(text, clear[0], 1)
+    yield from tail_of_make(scan)
     yield from _block(text, clear[0], 4, 1)
     yield from clear[1:3]
     summed = [
@@ -197,6 +201,15 @@ def _items(scan: Scan, clear: Spans, blocks: Spans) -> Iterator[LineSpan]:
     yield from clear[8:30]
     yield from head(text, 2)
     yield from both_ends(text)
+
+
+_MADE = re.compile(r"\nmake(?:\[\d+\])?: \*\*\* \[[^\n]*")
+
+
+def tail_of_make(scan: Scan) -> Spans:
+    """The target that was not made: the innermost make says it first."""
+    match = _MADE.search(scan.hay, max(0, len(scan.hay) - _END))
+    return [_line(scan, match.start())] if match else []
 
 
 def _block(text: str, span: LineSpan, count: int, blanks: int = 0) -> Iterator[LineSpan]:

@@ -11,6 +11,7 @@ from tract.content.preview.lines import (
     SEARCHED,
     Finding,
     Item,
+    LineSpan,
     Scan,
     both_ends,
     edges,
@@ -21,6 +22,7 @@ from tract.content.preview.lines import (
     line_around,
     lines_after,
     lines_at,
+    lines_before,
     share,
     tail,
     text_at,
@@ -38,14 +40,17 @@ def find_text(scan: Scan) -> Finding:
     if re.fullmatch(r"\s*\d+ total", last):
         return Finding("text", f"{counted(scan.lines, 'line')}: {last}", edges_and_errors(scan))
     summary = first if scan.lines == 1 else f"{counted(scan.lines, 'line')}: {first}"
-    outcomes = lines_at(scan, (m.start() for m in islice(_OUTCOME.finditer(scan.hay), 4)))
-    items = in_turn(head(scan.text, 1), outcomes, edges_and_errors(scan))
+    outcomes = lines_at(scan, (m.start() for m in islice(_OUTCOME.finditer(scan.hay), 40)))
+    if outcomes:
+        summary = f"{counted(scan.lines, 'line')}: {text_at(scan.text, outcomes[-1])}"
+    first_line = head(scan.text, 1)
+    items = in_turn(outcomes[-1:], first_line, outcomes[:6], edges_and_errors(scan))
     return Finding("text", summary, items)
 
 
 _OUTCOME = re.compile(
     r"\n(?:\d+ [a-z]+, \d+ [a-z]+ |Successfully |added \d|up to date|Finished |Total|[Tt]otal:"
-    r"|Done[ .]|BUILD SUCC|Built |Created |Summary)"
+    r"|Done[ .]|BUILD SUCC|Built |Created |Summary|Plan: \d| +# [^\n]{1,200} (?:will|must) be )"
 )
 
 
@@ -64,29 +69,69 @@ _DESCRIPTION = re.compile(r"<meta [^<>]{0,80}description[^<>]{0,500}>")
 _TAG = re.compile(r"<[^<>]{0,400}>")
 
 
+_XML = ("xml", "pom", "xsd", "csproj", "plist")
 _ELEMENT = re.compile(r"<([A-Za-z][\w:.-]{0,60})")
 
 
+_ATTRIBUTE = re.compile(r'\s(?!xmlns|xsi:)([\w:-]{1,40})="([^"<>]{0,80})"')
+
+
 def _find_xml(scan: Scan) -> Finding:
-    """Elements with their counts; the rare ones are what the file is about."""
-    matches = list(islice(_ELEMENT.finditer(scan.text, 0, SEARCHED), 20_000))
+    """The root, its children by line, and what is reported as a failure."""
+    text = scan.text
+    matches = list(islice(_ELEMENT.finditer(text, 0, SEARCHED), 20_000))
     counts = Counter(match[1] for match in matches)
-    root = next(iter(counts), "")
-    about = name_list(f"{name} ({count})" for name, count in counts.items() if name != root)
-    summary = f"XML, {counted(scan.lines, 'line')}, root {root}" + (f": {about}" if about else "")
-    failures = [s for s in errors_in(scan.text) if "<" in text_at(scan.text, s)]
+    root = matches[0] if matches else None
+    name = root[1] if root else ""
+    about = name_list(f"{tag} ({count})" for tag, count in counts.items() if tag != name)
+    attributes: list[str] = []
+    if root:
+        end = text.find(">", root.start(), root.start() + 4000)
+        found = _ATTRIBUTE.finditer(text, root.start(), max(end, root.start()))
+        attributes = [f"{m[1]}={m[2]}" for m in islice(found, 12)]
+    facts = f", root {name}" + f" ({', '.join(attributes[:6])})" * bool(attributes)
+    summary = f"XML, {counted(scan.lines, 'line')}{facts}" + f": {about}" * bool(about)
+    return Finding("html", summary, _xml_items(scan, matches, counts, attributes))
+
+
+def _xml_items(
+    scan: Scan, matches: list[re.Match[str]], counts: Counter[str], attributes: list[str]
+) -> Iterator[Item]:
+    text = scan.text
+    failures = [s for s in errors_in(text) if text[s[0] : s[1]].lstrip()[:1] == "<"]
+    for span in failures[:2]:
+        yield from (*lines_before(text, span[0], 1), span)
+    yield from rows("attributes of the root", attributes, 6)
+    children = _children(scan, matches)
+    yield from rows("elements by line", (f"{number} {tag}" for number, tag, _ in children), 8)[:3]
+    short = [span for _, tag, span in children if f"</{tag}>" in text_at(text, span)]
+    yield from short[:8]
     rare = (match.start() for match in matches if counts[match[1]] <= 12)
-    lines = list(dict.fromkeys(line_around(scan.text, place) for place in islice(rare, 200)))
-    named = [span for span in lines if "name" in text_at(scan.text, span)]
-    items = in_turn(failures[:3], lines[:2], named[:8], lines, failures, head(scan.text, 60))
-    return Finding("html", summary, items)
+    lines = list(dict.fromkeys(line_around(text, place) for place in islice(rare, 200)))
+    named = [span for span in lines if "name" in text_at(text, span)]
+    yield from in_turn(lines[:1], named[:8], lines, failures, head(text, 60))
+
+
+def _children(scan: Scan, matches: list[re.Match[str]]) -> list[tuple[int, str, LineSpan]]:
+    """The elements that are indented as the first one below the root is."""
+    if len(matches) < 2:
+        return []
+    text = scan.text
+    indent = text[text.rfind("\n", 0, matches[1].start()) + 1 : matches[1].start()]
+    if indent.strip():
+        return []
+    starts = [m for m in matches[1:] if text.endswith(f"\n{indent}", 0, m.start())]
+    spans = [(m, line_around(text, m.start())) for m in starts[:60]]
+    numbers = scan.numbers(span[0] for _, span in spans)
+    return [(numbers[span[0]], m[1], span) for m, span in spans]
 
 
 def find_html(scan: Scan) -> Finding | None:
     text = scan.text
-    if not _MARKED_UP.match(text):
+    if not (_MARKED_UP.match(text) or scan.evidence.extension in _XML):
         return None
-    if text.lstrip()[:5] == "<?xml" and "<html" not in text[:1000]:
+    start = text.lstrip()[:5]
+    if (start == "<?xml" or scan.evidence.extension in _XML) and "<html" not in text[:1000]:
         return _find_xml(scan)
     title = _TITLE.search(text, 0, SEARCHED)
     matches = list(islice(_HTML_HEADING.finditer(text, 0, SEARCHED), _LISTED))
@@ -141,7 +186,7 @@ def _heading_rows(scan: Scan, matches: list[re.Match[str]]) -> list[str]:
     if len(matches) < 6:
         return []
     ordered = sorted(matches[:200], key=lambda match: len(match[1]) > 2)
-    numbers = {match.start(): scan.number(match.start()) for match in ordered}
+    numbers = scan.numbers(match.start() for match in ordered)
     return rows(
         "headings by line",
         (f"{numbers[match.start()]} {match[2].strip(' #')[:60]}" for match in ordered),
@@ -220,12 +265,13 @@ def _manual_lines(
     for start in starts[:2]:
         yield from lines_after(text, start, 1)
     found = [(m.start(), m[1].strip(" :")) for m in sections[:40]]
-    index = rows("sections by line", (f"{scan.number(at)} {name}" for at, name in found), 5)
+    names = {m[1]: m.start() for m in islice(_OPTION.finditer(scan.hay), 300)}
+    numbers = scan.numbers([*(at for at, _ in found), *names.values()])
+    index = rows("sections by line", (f"{numbers[at]} {name}" for at, name in found), 5)
     yield from index[:3] if len(found) > 6 else starts
     yield from head(text, 2)
-    names = {m[1]: m.start() for m in islice(_OPTION.finditer(scan.hay), 300)}
     longs = [pair for pair in names.items() if pair[0].startswith("--")] or list(names.items())
-    options = rows("options by line", (f"{scan.number(at)} {n}" for n, at in longs[:90]), 6)
+    options = rows("options by line", (f"{numbers[at]} {n}" for n, at in longs[:90]), 6)
     yield from options[:4]
     yield from starts[:30]
     yield from options[4:]
@@ -294,6 +340,15 @@ def _settings(scan: Scan, form: str, noun: str, matches: list[re.Match[str]]) ->
     count = counted(len(matches), f"top-level {noun}" if noun == "key" else noun)
     summary = f"{form}, {counted(scan.lines, 'line')}, {count}: {names}"
     spans = lines_at(scan, (match.start() for match in matches))
+    errors = [] if scan.evidence.is_read else errors_in(scan.text)[:3]
     below = [line for span in spans[:30] for line in lines_after(scan.text, span, 2)]
-    lines = in_turn(spans[:40], head(scan.text, 3), below, tail(scan.text, 1), both_ends(scan.text))
+    lines = in_turn(
+        spans[:4],
+        errors,
+        spans[:40],
+        head(scan.text, 3),
+        below,
+        tail(scan.text, 1),
+        both_ends(scan.text),
+    )
     return Finding("settings", summary, lines)

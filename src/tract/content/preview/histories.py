@@ -93,12 +93,16 @@ def _one_lines(scan: Scan) -> Finding:
 
 
 def _blame(scan: Scan) -> Finding:
+    first: dict[str, int] = {}
+    for match in islice(_BLAME.finditer(scan.hay), 5000):
+        first.setdefault(match[1].strip(" ("), match.start())
     authors = Counter(name.strip(" (") for name in _BLAME.findall(scan.hay))
     names = ", ".join(f"{name} ({count})" for name, count in authors.most_common(6))
     summary = f"blame, {counted(scan.lines, 'line')} by {names}"
-    return Finding(
-        "history", summary, in_turn(head(scan.text, 8), tail(scan.text, 2), both_ends(scan.text))
-    )
+    rarest = sorted(first, key=lambda name: authors[name])[:4]
+    lines = lines_at(scan, (first[name] for name in rarest))
+    items = in_turn(lines, head(scan.text, 4), tail(scan.text, 2), both_ends(scan.text))
+    return Finding("history", summary, items)
 
 
 def _status(scan: Scan) -> Finding:

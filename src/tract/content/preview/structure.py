@@ -23,7 +23,7 @@ from tract.content.preview.lines import (
     share,
     tail,
 )
-from tract.content.text import counted, mark, name_list, size
+from tract.content.text import counted, mark, name_list, rows, size
 
 Raws = list[msgspec.Raw] | dict[str, msgspec.Raw]
 
@@ -204,7 +204,7 @@ def _members(path: str, raws: Raws, below: list[_Container]) -> Iterator[str]:
         return
     for count, (key, raw) in enumerate(sorted(islice(raws.items(), 400), key=_order)[:_MEMBERS]):
         if count == 5 and path == "$" and len(raws) > 12:
-            yield mark(f"keys: {', '.join(islice(raws, 40))}")
+            yield from rows("keys", islice(raws, 40), 10)
         yield from _value(_join(path, key), raw, below)
     if len(raws) > _MEMBERS:
         yield mark(f"{path}: {counted(len(raws), 'key')}")

@@ -11,6 +11,7 @@ from tract.content.preview.lines import (
     SEARCHED,
     Finding,
     Item,
+    LineSpan,
     Scan,
     Spans,
     both_ends,
@@ -130,6 +131,12 @@ def _table(scan: Scan, name: str, delimiter: str, rows: int, start: int) -> Find
     return Finding("table", f"{name}, {shape}: {name_list(columns)}", _lines(scan, start))
 
 
+def _has_words(text: str, span: LineSpan) -> bool:
+    """Whether it is a row and not a line or the number of rows."""
+    line = text_at(text, span, 200)
+    return any(map(str.isalnum, line)) and not re.match(r"\(?\d+ rows?", line)
+
+
 def _odd_rows(text: str, rows: Spans) -> Spans:
     """Rows that have a value which is rare in a column of few values: the pod that crashes."""
     cells = [_SEPARATED.split(text_at(text, row, 300).strip(" |│")) for row in rows]
@@ -152,8 +159,12 @@ def _is_number(cell: str) -> bool:
 
 
 def _lines(scan: Scan, start: int) -> Iterator[Item]:
-    yield line_at(scan.text, start)
-    rows = lines_after(scan.text, line_at(scan.text, start), 400)
-    yield from in_turn(rows[:2], tail(scan.text, 1), _odd_rows(scan.text, rows))
+    header = line_at(scan.text, start)
+    rows = [s for s in lines_after(scan.text, header, 400) if _has_words(scan.text, s)]
+    last = [s for s in tail(scan.text, 3) if _has_words(scan.text, s)]
+    is_wide = header[1] - header[0] > 160  # then the summary must do for the names
+    if not is_wide:
+        yield header
+    yield from in_turn(rows[:1], last[:1], _odd_rows(scan.text, rows), rows[:3], [header])
     yield from in_turn(head(scan.text, 5), tail(scan.text, 2), head(scan.text, 12))
     yield from both_ends(scan.text)

@@ -32,7 +32,7 @@ _TOTALS = re.compile(
     r"=+ [^\n]{0,120}?(?:passed|failed|errors?|skipped|deselected|no tests ran)[^\n]{0,80}?"
     r" in \d[^\n]*"
     r"|\d+ (?:passed|failed|skipped|errors?)\b[^\n]{0,100} in \d[\d.]*s[^\n]*"
-    r"|Tests: {1,12}(?:\x1b|\d)[^\n]*total[^\n]*"
+    r"|Tests: {1,12}(?:\x1b|\d)[^\n]*(?:total|passed|failed)[^\n]*"
     r"|Test(?:s| Files) {1,4}(?:\x1b\[[\d;]{1,9}m){0,4}\d+ (?:passed|failed)[^\n]*"
     r"|test result: [^\n]+|Ran \d+ tests? (?:in|across) [^\n]+"
     r"|(?:\[\w+\] )?Tests run: \d[^\n]*|\d+ tests completed, [^\n]*"
@@ -138,6 +138,9 @@ def _name_in(line: str) -> str:
     return _DECORATION.sub("", _DECORATION.sub("", line)).strip()
 
 
+_ZEROS = re.compile(r"; 0 [a-z]+(?: out)?|; finished in [\d.]+s")
+
+
 def _totals_of(scan: Scan, ends: list[str]) -> str:
     failed = scan.hay.count("\n--- FAIL: ")
     passed = scan.hay.count("\n--- PASS: ")
@@ -145,23 +148,21 @@ def _totals_of(scan: Scan, ends: list[str]) -> str:
     if failed or passed or good or bad:  # Go has no line with totals
         tests = f"{failed} failed, {passed} passed; " if failed or passed else ""
         return f"{tests}{counted(good, 'package')} ok, {bad} failed"
-    counts = [end for end in ends if re.search(r"\d", end)] or ends
+    counts = [_ZEROS.sub("", end) for end in ends if re.search(r"\d", end)] or ends
     return "; ".join(dict.fromkeys(counts[-3:])) or "no totals"
 
 
 def _lines(scan: Scan, totals: Spans, failures: Spans) -> Iterator[Item]:
     text = scan.text
-    reasons = distinct(text, _reasons(scan)) if failures else []
-    places = (
-        [s for s in _matches(_PLACE, scan) if not _NOISE.search(text_at(text, s))]
-        if failures
-        else []
-    )
+    reasons = distinct(text, _in_failures(scan, _reasons(scan))) if failures else []
+    places = _in_failures(scan, _matches(_PLACE, scan)) if failures else []
+    places = [span for span in places if not _NOISE.search(text_at(text, span))]
     yield from failures[:2]
     if failures and " - " not in text_at(text, failures[0]):
         yield from reasons[:2]
-    yield from totals[-1:]
+    yield from reasons[:1]
     yield from places[:1]
+    yield from totals[-1:]
     yield from reasons[:2]
     yield from failures[2:4]
     for number in range(2, 5):
@@ -176,6 +177,12 @@ def _lines(scan: Scan, totals: Spans, failures: Spans) -> Iterator[Item]:
     yield from in_turn(reasons[5:12], places[4:8], failures[16:40])
     yield from tail(text, 3)
     yield from both_ends(text)
+
+
+def _in_failures(scan: Scan, spans: Spans) -> Spans:
+    """What failed before what could not be set up, which pytest prints first."""
+    start = scan.hay.find("= FAILURES =")
+    return sorted(spans, key=lambda span: (span[0] < start, span[0]))
 
 
 def _reasons(scan: Scan) -> Spans:

@@ -90,8 +90,10 @@ _NAMED = re.compile(r"(?:^|[\s.\"'])\w*(?:Error|Exception|panic|Throwable)\b")
 
 def _error_above(scan: Scan, span: LineSpan) -> LineSpan:
     """The line with the exception: a message may have more lines before the frames begin."""
-    for line in (span, *lines_before(scan.text, span[0], 6)):
-        if _NAMED.search(text_at(scan.text, line)):
+    is_cause = "[cause]" in text_at(scan.text, span) or "Caused by" in text_at(scan.text, span)
+    above = lines_before(scan.text, span[0], 12 if is_cause else 6)
+    for line in above if is_cause else (span, *above):
+        if _NAMED.search(text_at(scan.text, line)) and " throw " not in text_at(scan.text, line):
             return line
     return span
 
@@ -102,7 +104,8 @@ def _spans(scan: Scan, pattern: re.Pattern[str], start: int, length: int) -> Spa
 
 
 def _own(text: str, frames: Spans) -> Spans:
-    return [span for span in frames if not _FOREIGN.search(text_at(text, span))]
+    some = frames if len(frames) <= 60 else frames[:40] + frames[-20:]
+    return [span for span in some if not _FOREIGN.search(text_at(text, span))]
 
 
 def _other(scan: Scan, error: LineSpan, frames: Spans, places: Spans) -> Finding:
@@ -110,7 +113,7 @@ def _other(scan: Scan, error: LineSpan, frames: Spans, places: Spans) -> Finding
     text = scan.text
     own = _own(text, frames)
     causes = _spans(scan, _CAUSE, max(0, error[0] - 10), _NEAR * 2)
-    root = causes[-1:]
+    root = [span for span in causes[-1:] if span != error]
     around = _spans(scan, _PLACE, max(0, error[0] - 600), 600)
     under = [f for f in own if root and f[0] > root[0][0]]
     above = lines_before(text, own[0][0], 1) if own and text[own[0][0]] == "\t" else []
