@@ -6,7 +6,7 @@ Only the arguments are known, not the file: a diff shows what the call replaces 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -43,7 +43,15 @@ class Edits(NamedTuple):
     """The arguments that the diffs do not show."""
 
 
-def file_edits(name: str, arguments: Json) -> Edits | None:
+Compare = Callable[[str, str], list[EditLine]]
+
+
+def leave_out(_old: str, _new: str) -> list[EditLine]:
+    """For those who only need the paths: comparing texts takes time."""
+    return []
+
+
+def file_edits(name: str, arguments: Json, comparing: Compare = compare) -> Edits | None:
     """The edits of a call of the tool `name`; None where it is not known to make any."""
     if isinstance(arguments, str):
         if arguments.lstrip()[:1] not in ("{", "["):
@@ -54,9 +62,9 @@ def file_edits(name: str, arguments: Json) -> Edits | None:
         return None
     return (
         _patch_field(arguments)
-        or _several(arguments)
+        or _several(arguments, comparing)
         or _insertion(arguments)
-        or _replacement(arguments)
+        or _replacement(arguments, comparing)
         or _written(name, arguments)
     )
 
@@ -74,16 +82,16 @@ def changed_paths(edits: Iterable[Edits]) -> list[str]:
 # One replacement, or several
 
 
-def _replacement(fields: Mapping[str, Json]) -> Edits | None:
+def _replacement(fields: Mapping[str, Json], comparing: Compare) -> Edits | None:
     path, keys = _first(fields, PATHS), _old_new(fields)
     if path is None or keys is None:
         return None
     lines = hunk("every occurrence" if _is_everywhere(fields) else "")
-    lines += compare(_text(fields, keys[0]), _text(fields, keys[1]))
+    lines += comparing(_text(fields, keys[0]), _text(fields, keys[1]))
     return _edits(fields, {path, *keys, *_EVERYWHERE}, _file(fields, path, "edit", lines))
 
 
-def _several(fields: Mapping[str, Json]) -> Edits | None:
+def _several(fields: Mapping[str, Json], comparing: Compare) -> Edits | None:
     """A list of replacements, in one file or in several."""
     key = next((key for key in LISTS if _is_list_of_edits(fields.get(key))), None)
     if key is None:
@@ -95,19 +103,21 @@ def _several(fields: Mapping[str, Json]) -> Edits | None:
         own = _first(part, PATHS)
         name = part[own] if own else fields[path] if path else ""
         heading = f"edit {number} of {len(parts)}" if len(parts) > 1 else ""
-        files.setdefault(name, []).extend(_part(part, own, heading))
+        files.setdefault(name, []).extend(_part(part, own, heading, comparing))
     made = [FileEdit(name, "edit", mark(lines)) for name, lines in files.items()]
     return _edits(fields, {key, path}, *made)
 
 
-def _part(part: Mapping[str, Json], path: str | None, heading: str) -> list[EditLine]:
+def _part(
+    part: Mapping[str, Json], path: str | None, heading: str, comparing: Compare
+) -> list[EditLine]:
     """One replacement of several, with everything that it says besides the texts."""
     old, new = _old_new(part) or ("", "")
     used = {path, old, new, *_EVERYWHERE}
     words = [heading, "every occurrence" if _is_everywhere(part) else ""]
     words += [f"{key}: {readable(value)}" for key, value in part.items() if key not in used]
     about = hunk(", ".join(filter(None, words)))
-    return [*about, *compare(_text(part, old), _text(part, new))]
+    return [*about, *comparing(_text(part, old), _text(part, new))]
 
 
 def _is_list_of_edits(value: Json) -> bool:

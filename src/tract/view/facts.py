@@ -15,7 +15,7 @@ from tract.core.chain import Place
 from tract.core.titles import title_of
 from tract.model import Message
 from tract.view.conversation import Conversation
-from tract.view.edits import file_edits
+from tract.view.edits import file_edits, leave_out
 from tract.view.moments import Moment, day_and_clock, duration
 from tract.view.sanitize import several
 
@@ -107,7 +107,7 @@ def _changed_files(places: Iterable[Place], whole: Callable[[Place], Message]) -
     for place in places:
         if any(_MAY_CHANGE.search(name) for _, name in place.shown.calls):
             for call in whole(place).tool_calls:
-                edits = file_edits(call.name, call.arguments)
+                edits = file_edits(call.name, call.arguments, leave_out)
                 files |= dict.fromkeys(file.path for file in edits.files) if edits else {}
     files.pop("", None)
     return files
@@ -137,7 +137,8 @@ def fact_words(facts: Facts) -> list[str]:
 
 def short_paths(facts: Facts) -> list[str]:
     """The changed files, without the folder that the agent worked in."""
-    return [path.removeprefix(f"{facts.folder.rstrip('/')}/") or path for path in facts.files]
+    folder = facts.folder.rstrip("/") + "/" if facts.folder else ""
+    return [path.removeprefix(folder) or path for path in facts.files]
 
 
 def fact_pairs(facts: Facts) -> Iterator[tuple[str, str]]:

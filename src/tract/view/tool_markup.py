@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from tract.view.blocks import ToolResultBlock, ToolUseBlock, ViewBlock
+from tract.view.diffs import EditLine
 from tract.view.edits import Edits, file_edits
 from tract.view.lines import (
     BODY,
@@ -176,11 +178,19 @@ def _arguments(call: ToolUseBlock, edits: Edits | None) -> Iterator[str]:
         yield f'<pre class="arguments">\n{markup(lines_of(rest)[1:], BODY)}</pre>'
     for file in edits.files:
         yield f'<p class="file">{span(Styled(edit_words(file)))}</p>'
-        rows = "".join(
-            f'<span class="line {line.kind}">{markup([diff_line(line)])}\n</span>'
-            for line in file.lines
-        )
+        rows = "".join(_diff(file.lines))
         yield f'<pre class="diff" tabindex="0">{rows}</pre>' if rows else ""
+
+
+def _diff(lines: Iterable[EditLine]) -> Iterator[str]:
+    """Lines of a kind are one element: a page of many edits is heavy enough."""
+    for kind, part in groupby(lines, key=lambda line: line.kind):
+        # The element has the colour; only marks are elements of their own.
+        plain = [
+            tuple(one if "mark" in one.style else Styled(one.text) for one in diff_line(line))
+            for line in part
+        ]
+        yield f'<span class="line {kind}">{markup(plain)}\n</span>'
 
 
 def _result(result: ToolResultBlock, anchor: str, *, has_head: bool) -> Iterator[str]:
