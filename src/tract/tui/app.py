@@ -50,7 +50,7 @@ class TractApp(App[None]):
         self._read(event.name, event.title)
 
     def _read(self, name: str, title: str | None = None) -> None:
-        self.push_screen(Reader(self._database.sibling(name), self._settings, title))
+        self.push_screen(Reader(self._database.sibling(name), self._settings, title, self._prices))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The commands of the palette: those of our screens, and none of Textual's own."""
