@@ -152,6 +152,8 @@ def _finish(hits: Iterator[Hit]) -> None:
 
 
 def _index_rest(store: Store) -> None:
+    if not store.words.backlog().size:
+        return
     with Progress("indexing words", "content") as progress:
         store.words.catch_up(FOREVER, progress)
 
