@@ -9,6 +9,7 @@ import asyncio
 import re
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +34,8 @@ PICTURES = {
     "dialogs": Picture(14, dialog=None),
     "conversation": Picture(36, keys="g"),
     "opened": Picture(36, keys="g d x enter"),
-    "sent": Picture(40, keys="g S" + 10 * " j" + " enter" + 8 * " ctrl+e"),
+    "edit": Picture(36, keys="g x x tab enter j j enter"),
+    "sent": Picture(60, keys="g S" + 6 * " j" + " enter" + 6 * " ctrl+e"),
 }
 for width, height in ((80, 24), (160, 50)):
     for theme in ("dark", "light"):
@@ -112,14 +114,15 @@ src/shop/invoices/letter.py:52:    return greeting(order.customer.name)
 
 
 def play(t: Tract) -> None:
-    t.system("You are a careful engineer. Look before you change anything.")
-    t.user("The nightly export has failed since Tuesday. Find out why and fix it.", tools=TOOLS)
+    t.system("You are a careful engineer. Look before you change anything.", metadata=moment(t))
+    prompt = "The nightly export has failed since Tuesday. Find out why and fix it."
+    t.user(prompt, tools=TOOLS, metadata=moment(t))
     look(t)
     t.reshape({find(t, "call_1"): Form.REFERENCE})
     t.set_tools(MORE_TOOLS)
     fix(t)
     t.reshape({find(t, "call_3"): Form.SUMMARY})
-    t.user("Does anything else depend on a customer?")
+    t.user("Does anything else depend on a customer?", metadata=moment(t))
     check(t)
 
 
@@ -159,10 +162,17 @@ def answer(t: Tract, text: str, *calls: tuple[str, dict[str, str], str]) -> None
     first = sum(info.role == "tool" for info in t.log()) + 1
     made = [ToolCall(f"call_{n}", name, args) for n, (name, args, _) in enumerate(calls, first)]
     usage = {"input_tokens": 2100 * first, "output_tokens": 140, "cost": 0.012 * first}
-    t.assistant(text, tool_calls=made or None, usage=usage)
+    t.assistant(text, tool_calls=made or None, usage=usage, metadata=moment(t))
     for call, (_, _, result) in zip(made, calls, strict=True):
         is_error = result.startswith(("Error", "FAILED"))
-        t.tool_result(call.id, call.name, result, is_error=is_error)
+        t.tool_result(call.id, call.name, result, is_error=is_error, metadata=moment(t))
+
+
+def moment(t: Tract) -> dict[str, Any]:
+    """The time of the next message: the later, the longer it takes."""
+    count = sum(1 for _ in t.log())
+    time = datetime(2026, 3, 12, 16, 8, tzinfo=UTC) + timedelta(seconds=2.3 * count + count**2 / 3)
+    return {"time": time.isoformat()}
 
 
 def find(t: Tract, call_id: str) -> str:

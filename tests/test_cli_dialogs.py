@@ -75,9 +75,9 @@ def test_a_terminal_of_any_width_can_be_read(here: Path, columns: int) -> None:
 
 def test_the_json_has_all_that_is_known(here: Path) -> None:
     default, *others = ok_json("dialogs")
-    assert (default["number"], default["facts"]) == (1, UNKNOWN)
+    assert (default["number"], default["facts"]) == (1, {**UNKNOWN, "title": "hello"})
     for info in others:
-        assert info["facts"] == {**UNKNOWN, **FACTS[info["dialog"]]}
+        assert info["facts"] == {**UNKNOWN, "title": "hello", **FACTS[info["dialog"]]}
 
 
 def test_the_list_begins_with_the_newest_and_has_the_numbers_of_the_whole_list(here: Path) -> None:

@@ -1037,6 +1037,7 @@ HOSTILE = {
     "paths": ("a/" * 120 + "\n") * 4000,
     "dashed": ("a-1" * 80 + "\n") * 4000,
     "errors": "error\n" * 200_000,
+    "errors in a line": "/error/" * 150_000,
     "modifiers": ("pub " * 60 + "\n") * 4000,
     "calls": ("a a a a a a a a a a a a a a a(" * 3 + "\n") * 10_000,
     "quotes": '"' * 1_000_000,
@@ -1155,6 +1156,11 @@ def test_a_failed_command_says_what_is_wrong(text: str, verdict: str) -> None:
 def test_a_word_in_a_name_is_no_error(text: str) -> None:
     assert not has_failed(text)
     assert "failed" not in check(text).summary
+
+
+def test_a_path_before_an_error_does_not_hide_it() -> None:
+    lines = [*["fine"] * 200, "src/errors/index.js:4 Error: disk is full", *["fine"] * 200]
+    assert "disk is full" in check("\n".join(lines), 200).preview
 
 
 def test_many_complaints_are_counted_and_the_rare_ones_shown() -> None:

@@ -353,7 +353,7 @@ def test_what_was_forgotten_is_not_recorded_again() -> None:
         assert t.record(history) == []
         assert len(t.record([*history, Message("user", "next")])) == 1
         assert list(t.branches()) == ["main"]
-        assert "hunter2" not in str(t.compile().messages)
+        assert "hunter2" not in str(t.compile().to_dicts())
 
 
 def test_a_request_is_recorded_with_its_system_text() -> None:

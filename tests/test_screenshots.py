@@ -64,11 +64,23 @@ def test_an_error_is_opened_beside_the_tools() -> None:
     assert any("~ parameters.properties.limit" in line for line in lines)
 
 
+def test_an_edit_is_a_diff() -> None:
+    lines = body_of(kept("edit"))
+    assert "    edit src/shop/export/writer.py (+1 -1)" in lines
+    assert "    - order.customer.name" in lines
+    assert '    + order.customer.name if order.customer else "(forgotten)"' in lines
+
+
+def test_an_answer_has_a_time_a_duration_and_a_cost() -> None:
+    heads = [line for line in body_of(kept("conversation")) if line.startswith("assistant ")]
+    assert re.fullmatch(r"assistant \w{10} 16:08:\d\d · [\d.]+ s · \$0\.01", heads[0])
+
+
 def test_what_was_sent_has_epochs_and_a_frontier() -> None:
     lines = body_of(kept("sent"))
-    assert "    file, 20 lines, 2 definitions: row, write" in lines
+    assert any(line.startswith("    [… lines 18–") for line in lines)
     rules = [line.split(" · ")[-1] for line in lines if line.startswith("── ")]
-    assert rules == ["── rewritten up to here ──", "1 → reference ──", "1 → summary ──"]
+    assert rules[:2] == ["── rewritten up to here ──", "1 → reference ──"]
 
 
 def test_a_picture_fetches_nothing() -> None:

@@ -923,7 +923,7 @@ def test_a_compressed_content_can_be_forgotten(t: Tract) -> None:
     t.forget(said[0])
     assert texts(t) == ["a password", "next"]
     t.restore(summary)
-    assert "hunter2" not in str(t.compile().messages)
+    assert "hunter2" not in str(t.compile().to_dicts())
     assert t.fsck().ok
 
 

@@ -374,9 +374,10 @@ class ForgetResult(msgspec.Struct, frozen=True):
 
 
 class DialogFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known about a dialog that was imported."""
+    """What is known about a dialog that was imported; of any other, only a title."""
 
     title: str | None = None
+    """What the agent called it, or else its first prompt."""
     folder: str | None = None
     """The directory that the agent worked in."""
     model: str | None = None

@@ -55,6 +55,7 @@ from tract.snapshot import Snapshot
 from tract.storage import Store, maintenance
 from tract.storage.objects import OBJECT_BYTES
 from tract.storage.search import Filters, Hit, Search
+from tract.storage.titles import titled_dialogs
 from tract.tokens import TokenCounter
 from tract.urls import opening
 
@@ -719,7 +720,7 @@ class Tract:
         """List the dialogs of the database. With `search`, those whose name, title, folder and
         model contain all of its words."""
         words = search.split()
-        return [info for info in self.session.store.dialogs.infos() if info.has(words)]
+        return [info for info in titled_dialogs(self.session.store) if info.has(words)]
 
     def usages(self) -> Iterator[AnswerUsage]:
         """Iterate over the answers of the dialog, on all branches: model, usage, time and id."""

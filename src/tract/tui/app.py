@@ -42,7 +42,8 @@ class TractApp(App[None]):
 
     def on_mount(self) -> None:
         """The list is below the dialog, so that a key that comes between them reaches it."""
-        self.push_screen(Dialogs(self._database, self._title, self._prices))
+        rests = self._dialog is not None
+        self.push_screen(Dialogs(self._database, self._title, self._prices, rests=rests))
         if self._dialog is not None:
             self._read(self._dialog)
 
@@ -50,7 +51,7 @@ class TractApp(App[None]):
         self._read(event.name, event.title)
 
     def _read(self, name: str, title: str | None = None) -> None:
-        self.push_screen(Reader(self._database.sibling(name), self._settings, title))
+        self.push_screen(Reader(self._database.sibling(name), self._settings, title, self._prices))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The commands of the palette: those of our screens, and none of Textual's own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from tract.view.blocks import (
     ToolUseBlock,
     ViewBlock,
 )
+from tract.view.code import highlight_block
 from tract.view.conversation import Conversation
 from tract.view.filter import text_of
 from tract.view.lines import FULL, HIDDEN, SUMMARY, Line, Look, Styled, has_head, head_of, lines_of
@@ -76,8 +77,16 @@ EMPTY = Cell([], [], [], [])
 class Sheet:
     """A conversation with certain settings and a width."""
 
-    def __init__(self, conversation: Conversation, width: int, settings: Settings) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        width: int,
+        settings: Settings,
+        cost: Callable[[Place], str] | None = None,
+    ) -> None:
+        """`cost` says what an answer cost, where that is known."""
         self.conversation = conversation
+        self._cost = cost
         self.settings = settings
         self.width = max(width, NARROWEST)
         self.flipped: set[int] = set()
@@ -111,7 +120,7 @@ class Sheet:
 
     def successor(self, conversation: Conversation, width: int, settings: Settings) -> Sheet:
         """Another sheet with the same folds and flips."""
-        other = Sheet(conversation, width, settings)
+        other = Sheet(conversation, width, settings, self._cost)
         other.flipped, other.folds = self.flipped, self.folds
         return other
 
@@ -141,9 +150,16 @@ class Sheet:
     def _head(self, row: int, first: ViewBlock) -> list[Line]:
         space: list[Line] = [()] if row else []
         if has_head(first, self._speaker_before(row), Look(self.settings.tools)):
-            return [*space, head_of(first)] if first.role else space
+            return [*space, (*head_of(first), *self._price(row))] if first.role else space
         follows_rule = row > 0 and isinstance(self.conversation.rows[row - 1], ViewBlock)
         return space if follows_rule else []
+
+    def _price(self, row: int) -> Line:
+        place = self.conversation.rows[row]
+        if not isinstance(place, Place) or place.origin.role != "assistant" or not self._cost:
+            return ()
+        words = self._cost(place)
+        return (Styled(f" · {words}", "dim"),) if words else ()
 
     def _speaker_before(self, row: int) -> str:
         """The role of the last message before a row; empty where a rule stands between."""
@@ -159,7 +175,7 @@ class Sheet:
         if self.settings.only_errors and not self._is_of_error(row, block):
             return []
         fold = self.folds.get((self.message(row), number))
-        lines = lines_of(block, self._look(block, fold))
+        lines = highlight_block(block, lines_of(block, self._look(block, fold)))
         is_prose = isinstance(block, TextBlock | ThinkingBlock)
         if not is_prose:
             return lines
@@ -180,7 +196,7 @@ class Sheet:
         settings = self.settings
         is_tool = isinstance(block, ToolUseBlock | ToolResultBlock)
         tools, most = settings.tools, MOST_OF_RESULT if is_tool else MOST_OF_TEXT
-        look = Look(tools, settings.has_text, settings.has_thinking, settings.has_tags, most)
+        look = Look(tools, settings.has_text, settings.has_thinking, settings.has_tags, most, True)
         if fold is None:
             return look
         if fold:

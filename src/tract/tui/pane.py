@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -13,6 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tract.core.chain import Place
 from tract.tui.layout import Cursor, Settings, Sheet, Spot
 from tract.tui.segments import strip
 from tract.view.blocks import ToolResultBlock, ToolUseBlock, ViewBlock
@@ -53,9 +55,14 @@ class Pane(Widget, can_focus=True):
             super().__init__()
             self.text = text
 
-    def __init__(self, conversation: Conversation, settings: Settings) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        settings: Settings,
+        cost: Callable[[Place], str] | None = None,
+    ) -> None:
         super().__init__()
-        self.sheet = Sheet(conversation, 80, settings)
+        self.sheet = Sheet(conversation, 80, settings, cost)
         self.cursor = Cursor(0, 0)
         self.marked: set[int] = set()
         """The keys of the messages to which the next change applies."""

@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from tract.core.chain import Place, undone_commits
+from tract.economy.prices import NO_PRICES, PriceList
 from tract.errors import ConflictError, InputError, NotFoundError, TractError
 from tract.model import EMPTY, CommitInfo, Form, Priority
 from tract.session.session import MAIN
@@ -25,11 +26,13 @@ from tract.tui.heading import Heading
 from tract.tui.help import HELP
 from tract.tui.layout import Settings
 from tract.tui.modals import Ask, Edit, Page, Pick
+from tract.tui.moments import Moments
 from tract.tui.pane import Pane
 from tract.tui.panels import TokenBar, ToolsPanel
 from tract.view.blocks import ToolResultBlock, ToolUseBlock, ViewBlock
 from tract.view.conversation import Conversation
 from tract.view.lines import SHORT, TOOLS, measure
+from tract.view.moments import day_and_clock, duration
 from tract.view.prompts import dialog_label, dialog_title
 from tract.view.sanitize import counted, one_line
 
@@ -81,14 +84,25 @@ class Reader(Screen[None]):
         Binding("q,escape", "dismiss(None)", "back"),
     ]
 
-    def __init__(self, dialog: Tract, settings: Settings, title: str | None = None) -> None:
+    def __init__(
+        self,
+        dialog: Tract,
+        settings: Settings,
+        title: str | None = None,
+        prices: PriceList = NO_PRICES,
+    ) -> None:
         super().__init__()
         self.dialog = dialog
         self._title = title
         self._snapshot = dialog.read()
-        self._pane = Pane(Conversation(self._snapshot), settings)
+        self._moments = Moments(dialog, prices)
+        self._pane = Pane(self._conversation(), settings, self._moments.cost)
         self._done: list[str] = []  # the commits made on this screen, for undo
         self._text = ""
+
+    def _conversation(self) -> Conversation:
+        self._moments.turn_to(self._snapshot.places)
+        return Conversation(self._snapshot, self._moments.moment)
 
     def compose(self) -> ComposeResult:
         yield Heading()
@@ -209,7 +223,7 @@ class Reader(Screen[None]):
             raise NotFoundError("this dialog was deleted")
         if snapshot is not self._snapshot:
             self._snapshot = snapshot
-            self._pane.turn_to(Conversation(snapshot), is_own=is_own)
+            self._pane.turn_to(self._conversation(), is_own=is_own)
             self._show_all()
 
     def action_follow(self) -> None:
@@ -452,10 +466,15 @@ def _stored_block(shown: list[ViewBlock], number: int, blocks: list[ViewBlock]) 
 
 def _about(block: ViewBlock) -> list[str]:
     """The facts about a block for the status line."""
-    words = [block.role, block.commit[:SHORT], block.note]
+    words = [block.role, block.commit[:SHORT]]
+    if block.time:
+        words.append(day_and_clock(block.time))
+    if block.seconds is not None:
+        words.append(f"took {duration(block.seconds)}")
     if isinstance(block, ToolUseBlock):
         words += ["call", block.tool_name, block.tool_use_id]
     if isinstance(block, ToolResultBlock):
         words += ["error" if block.is_error else "", block.tool_name, block.tool_use_id]
         words += [measure(block), f"{block.tokens} tokens" if block.form == Form.FULL else ""]
+    words.append(block.note)
     return [word for word in words if word]

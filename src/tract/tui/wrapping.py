@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from tract.view.fences import mark_code
-from tract.view.lines import BODY, TAB, Line, Styled
+from tract.view.lines import BAR, BODY, TAB, Line, Styled
 from tract.view.sanitize import width as columns
 
 _CODE = len(BODY) + 4  # so many spaces before a line: what texts have, and four more
@@ -31,7 +31,8 @@ def wrap(lines: Iterable[Line], room: int) -> Iterator[Line]:
 def _pieces(text: str, room: int) -> Iterator[str]:
     """Broken at spaces, each piece aligned with the first word of the line. Text without spaces,
     as in some languages, is broken at the edge."""
-    indent = text[: len(text) - len(text.lstrip(" "))]
+    bare = text.lstrip(" ").removeprefix(BAR)
+    indent = text[: len(text) - len(bare)]
     piece, used = "", 0
     for word in re.findall(r" *[^ ]+| +$", text):
         size = columns(word)

@@ -16,6 +16,7 @@ from tract.model import DialogInfo
 from tract.remote import wire
 from tract.remote.transport import quoted
 from tract.remote.values import Batch, Hello
+from tract.storage.titles import titled_dialogs
 from tract.view.sanitize import one_line, visible
 from tract.web.lanes import Lane, Lanes
 from tract.web.openapi import openapi
@@ -129,7 +130,7 @@ async def index(
 
 
 def _dialogs(lane: Lane, grant: Grant) -> list[DialogInfo]:
-    mine = [info for info in lane.store.dialogs.infos() if grant.covers(info.dialog)]
+    mine = [info for info in titled_dialogs(lane.store) if grant.covers(info.dialog)]
     return sorted(mine, key=lambda info: info.updated_at or info.created_at, reverse=True)
 
 

@@ -13,6 +13,7 @@ from tract.model import CommitInfo, DialogInfo, Head, Step, Toolset
 from tract.remote.operations import MOST, PAGE
 from tract.remote.values import Context, Position, Steps
 from tract.storage.search import NEWEST, Filters, Search
+from tract.storage.titles import titled_dialogs
 from tract.tool_results import list_results
 from tract.tract import Tract
 from tract.view.export import document
@@ -59,7 +60,7 @@ def dialog_info(tract: Tract, request: Request) -> DialogInfo:
 def dialogs(tract: Tract, request: Request) -> Page:
     """The dialogs of the token, by name."""
     words = request.fields.get("search", "").split()
-    known = sorted(tract.store.dialogs.infos(), key=lambda info: info.dialog)
+    known = sorted(titled_dialogs(tract.store), key=lambda info: info.dialog)
     mine = (info for info in known if request.grant.covers(info.dialog) and info.has(words))
     return _after(mine, request, lambda info: info.dialog)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from tract.content.preview.lines import (
     Finding,
@@ -127,14 +128,15 @@ def find_build(scan: Scan) -> Finding | None:
     """The output of a command that failed: it says so near its end, or its exit code does."""
     near = max(0, len(scan.hay) - _END)
     end = scan.hay[near:]
-    hinted = scan.code or any(word in end for word in _HINTS)
-    if not hinted or not (scan.code or _FAILS.search(end)):
+    if not (scan.code or any(word in end for word in _HINTS)):
+        return None
+    last = {_line(scan, match.start()) for match in _FAILS.finditer(scan.hay, near)}
+    if not (last or scan.code):
         return None
     text = scan.text
     errors = [s for s in errors_in(text) if len(text) - s[0] < 200_000]
-    strong = sorted(
-        {_line(scan, m.start()) for m in _FAILS.finditer(scan.hay, max(0, near - 12_000))}
-    )
+    before = (span for span in errors if span[0] < near and _FAILS.match(scan.hay, span[0]))
+    strong = sorted({*islice(before, 60), *last})
     if not (strong or (scan.code and errors)):
         return None
     blocks = distinct(text, sorted({*errors, *strong}))

@@ -40,14 +40,17 @@ def find_text(scan: Scan) -> Finding:
     if re.fullmatch(r"\s*\d+ total", last):
         return Finding("text", f"{counted(scan.lines, 'line')}: {last}", edges_and_errors(scan))
     summary = first if scan.lines == 1 else f"{counted(scan.lines, 'line')}: {first}"
-    outcomes = lines_at(scan, (m.start() for m in islice(_OUTCOME.finditer(scan.hay), 4)))
-    items = in_turn(head(scan.text, 1), outcomes, edges_and_errors(scan))
+    outcomes = lines_at(scan, (m.start() for m in islice(_OUTCOME.finditer(scan.hay), 40)))
+    if outcomes:
+        summary = f"{counted(scan.lines, 'line')}: {text_at(scan.text, outcomes[-1])}"
+    first_line = head(scan.text, 1)
+    items = in_turn(outcomes[-1:], first_line, outcomes[:6], edges_and_errors(scan))
     return Finding("text", summary, items)
 
 
 _OUTCOME = re.compile(
     r"\n(?:\d+ [a-z]+, \d+ [a-z]+ |Successfully |added \d|up to date|Finished |Total|[Tt]otal:"
-    r"|Done[ .]|BUILD SUCC|Built |Created |Summary)"
+    r"|Done[ .]|BUILD SUCC|Built |Created |Summary|Plan: \d| +# [^\n]{1,200} (?:will|must) be )"
 )
 
 
@@ -118,8 +121,9 @@ def _children(scan: Scan, matches: list[re.Match[str]]) -> list[tuple[int, str, 
     if indent.strip():
         return []
     starts = [m for m in matches[1:] if text.endswith(f"\n{indent}", 0, m.start())]
-    spans = ((m, line_around(text, m.start())) for m in starts[:60])
-    return [(scan.number(span[0]), m[1], span) for m, span in spans]
+    spans = [(m, line_around(text, m.start())) for m in starts[:60]]
+    numbers = scan.numbers(span[0] for _, span in spans)
+    return [(numbers[span[0]], m[1], span) for m, span in spans]
 
 
 def find_html(scan: Scan) -> Finding | None:
@@ -182,7 +186,7 @@ def _heading_rows(scan: Scan, matches: list[re.Match[str]]) -> list[str]:
     if len(matches) < 6:
         return []
     ordered = sorted(matches[:200], key=lambda match: len(match[1]) > 2)
-    numbers = {match.start(): scan.number(match.start()) for match in ordered}
+    numbers = scan.numbers(match.start() for match in ordered)
     return rows(
         "headings by line",
         (f"{numbers[match.start()]} {match[2].strip(' #')[:60]}" for match in ordered),
@@ -261,12 +265,13 @@ def _manual_lines(
     for start in starts[:2]:
         yield from lines_after(text, start, 1)
     found = [(m.start(), m[1].strip(" :")) for m in sections[:40]]
-    index = rows("sections by line", (f"{scan.number(at)} {name}" for at, name in found), 5)
+    names = {m[1]: m.start() for m in islice(_OPTION.finditer(scan.hay), 300)}
+    numbers = scan.numbers([*(at for at, _ in found), *names.values()])
+    index = rows("sections by line", (f"{numbers[at]} {name}" for at, name in found), 5)
     yield from index[:3] if len(found) > 6 else starts
     yield from head(text, 2)
-    names = {m[1]: m.start() for m in islice(_OPTION.finditer(scan.hay), 300)}
     longs = [pair for pair in names.items() if pair[0].startswith("--")] or list(names.items())
-    options = rows("options by line", (f"{scan.number(at)} {n}" for n, at in longs[:90]), 6)
+    options = rows("options by line", (f"{numbers[at]} {n}" for n, at in longs[:90]), 6)
     yield from options[:4]
     yield from starts[:30]
     yield from options[4:]
@@ -335,6 +340,15 @@ def _settings(scan: Scan, form: str, noun: str, matches: list[re.Match[str]]) ->
     count = counted(len(matches), f"top-level {noun}" if noun == "key" else noun)
     summary = f"{form}, {counted(scan.lines, 'line')}, {count}: {names}"
     spans = lines_at(scan, (match.start() for match in matches))
+    errors = [] if scan.evidence.is_read else errors_in(scan.text)[:3]
     below = [line for span in spans[:30] for line in lines_after(scan.text, span, 2)]
-    lines = in_turn(spans[:40], head(scan.text, 3), below, tail(scan.text, 1), both_ends(scan.text))
+    lines = in_turn(
+        spans[:4],
+        errors,
+        spans[:40],
+        head(scan.text, 3),
+        below,
+        tail(scan.text, 1),
+        both_ends(scan.text),
+    )
     return Finding("settings", summary, lines)

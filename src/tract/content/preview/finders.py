@@ -57,7 +57,7 @@ _FINDERS: tuple[_Finder, ...] = (
     documents.find_markdown,
     source.find_source,
 )
-_OF_BUILDS = (
+_FIRST_OF_BUILDS: tuple[_Finder, ...] = (
     diffs.find_diff,
     test_runs.find_test,
     traces.find_crash,
@@ -65,8 +65,8 @@ _OF_BUILDS = (
     documents.find_html,
     lints.find_lint,
     builds.find_build,
-    *_FINDERS,
 )
+_OF_BUILDS = tuple(dict.fromkeys((*_FIRST_OF_BUILDS, *_FINDERS)))
 _OF_FILES: tuple[_Finder, ...] = (
     find_numbered,
     documents.find_html,

@@ -55,6 +55,16 @@ class Scan(NamedTuple):
     first: int = 1
     """The number of its first line in what was returned."""
 
+    def numbers(self, starts: Iterable[int]) -> dict[int, int]:
+        """The numbers of the lines that start here, counted in one go."""
+        numbers: dict[int, int] = {}
+        place, number = 0, self.first
+        for start in sorted(starts):
+            number += self.text.count("\n", place, start)
+            place = start
+            numbers[start] = number
+        return numbers
+
     def number(self, start: int) -> int:
         """The number of the line that starts here."""
         return self.first + self.text.count("\n", 0, start)
@@ -63,10 +73,10 @@ class Scan(NamedTuple):
 def scan_of(text: str, evidence: Evidence = NONE, code: int | None = None, first: int = 1) -> Scan:
     hay = "\n" + text
     sample = hay
-    if len(hay) > 6000:
+    if len(hay) > 4000:
         middle = hay.find("\n", len(hay) // 2)
-        rest = whole_lines(hay[middle : middle + 2000]) if middle >= 0 else ""
-        sample = whole_lines(hay[:4000]) + rest
+        rest = whole_lines(hay[middle : middle + 1200]) if middle >= 0 else ""
+        sample = whole_lines(hay[:2400]) + rest
     sample_size = sum(map(bool, map(str.strip, sample.split("\n"))))
     return Scan(text, hay, sample, max(sample_size, 1), text.count("\n") + 1, evidence, code, first)
 
@@ -163,7 +173,7 @@ ERROR = re.compile(
     r"|CRITICAL|SEVERE"
     r"|[Pp]anic(?:ked)?|PANIC|[Ff]ailed|FAIL(?:ED|URE)?|[Ff]ailure|ERR!)"
     r"(?![\w/@({$-]|\.\w|=|_|: ?0\b| 0\b|['\"]?: ?(?:null|none|None|false|\[\]|0)\b)"
-    r"|\b[A-Z]\w{0,60}(?:Error|Exception|Panic)\b(?=:|\s|$)(?!\.\w)"
+    r"|[a-z](?:Error|Exception|Panic)(?=:|\s|$)"
     r"|^Traceback \(most|[Pp]ermission denied|[Aa]ccess denied|[Nn]o such (?:file|table"
     r"|command|host|option"
     r"|column|module|remote)|(?:is |was |were |command |[Mm]odule |[Pp]ackage |\d{3} |: |be "
@@ -185,14 +195,17 @@ def lines_with(words: Iterable[str], pattern: re.Pattern[str], text: str) -> Spa
     spans: set[LineSpan] = set()
     for word in words:
         place, count, tries = text.find(word, 0, SEARCHED), 0, _TRIED
+        span = (0, -1)
         while place >= 0 and count < _COLLECTED and tries:
             tries -= 1
-            start = text.rfind("\n", 0, place) + 1
-            end = line_at(text, place)[1]
-            if pattern.search(text, max(start, place - 64), min(end, place + 40)):
-                spans.add((start, end))
+            if place > span[1]:
+                span = line_around(text, place)
+            near = max(span[0], place - 20), min(span[1], place + 30)
+            if span in spans or pattern.search(text, *near):
+                spans.add(span)
                 count += 1
-            place = text.find(word, end, SEARCHED)
+                place = span[1]
+            place = text.find(word, place + 1, SEARCHED)
     return sorted(spans)
 
 
@@ -202,10 +215,6 @@ def errors_in(text: str) -> Spans:
 
 def warnings_in(text: str) -> Spans:
     return lines_with(("arn", "WARN"), _WARNING, text)
-
-
-def is_error(line: str) -> bool:
-    return ERROR.search(line) is not None
 
 
 def distinct(text: str, spans: Iterable[LineSpan]) -> Spans:

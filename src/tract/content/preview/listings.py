@@ -68,9 +68,11 @@ def _recursive(scan: Scan) -> Finding:
     names = [match[1] for match in matches]
     summary = f"listing, {counted(len(names), 'folder')}, {counted(sum(counts), 'entry')}: "
     about = [f"{name} ({count})" for name, count in zip(names, counts, strict=True)]
-    starts = [scan.number(match.start(1)) for match in matches[:80]]
+    numbers = scan.numbers(match.start(1) for match in matches[:80])
     order = _shallow_first(names[:80])
-    parts = rows("folders by line", (f"{starts[n]} {about[n]}" for n in order), 4)
+    parts = rows(
+        "folders by line", (f"{numbers[matches[n].start(1)]} {about[n]}" for n in order), 4
+    )
     items = in_turn(parts[:5], head(text, 12), parts[5:], both_ends(text))
     return Finding("listing", summary + name_list(about[n] for n in order), items)
 

@@ -157,7 +157,7 @@ def _index(scan: Scan, definitions: list[_Definition], outer: list[_Definition])
         return []
     ordered = _by_size(scan, outer)
     inner = _by_size(scan, [d for d in definitions if d not in outer])
-    numbers = _numbers(scan, definitions)
+    numbers = scan.numbers(d.start for d in definitions)
     parts = [
         group[at : at + 6] for group in (ordered, inner) for at in range(0, min(len(group), 90), 6)
     ]
@@ -174,16 +174,6 @@ def _by_size(scan: Scan, definitions: list[_Definition]) -> list[_Definition]:
     ends = [d.start for d in definitions[1:]] + [len(scan.hay)]
     sizes = {d: end - d.start for d, end in zip(definitions, ends, strict=False)}
     return sorted(definitions, key=lambda d: -sizes[d])
-
-
-def _numbers(scan: Scan, definitions: list[_Definition]) -> dict[int, int]:
-    numbers: dict[int, int] = {}
-    place, number = 0, scan.first
-    for definition in definitions:
-        number += scan.text.count("\n", place, definition.start)
-        place = definition.start
-        numbers[place] = number
-    return numbers
 
 
 def _definitions(scan: Scan) -> list[_Definition]:

@@ -32,7 +32,7 @@ _TOTALS = re.compile(
     r"=+ [^\n]{0,120}?(?:passed|failed|errors?|skipped|deselected|no tests ran)[^\n]{0,80}?"
     r" in \d[^\n]*"
     r"|\d+ (?:passed|failed|skipped|errors?)\b[^\n]{0,100} in \d[\d.]*s[^\n]*"
-    r"|Tests: {1,12}(?:\x1b|\d)[^\n]*total[^\n]*"
+    r"|Tests: {1,12}(?:\x1b|\d)[^\n]*(?:total|passed|failed)[^\n]*"
     r"|Test(?:s| Files) {1,4}(?:\x1b\[[\d;]{1,9}m){0,4}\d+ (?:passed|failed)[^\n]*"
     r"|test result: [^\n]+|Ran \d+ tests? (?:in|across) [^\n]+"
     r"|(?:\[\w+\] )?Tests run: \d[^\n]*|\d+ tests completed, [^\n]*"
@@ -70,7 +70,7 @@ _REASON = re.compile(
     r"|[ \t]*(?:Failure/Error:|error: )|[ \t]+\w[\w./-]*_test\.go:\d+: |[ \t]+\w[\w./-]*\.go:\d+: "
     r"|assertion [^\n]* failed|thread '[^\n]{1,200}panicked at|panic: |[ \t]*Received function"
     r"|[ \t]*expect\([^\n]+\)\."
-    r"|[^\n]*(?:: Failure|error: \S)|[ \t]*(?:\[ERROR\] )?\S*(?:Error|Exception|Failure"
+    r"|[\w./-]{1,200}:\d+: Failure|[ \t]*(?:\[ERROR\] )?\S*(?:Error|Exception|Failure"
     r"|FailedError): )"
 )
 _PLACE = re.compile(

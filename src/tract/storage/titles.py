@@ -1,0 +1,49 @@
+"""Titles of dialogs that have none: the first thing that a person asked."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from tract.content.needle import texts
+from tract.core.titles import title_of
+from tract.errors import CorruptError, ForgottenError
+from tract.hashing import from_json
+from tract.model import DialogInfo, Head
+from tract.storage.rows import stored_name
+from tract.storage.store import Store
+
+FIRST = 20
+"""How many commits of a dialog are looked at: a prompt comes early, if there is one."""
+
+
+def titled_dialogs(store: Store) -> list[DialogInfo]:
+    """All dialogs. A title that is not stored is read from the dialog each time, so that it is gone
+    as soon as the prompt is erased."""
+    return [
+        info if info.facts.title else _with_title(store, info) for info in store.dialogs.infos()
+    ]
+
+
+def _with_title(store: Store, info: DialogInfo) -> DialogInfo:
+    title = _first_prompt(store, info.dialog) if info.commits else None
+    return replace(info, facts=replace(info.facts, title=title)) if title else info
+
+
+def _first_prompt(store: Store, dialog: str) -> str | None:
+    for commit_id, digest, blob_id in store.driver.run(_PROMPTS, (stored_name(dialog), FIRST)):
+        try:
+            store.infos([Head(commit_id, digest)])  # verifies the row
+            content = from_json(store.contents.read(blob_id))
+        except (ForgottenError, CorruptError):  # a list of dialogs needs no title to be one
+            continue
+        title = next(filter(None, map(title_of, texts(content))), None)
+        if title:
+            return title
+    return None
+
+
+# The index of commits is by dialog and has their ids: only the first rows are read.
+_PROMPTS = """
+SELECT id, hash, blob_id FROM commits WHERE role = 'user' AND operation = 'append' AND id IN (
+    SELECT c.id FROM commits c JOIN dialogs d ON d.id = c.dialog_id
+    WHERE d.name = ? ORDER BY c.id LIMIT ?) ORDER BY id"""

@@ -1,0 +1,54 @@
+"""Titles: a dialog is listed with its first prompt, unless it has another title."""
+
+from __future__ import annotations
+
+from tests.faults.harness import execute
+from tract import Tract
+
+
+def titles(db: str) -> dict[str, str | None]:
+    with Tract.open(db) as t:
+        return {info.dialog: info.facts.title for info in t.dialogs()}
+
+
+def test_the_first_prompt_is_the_title(db: str) -> None:
+    with Tract.open(db) as t:
+        t.system("You are a reviewer.")
+        t.user("<system-reminder>be brief</system-reminder>\nReview the parser.\nIt is slow.")
+        t.user("And the tests.")
+    assert titles(db) == {"default": "Review the parser."}
+
+
+def test_a_stored_title_comes_first(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("question")
+        t.store.dialogs.set_settings("default", "facts", {"title": "A question"})
+    assert titles(db) == {"default": "A question"}
+
+
+def test_words_of_the_prompt_find_the_dialog(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("Review the parser.")
+        assert [info.dialog for info in t.dialogs("PARSER review")] == ["default"]
+        assert t.dialogs("lexer") == []
+
+
+def test_without_a_prompt_there_is_none(db: str) -> None:
+    with Tract.open(db) as t:
+        t.assistant("Hello.")
+    assert titles(db) == {"default": None}
+
+
+def test_an_erased_prompt_is_no_title(db: str) -> None:
+    with Tract.open(db) as t:
+        secret = t.user("My key is hunter2.")
+        t.user("Is it safe?")
+        t.forget(secret)
+    assert titles(db) == {"default": "Is it safe?"}
+
+
+def test_a_damaged_prompt_does_not_hide_the_list(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("Review the parser.")
+    execute(db, "UPDATE blobs SET payload = payload || payload")
+    assert titles(db) == {"default": None}
