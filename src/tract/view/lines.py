@@ -261,8 +261,8 @@ _FILLER = re.compile(r"^(?:[a-z]+, )?\d+ lines: |^failed: ")
 
 def verdict(text: str) -> str:
     """What an error says, in a line: its point, which is often not its beginning."""
-    if not text.strip():
-        return ""
+    if "\n" not in text.strip():
+        return first_line(text)
     summary = gist(text[:LONGEST_ERROR] + text[LONGEST_ERROR:][-LONGEST_ERROR:]).summary
     return cut(one_line(_FILLER.sub("", summary)), LONGEST_HINT) or first_line(text)
 
