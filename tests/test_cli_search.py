@@ -38,6 +38,13 @@ def test_hits_are_listed_by_dialog() -> None:
     assert lines[1].endswith("/dev/sda1: no space left on disk")
 
 
+def test_titles_are_found(here: Path) -> None:
+    with Tract.open(here / ".tract" / "tract.db", dialog="shop") as t:
+        t.session.store.dialogs.set_settings("shop", "facts", {"title": "Disk of the Shop"})
+    assert ok("search", "SHOP").splitlines() == ["shop  is titled Disk of the Shop"]
+    assert ok("search", "disk").splitlines()[0] == "shop  Disk of the Shop"
+
+
 @pytest.mark.usefixtures("here")
 def test_words_and_phrases_and_filters() -> None:
     assert hits("left space") == ["read", "bash"]

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from tests.chains import Builder, fold
 from tests.strategies import ChainBuilder, texts
 from tract.core.chain import Chain, Place
-from tract.core.wording import collapse, is_fetch, reference, summary, summary_heading, truncate
+from tract.core.wording import (
+    collapse,
+    is_fetch,
+    pays,
+    reference,
+    summary,
+    summary_heading,
+    truncate,
+)
 from tract.model import Form, Gist, Head, Message, Raw, Shape, Text, ToolCall
 
 GIST = Gist("text", "3 lines: hello", "hello\nworld")
@@ -44,6 +52,53 @@ def test_a_reference_says_what_it_is_and_how_to_get_it() -> None:
         "world",
         '[preview only; call get_tool_result(id="c") for the full result]',
     ]
+
+
+PYTEST = ToolCall("c", "Bash", {"command": "pytest -q tests"})
+
+
+def test_a_reference_begins_with_what_was_asked_and_what_came_of_it() -> None:
+    gist = Gist("test", "exit 1, 2 failed", "FAILED test_a\nFAILED test_b", is_error=True)
+    told = reference(place(name="Bash", byte_size=9_000, token_count=7), gist, call=PYTEST)
+    assert told.splitlines()[0] == (
+        "[Bash: pytest -q tests (exit 1, 2 failed) · c · error · 9000 bytes · 7 tokens]"
+    )
+    assert told.count("Bash") == told.count("2 failed") == 1
+
+
+@pytest.mark.parametrize("preview", ["[… image/png, 5.4 KB …]", "[… lines 1–9 …]", ""])
+def test_a_preview_that_says_nothing_is_left_out(preview: str) -> None:
+    lines = reference(place(), Gist("image", "image/png, 5.4 KB", preview)).splitlines()
+    assert len(lines) == 2
+    assert lines[1] == '[not shown; call get_tool_result(id="c") for the full result]'
+
+
+lines_of_text = st.text("aé工 \n", max_size=3_000)
+
+
+@given(lines_of_text, st.integers(600, 5_000), st.text(max_size=300), st.integers(0, 500))
+def test_a_reference_is_at_least_a_third_shorter(
+    preview: str, size: int, words: str, tokens: int
+) -> None:
+    call = ToolCall("c", words, {"command": words})
+    gist = Gist("text", words[:160], preview)
+    step = place(byte_size=size, answers="c" * 80)
+    told = reference(step, gist, Shape(Form.REFERENCE, tokens), call)
+    assert 3 * len(told.encode("utf-8", "surrogatepass")) <= 2 * size
+    assert told.endswith("for the full result]")
+
+
+@pytest.mark.parametrize(
+    ("about", "is_worth_it"),
+    [
+        ({"byte_size": 599}, False),
+        ({"byte_size": 600}, True),
+        ({"byte_size": 17, "data": None}, True),
+    ],
+    ids=["short", "long", "image"],
+)
+def test_a_short_result_gets_no_reference(about: Any, is_worth_it: bool) -> None:
+    assert pays(place(**about).shown) == is_worth_it
 
 
 def test_a_reference_is_always_the_same() -> None:

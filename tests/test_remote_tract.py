@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -138,3 +140,22 @@ def test_all_dialogs_are_searched(server: Server) -> None:
         one.sibling("two").user("another needle")
         assert len(list(one.search("needle"))) == 1
         assert {hit.dialog for hit in one.search("needle", all_dialogs=True)} == {"one", "two"}
+
+
+def test_a_search_on_a_server_has_filters(server: Server) -> None:
+    with open_tract(url_of(server), dialog="one") as t:
+        t.user("a needle")
+        t.tool_result("c", "bash", "needle, needle", is_error=True)
+        now = datetime.now(UTC)
+        for everywhere in (False, True):
+            find = partial(t.search, "needle", all_dialogs=everywhere)
+            assert [hit.role for hit in find(role="user")] == ["user"]
+            assert [hit.name for hit in find(tool="bash", errors=True)] == ["bash"]
+            assert [hit.count for hit in find(order="best")] == [2, 1]
+            assert len(list(find(since=now - timedelta(1), until=now + timedelta(1)))) == 2
+            assert list(find(since=now + timedelta(1))) == []
+            assert [hit.spans for hit in find(role="user")] == [((2, 8),)]
+        with pytest.raises(InputError, match="unknown order"):
+            list(t.search("needle", order="worst"))
+        with pytest.raises(InputError, match="nothing to search for"):
+            t.search(" ")

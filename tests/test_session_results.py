@@ -400,6 +400,51 @@ def test_reused_ids_are_told_apart_when_collapsed(t: Tract) -> None:
     ]
 
 
+# What was asked
+
+
+def heads(t: Tract) -> list[str]:
+    return [text.partition(" (")[0] for text in seen(t, load_tool_results=False)]
+
+
+def test_references_begin_with_what_was_asked(t: Tract) -> None:
+    t.assistant(
+        tool_calls=[
+            {"id": "a", "name": "Read", "arguments": {"file_path": "src/a.py"}},
+            {"id": "b", "name": "Bash", "arguments": '{"command": "make\\nmake test"}'},
+            {"id": "c", "name": "Bash", "arguments": '{"command": "ls'},
+        ]
+    )
+    t.user("late results")
+    for call_id in ("c", "b", "a"):
+        t.tool_result(call_id, None, BIG)
+    again = turn(t, "a", BIG, name="Grep", given={"pattern": "x\x1b[2J\ny", "path": "src"})
+    t.tool_result("lost", "Read", BIG)
+    wanted = ['[Bash: {"command": "ls', "[Bash: make …", "[Read src/a.py", '[Grep "x y" in src']
+    assert heads(t) == [*wanted, "[result of Read"]
+    assert [f"[{info.subject}" for info in t.list_tool_results()] == heads(t)
+    edited = [{"id": "a", "name": "Grep", "arguments": {"pattern": "z"}}]
+    t.assistant(tool_calls=edited, edit=t.find_tool_calls("Grep")[0])
+    assert heads(t)[3] == '[Grep "z"'
+    assert "a#2" in seen(t, load_tool_results=False)[3]
+    assert again.byte_size == len(BIG)
+
+
+def test_an_explicit_form_of_a_short_result_says_what_became_of_it(t: Tract) -> None:
+    short, long = turn(t, "a", "32 bytes"), turn(t, "b", BIG)
+    mark = t.reshape({short.commit_hash: "reference", long.commit_hash: "reference"})
+    assert mark.message == "1 short result shown in full: a"
+    assert seen(t)[0] == "32 bytes"
+    assert [info.form for info in t.list_tool_results()] == [Form.FULL, Form.REFERENCE]
+    assert t.reshape({long.commit_hash: "full"}).message is None
+
+
+def test_an_image_is_replaced_by_its_reference(t: Tract) -> None:
+    data = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo" + "A" * 9_000}
+    turn(t, "a", [{"type": "image", "source": data}], form="reference")
+    assert "A" * 100 not in json.dumps(t.compile().to_anthropic())
+
+
 # Edits
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.harness import execute, is_postgres
-from tract import Tract
+from tract import StorageError, Tract
 from tract.storage import search, vocabulary, word_index
 from tract.storage.word_index import Backlog
 
@@ -144,6 +144,8 @@ def test_without_fts5_everything_is_read_and_indexed_later(
             assert isinstance(hits, search.Search)
             assert "FTS5" in (hits.note or "")
             assert t.fsck().ok
+            with pytest.raises(StorageError, match="nothing was erased"):
+                t.forget(t.head or "")  # the file has the table
     with Tract.open(path) as t:
         t.user("alpha two")
         assert len(list(t.search("alpha"))) == 2

@@ -267,3 +267,13 @@ async def test_two_thousand_dialogs_cost_what_is_on_the_screen(
             await here.press("G", "g", "s")
             assert here.lines[0].endswith("2000 dialogs")
             assert drawn < 1000
+
+
+@in_loop
+async def test_below_a_dialog_the_list_reads_nothing() -> None:
+    with recorded() as tract:
+        async with seat(tract, "work") as here:
+            (screen,) = [s for s in here.app.screen_stack if isinstance(s, dialogs.Dialogs)]
+            assert screen._known == {}
+            await here.press("q")
+            assert names(here) == ["work"]

@@ -44,3 +44,14 @@ async def test_a_key_can_be_clicked() -> None:
         async with seat(tract) as here:
             await here.click(here.lines[-1].index("? keys"), 23)
             assert "next and previous block" in here.text
+
+
+@in_loop
+async def test_a_command_is_run_by_its_name() -> None:
+    with recorded() as tract:
+        async with seat(tract) as here:
+            await here.press("ctrl+p")
+            await here.write("only errors")
+            await here.until(lambda: "key: !" in here.text)
+            await here.press("enter")
+            await here.until(lambda: "only errors" in here.title)

@@ -13,6 +13,8 @@ from tract.cli.inputs import json_option
 from tract.cli.screen import CYAN, DIM, RED, SHORT, Painted, Progress, dump_list, put, say
 from tract.cli.since import parse_since, since_option
 from tract.cli.target import Target, is_server
+from tract.content.terms import Terms
+from tract.model import DialogInfo
 from tract.storage import Store
 from tract.storage.search import BEST, NEWEST, Hit, Search
 from tract.tract import Tract
@@ -92,18 +94,32 @@ def search_command(
         if as_json:
             dump_list(map(plain, islice(hits, limit)))
         else:
-            _print(hits, limit or HITS, text)
+            others = [] if here else tract.dialogs()
+            _print(hits, limit or HITS, text, others)
         _finish(hits)
 
 
-def _print(hits: Iterator[Hit], limit: int, text: str) -> None:
-    dialog = None
+def _print_titles(dialogs: Iterable[DialogInfo], text: str) -> bool:
+    """Print the dialogs whose titles match. Returns whether there are any."""
+    terms, count = Terms(text), 0
+    for info in dialogs:
+        if match := terms.match(info.facts.title or ""):
+            marked = _highlighted(match.snippet, match.spans)
+            put(info.dialog, Painted("  is titled ", DIM), *marked)
+            count += 1
+    return count > 0
+
+
+def _print(hits: Iterator[Hit], limit: int, text: str, dialogs: Iterable[DialogInfo]) -> None:
+    dialog, seen = None, set[str]()
     for hit in islice(hits, limit):
         if hit.dialog != dialog:
             dialog = hit.dialog
+            seen.add(dialog)
             put(dialog, Painted(f"  {hit.title}" if hit.title else "", DIM))
         put(*_line(hit))
-    if dialog is None:
+    has_titles = _print_titles((info for info in dialogs if info.dialog not in seen), text)
+    if not seen and not has_titles:
         say(f"no message has {text!r}")
     elif next(hits, None) is not None:
         say(f"there are more hits: -n {2 * limit} prints {2 * limit} of them")
@@ -115,12 +131,16 @@ def _line(hit: Hit) -> Iterable[str | Painted]:
     yield Painted(f"  {hit.role:<9}", RED if hit.is_error else CYAN)
     yield f"  {hit.name}" if hit.name else ""
     yield Painted(f"  {hit.created_at:%Y-%m-%d %H:%M:%S}Z  ", DIM)
+    yield from _highlighted(hit.snippet, hit.spans)
+
+
+def _highlighted(line: str, spans: Iterable[tuple[int, int]]) -> Iterable[str | Painted]:
     last = 0
-    for start, end in hit.spans:
-        yield hit.snippet[last:start]
-        yield Painted(hit.snippet[start:end], MATCH)
+    for start, end in spans:
+        yield line[last:start]
+        yield Painted(line[start:end], MATCH)
         last = end
-    yield hit.snippet[last:]
+    yield line[last:]
 
 
 def _finish(hits: Iterator[Hit]) -> None:
@@ -132,6 +152,8 @@ def _finish(hits: Iterator[Hit]) -> None:
 
 
 def _index_rest(store: Store) -> None:
+    if not store.words.backlog().size:
+        return
     with Progress("indexing words", "content") as progress:
         store.words.catch_up(FOREVER, progress)
 

@@ -25,6 +25,7 @@ PREVIEW_TOKENS = 400
 HEADING = "Results; text after │ is quoted:"
 QUOTE = "│ "
 LONGEST_TEXT = 200
+LEAST_ASKED = 12
 LEAST_PREVIEW = 40
 """Characters. Less than that says nothing."""
 NARROW = (50, 120)
@@ -79,12 +80,16 @@ class _Item(NamedTuple):
     """Characters of a full preview."""
     look: Callable[[int], str] = str
     """Makes a preview of so many characters."""
+    call: ToolCall | None = None
 
     def line(self, width: int) -> str:
         if not self.verdict:
             return one_line(self.what, width)
         failed = ", failed" * self.has_failed
-        what = one_line(self.what, max(width // 2, width - len(self.verdict)))
+        room = max(width // 2, width - len(self.verdict))
+        what = one_line(self.what, room)
+        if self.call and len(what) < len(self.what):  # a path keeps its end
+            what = one_line(subject(self.call, max(LEAST_ASKED, room - len(self.call.name))), room)
         verdict = one_line(self.verdict, max(width // 2, width - len(what)))
         return f"→ {what}{failed} {QUOTE}{verdict}"
 
@@ -94,6 +99,8 @@ class _Item(NamedTuple):
             return []
         lines = [line for line in self.look(characters).split("\n") if line.strip()]
         if all(line.startswith("[…") for line in lines):  # nothing but gaps
+            return []
+        if len(lines) == 1 and lines[0].startswith(self.verdict.removesuffix("…")):
             return []
         return [QUOTE + line for line in lines if line.strip() != self.verdict]
 
@@ -131,7 +138,7 @@ def _result(message: Message, call: ToolCall | None, budget: int) -> _Item:
     what = subject(call) if call else tool_label(message.name or "a tool")
     failed = message.is_error or has_failed(message.content, call)
     verdict = summary_line(whole.summary) or whole.kind
-    return _Item(what, verdict, failed, len(whole.preview), look)
+    return _Item(what, verdict, failed, len(whole.preview), look, call)
 
 
 def _with_previews(

@@ -50,12 +50,12 @@ class Detail(NamedTuple):
 NOTHING = Detail()
 
 
-def subject(call: ToolCall) -> str:
-    """One harmless line that says what was asked."""
+def subject(call: ToolCall, longest: int = LONGEST) -> str:
+    """One harmless line that says what was asked, with at most so many characters of it."""
     name = tool_label(call.name)
     kind, text, where, is_cut = detail_of(call.arguments)
     more = " …" * is_cut
-    room = LONGEST - len(more)
+    room = longest - len(more)
     if not (text := _path_end(text, room) if kind == "path" else summary_line(text, room)):
         return name
     match kind:

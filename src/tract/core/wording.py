@@ -117,6 +117,7 @@ FRAME_TOKENS, FRAME_CHARACTERS = 60, 170
 """Of a reference, beside what was asked, the verdict and the preview."""
 LEAST_BYTES = 600
 """A shorter result is shown in full: beside its frame, a reference of it would say nothing."""
+PREVIEW = "preview only"
 LINE_ENDS = 3  # with the bracket
 UNLIMITED = 1 << 30
 
@@ -171,16 +172,24 @@ def reference(place: Place, gist: Gist, shape: Shape = FULL, call: ToolCall | No
     status = "error" if step.is_error or gist.is_error else "success"
     facts = (place.label, status, f"{step.byte_size} bytes", f"{step.token_count} tokens")
     about = f" · {' · '.join(facts)}]"
-    rest = f"[preview only; call {how_to_fetch(place)} for the full result]"
+    rest = f"[{PREVIEW}; call {how_to_fetch(place)} for the full result]"
     room = _room(step) - bytes_of(about) - bytes_of(rest) - LINE_ENDS
     title = entitle(what_of(step, call), gist.summary)
     if bytes_of(title) > room:
         title = _fit(lambda limit: title[: limit - 1] + "…", len(title), room)
     room -= bytes_of(title)
     preview = _fit(lambda limit: narrow(gist, limit), _characters(shape), room)
-    if preview.strip() == gist.summary:
-        preview = ""
+    if _says_nothing(preview, gist):
+        preview, rest = "", rest.replace(PREVIEW, "not shown", 1)
     return "\n".join(filter(None, (f"[{title}{about}", preview, rest)))
+
+
+def _says_nothing(preview: str, gist: Gist) -> bool:
+    """Whether a preview only repeats the verdict, or has only gaps."""
+    lines = preview.strip().split("\n")
+    if len(lines) == 1 and lines[0].removeprefix("[… ").removesuffix(" …]") == gist.summary:
+        return True
+    return all(line.startswith("[… lines ") or not line for line in lines)
 
 
 def former_reference(place: Place, gist: Gist, shape: Shape) -> str:

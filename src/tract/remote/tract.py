@@ -10,7 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Self
 
-from msgspec.structs import asdict
+from msgspec import to_builtins
 
 from tract.content.terms import Terms
 from tract.errors import ConflictError, DialogNotFoundError, InputError
@@ -82,7 +82,7 @@ class RemoteTract(Tract):
         """Find the commits whose content has all words of the text, on the server."""
         Terms(text)  # an empty one is an error before the first hit is asked for
         filters = Filters.of(tool, role, since, until, project, errors)
-        fields = {name: value for name, value in asdict(filters).items() if value}
+        fields = {name: value for name, value in to_builtins(filters).items() if value}
         name = "search_all" if all_dialogs else "search"
         return self.session.pages(BY_NAME[name], {"text": text, "order": order, **fields})
 

@@ -203,7 +203,7 @@ class Search:
         if not state.is_on:
             raise _UnindexedError("the word index is off")
         if not index.is_usable:
-            raise _UnindexedError("the word index needs an SQLite with FTS5")
+            raise _UnindexedError("the word index needs SQLite 3.43 or newer with FTS5")
         needs = self._terms.needs()
         if not needs:
             raise _UnindexedError("there is no letter or digit to look up in the word index")

@@ -13,9 +13,11 @@ from tract.storage.codec import DAMAGE, FORGOTTEN
 from tract.storage.contents import Contents
 from tract.storage.driver import Driver, pages
 from tract.storage.rows import text_sum, unescape
-from tract.storage.sqlite import Sqlite
+from tract.storage.sqlite import Sqlite, binding
 from tract.storage.transactions import transaction
 
+SAMPLE, WORDS = 500, 50
+"""Contents of which words are verified, and words of each; of more, some are chosen evenly."""
 SLICE = 200
 """Contents that one transaction indexes, while other writers wait."""
 
@@ -54,7 +56,7 @@ class _Table(Protocol):
     def compact(self) -> None: ...
     def find(self, wanted: Sequence[Alternatives], most: int) -> list[int]: ...
     def keys(self) -> set[int]: ...
-    def counts(self) -> Iterator[tuple[int, int, int]]: ...
+    def has(self, blob_id: int, words: Sequence[str]) -> bool: ...
 
 
 class FullText:
@@ -93,29 +95,22 @@ class FullText:
     def lists(self) -> list[bytes]:
         """The words of all contents, each list in order, one word on a line: those that are not
         hexadecimal, and those that are."""
-        self._vocabulary("row")
+        self._run(_ALL_WORDS)
         is_hex = "term NOT GLOB '*[^0-9a-f]*'"
         [lists] = self._run(
             f"""SELECT group_concat(CASE WHEN NOT {is_hex} THEN term END, char(10)),
                 group_concat(CASE WHEN {is_hex} THEN term END, char(10))
-            FROM temp.words_by_row"""
+            FROM temp.all_words"""
         )
         return [(words or "").encode() for words in lists]
 
     def keys(self) -> set[int]:
         return {blob_id for (blob_id,) in self._run("SELECT id FROM content_words_docsize")}
 
-    def counts(self) -> Iterator[tuple[int, int, int]]:
-        self._vocabulary("instance")
-        sql = """SELECT doc, count(*), sum(length(CAST(term AS BLOB)))
-            FROM temp.words_by_instance GROUP BY doc"""
-        return ((key, count, size) for key, count, size in self._run(sql))
-
-    def _vocabulary(self, kind: str) -> None:
-        self._run(
-            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.words_by_{kind} "
-            f"USING fts5vocab(main, content_words, {kind})"
-        )
+    def has(self, blob_id: int, words: Sequence[str]) -> bool:
+        expression = " AND ".join(f'"{word}"' for word in words)
+        sql = "SELECT 1 FROM content_words WHERE content_words MATCH ? AND rowid = ?"
+        return bool(self._run(sql, (expression, blob_id)))
 
 
 def _any_of(words: Alternatives) -> str:
@@ -123,8 +118,9 @@ def _any_of(words: Alternatives) -> str:
 
 
 def has_full_text(driver: Driver) -> bool:
-    """Whether this SQLite was built with FTS5."""
-    return bool(driver.run("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"))
+    """Whether this SQLite has FTS5, and can remove the words of a content (since 3.43)."""
+    is_new = binding.sqlite_version_info >= (3, 43)
+    return is_new and bool(driver.run("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"))
 
 
 class Arrays:
@@ -168,10 +164,9 @@ class Arrays:
     def keys(self) -> set[int]:
         return {blob_id for (blob_id,) in self._run("SELECT blob_id FROM content_words")}
 
-    def counts(self) -> Iterator[tuple[int, int, int]]:
-        for blob_id, words in self._run("SELECT blob_id, words FROM content_words"):
-            own = {unescape(word).encode() for word in words}
-            yield blob_id, len(own), sum(map(len, own))
+    def has(self, blob_id: int, words: Sequence[str]) -> bool:
+        sql = "SELECT 1 FROM content_words WHERE blob_id = ? AND words @> CAST(? AS TEXT[])"
+        return bool(self._run(sql, (blob_id, list(map(escape, words)))))
 
 
 class WordIndex:
@@ -185,7 +180,7 @@ class WordIndex:
 
     @property
     def is_usable(self) -> bool:
-        """False with an SQLite that has no FTS5."""
+        """False with an SQLite that is older than 3.43 or has no FTS5."""
         if self._is_usable is None:
             self._is_usable = self.table.is_usable()
         return self._is_usable
@@ -210,7 +205,8 @@ class WordIndex:
         if self._is_on and self.is_usable:
             self.add(blob_id, data)
         elif self._is_on:  # the next process that can, does
-            _set(self._driver, state._replace(until=max(blob_id, state.until)))
+            done = state.done if state.size else blob_id - 1
+            _set(self._driver, state._replace(done=done, until=max(blob_id, state.until)))
 
     def remove(self, blob_ids: Sequence[int]) -> None:
         """Forget the words of contents that are deleted or erased."""
@@ -219,6 +215,11 @@ class WordIndex:
 
     def erase(self, blob_ids: Sequence[int]) -> None:
         """The same, and of the vocabulary too: it does not say whose a word is."""
+        if blob_ids and not self.is_usable and "content_words" in self._driver.tables():
+            raise StorageError(
+                "the word index has words of what is to be forgotten, and this SQLite cannot "
+                "remove them: use one with FTS5, 3.43 or newer; nothing was erased"
+            )
         self.remove(blob_ids)
         self._run("DELETE FROM vocabulary")
 
@@ -287,26 +288,26 @@ class WordIndex:
             return set()
 
     def problems(self) -> Iterator[str]:
-        """What the index misses, or has too much, compared with all contents."""
+        """What the index misses: contents, and words of some of them."""
         state = self.backlog()
         if not (state.is_on and self.is_usable):
             return
-        sql = f"SELECT id FROM blobs WHERE codec <> {FORGOTTEN}"
-        stored = {blob_id for (blob_id,) in self._run(sql)}
-        wanted = {key for key in stored if not state.done < key <= state.until}
+        sql = f"SELECT id FROM blobs WHERE codec <> {FORGOTTEN} ORDER BY id"
+        stored = [blob_id for (blob_id,) in self._run(sql)]
         indexed = self.table.keys()
-        lost, odd = len(wanted - indexed), len(indexed - stored)
-        counts = {key: (count, size) for key, count, size in self.table.counts()}
-        for key in wanted & indexed:
-            words = self._words(key)
-            if LONG not in words or len(words) > 1:
-                own = len(words), sum(len(word.encode()) for word in words)
-                lost += own != counts.get(key, (0, 0))
+        lost = [key for key in stored if key not in indexed and not state.done < key <= state.until]
+        some = [key for key in stored if key in indexed][:: len(stored) // SAMPLE + 1]
+        lost += [key for key in some if not self._is_indexed(key)]
+        odd = indexed.difference(stored)
         if lost or odd:
             yield (
-                f"the word index misses words of {lost} contents, and has {odd} that are not "
-                "there: tract search --index on makes it anew"
+                f"the word index misses words of {len(lost)} contents, and has {len(odd)} that are "
+                "not there: tract search --index on makes it anew"
             )
+
+    def _is_indexed(self, blob_id: int) -> bool:
+        words = sorted(self._words(blob_id))
+        return words in ([], [LONG]) or self.table.has(blob_id, words[:: len(words) // WORDS + 1])
 
 
 def postpone(driver: Driver, is_on: int = 1) -> None:
@@ -325,6 +326,9 @@ def _set(driver: Driver, state: Backlog) -> None:
     sql = "UPDATE word_index SET is_on = ?, done = ?, until = ?, checksum = ?"
     driver.run(sql, (*state, text_sum(*state)))
 
+
+_ALL_WORDS = """
+CREATE VIRTUAL TABLE IF NOT EXISTS temp.all_words USING fts5vocab (main, content_words, row)"""
 
 _STATE = "SELECT is_on, done, until, checksum FROM word_index"
 

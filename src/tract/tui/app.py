@@ -42,7 +42,8 @@ class TractApp(App[None]):
 
     def on_mount(self) -> None:
         """The list is below the dialog, so that a key that comes between them reaches it."""
-        self.push_screen(Dialogs(self._database, self._title, self._prices))
+        rests = self._dialog is not None
+        self.push_screen(Dialogs(self._database, self._title, self._prices, rests=rests))
         if self._dialog is not None:
             self._read(self._dialog)
 

@@ -177,8 +177,12 @@ class Dialogs(Screen[None]):
             super().__init__()
             self.name, self.title = name, title
 
-    def __init__(self, database: Tract, title: str, prices: PriceList) -> None:
+    def __init__(
+        self, database: Tract, title: str, prices: PriceList, *, rests: bool = False
+    ) -> None:
+        """With `rests`, another screen comes first, and nothing is read before that is left."""
         super().__init__()
+        self._rests = rests
         self._database, self._title, self._prices = database, title, prices
         self._known: dict[str, ListedDialog] = {}
         self._waiting: dict[str, None] = {}  # dialogs whose prompt and cost are still to be read
@@ -200,7 +204,10 @@ class Dialogs(Screen[None]):
         self.set_interval(LOOK_EVERY, self._look)
 
     def on_screen_resume(self) -> None:
-        self._look()
+        if self._rests:
+            self._rests = False
+        else:
+            self._look()
 
     # Rows
 

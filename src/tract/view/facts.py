@@ -51,7 +51,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     messages: int = 0
     calls: int = 0
     errors: int = 0
-    """Failed results, flagged or not."""
+    """Results that are flagged as errors."""
     tokens: str = ""
     """What was sent and answered, as providers reported it."""
     cost: str = ""
@@ -84,7 +84,8 @@ def facts_of(
         models=tuple(model for model, _ in models.most_common()) or known.models,
         messages=len(messages),
         calls=sum(len(place.shown.calls) for _, place in messages),
-        errors=sum(place.origin.id in history.failures for _, place in messages),
+        # Looking for errors that are not flagged would read every result before the first line.
+        errors=sum(place.shown.is_error for _, place in messages),
         files=tuple(_changed_files((place for _, place in messages), history.whole)),
         prompts=prompts,
     )

@@ -43,7 +43,7 @@ HEAD, BODY = "  ", "    "
 TAB = 4  # columns, where tabs have to be counted
 ROLE_STYLES = {role: f"role-{role}" for role in ROLES}
 LONGEST_HINT = 120
-LONGEST_ERROR = 50_000  # characters at the beginning and at the end that are looked at
+LONGEST_ERROR = 4_000  # characters at the beginning and at the end that are looked at
 LARGEST_DATA = 2000
 BAR = "│ "
 SHORTEST = 0.05  # seconds that are worth a word
@@ -261,8 +261,8 @@ _FILLER = re.compile(r"^(?:[a-z]+, )?\d+ lines: |^failed: ")
 
 def verdict(text: str) -> str:
     """What an error says, in a line: its point, which is often not its beginning."""
-    if not text.strip():
-        return ""
+    if "\n" not in text.strip():
+        return first_line(text)
     summary = gist(text[:LONGEST_ERROR] + text[LONGEST_ERROR:][-LONGEST_ERROR:]).summary
     return cut(one_line(_FILLER.sub("", summary)), LONGEST_HINT) or first_line(text)
 

@@ -43,7 +43,7 @@ class _File(NamedTuple):
 
 
 def find_diff(scan: Scan) -> Finding | None:
-    if share(_STAT, scan) >= 0.6:
+    if " | " in scan.sample and share(_STAT, scan) >= 0.6:
         return Finding("diff", scan.text[tail(scan.text, 1)[0][0] :], edges(scan))
     first = _DIFFED.search(scan.sample)
     if first is None or "```" in scan.sample[: first.start()]:

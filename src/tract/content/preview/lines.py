@@ -73,10 +73,10 @@ class Scan(NamedTuple):
 def scan_of(text: str, evidence: Evidence = NONE, code: int | None = None, first: int = 1) -> Scan:
     hay = "\n" + text
     sample = hay
-    if len(hay) > 6000:
+    if len(hay) > 4000:
         middle = hay.find("\n", len(hay) // 2)
-        rest = whole_lines(hay[middle : middle + 2000]) if middle >= 0 else ""
-        sample = whole_lines(hay[:4000]) + rest
+        rest = whole_lines(hay[middle : middle + 1200]) if middle >= 0 else ""
+        sample = whole_lines(hay[:2400]) + rest
     sample_size = sum(map(bool, map(str.strip, sample.split("\n"))))
     return Scan(text, hay, sample, max(sample_size, 1), text.count("\n") + 1, evidence, code, first)
 

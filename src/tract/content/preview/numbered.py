@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from tract.content.preview.lines import Finding, Item, Scan, are_rising, line_at, share
-from tract.content.reader import StringReader
 from tract.content.text import mark
 
 _NUMBERED = re.compile(r"\n[ \t]{0,10}(\d{1,7})(?:→|\t|:|\|| \||│) ?")
@@ -59,15 +59,17 @@ def in_place(scan: Scan, file: NumberedFile, finding: Finding) -> Finding:
 def _items(scan: Scan, file: NumberedFile, finding: Finding) -> Iterator[Item]:
     if finding.by_path:
         yield mark("JSON with line numbers, values by their paths:")
-    outside, inside = StringReader(scan.text), StringReader(file.text)
+    ends = list(accumulate(map(len, scan.text.split("\n"))))
     shift = scan.text.count("\n", 0, file.start)
     for item in finding.items:
         if isinstance(item, str):
             if not item.startswith("[… values by their paths"):
                 yield item
             continue
-        line = inside.line_at(min(item[0], len(file.text) - 1)) if file.text else 1
-        begin, end = line_at(scan.text, outside.line_start(line + shift))
-        if item[0] > inside.line_start(line):
-            begin = end - (line_at(file.text, item[0])[1] - item[0])
-        yield begin, end
+        line = file.text.count("\n", 0, item[0]) + shift
+        end = ends[line] + line
+        front = item[0] > 0 and file.text[item[0] - 1] != "\n"
+        if front:  # a part of a line
+            yield end - (line_at(file.text, item[0])[1] - item[0]), end
+        else:
+            yield (ends[line - 1] + line if line else 0), end

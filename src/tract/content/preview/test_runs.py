@@ -70,7 +70,7 @@ _REASON = re.compile(
     r"|[ \t]*(?:Failure/Error:|error: )|[ \t]+\w[\w./-]*_test\.go:\d+: |[ \t]+\w[\w./-]*\.go:\d+: "
     r"|assertion [^\n]* failed|thread '[^\n]{1,200}panicked at|panic: |[ \t]*Received function"
     r"|[ \t]*expect\([^\n]+\)\."
-    r"|[^\n]*(?:: Failure|error: \S)|[ \t]*(?:\[ERROR\] )?\S*(?:Error|Exception|Failure"
+    r"|[\w./-]{1,200}:\d+: Failure|[ \t]*(?:\[ERROR\] )?\S*(?:Error|Exception|Failure"
     r"|FailedError): )"
 )
 _PLACE = re.compile(
