@@ -1277,5 +1277,5 @@ def test_real_results() -> None:
 
 
 def test_a_line_of_dashes_that_ends_otherwise_takes_no_time() -> None:
-    """Backtracking over the dashes took six seconds for 32 of them, and twice that for each more."""
+    """Backtracking over 32 dashes took six seconds, and twice that for each one more."""
     assert gist("name\n" + "-" * 400 + "x\n" + "row\n" * 400).kind == "text"
