@@ -1274,3 +1274,8 @@ def test_real_results() -> None:
     assert sum(kinds.values()) > 500
     assert {"text", "json", "file", "grep", "diff", "test", "shell", "listing"} <= kinds.keys()
     assert kinds["text"] < sum(kinds.values()) / 2
+
+
+def test_a_line_of_dashes_that_ends_otherwise_takes_no_time() -> None:
+    """Backtracking over 32 dashes took six seconds, and twice that for each one more."""
+    assert gist("name\n" + "-" * 400 + "x\n" + "row\n" * 400).kind == "text"
