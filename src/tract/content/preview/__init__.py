@@ -8,6 +8,7 @@ result depends only on the content, the call and the budget.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -105,8 +106,13 @@ def _gist_without_text(body: Body, budget: int, is_error: bool) -> Gist:
 def _summary(code: int | None, kind: str, summary: str) -> str:
     if code is None:
         return summary
-    summary = summary.removeprefix("failed: ")
-    return f"exit code {code}: {summary}" if code or kind == "shell" else summary
+    if not code and kind != "shell":
+        return summary
+    fact = f"exit code {code}"
+    summary = re.sub(
+        rf"\A(?:failed: |(?:error: )?{fact}\b[:.,;\s]*)+", "", summary, count=1, flags=re.IGNORECASE
+    )
+    return f"{fact}: {summary}" if summary else fact
 
 
 def _excerpt(body: Body, finding: Finding, budget: int) -> Excerpt:
