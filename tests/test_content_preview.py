@@ -1282,7 +1282,10 @@ NUMBERED = "".join(f"{n:6}\t{line}\n" for n, line in enumerate(["def f():", "   
 @pytest.mark.parametrize(
     ("content", "summary"),
     [
-        (f"{NUMBERED}\n<system-reminder>\nx\n</system-reminder>\n", "file, 27 lines, 9 definitions"),
+        (
+            f"{NUMBERED}\n<system-reminder>\nx\n</system-reminder>\n",
+            "file, 27 lines, 9 definitions",
+        ),
         (f"Here is `cat -n`:\n{NUMBERED}", "file, 27 lines, 9 definitions: f"),
         ("Error: exit code 1\nexit code 1\n", "exit code 1"),
         ("exit code 1: bad\nExit code: 1", "exit code 1: bad"),
@@ -1295,7 +1298,11 @@ def test_a_verdict_says_nothing_twice(content: str, summary: str) -> None:
 
 def test_calls_with_one_key_say_the_same() -> None:
     """What is stored for one of them is true of the other."""
-    pairs = [("pytest -q", "pytest tests/a"), ("cat a.py", "cat b.py"), ("ls --help", "ls a --help")]
+    pairs = [
+        ("pytest -q", "pytest tests/a"),
+        ("cat a.py", "cat b.py"),
+        ("ls --help", "ls a --help"),
+    ]
     contents = [PYTEST, NUMBERED, "a.py\nb.py\n", "usage: ls\n  --all  all\n" * 5]
     for commands in pairs:
         one, other = (ToolCall("c", "Bash", {"command": command}) for command in commands)
