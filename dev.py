@@ -37,6 +37,8 @@ CLIENT_VERSIONS = {
     "@github/copilot": "1.0.102",
     "opencode-ai": "1.18.33",
 }
+MEMORY = Path("/dev/shm")  # a file system in memory, on Linux
+ROOM = 4_000_000_000
 LOCK_OPTIONS = ["--universal", "--generate-hashes", "--no-header", "--no-annotate"]
 
 
@@ -80,6 +82,8 @@ def main() -> int:
     failed = lint()
     if failed or args.command == "lint":
         return failed
+    if not args.long:
+        keep_files_in_memory()
     if args.clients:
         set_up_clients()
         return python("-m", "pytest", "-m", "clients", "tests/clients", *rest)
@@ -94,6 +98,12 @@ def test_options(is_long: bool, is_choice: bool) -> list[str]:
         return [] if is_choice else ["-n", "auto"]
     workers = ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
     return ["-m", "not clients", *([] if is_choice else workers)]
+
+
+def keep_files_in_memory() -> None:
+    """Put the files of tests into memory where there is room: no commit then waits for a disk."""
+    if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+        os.environ["TMPDIR"] = str(MEMORY)
 
 
 # Set-up

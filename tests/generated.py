@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from random import Random
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from tests.strategies import ODD_IDS, ODD_TEXTS, PICTURES, THOUGHTS
 from tests.toolkit import claude_tool, tool
@@ -71,6 +71,13 @@ def _gist(data: bytes) -> Gist:
     return gist_of(from_json(data))
 
 
+class Noted(NamedTuple):
+    """What a compiler reads of a commit whose result has no call."""
+
+    name: str | None
+    metadata: Mapping[str, Any]
+
+
 class MemoryStore:
     """What a compiler reads of a store: steps, gists and toolsets."""
 
@@ -118,6 +125,9 @@ class MemoryStore:
 
     def steps(self, head: Head, known: Head = EMPTY) -> list[Step]:
         return self._steps[known.id or 0 : head.id]
+
+    def infos(self, heads: Sequence[Head]) -> list[Noted]:
+        return [Noted(self._steps[(head.id or 0) - 1].name, {}) for head in heads]
 
     def gists(self, blobs: Sequence[int]) -> dict[int, Gist]:
         return {blob: _gist(self._steps[blob - 1].data or b"") for blob in blobs}

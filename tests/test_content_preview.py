@@ -1284,7 +1284,7 @@ NUMBERED = "".join(f"{n:6}\t{line}\n" for n, line in enumerate(["def f():", "   
     [
         (
             f"{NUMBERED}\n<system-reminder>\nx\n</system-reminder>\n",
-            "file, 27 lines, 9 definitions",
+            "file, 27 lines, 9 definitions: f",
         ),
         (f"Here is `cat -n`:\n{NUMBERED}", "file, 27 lines, 9 definitions: f"),
         ("Error: exit code 1\nexit code 1\n", "exit code 1"),
@@ -1293,7 +1293,7 @@ NUMBERED = "".join(f"{n:6}\t{line}\n" for n, line in enumerate(["def f():", "   
     ],
 )
 def test_a_verdict_says_nothing_twice(content: str, summary: str) -> None:
-    assert check(content).summary.removesuffix(": f") == summary.removesuffix(": f")
+    assert check(content).summary == summary
 
 
 def test_calls_with_one_key_say_the_same() -> None:
@@ -1311,3 +1311,8 @@ def test_calls_with_one_key_say_the_same() -> None:
             assert is_gist_of(made, other)
             assert made == gist_of(content, other)
             assert not is_gist_of(made, None)
+
+
+def test_a_line_of_dashes_that_ends_otherwise_takes_no_time() -> None:
+    """Backtracking over 32 dashes took six seconds, and twice that for each one more."""
+    assert gist("name\n" + "-" * 400 + "x\n" + "row\n" * 400).kind == "text"

@@ -7,6 +7,7 @@ from typing import Any, get_args, get_origin
 import pytest
 import typing_extensions
 from hypothesis import given, settings
+from msgspec import to_builtins
 
 from tests.strategies import anthropic_messages, openai_messages
 from tests.validity import unnoted, violations
@@ -115,7 +116,7 @@ def test_unknown_keys_are_stored_and_not_sent(provider: str) -> None:
         t.record(odd)
         context = t.compile()
         assert context.toolset is not None
-        stored = str([context.messages, context.toolset.schemas])
+        stored = str([to_builtins(context.messages), context.toolset.schemas])
     assert context.to_params(provider) == plain
     assert "modelInfo" in stored
     assert "annotations" in stored

@@ -16,6 +16,7 @@ import tract
 from tests.importing import as_lines
 from tests.samples.claude_code import TURN
 from tract import (
+    AnswerUsage,
     AsyncTract,
     CompressorConfig,
     DialogFacts,
@@ -67,6 +68,7 @@ def _values(t: Tract, folder: Path) -> Iterator[Any]:
     t.llm = ScriptedLLM([LONG, LONG, LONG])
     yield t.llm
     yield t.chat("Hi")
+    yield AnswerUsage("m", {"a": LONG}, id="msg_1")
     yield t.summarize_tool_result("d", dry_run=True)
     yield t.compress_tool_calls(target_tokens=500, review=True)
     yield t.compress(content=LONG)

@@ -209,7 +209,9 @@ def test_a_content_of_version_7_is_read(old: str) -> None:
         assert t.fsck().problems == []
         assert t.compile().messages[-1].content == LONG
         assert _body(t.get_tool_result("c", lines="7-9")) == _lines(LONG, "7-9")
-        assert "result of run · c" in t.compile(load_tool_results=False).messages[-1].text
+        assert (
+            "[run (30000 lines: line 0) · c" in t.compile(load_tool_results=False).messages[-1].text
+        )
         t.tool_result("again", "run", LONG)
         assert t.get_content(t.head or "") == LONG
         assert t.fsck().problems == []

@@ -340,6 +340,9 @@ class AnswerUsage(NamedTuple):
     id: str | None = None
     """The provider's name for it."""
 
+    def __repr__(self) -> str:
+        return brief(self, self.model, self.time and f"{self.time:%Y-%m-%d %H:%M}", self.id)
+
 
 class Trace(msgspec.Struct, frozen=True):
     """A place in the database, or beside it, that has or had a copy of something."""

@@ -45,7 +45,7 @@ HINTS = (
     Hint("enter", "open", "screen.open"),
     Hint("/", "filter", "screen.filter"),
     Hint("s", "sort by next column", "screen.sort"),
-    Hint("S", "turn around", "screen.reverse"),
+    Hint("S", "reverse", "screen.reverse"),
 )
 LAST_HINTS = (Hint("?", "keys", "screen.help"), Hint("q", "quit", "app.quit"))
 

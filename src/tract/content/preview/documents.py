@@ -87,8 +87,8 @@ def _find_xml(scan: Scan) -> Finding:
     attributes: list[str] = []
     if root:
         end = text.find(">", root.start(), root.start() + 4000)
-        found = _ATTRIBUTE.finditer(text, root.start(), max(end, root.start()))
-        attributes = [f"{m[1]}={m[2]}" for m in islice(found, 12)]
+        pairs = _ATTRIBUTE.finditer(text, root.start(), max(end, root.start()))
+        attributes = [f"{m[1]}={m[2]}" for m in islice(pairs, 12)]
     facts = f", root {name}" + f" ({', '.join(attributes[:6])})" * bool(attributes)
     summary = f"XML, {counted(scan.lines, 'line')}{facts}" + f": {about}" * bool(about)
     return Finding("html", summary, _xml_items(scan, matches, counts, attributes))
@@ -264,11 +264,11 @@ def _manual_lines(
         yield from lines_after(text, (0, alone.end() - 1), 2)
     for start in starts[:2]:
         yield from lines_after(text, start, 1)
-    found = [(m.start(), m[1].strip(" :")) for m in sections[:40]]
+    titles = [(m.start(), m[1].strip(" :")) for m in sections[:40]]
     names = {m[1]: m.start() for m in islice(_OPTION.finditer(scan.hay), 300)}
-    numbers = scan.numbers([*(at for at, _ in found), *names.values()])
-    index = rows("sections by line", (f"{numbers[at]} {name}" for at, name in found), 5)
-    yield from index[:3] if len(found) > 6 else starts
+    numbers = scan.numbers([*(at for at, _ in titles), *names.values()])
+    index = rows("sections by line", (f"{numbers[at]} {name}" for at, name in titles), 5)
+    yield from index[:3] if len(titles) > 6 else starts
     yield from head(text, 2)
     longs = [pair for pair in names.items() if pair[0].startswith("--")] or list(names.items())
     options = rows("options by line", (f"{numbers[at]} {n}" for n, at in longs[:90]), 6)

@@ -39,11 +39,11 @@ def find_lint(scan: Scan) -> Finding | None:
         matches = list(islice(form.finditer(scan.sample), 3))
         if len(matches) < 2 or (form is not _FORMS[2] and share(form, scan) < 0.3):
             continue
-        found = [
+        complaints = [
             _Complaint(m.start(), m["rule"], m["file"])
             for m in islice(form.finditer(scan.hay), _MOST)
         ]
-        return _lint(scan, found)
+        return _lint(scan, complaints)
     return None
 
 

@@ -32,7 +32,8 @@ _BOX = re.compile(rf"\n[┌╭+][─━\-┬+=]{{3,}}[┐╮+]{_END}")
 _BOX_RULE = re.compile(rf"\n[├└┌╰╭+╞┝][─━\-┼┴┬+=╪]{{3,}}[┤┘┐╯╮+╡┥]?{_END}")
 _BOX_ROW = re.compile(r"\n[│|]")
 _RULE = re.compile(rf"\n[ \t]*[|+]?-[-+| :]*-[|+]?{_END}")
-_RULED = re.compile(rf"\n[^\n]*\w[^\n]*\n[ \t]?[-=+]{{2,}}(?:[ +|-]+[-=]{{2,}})+{_END}")
+_RULED = re.compile(rf"\n(?=[^\n]*\w)[^\n]*+\n([ \t]?[-=+][-=+| ]++){_END}")
+_DASHES = re.compile(r"--+|==+")
 _TOTAL = re.compile(r"\n\(?(\d+) rows?\)?(?: in set[^\n]*)?[ \t\r]*(?=\n|\Z)")
 _CELL = r"[A-Z0-9_%()/+.-]{1,40}(?: [A-Z0-9_%()/-]{1,40}){0,4}"
 _COLUMNS = re.compile(rf"\n {{0,8}}(?:{_CELL} {{2,60}}){{2,20}}{_CELL}[ \t\r]*\n")
@@ -65,6 +66,8 @@ def _ruled(scan: Scan) -> Finding | None:
     start = scan.sample[:800]
     first = _RULED.search(start) if "--" in start or "==" in start else None
     if first is None or scan.hay.count("\n", 0, first.start()) > 5:
+        return None
+    if len(_DASHES.findall(first[1])) < 2:  # a heading has one line below it
         return None
     total = _TOTAL.search(scan.hay, max(0, len(scan.hay) - 300))
     rest = scan.text[first.end() - 1 :].rstrip()
