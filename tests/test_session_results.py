@@ -1039,8 +1039,10 @@ def back_to_version_7(db: str) -> None:
         execute(db, f"ALTER TABLE {table} DROP COLUMN {column}")
     execute(db, "ALTER TABLE branches RENAME COLUMN commit_hash TO head_hash")
     execute(db, "ALTER TABLE blobs RENAME COLUMN json_size TO byte_size")
-    for table in ("erased", "grants", "audit", "receipts"):
+    tables_of_17 = ("word_index", "content_words", "vocabulary")
+    for table in ("erased", "grants", "audit", "receipts", *tables_of_17):
         execute(db, f"DROP TABLE {table}")
+    execute(db, "DROP INDEX commits_by_content")
     execute(db, "UPDATE tract_schema SET version = 7")
 
 

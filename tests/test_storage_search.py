@@ -67,7 +67,7 @@ def test_parts_of_words_are_found_with_and_without_a_vocabulary(
             for query in ("config", "FIG_", "arse_c", "nfig1", "g_", f"config{tail}", "zz"):
                 assert list(t.search(query)) == read_all(t, query), (tail, query)
         assert execute(db, "SELECT count(*) FROM vocabulary") != [(0,)]
-        monkeypatch.setattr(vocabulary, "FEW", 0)  # the table lists its words
+        monkeypatch.setattr(vocabulary, "MOST_READ", 0)  # the table lists its words
         t.user("the newest configuration")
         assert list(t.search("onfig")) == read_all(t, "onfig")
         assert t.fsck().ok

@@ -72,14 +72,27 @@ def test_a_file_that_cannot_be_written_to_has_no_more_words(tmp_path: Path) -> N
         assert extend(t, str(path)) == 0
 
 
-def test_damage_is_noticed(db: str) -> None:
+@pytest.mark.parametrize(
+    "damage", ["UPDATE vocabulary SET until = until + 1", "UPDATE vocabulary SET after = 7"]
+)
+def test_damage_is_named_and_made_anew(db: str, damage: str) -> None:
     with Tract.open(db) as t:
         t.user("one")
         extend(t, db)
-    for sql in (
-        "UPDATE vocabulary SET until = until + 1",
-        "UPDATE vocabulary SET after = 7",
-    ):
-        execute(db, sql)
-        with Tract.open(db) as t, pytest.raises(Exception, match="vocabulary"):
-            extend(t, db)
+    execute(db, damage)
+    with Tract.open(db) as t:
+        assert "vocabulary" in " ".join(t.fsck().problems)
+        assert extend(t, db) == newest(db)
+        assert find(t, "on") == {"one"}
+        assert t.fsck().ok
+
+
+def test_nothing_is_stored_while_the_index_is_made_anew(db: str) -> None:
+    """It would have no words, and cover all contents."""
+    with Tract.open(db) as t, Tract.open(db) as other:
+        t.user("one")
+        other.session.store.words.switch(True)
+        assert extend(t, db) == 0
+        other.session.store.words.catch_up(60)
+        extend(t, db)
+        assert find(t, "on") == {"one"}

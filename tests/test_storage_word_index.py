@@ -9,6 +9,7 @@ import pytest
 
 from tests.faults.harness import execute, is_postgres
 from tract import StorageError, Tract
+from tract.errors import ObjectStoreError
 from tract.storage import search, vocabulary, word_index
 from tract.storage.word_index import Backlog
 
@@ -166,11 +167,116 @@ def test_fsck_notices_words_that_are_missing(db: str) -> None:
         assert t.fsck().ok
 
 
-def test_a_damaged_state_is_an_error(db: str) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE word_index SET until = 7",
+        "DELETE FROM word_index",
+        "INSERT INTO word_index SELECT * FROM word_index",
+        "DROP TABLE content_words",
+        "DELETE FROM content_words_data WHERE id = 10",
+    ],
+)
+def test_damage_stops_no_write_and_is_mended(db: str, damage: str) -> None:
+    if is_postgres(db) and "_data" in damage:
+        pytest.skip("a table of SQLite")
     with Tract.open(db) as t:
         t.user("alpha")
-        execute(db, "UPDATE word_index SET until = 7")
-        assert any("word index" in problem for problem in t.fsck().problems)
+    execute(db, damage)
+    with Tract.open(db) as t:
+        assert any("word index" in problem or "fts5" in problem for problem in t.fsck().problems)
+        t.user("alpha again")
+        hits = t.search("alpha")
+        assert len(list(hits)) == 2
+        assert "word index" in (getattr(hits, "note", None) or "")
+        t.session.store.words.switch(True)
+        assert t.fsck().ok
+        hits = t.search("alpha")
+        assert len(list(hits)) == 2
+        assert getattr(hits, "note", "") is None
+        assert found(t, "alpha") == 2
+
+
+def test_a_content_that_comes_back_is_found_by_a_part(db: str) -> None:
+    """Its key is older than what the vocabulary covers."""
+    with Tract.open(db) as t:
+        commit = t.user("my hushhush42 secret")
+        t.forget(commit)
+        t.user("filler")
+        assert len(list(t.search("ille"))) == 1  # makes the vocabulary
+        t.user("my hushhush42 secret")
+        assert len(list(t.search("shhush4"))) == 2
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_words_of_deleted_contents_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_old: bool
+) -> None:
+    """Also those that an old SQLite could not remove."""
+    path = tmp_path / "t.db"
+    with Tract.open(path, dialog="doomed") as t:
+        t.user("my hushhush42 secret")
+        t.sibling("other").user("filler")
+        assert len(list(t.search("shhush4"))) == 1  # makes the vocabulary
+    with monkeypatch.context() as patch, Tract.open(path, dialog="doomed") as t:
+        if is_old:
+            patch.setattr(word_index, "has_full_text", lambda _: False)
+        t.delete_dialog()
+        if is_old:
+            [remains] = t.forget(text="nowhere").remains
+            assert "word index" in remains.place
+    with Tract.open(path, dialog="other") as t:
+        result = t.forget(text="hushhush42")
+        assert [trace.place for trace in result.erased] == ["words of deleted contents"] * is_old
+        assert execute(str(path), "SELECT count(*) FROM vocabulary") == [(0,)]
+        assert t.fsck().ok
+    files = [other.read_bytes() for other in tmp_path.iterdir()]
+    assert not any(b"hushhush" in data for data in files)
+
+
+def test_a_content_that_was_unreadable_is_found_later(tmp_path: Path) -> None:
+    path, text = tmp_path / "t.db", "alpha beta \u65e5\u672c " + "line\n" * 2000
+    objects = tmp_path / "objects"
+    objects.mkdir()
+    place = {"objects": objects.as_uri(), "object_bytes": 4096}
+    with Tract.open(path, **place) as t:  # type: ignore[arg-type]
+        t.tool_result("c", "bash", text)
+        t.session.store.words.switch(True)
+        moved = objects.rename(tmp_path / "away")
+        objects.mkdir()
+        assert t.session.store.words.catch_up(10).size == 0
+        objects.rmdir()
+        moved.rename(objects)
+        for query in ('"alpha beta"', "\u65e5\u672c", "alph"):
+            assert len(list(t.search(query))) == 1, query
+
+
+def test_an_outage_of_the_object_store_is_waited_for(
+    db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Tract.open(db) as t:
+        t.user("alpha")
+        index = t.session.store.words
+        index.switch(True)
+        with monkeypatch.context() as patch:
+
+            def fail(_: object) -> None:
+                raise ObjectStoreError("no connection")
+
+            patch.setattr(index, "read_words", fail)
+            assert index.catch_up(10).size == 1
+        assert index.catch_up(10).size == 0
+
+
+def test_a_search_does_not_wait_for_a_writer(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t, Tract.open(path, dialog="other") as other:
+        t.user("parse_config")
+        t.session.store.words.switch(True)
+        t.session.store.driver.busy_seconds = 1e9
+        with other.batch():
+            other.user("and another")
+            assert len(list(t.search("config"))) == 1
 
 
 def test_a_backup_of_postgres_is_indexed_later(db: str, tmp_path: Path) -> None:

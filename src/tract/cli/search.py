@@ -155,7 +155,7 @@ def _index_rest(store: Store) -> None:
     if not store.words.backlog().size:
         return
     with Progress("indexing words", "content") as progress:
-        store.words.catch_up(FOREVER, progress)
+        store.words.catch_up(FOREVER, progress, wait=True)
 
 
 def _set_index(tract: Tract, target: Target, switch: str) -> None:

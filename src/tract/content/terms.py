@@ -14,6 +14,8 @@ LONGEST_WORD = 64
 """Characters of a word that is indexed. Longer ones are base64, hashes in a row or minified."""
 LONG = "\N{HORIZONTAL ELLIPSIS}"
 """Stands for all longer words of a text: one of them may have any part, so the text is read."""
+UNREADABLE = "\N{INTERROBANG}"
+"""Stands for all words of a text that could not be read: it may have any."""
 BEFORE, AFTER = 40, 100
 """Characters of context around a match."""
 

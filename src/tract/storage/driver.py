@@ -7,6 +7,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
@@ -16,6 +17,8 @@ Row = tuple[Any, ...]
 Item = TypeVar("Item")
 PAGE = 500
 """Rows that one statement reads or writes."""
+IMPATIENT_SECONDS = 0.05
+"""How long to wait for a lock, for what can be done at another time."""
 FORK_SECONDS = 1.0
 """How long a fork waits for other threads to finish."""
 OUTCOME_UNKNOWN = (
@@ -161,6 +164,15 @@ class Driver(ABC):
     def begin_alone(self) -> None:
         """A transaction during which no one else writes."""
         self.begin()
+
+    @contextmanager
+    def impatient(self) -> Iterator[None]:
+        """Hardly wait for what others have locked. For the holder of the lock."""
+        before, self.busy_seconds = self.busy_seconds, IMPATIENT_SECONDS
+        try:
+            yield
+        finally:
+            self.busy_seconds = before
 
     @abstractmethod
     def begin_snapshot(self) -> None:

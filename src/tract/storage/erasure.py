@@ -101,7 +101,9 @@ def _erasing(store: Store, dry_run: bool) -> Iterator[_Eraser]:
     It needs the lock of a writer for that."""
     with store.writing(alone=True):
         store.driver.run("SAVEPOINT erasure")
-        yield _Eraser(store)
+        eraser = _Eraser(store)
+        yield eraser
+        eraser.erase_words()
         store.count_erasure()
         store.dialogs.settle()  # a dry run takes the totals back too
         store.driver.run("ROLLBACK TO erasure" if dry_run else "RELEASE erasure")
@@ -139,6 +141,7 @@ class _Eraser:
         self._survey, self._redaction = Survey(store), Redaction(store)
         self._whole: dict[int, bool] = {}  # the commits that were changed, as they were before
         self._backups = _backups(store.driver)  # now: after it is erased, nothing may fail
+        self._word_keys = set[int]()  # of contents whose words are to go
 
     def traces(self) -> tuple[list[Trace], list[Trace]]:
         """What was erased, and what remains. A dialog has its new name."""
@@ -149,6 +152,21 @@ class _Eraser:
             for traces in (self._erased + self._redaction.erased, remains)
         )
         return erased, remains
+
+    def erase_words(self) -> None:
+        """Remove the words of erased contents, and of those that were deleted before. The
+        vocabulary goes in any case: it does not say whose a word is."""
+        self._store.vocabulary.drop()
+        words = self._store.words
+        if words.is_closed:
+            if self._word_keys:
+                raise StorageError(
+                    "the word index has words of what is to be forgotten, and this SQLite cannot "
+                    "remove them: use one with FTS5, 3.43 or newer; nothing was erased"
+                )
+            self._remember(Trace(place="word index, which this SQLite cannot read"))
+        elif count := words.erase(self._word_keys):
+            self._erased.append(Trace(place="words of deleted contents", count=count))
 
     # A content
 
@@ -211,7 +229,7 @@ class _Eraser:
         with self._store.recounting(whole):
             for blob_id in blob_ids:
                 erase_content(self._store.driver, blob_id)
-        self._store.words.erase(blob_ids)
+        self._word_keys.update(blob_ids)
         damaged = [blob_id for blob_id in blob_ids if blob_id not in whole]
         self._survey.name_damage(self._survey.holders(damaged), "damaged content")
 

@@ -78,6 +78,7 @@ def fsck(store: Store) -> Fsck:
         store.audit.problems,
         store.receipts.problems,
         store.words.problems,
+        store.vocabulary.problems,
     )
     for check in checks:
         try:

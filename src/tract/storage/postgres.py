@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from tract.errors import (
     StorageError,
 )
 from tract.extras import missing_extra
-from tract.storage.driver import OUTCOME_UNKNOWN, Driver, Row
+from tract.storage.driver import IMPATIENT_SECONDS, OUTCOME_UNKNOWN, Driver, Row
 
 try:
     import psycopg
@@ -120,6 +121,16 @@ CREATE INDEX content_words_by_word ON content_words USING gin (words)""",
             # In the order in which a writer locks them, so that none waits for the other.
             self.run("LOCK TABLE tract_schema, branches, dialogs, blobs, commits IN EXCLUSIVE MODE")
             self.check_schema(self.run("SELECT version FROM tract_schema"))
+
+    @contextmanager
+    def impatient(self) -> Iterator[None]:
+        [(before,)] = self.run("SELECT current_setting('lock_timeout')")
+        sql = "SELECT set_config('lock_timeout', ?, false)"
+        self.run(sql, (f"{IMPATIENT_SECONDS}s",))
+        try:
+            yield
+        finally:
+            self.run(sql, (before,))
 
     def begin_snapshot(self) -> None:
         self.run("BEGIN ISOLATION LEVEL REPEATABLE READ")

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from tract.content.terms import LONG, Match, Need, Terms, text_of
-from tract.errors import CorruptError, ForgottenError, InputError
+from tract.content.terms import LONG, UNREADABLE, Match, Need, Terms, text_of
+from tract.errors import CorruptError, ForgottenError, InputError, StorageError
 from tract.hashing import escape, from_json
 from tract.model import EMPTY, CommitInfo, DialogFacts, Head
 from tract.storage.driver import Row
@@ -28,7 +28,7 @@ SMALL = 200
 """A database with so few contents is read in full, which verifies all of it."""
 NEWEST_PAGES = 10
 """Pages of the newest commits that are read first, if there are many hits."""
-FEW = 100
+ENOUGH = 100
 """So many contents are read rather than narrowed down further."""
 MOST_WORDS, EDGE_WORDS = 1000, 50
 """Words with a part, of which each is looked up; and if other words are looked up too."""
@@ -178,6 +178,8 @@ class Search:
         except CorruptError as error:
             wanted = None
             self.note = f"every message was read, because the word index is damaged ({error})"
+        except StorageError as error:
+            wanted, self.note = None, f"every message was read, because of the word index: {error}"
         if wanted is None or candidates is None:
             return (yield from self._scan())
         if len(candidates.ids) > WALK:  # there are so many that some are among the newest
@@ -203,17 +205,17 @@ class Search:
         if not state.is_on:
             raise _UnindexedError("the word index is off")
         if not index.is_usable:
-            raise _UnindexedError("the word index needs SQLite 3.43 or newer with FTS5")
+            raise _UnindexedError(index.lack)
         needs = self._terms.needs()
         if not needs:
             raise _UnindexedError("there is no letter or digit to look up in the word index")
         return self._look_up(needs, state.size == 0)
 
     def _look_up(self, needs: Sequence[Need], is_complete: bool) -> Wanted:
-        exact = [[need.word] for need in needs if not (need.opens or need.goes_on)]
+        exact = [[need.word, UNREADABLE] for need in needs if not (need.opens or need.goes_on)]
         parts = [need for need in needs if need.opens or need.goes_on]
         covered = 0
-        if exact and len(self.store.words.table.find(exact, FEW + 1)) <= FEW:
+        if exact and len(self.store.words.table.find(exact, ENOUGH + 1)) <= ENOUGH:
             return Wanted(exact, None)
         if parts:
             newest = self._newest()
@@ -221,7 +223,7 @@ class Search:
             covered = vocabulary.extend(newest) if is_complete else vocabulary.load()
         most = EDGE_WORDS if exact else MOST_WORDS
         lists = [self.store.vocabulary.find(need, most) for need in parts]
-        wanted = exact + [[*words, LONG] for words in lists if words is not None]
+        wanted = exact + [[*words, LONG, UNREADABLE] for words in lists if words is not None]
         if not wanted:
             raise _UnindexedError("too many words have this part")
         return Wanted(wanted, covered if parts else None)

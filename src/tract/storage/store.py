@@ -355,6 +355,7 @@ class Store:
             with self.recounting([blob_id]):
                 self._run(REWRITE_BLOB, (*blob[1:], gist, blob_id))
             self.count_erasure()
+            self.vocabulary.drop()  # it has the words of newer contents, but not those of this one
         payload = draft.payload or b""
         if self.objects and blob.codec in IN_OBJECTS:
             # It may have been uploaded before, and deleted since. From here on, no one deletes it.

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from tract.errors import ConflictError, StorageError
 from tract.storage.driver import Driver
 
 
 @contextmanager
-def transaction(driver: Driver, *, alone: bool = False) -> Iterator[None]:
+def transaction(driver: Driver, *, alone: bool = False, wait: bool = True) -> Iterator[None]:
     """Write all or nothing, and hold the connection's lock. Inside another transaction it is a
     savepoint that can fail by itself. With `alone`, it cannot be inside another one, and no one
-    else writes meanwhile."""
-    with driver.lock:
+    else writes meanwhile. Without `wait`, BusyError if another process writes."""
+    with driver.lock, nullcontext() if wait else driver.impatient():
         depth = driver.depth
         if depth and alone:
             raise ConflictError("this cannot be done inside a batch")

@@ -5,21 +5,20 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import suppress
 from typing import NamedTuple
 
 from tract.content.terms import Need
-from tract.errors import CorruptError, StorageError
-from tract.storage.codec import deflate, inflate
+from tract.errors import CorruptError
+from tract.storage.codec import DAMAGE, deflate, inflate
 from tract.storage.driver import Driver
 from tract.storage.rows import text_sum
-from tract.storage.sqlite import Sqlite
 from tract.storage.transactions import snapshot, transaction
-from tract.storage.word_index import Arrays, FullText, WordIndex
+from tract.storage.word_index import NOT_NOW, Backlog, WordIndex, is_hex, word_lists
 
 TAIL = 100
 """So many new contents are read by each search, before their words are added."""
-FEW = 5_000
+MOST_READ = 5_000
 """More of them are not read one by one: the index lists all words."""
 
 
@@ -30,7 +29,7 @@ class Block(NamedTuple):
     until: int
     text: bytes
     """Each word on a line of its own, between line ends; after an empty line, those that are
-    hexadecimal. They are most of the words, and few searches are for a part of one."""
+    hexadecimal."""
     end: int
     """Where the empty line is."""
 
@@ -42,8 +41,25 @@ class Vocabulary:
         self._driver, self._index, self._run = driver, index, driver.run
         self._blocks: dict[int, Block] = {}  # as read before
 
+    def drop(self) -> None:
+        """Have it made again: something was erased, or has come back."""
+        self._run("DELETE FROM vocabulary")
+
     def load(self) -> int:
-        """Read the blocks that are new. Returns up to which content there are words."""
+        """Read the blocks that are new. Returns up to which content there are words: none if a
+        block is damaged, so that all are made again."""
+        try:
+            return self._load()
+        except (CorruptError, *DAMAGE):
+            self._blocks = {}
+            return 0
+
+    def problems(self) -> Iterator[str]:
+        self._blocks = {}
+        self._load()
+        return iter(())
+
+    def _load(self) -> int:
         known = self._blocks
         rows = self._run("SELECT id, after, until FROM vocabulary ORDER BY id")
         self._blocks = {}
@@ -74,9 +90,9 @@ class Vocabulary:
         if not need.goes_on:
             pattern += b"\n"
         words = set[bytes]()
-        is_hex = not need.word.encode().strip(_HEX)
+        is_any = is_hex(need.word.encode())
         for block in self._blocks.values():
-            end = len(block.text) if is_hex else block.end
+            end = len(block.text) if is_any else block.end
             for word in _lines_with(block.text, pattern, end):
                 words.add(word)
                 if len(words) > most:
@@ -89,66 +105,58 @@ class Vocabulary:
         covered = self.load()
         if newest - covered <= TAIL or self._driver.depth:
             return covered
-        # An identity column of PostgreSQL is not in the order of commits: no one writes meanwhile.
-        is_file = isinstance(self._driver, Sqlite)
         try:
-            with nullcontext() if is_file else transaction(self._driver, alone=True):
-                self._store(*self._collect(covered))
-        except CorruptError:
-            raise
-        except StorageError:  # it cannot be written to, or not now
+            self._extend(covered)
+        except NOT_NOW:
             return covered
         return self.load()
 
-    def _collect(self, covered: int) -> tuple[object, Block]:
-        """The state of the database, and the block that is to be stored then."""
-        with snapshot(self._driver):
-            seen = self._state()
+    def _extend(self, covered: int) -> None:
+        # An identity column of PostgreSQL is not in the order of commits: while no one writes,
+        # there is no content before the newest one that is still to come.
+        with transaction(self._driver, alone=True, wait=False):
+            seen = state, *_ = self._state()
             [(newest,)] = self._run("SELECT coalesce(max(id), 0) FROM blobs")
-            is_long = newest - covered > FEW
-            after = 0 if is_long and self._index.table.lists_all else covered
-            lists = self._new_words(covered, newest, is_long)
+        if not state.is_on or state.size:  # another process has begun to index all contents
+            return
+        block = self._collect(covered, newest)
+        with transaction(self._driver, alone=True, wait=False):
+            if seen == self._state():
+                self._run("DELETE FROM vocabulary WHERE after >= ?", (block.after,))
+                row = block.after, block.until, len(block.text), deflate(block.text)
+                self._run(_INSERT, (*row, _checksum(*row)))
+
+    def _state(self) -> tuple[Backlog, object, object]:
+        """It changes when another process adds words, erases some, or makes the index anew."""
+        blocks = self._run("SELECT after, until FROM vocabulary ORDER BY id")
+        return self._index.backlog(), blocks, self._run("SELECT erasures FROM tract_schema")
+
+    def _collect(self, covered: int, newest: int) -> Block:
+        """The block that is to be stored."""
+        with snapshot(self._driver):
+            after, lists = self._new_words(covered, newest)
         size = sum(map(len, lists))
         for block in reversed([block for block in self._blocks.values() if block.until <= after]):
             if len(block.text) > 2 * size:
                 break
             after, size = block.after, size + len(block.text)  # neighbours of like size become one
             lists = [_merged(*both) for both in zip(lists, _lists(block.text), strict=True)]
-        return seen, Block(after, newest, b"\n%b\n\n%b\n" % tuple(lists), len(lists[0]) + 2)
+        return Block(after, newest, b"\n%b\n\n%b\n" % tuple(lists), len(lists[0]) + 2)
 
-    def _store(self, seen: object, block: Block) -> None:
-        with transaction(self._driver):
-            if seen == self._state():
-                self._run("DELETE FROM vocabulary WHERE after >= ?", (block.after,))
-                row = block.after, block.until, len(block.text), deflate(block.text)
-                self._run(_INSERT, (*row, _checksum(*row)))
-
-    def _state(self) -> object:
-        """It changes when another process adds words, or erases some."""
-        blocks = self._run("SELECT after, until FROM vocabulary ORDER BY id")
-        return blocks, self._run("SELECT erasures FROM tract_schema")
-
-    def _new_words(self, covered: int, newest: int, is_long: bool) -> list[bytes]:
-        """The words of new contents, or of all, in order: those that are not hexadecimal, and those
-        that are."""
+    def _new_words(self, covered: int, newest: int) -> tuple[int, list[bytes]]:
+        """The words of new contents, or of all; and after which content they are."""
         table = self._index.table
-        if isinstance(table, FullText) and is_long:
-            return table.lists()
-        if isinstance(table, Arrays):
-            words = set(table.words(covered))
-        else:
-            words = set(self._read_words(covered, newest))
-        encoded = sorted(word.encode() for word in words)
-        hexes = [word for word in encoded if not word.strip(_HEX)]
-        return [b"\n".join(word for word in encoded if word.strip(_HEX)), b"\n".join(hexes)]
+        if not table.lists_all:
+            return covered, table.lists(covered, newest)
+        if newest - covered <= MOST_READ:
+            with suppress(CorruptError, *DAMAGE):  # the index may have the words of a damaged one
+                return covered, word_lists(self._read_words(covered, newest))
+        return 0, table.lists(0, newest)
 
     def _read_words(self, covered: int, newest: int) -> Iterator[str]:
         sql = "SELECT id FROM blobs WHERE id > ? AND id <= ? ORDER BY id"
         for (blob_id,) in self._run(sql, (covered, newest)):
             yield from self._index.read_words(blob_id)
-
-
-_HEX = b"0123456789abcdef"
 
 
 def _lists(text: bytes) -> list[bytes]:

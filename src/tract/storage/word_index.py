@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from tract.content.terms import LONG, text_of, words_of
-from tract.errors import CorruptError, ForgottenError, ObjectStoreError, StorageError
+from tract.content.terms import UNREADABLE, text_of, words_of
+from tract.errors import (
+    BusyError,
+    CorruptError,
+    ForgottenError,
+    ObjectStoreError,
+    ReadOnlyError,
+)
 from tract.hashing import escape, from_json
 from tract.storage.codec import DAMAGE, FORGOTTEN
 from tract.storage.contents import Contents
@@ -20,6 +26,8 @@ SAMPLE, WORDS = 500, 50
 """Contents of which words are verified, and words of each; of more, some are chosen evenly."""
 SLICE = 200
 """Contents that one transaction indexes, while other writers wait."""
+
+REMEDY = "tract search --index on makes it anew"
 
 Progress = Callable[[int, int], object]
 """Called with how many contents are indexed, and how many there are."""
@@ -57,6 +65,26 @@ class _Table(Protocol):
     def find(self, wanted: Sequence[Alternatives], most: int) -> list[int]: ...
     def keys(self) -> set[int]: ...
     def has(self, blob_id: int, words: Sequence[str]) -> bool: ...
+    def lists(self, after: int, until: int) -> list[bytes]:
+        """The words of the contents after one key, up to another, and perhaps of others. See
+        `word_lists`."""
+
+
+NOT_NOW = (BusyError, ReadOnlyError, ObjectStoreError)
+"""Why the index is not completed by a search: others write, or it cannot be written or read."""
+_HEX = b"0123456789abcdef"
+
+
+def word_lists(words: Iterable[str]) -> list[bytes]:
+    """Two lists in order, one word on a line: those that are not hexadecimal, and those that are.
+    These are most of the words, and few searches are for a part of one."""
+    encoded = sorted({word.encode() for word in words})
+    hexes = [word for word in encoded if is_hex(word)]
+    return [b"\n".join(word for word in encoded if not is_hex(word)), b"\n".join(hexes)]
+
+
+def is_hex(word: bytes) -> bool:
+    return not word.strip(_HEX)
 
 
 class FullText:
@@ -92,9 +120,8 @@ class FullText:
         sql = "SELECT rowid FROM content_words WHERE content_words MATCH ? LIMIT ?"
         return [blob_id for (blob_id,) in self._run(sql, (expression, most))]
 
-    def lists(self) -> list[bytes]:
-        """The words of all contents, each list in order, one word on a line: those that are not
-        hexadecimal, and those that are."""
+    def lists(self, after: int, until: int) -> list[bytes]:
+        """The words of all contents: it cannot list others. Made by SQLite, in less time."""
         self._run(_ALL_WORDS)
         is_hex = "term NOT GLOB '*[^0-9a-f]*'"
         [lists] = self._run(
@@ -157,9 +184,10 @@ class Arrays:
         sql = f"SELECT blob_id FROM content_words WHERE {where} LIMIT ?"
         return [blob_id for (blob_id,) in self._run(sql, [*values, most])]
 
-    def words(self, after: int) -> Iterator[str]:
-        sql = "SELECT DISTINCT unnest(words) FROM content_words WHERE blob_id > ?"
-        return (unescape(word) for (word,) in self._run(sql, (after,)))
+    def lists(self, after: int, until: int) -> list[bytes]:
+        sql = """SELECT DISTINCT unnest(words) FROM content_words
+            WHERE blob_id > ? AND blob_id <= ?"""
+        return word_lists(unescape(word) for (word,) in self._run(sql, (after, until)))
 
     def keys(self) -> set[int]:
         return {blob_id for (blob_id,) in self._run("SELECT blob_id FROM content_words")}
@@ -176,7 +204,7 @@ class WordIndex:
         self._driver, self._contents, self._run = driver, contents, driver.run
         self.table: _Table = FullText(driver) if isinstance(driver, Sqlite) else Arrays(driver)
         self._is_usable: bool | None = None
-        self._is_on = False  # as it was when it was looked up last
+        self._is_ready = False  # to add words; as it was when it was looked up last
 
     @property
     def is_usable(self) -> bool:
@@ -185,43 +213,77 @@ class WordIndex:
             self._is_usable = self.table.is_usable()
         return self._is_usable
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether there are words that this SQLite cannot read."""
+        return not self.is_usable and "content_words" in self._driver.tables()
+
+    @property
+    def lack(self) -> str:
+        """Why it is not usable."""
+        if isinstance(self._driver, Sqlite) and not has_full_text(self._driver):
+            return "the word index needs SQLite 3.43 or newer with FTS5"
+        return f"the word index has no table: {REMEDY}"
+
     def backlog(self) -> Backlog:
-        for *columns, checksum in self._run(_STATE):
-            if text_sum(*columns) != checksum:
-                raise CorruptError("the state of the word index was altered")
-            state = Backlog(*columns)
-            self._is_on = bool(state.is_on)
-            return state
-        raise CorruptError("the word index has lost its state")
+        """CorruptError if the index is damaged."""
+        rows = self._run(_STATE)
+        if len(rows) != 1 or text_sum(*rows[0][:-1]) != rows[0][-1]:
+            raise CorruptError(f"the word index is damaged, or has lost its state: {REMEDY}")
+        state = Backlog(*rows[0][:-1])
+        self._is_ready = self._is_ready and bool(state.is_on)
+        return state
 
     def add(self, blob_id: int, data: bytes) -> None:
         """Index a content that is written, in the transaction that writes it. If another process
         has switched the index off meanwhile, this does no harm: it is dropped when it comes back
         on. What is in the backlog is written again with it."""
-        if self._is_on and self.is_usable:
-            self.table.add(blob_id, words_of(text_of(from_json(data))))
-            return
-        state = self.backlog()
-        if self._is_on and self.is_usable:
-            self.add(blob_id, data)
-        elif self._is_on:  # the next process that can, does
-            done = state.done if state.size else blob_id - 1
-            _set(self._driver, state._replace(done=done, until=max(blob_id, state.until)))
+        try:
+            self._add(blob_id, data)
+        except CorruptError:
+            self._give_up()
+
+    def _add(self, blob_id: int, data: bytes) -> None:
+        if not self._is_ready:
+            state = self.backlog()
+            if not state.is_on:
+                return
+            if not self.is_usable:  # the next process that can, does
+                done = state.done if state.size else blob_id - 1
+                _set(self._driver, state._replace(done=done, until=max(blob_id, state.until)))
+                return
+            self.table.find([[UNREADABLE]], 1)  # damage is noticed here, not by a later statement
+            self._is_ready = True
+        self.table.add(blob_id, words_of(text_of(from_json(data))))
+
+    def _give_up(self) -> None:
+        """Have no one use the index until it is made anew: it must not refuse what is written."""
+        self._run("DELETE FROM word_index")
+        self._is_ready = False
 
     def remove(self, blob_ids: Sequence[int]) -> None:
-        """Forget the words of contents that are deleted or erased."""
+        """Forget the words of contents that are deleted. An SQLite that cannot leaves them to the
+        next `erase`."""
         if self.is_usable:
-            self.table.remove(blob_ids)
+            try:
+                self.table.remove(blob_ids)
+            except CorruptError:
+                self.table.clear()
+                self._give_up()
 
-    def erase(self, blob_ids: Sequence[int]) -> None:
-        """The same, and of the vocabulary too: it does not say whose a word is."""
-        if blob_ids and not self.is_usable and "content_words" in self._driver.tables():
-            raise StorageError(
-                "the word index has words of what is to be forgotten, and this SQLite cannot "
-                "remove them: use one with FTS5, 3.43 or newer; nothing was erased"
-            )
-        self.remove(blob_ids)
-        self._run("DELETE FROM vocabulary")
+    def erase(self, blob_ids: Iterable[int]) -> int:
+        """Forget the words of contents that are erased, and of all that are not there. Returns how
+        many of the others there were."""
+        if not self.is_usable:
+            return 0
+        erased = set(blob_ids)
+        gone = self.table.keys() - set(self._stored()) - erased
+        self.remove(sorted(gone | erased))
+        return len(gone)
+
+    def _stored(self) -> list[int]:
+        sql = f"SELECT id FROM blobs WHERE codec <> {FORGOTTEN} ORDER BY id"
+        return [blob_id for (blob_id,) in self._run(sql)]
 
     def compact(self) -> None:
         """Have no byte of removed words in the index."""
@@ -232,26 +294,31 @@ class WordIndex:
     def switch(self, is_on: bool) -> None:
         """Begin to index all contents, or stop it and drop the index."""
         with transaction(self._driver, alone=True):
-            if is_on and isinstance(self._driver, Sqlite) and has_full_text(self._driver):
-                if not self.table.is_usable():
-                    self._run(self._driver.translate("{content_words}"))
-                self._is_usable = True
+            if is_on and "content_words" not in self._driver.tables():
+                self._create_table()
+            self._is_usable, self._is_ready = None, False
             if self.is_usable:
                 self.table.clear()
             self._run("DELETE FROM vocabulary")
             postpone(self._driver, int(is_on))
 
-    def catch_up(self, seconds: float, progress: Progress | None = None) -> Backlog:
-        """Index contents that are not, for about so long; in a file that cannot be written to, or
-        is in use, none. It can be killed at any time, and continues where it was."""
+    def _create_table(self) -> None:
+        if not isinstance(self._driver, Sqlite) or has_full_text(self._driver):
+            for statement in self._driver.translate("{content_words}").split(";\n"):
+                self._run(statement)
+
+    def catch_up(
+        self, seconds: float, progress: Progress | None = None, *, wait: bool = False
+    ) -> Backlog:
+        """Index contents that are not, for about so long; none in a file that cannot be written to
+        or, unless it is to wait, while others write. It can be killed at any time, and continues
+        where it was."""
         end = time.monotonic() + seconds
         state = self.backlog()
         while state.is_on and state.size and self.is_usable and not self._driver.depth:
             try:
-                state = self._index_slice()
-            except CorruptError:
-                raise
-            except StorageError:  # it cannot be written to, or not now
+                state = self._index_slice(wait)
+            except NOT_NOW:
                 break
             if progress:
                 progress(state.done, state.until)
@@ -259,8 +326,8 @@ class WordIndex:
                 break
         return state
 
-    def _index_slice(self) -> Backlog:
-        with transaction(self._driver):
+    def _index_slice(self, wait: bool) -> Backlog:
+        with transaction(self._driver, wait=wait):
             state = self.backlog()  # another process may have been faster
             if not (state.is_on and state.size):
                 return state
@@ -274,11 +341,11 @@ class WordIndex:
             return state
 
     def _words(self, blob_id: int) -> set[str]:
-        """A content that cannot be read may have any word: whoever searches reads it."""
+        """A content that is damaged may have any word: whoever searches reads it."""
         try:
             return self.read_words(blob_id)
-        except (CorruptError, ObjectStoreError, *DAMAGE):
-            return {LONG}
+        except (CorruptError, *DAMAGE):
+            return {UNREADABLE}
 
     def read_words(self, blob_id: int) -> set[str]:
         """The words of a content as it is stored."""
@@ -290,11 +357,10 @@ class WordIndex:
     def problems(self) -> Iterator[str]:
         """What the index misses: contents, and words of some of them."""
         state = self.backlog()
-        if not (state.is_on and self.is_usable):
+        if not state.is_on or self.is_closed:
             return
-        sql = f"SELECT id FROM blobs WHERE codec <> {FORGOTTEN} ORDER BY id"
-        stored = [blob_id for (blob_id,) in self._run(sql)]
-        indexed = self.table.keys()
+        stored = self._stored()
+        indexed = self.table.keys() if self.is_usable else set[int]()
         lost = [key for key in stored if key not in indexed and not state.done < key <= state.until]
         some = [key for key in stored if key in indexed][:: len(stored) // SAMPLE + 1]
         lost += [key for key in some if not self._is_indexed(key)]
@@ -302,24 +368,27 @@ class WordIndex:
         if lost or odd:
             yield (
                 f"the word index misses words of {len(lost)} contents, and has {len(odd)} that are "
-                "not there: tract search --index on makes it anew"
+                f"not there: {REMEDY}"
             )
 
     def _is_indexed(self, blob_id: int) -> bool:
         words = sorted(self._words(blob_id))
-        return words in ([], [LONG]) or self.table.has(blob_id, words[:: len(words) // WORDS + 1])
+        is_known = words in ([], [UNREADABLE])
+        return is_known or self.table.has(blob_id, words[:: len(words) // WORDS + 1])
 
 
 def postpone(driver: Driver, is_on: int = 1) -> None:
-    """Have the contents that a database has indexed later."""
+    """Have the contents that a database has indexed later. No one else writes meanwhile."""
     [(newest,)] = driver.run("SELECT coalesce(max(id), 0) FROM blobs")
-    _set(driver, Backlog(is_on, 0, newest if is_on else 0))
+    state = Backlog(is_on, 0, newest if is_on else 0)
+    driver.run("DELETE FROM word_index")
+    driver.run("INSERT INTO word_index VALUES (?, ?, ?, ?)", (*state, text_sum(*state)))
 
 
 def copy_state(source: Driver, target: Driver) -> None:
     """Have a copy index its contents itself, unless the original has none."""
-    for (is_on,) in source.run("SELECT is_on FROM word_index"):
-        postpone(target, is_on)
+    is_off = source.run("SELECT is_on FROM word_index") == [(0,)]
+    postpone(target, int(not is_off))
 
 
 def _set(driver: Driver, state: Backlog) -> None:
