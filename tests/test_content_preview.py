@@ -1316,3 +1316,9 @@ def test_calls_with_one_key_say_the_same() -> None:
 def test_a_line_of_dashes_that_ends_otherwise_takes_no_time() -> None:
     """Backtracking over 32 dashes took six seconds, and twice that for each one more."""
     assert gist("name\n" + "-" * 400 + "x\n" + "row\n" * 400).kind == "text"
+
+
+def test_the_end_of_a_table_without_its_names_is_text() -> None:
+    rows = "| a | 1 |\n|===|===|\n| b | 2 |\n| c | 3 |\n+---+---+"
+    preview = gist({"stdout": "words\n" * 400, "stderr": rows, "exit_code": 0}).preview
+    assert "| c | 3 |" in preview
