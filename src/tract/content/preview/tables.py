@@ -53,6 +53,8 @@ def _boxed(scan: Scan) -> Finding | None:
     first = _BOX.search(scan.sample, 0, 600)
     if first is None or share(_BOX_ROW, scan) + share(_BOX_RULE, scan) < 0.7:
         return None
+    if first.end() >= len(scan.text):  # the end of a table, without its names
+        return None
     rules = len(_BOX_RULE.findall(scan.hay))
     rows = len(_BOX_ROW.findall(scan.hay)) - 1
     total = _TOTAL.search(scan.hay, max(0, len(scan.hay) - 200))
