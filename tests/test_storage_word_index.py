@@ -249,6 +249,7 @@ def test_a_content_that_was_unreadable_is_found_later(tmp_path: Path) -> None:
         moved.rename(objects)
         for query in ('"alpha beta"', "\u65e5\u672c", "alph"):
             assert len(list(t.search(query))) == 1, query
+        assert t.fsck().ok
 
 
 def test_an_outage_of_the_object_store_is_waited_for(
@@ -268,9 +269,8 @@ def test_an_outage_of_the_object_store_is_waited_for(
         assert index.catch_up(10).size == 0
 
 
-def test_a_search_does_not_wait_for_a_writer(tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    with Tract.open(path) as t, Tract.open(path, dialog="other") as other:
+def test_a_search_does_not_wait_for_a_writer(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db, dialog="other") as other:
         t.user("parse_config")
         t.session.store.words.switch(True)
         t.session.store.driver.busy_seconds = 1e9

@@ -377,8 +377,12 @@ class WordIndex:
 
     def _is_indexed(self, blob_id: int) -> bool:
         words = sorted(self._words(blob_id))
-        is_known = words in ([], [UNREADABLE])
-        return is_known or self.table.has(blob_id, words[:: len(words) // WORDS + 1])
+        some = words[:: len(words) // WORDS + 1]
+        return (
+            words in ([], [UNREADABLE])
+            or self.table.has(blob_id, some)
+            or self.table.has(blob_id, [UNREADABLE])  # it is read by every search
+        )
 
 
 def postpone(driver: Driver, is_on: int = 1) -> None:
