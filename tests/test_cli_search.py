@@ -66,7 +66,8 @@ def test_more_hits_and_no_hits_are_named(monkeypatch: pytest.MonkeyPatch) -> Non
     nothing = invoke("search", "nowhere to be seen")
     assert (nothing.stdout, nothing.exit_code) == ("", 0)
     assert "no message has 'nowhere to be seen'" in nothing.stderr
-    assert "every message was read" in invoke("search", "??").stderr
+    assert "has 'left' with these filters" in invoke("search", "left", "--role", "user").stderr
+    assert "messages were read one by one" in invoke("search", "??").stderr
     assert invoke("search", " ").exit_code != 0
     assert "or --index" in invoke("search").stderr
 
@@ -74,6 +75,7 @@ def test_more_hits_and_no_hits_are_named(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_index_is_switched(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_index, "SLICE", 2)
     assert ok("search", "--index", "status") == "the word index is on\n"
+    assert ok_json("search", "--index", "status") == {"is_on": True, "to_index": 0}
     assert ok("search", "--index", "off") == "the word index is off\n"
     result = invoke("search", "disk")
     assert "because the word index is off" in result.stderr

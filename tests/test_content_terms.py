@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,6 +45,22 @@ def test_a_text_without_a_term_does_not_match(query: str, text: str) -> None:
 def test_an_empty_query_is_an_error(query: str) -> None:
     with pytest.raises(InputError, match="nothing to search for"):
         Terms(query)
+
+
+@pytest.mark.parametrize("query", ["x" * 4001, " ".join(map(str, range(101)))])
+def test_a_long_query_is_an_error(query: str) -> None:
+    with pytest.raises(InputError, match="a search has at most"):
+        Terms(query)
+
+
+@given(st.text(st.sampled_from('a" \n'), max_size=20))
+def test_phrases_end_at_the_first_mark_before_a_space(query: str) -> None:
+    expected = [m[1] or m[0] for m in re.finditer(r'"(.+?)"(?=\s|\Z)|\S+', query, re.DOTALL)]
+    matching = "\n\n".join(expected)
+    if expected:
+        match = Terms(query).match(matching)
+        assert match is not None
+        assert match.number == sum(map(matching.count, set(expected)))
 
 
 def test_a_snippet_names_the_positions_of_its_terms() -> None:

@@ -21,6 +21,7 @@ from tract.errors import (
     StorageError,
 )
 from tract.remote.tract import RemoteTract
+from tract.storage import search
 from tract.web.server import Server
 
 
@@ -142,7 +143,7 @@ def test_all_dialogs_are_searched(server: Server) -> None:
         assert {hit.dialog for hit in one.search("needle", all_dialogs=True)} == {"one", "two"}
 
 
-def test_a_search_on_a_server_has_filters(server: Server) -> None:
+def test_a_search_on_a_server_has_filters(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_tract(url_of(server), dialog="one") as t:
         t.user("a needle")
         t.tool_result("c", "bash", "needle, needle", is_error=True)
@@ -155,6 +156,10 @@ def test_a_search_on_a_server_has_filters(server: Server) -> None:
             assert len(list(find(since=now - timedelta(1), until=now + timedelta(1)))) == 2
             assert list(find(since=now + timedelta(1))) == []
             assert [hit.spans for hit in find(role="user")] == [((2, 8),)]
+        monkeypatch.setattr(search, "SMALL", 0)
+        hits = t.search("?")
+        assert list(hits) == []
+        assert "no letter or digit" in getattr(hits, "note", "")
         with pytest.raises(InputError, match="unknown order"):
             list(t.search("needle", order="worst"))
         with pytest.raises(InputError, match="nothing to search for"):

@@ -92,11 +92,36 @@ def test_a_search_without_words_reads_everything_and_says_so(db: str) -> None:
         assert [hit.snippet for hit in hits] == ["100 %% sure"]
         assert isinstance(hits, Search)
         assert hits.note == (
-            "every message was read, because there is no letter or digit to look up in the word "
-            "index"
+            "messages were read one by one, because there is no letter or digit to look up in the "
+            "word index"
         )
         with pytest.raises(InputError, match="nothing to search for"):
             t.search("  ")
+
+
+def test_the_best_hits_of_all_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not of the newest; and hits of dialogs that the caller may not read take no place."""
+    monkeypatch.setattr(search, "MOST_RANKED", 2)
+    with Tract.open(dialog="mine") as t:
+        t.user("disk disk disk")
+        t.user("disk disk")
+        theirs = t.sibling("theirs")
+        for number in range(4):
+            theirs.user(f"disk {number} disk disk disk")
+        hits = Search(t.session.store, "disk", order="best", covers=lambda name: name == "mine")
+        assert [hit.count for hit in hits] == [3, 2]
+        assert hits.note is None
+        hits = Search(t.session.store, "disk", order="best")
+        assert [hit.count for hit in hits] == [4, 4]
+        assert hits.note == "of all hits, the 2 with most matches are listed"
+
+
+def test_a_long_phrase_is_looked_up(db: str) -> None:
+    words = " ".join(f"w{number}" for number in range(700))
+    with Tract.open(db) as t:
+        t.user(words)
+        assert len(list(t.search(f'"{words}"'))) == 1
+        assert len(list(t.search(" ".join(words.split()[:100])))) == 1
 
 
 def test_filters(db: str) -> None:

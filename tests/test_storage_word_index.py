@@ -124,7 +124,7 @@ def test_the_index_can_be_off(db: str) -> None:
         hits = t.search("alpha")
         assert [hit.snippet for hit in hits] == ["alpha"]
         assert isinstance(hits, search.Search)
-        assert hits.note == "every message was read, because the word index is off"
+        assert hits.note == "messages were read one by one, because the word index is off"
         t.session.store.words.switch(True)
         t.user("alpha again")
         assert len(list(t.search("alpha"))) == 2

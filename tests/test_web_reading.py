@@ -111,6 +111,10 @@ def test_a_search_goes_on_where_it_stopped(client: httpx2.Client, local: Tract) 
             break
         cursor = {"cursor": page["next"]}
     assert snippets == [f"needle {number}" for number in range(4, -1, -1)]
+    local.user("needle needle")
+    best = read(client, "/dialogs/d/search", text="needle", order="best", limit=4)
+    rest = read(client, "/dialogs/d/search", text="needle", order="best", cursor=best["next"])
+    assert [hit["count"] for hit in best["items"] + rest["items"]] == [2, 1, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "markdown", "anthropic"])

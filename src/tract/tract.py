@@ -613,8 +613,8 @@ class Tract:
         double quotes is one word. Parts of words count; upper and lower case are the same.
 
         `tool`: results of this tool and messages that call it. `project`: a part of the folder of
-        an imported dialog. `errors`: only results that are flagged as errors. `order="best"`: of
-        the newest 1,000 hits, those with most matches first."""
+        an imported dialog. `errors`: only results that are flagged as errors. `order="best"`: the
+        1,000 hits with most matches, those first that have most."""
         filters = Filters.of(tool, role, since, until, project, errors)
         dialog = None if all_dialogs else self.dialog
         return Search(self.session.store, text, dialog=dialog, filters=filters, order=order)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -10,10 +11,22 @@ import click
 
 from tract.cli.commits import plain
 from tract.cli.inputs import json_option
-from tract.cli.screen import CYAN, DIM, RED, SHORT, Painted, Progress, dump_list, put, say
+from tract.cli.screen import (
+    CYAN,
+    DIM,
+    RED,
+    SHORT,
+    Painted,
+    Progress,
+    dump_list,
+    dump_or_put,
+    put,
+    say,
+)
 from tract.cli.since import parse_since, since_option
 from tract.cli.target import Target, is_server
 from tract.content.terms import Terms
+from tract.errors import CorruptError
 from tract.model import DialogInfo
 from tract.storage import Store
 from tract.storage.search import BEST, NEWEST, Hit, Search
@@ -36,9 +49,13 @@ FOREVER = float("inf")
     help="Only messages of this role.",
 )
 @since_option
-@click.option("--project", metavar="FOLDER", help="Only imported dialogs of a folder like this.")
+@click.option(
+    "--project",
+    metavar="FOLDER",
+    help="Search only dialogs that were imported from a folder with this in its path.",
+)
 @click.option("--errors", is_flag=True, help="Only results that are flagged as errors.")
-@click.option("--rank", is_flag=True, help="Those with most matches first, not the newest.")
+@click.option("--rank", is_flag=True, help="Print the messages with most matches first.")
 @click.option(
     "-n",
     "limit",
@@ -77,7 +94,7 @@ def search_command(
         raise click.UsageError("pass a TEXT to search for, or --index")
     with target.open() if here else target.open_any() as tract:
         if switch is not None:
-            _set_index(tract, target, switch)
+            _set_index(tract, target, switch, as_json)
         if text is None:
             return
         moment = None if since is None else parse_since(since, datetime.now(UTC))
@@ -95,7 +112,8 @@ def search_command(
             dump_list(map(plain, islice(hits, limit)))
         else:
             others = [] if here else tract.dialogs()
-            _print(hits, limit or HITS, text, others)
+            is_filtered = here or any((tool, role, since, project, errors))
+            _print(hits, limit or HITS, text, others, is_filtered)
         _finish(hits)
 
 
@@ -110,7 +128,9 @@ def _print_titles(dialogs: Iterable[DialogInfo], text: str) -> bool:
     return count > 0
 
 
-def _print(hits: Iterator[Hit], limit: int, text: str, dialogs: Iterable[DialogInfo]) -> None:
+def _print(
+    hits: Iterator[Hit], limit: int, text: str, dialogs: Iterable[DialogInfo], is_filtered: bool
+) -> None:
     dialog, seen = None, set[str]()
     for hit in islice(hits, limit):
         if hit.dialog != dialog:
@@ -120,7 +140,7 @@ def _print(hits: Iterator[Hit], limit: int, text: str, dialogs: Iterable[DialogI
         put(*_line(hit))
     has_titles = _print_titles((info for info in dialogs if info.dialog not in seen), text)
     if not seen and not has_titles:
-        say(f"no message has {text!r}")
+        say(f"no message has {text!r}{' with these filters' if is_filtered else ''}")
     elif next(hits, None) is not None:
         say(f"there are more hits: -n {2 * limit} prints {2 * limit} of them")
 
@@ -145,10 +165,11 @@ def _highlighted(line: str, spans: Iterable[tuple[int, int]]) -> Iterable[str | 
 
 def _finish(hits: Iterator[Hit]) -> None:
     """Say why a search was slow, and index what is not."""
+    if note := getattr(hits, "note", None):  # of a search here, or on a server
+        say(note)
     if isinstance(hits, Search):
-        if hits.note:
-            say(hits.note)
-        _index_rest(hits.store)
+        with suppress(CorruptError):  # the note says it
+            _index_rest(hits.store)
 
 
 def _index_rest(store: Store) -> None:
@@ -158,7 +179,7 @@ def _index_rest(store: Store) -> None:
         store.words.catch_up(FOREVER, progress, wait=True)
 
 
-def _set_index(tract: Tract, target: Target, switch: str) -> None:
+def _set_index(tract: Tract, target: Target, switch: str, as_json: bool) -> None:
     if is_server(target.database()):
         raise click.UsageError("--index needs the database itself, not its server")
     store = tract.session.store
@@ -167,4 +188,5 @@ def _set_index(tract: Tract, target: Target, switch: str) -> None:
         _index_rest(store)
     state = store.words.backlog()
     rest = f"; {counted(state.size, 'content')} to be indexed" if state.size else ""
-    put(f"the word index is {'on' if state.is_on else 'off'}{rest}")
+    line = f"the word index is {'on' if state.is_on else 'off'}{rest}"
+    dump_or_put({"is_on": bool(state.is_on), "to_index": state.size}, line, as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ LONG = "\N{HORIZONTAL ELLIPSIS}"
 """Stands for all longer words of a text: one of them may have any part, so the text is read."""
 UNREADABLE = "\N{INTERROBANG}"
 """Stands for all words of a text that could not be read: it may have any."""
+MOST_CHARACTERS, MOST_TERMS = 4000, 100
+"""Of what is searched for."""
 BEFORE, AFTER = 40, 100
 """Characters of context around a match."""
 
@@ -24,7 +27,8 @@ _ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[^\\W{_ALONE}]+|[{_ALONE}]")
 _SPACED = bytes(n if n < 128 and (chr(n).isalnum() or n == 95) else 32 for n in range(256))
 _IS_ALONE = re.compile(f"[{_ALONE}]")
-_TERM = re.compile(r'"(.+?)"(?=\s|\Z)|\S+', re.DOTALL)
+_PLAIN = re.compile(r"\S+")
+_CLOSING = re.compile(r'"(?=\s|\Z)')
 _ESCAPED = re.compile(r"[^ !#-\[\]-~]")
 """What JSON in ASCII may write differently, and quotes."""
 
@@ -89,10 +93,15 @@ class Terms:
     term is found in any case, and as a part of a word too."""
 
     def __init__(self, text: str) -> None:
-        terms = [match[1] or match[0] for match in _TERM.finditer(text)]
-        self._folded = tuple(dict.fromkeys(term.casefold() for term in terms))
+        if len(text) > MOST_CHARACTERS:
+            raise InputError(
+                f"a search has at most {MOST_CHARACTERS:,} characters, not {len(text):,}"
+            )
+        self._folded = tuple(dict.fromkeys(term.casefold() for term in _terms(text)))
         if not self._folded:
             raise InputError("nothing to search for")
+        if len(self._folded) > MOST_TERMS:
+            raise InputError(f"a search has at most {MOST_TERMS} words, not {len(self._folded)}")
         is_plain = not any(map(_ESCAPED.search, self._folded))
         self._bytes = tuple(map(str.encode, self._folded)) if is_plain else None
 
@@ -124,6 +133,20 @@ class Terms:
         patterns = sorted((_pattern(term) for term in self._folded), key=len, reverse=True)
         spans = [match.span() for match in re.finditer("|".join(patterns), folded)]
         return _unfold(line, folded, [span for span in spans if span[0] < span[1]])
+
+
+def _terms(text: str) -> Iterator[str]:
+    """A phrase ends at the first quotation mark before a space. Without one, its words are
+    terms."""
+    closing, at = [match.start() for match in _CLOSING.finditer(text)], 0
+    while match := _PLAIN.search(text, at):
+        start, at = match.span()
+        last = bisect_left(closing, start + 2)
+        if text[start] == '"' and last < len(closing):
+            yield text[start + 1 : closing[last]]
+            at = closing[last] + 1
+        else:
+            yield match[0]
 
 
 def _needs(term: str) -> Iterator[Need]:

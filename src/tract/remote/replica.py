@@ -6,7 +6,7 @@ by the same code. It reads; whatever is written goes to the server.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import islice
 from threading import RLock
 from typing import Any
@@ -26,6 +26,29 @@ from tract.remote.transport import AFTER, BATCH, BRANCH, Transport, quoted
 from tract.remote.values import NewGrant, Position, Steps
 from tract.session.session import MAIN
 from tract.storage.store import Stand
+
+
+class Pages(Iterator[Any]):
+    """The items of a list, page by page."""
+
+    def __init__(self, read: Callable[[dict[str, str]], Json], returns: Any) -> None:
+        self.note: str | None = None
+        """What the server says about them, once it is known."""
+        self._items = self._read(read, returns)
+
+    def __next__(self) -> Any:
+        return next(self._items)
+
+    def _read(self, read: Callable[[dict[str, str]], Json], returns: Any) -> Iterator[Any]:
+        cursor: dict[str, str] = {}
+        while True:
+            page = read(cursor)
+            self.note = page.get("note") or self.note
+            for item in page["items"]:
+                yield wire.convert(item, returns)
+            if page["next"] is None:
+                return
+            cursor = {"cursor": page["next"]}
 
 
 class Transaction:
@@ -156,17 +179,11 @@ class Replica:
 
     def pages(
         self, name: str, fields: Mapping[str, Any], headers: Mapping[str, str] | None = None
-    ) -> Iterator[Any]:
-        """The items of a list, page by page."""
-        operation = BY_NAME[name]
-        cursor: dict[str, str] = {}
-        while True:
-            page = self.get(name, {**fields, **cursor}, headers or {})
-            for item in page["items"]:
-                yield wire.convert(item, operation.returns)
-            if page["next"] is None:
-                return
-            cursor = {"cursor": page["next"]}
+    ) -> Pages:
+        return Pages(
+            lambda cursor: self.get(name, {**fields, **cursor}, headers or {}),
+            BY_NAME[name].returns,
+        )
 
     def steps(self, head: Head, known: Head = EMPTY) -> list[Step] | None:
         """The chain up to a commit, or what follows a known one; None if it does not follow it."""

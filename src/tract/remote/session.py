@@ -14,7 +14,7 @@ from tract.llm import LLMClient
 from tract.model import CommitInfo, Draft, Head
 from tract.remote import wire
 from tract.remote.operations import BY_NAME, Operation
-from tract.remote.replica import Replica
+from tract.remote.replica import Pages, Replica
 from tract.remote.transport import BRANCH, COMMIT, NEWEST, RESULTS, Reply, Transport, quoted
 from tract.remote.values import Batch
 from tract.session.session import Commit, MakeDraft, Session
@@ -66,7 +66,7 @@ class RemoteSession(Session):
             return reply.value or None
         return wire.convert(reply.value, operation.returns)
 
-    def pages(self, operation: Operation, fields: Mapping[str, Any]) -> Iterator[Any]:
+    def pages(self, operation: Operation, fields: Mapping[str, Any]) -> Pages:
         """The items of a list, page by page."""
         return self.replica.pages(operation.name, fields, self.headers())
 

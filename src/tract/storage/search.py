@@ -3,9 +3,9 @@ may have it, and their texts decide."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import islice
+from heapq import nlargest
 from typing import NamedTuple
 
 import msgspec
@@ -28,13 +28,15 @@ SMALL = 200
 """A database with so few contents is read in full, which verifies all of it."""
 NEWEST_PAGES = 10
 """Pages of the newest commits that are read first, if there are many hits."""
+MOST_NEEDS = 10
+"""Of the words that are asked for, the longest are looked up: the texts decide about the others."""
 ENOUGH = 100
 """So many contents are read rather than narrowed down further."""
 MOST_WORDS, EDGE_WORDS = 1000, 50
 """Words with a part, of which each is looked up; and if other words are looked up too."""
 NEWEST, BEST = ORDERS = ("newest", "best")
 MOST_RANKED = 1000
-"""Hits that are compared with each other."""
+"""Of all hits, those with most matches that are returned."""
 CATCH_UP_SECONDS = 0.5
 """How long each search indexes contents that are not indexed yet."""
 
@@ -150,12 +152,14 @@ class Search:
         before: Head = EMPTY,
         filters: Filters | None = None,
         order: str = NEWEST,
+        covers: Callable[[str], bool] = lambda _: True,
         use_index: bool = True,
     ) -> None:
         self.note: str | None = None
-        """Why every content is read, once that is known."""
+        """Why messages are read one by one, or which hits are not returned, once that is known."""
         self.store, self._terms, self._dialog = store, Terms(text), dialog
-        self._filters, self._before = filters or Filters(), before
+        self._filters, self._last = filters or Filters(), before.id or _NEWEST
+        self._covers = covers  # whether a dialog is one of those that the caller may read
         self._facts: dict[str, DialogFacts] = {}
         if order not in ORDERS:
             raise InputError(f"unknown order {order!r:.80}; expected one of {', '.join(ORDERS)}")
@@ -174,28 +178,35 @@ class Search:
             wanted = self._wanted() if use_index and self._newest() > SMALL else None
             candidates = None if wanted is None else self._find(wanted, WALK + 1)
         except _UnindexedError as reason:
-            wanted, self.note = None, f"every message was read, because {reason}"
+            wanted, self.note = None, f"{_READ}{reason}"
         except CorruptError as error:
-            wanted = None
-            self.note = f"every message was read, because the word index is damaged ({error})"
+            wanted, self.note = None, f"{_READ}the word index is damaged ({error})"
         except StorageError as error:
-            wanted, self.note = None, f"every message was read, because of the word index: {error}"
+            wanted, self.note = None, f"{_READ}the word index cannot be written ({error})"
         if wanted is None or candidates is None:
             return (yield from self._scan())
+        last = self._last
         if len(candidates.ids) > WALK:  # there are so many that some are among the newest
-            yield from self._read_newest()
+            last = yield from self._read_newest(last)
             candidates = self._find(wanted, _NEWEST)
         if self._dialog is not None:
             self.store.dialogs.checked_out(self._dialog)  # verifies that its name leads to it
-        for ids in self._commits(candidates):
+        is_small = candidates.size <= WALK
+        for ids in _pages(
+            [self._commits(candidates, last)] if is_small else self._walk(candidates, last)
+        ):
             with snapshot(self.store.driver):  # not while the caller looks at a hit
                 rows = sorted(self.store.driver.run_in(_COMMITS, ids), reverse=True)
                 hits = list(self._verified(self._matches(rows)))
             yield from hits
 
     def _best(self, hits: Iterator[Hit]) -> Iterator[Hit]:
-        """Those that have the terms most often first, of the newest ones."""
-        yield from sorted(islice(hits, MOST_RANKED), key=lambda hit: -hit.count)
+        """Those that have the terms most often first."""
+        best = nlargest(MOST_RANKED + 1, hits, key=lambda hit: hit.count)
+        if len(best) > MOST_RANKED:
+            cut = f"of all hits, the {MOST_RANKED:,} with most matches are listed"
+            self.note = f"{self.note}; {cut}" if self.note else cut
+        yield from best[:MOST_RANKED]
 
     # What the index says
 
@@ -212,8 +223,9 @@ class Search:
         return self._look_up(needs, state.size == 0)
 
     def _look_up(self, needs: Sequence[Need], is_complete: bool) -> Wanted:
-        exact = [[need.word, UNREADABLE] for need in needs if not (need.opens or need.goes_on)]
-        parts = [need for need in needs if need.opens or need.goes_on]
+        whole = [need for need in needs if not (need.opens or need.goes_on)]
+        exact = [[need.word, UNREADABLE] for need in _longest(whole)]
+        parts = _longest([need for need in needs if need.opens or need.goes_on])
         covered = 0
         if exact and len(self.store.words.table.find(exact, ENOUGH + 1)) <= ENOUGH:
             return Wanted(exact, None)
@@ -242,45 +254,36 @@ class Search:
         [(newest,)] = self.store.driver.run("SELECT coalesce(max(id), 0) FROM blobs")
         return int(newest)
 
-    def _commits(self, candidates: Candidates) -> Iterator[list[int]]:
-        """The keys of commits that have these contents, newest first, a page at a time."""
-        last = self._before.id or _NEWEST
-        if candidates.size <= WALK:
-            run = self.store.driver
-            rows = list(run.run_in(_BY_CONTENT, sorted(candidates.ids)))
-            for after, until in candidates.ranges:
-                rows += run.run(_BY_RANGE, (after, until))
-            ids = sorted({key for (key,) in rows if key < last}, reverse=True)
-        else:
-            ids = []
-        for start in range(0, len(ids), SEARCH_PAGE):
-            yield ids[start : start + SEARCH_PAGE]
-        while candidates.size > WALK:
-            rows = self.store.driver.run(_WALK, (last, WALK))
-            if not rows:
-                return
-            ids = [key for key, blob_id in rows if blob_id in candidates]
-            for start in range(0, len(ids), SEARCH_PAGE):
-                yield ids[start : start + SEARCH_PAGE]
+    def _commits(self, candidates: Candidates, last: int) -> list[int]:
+        """The keys of the commits before one that have these contents, newest first."""
+        driver = self.store.driver
+        rows = list(driver.run_in(_BY_CONTENT, sorted(candidates.ids)))
+        for after, until in candidates.ranges:
+            rows += driver.run(_BY_RANGE, (after, until))
+        return sorted({key for (key,) in rows if key < last}, reverse=True)
+
+    def _walk(self, candidates: Candidates, last: int) -> Iterator[list[int]]:
+        """The same for many contents: each commit is compared with them."""
+        while rows := self.store.driver.run(_WALK, (last, WALK)):
+            yield [key for key, blob_id in rows if blob_id in candidates]
             last = rows[-1][0]
 
-    def _read_newest(self) -> Generator[Hit]:
-        """The hits in the newest commits, all of which are read. The others follow."""
+    def _read_newest(self, last: int) -> Generator[Hit, None, int]:
+        """The hits in the newest commits, all of which are read. Returns the last of them."""
         for _ in range(NEWEST_PAGES):
             with snapshot(self.store.driver):
-                rows = self._page(self._before.id or _NEWEST)
+                rows = self._page(last)
                 hits = list(self._verified(self._matches(rows)))
-            if not rows:
-                return
             yield from hits
-            self._before = Head(rows[-1][0], rows[-1][1])
+            last = rows[-1][0] if rows else 0
+        return last
 
     # Without it
 
     def _scan(self) -> Generator[Hit]:
         """Every commit is verified: one that was altered could be a hit."""
-        store, last = self.store, self._before.id or _NEWEST
-        seen, known = 0, 0 if self._before.id else self._count()
+        store, last = self.store, self._last
+        seen, known = 0, self._count() if last == _NEWEST else 0
         while True:
             with snapshot(store.driver):
                 rows = self._page(last)
@@ -320,8 +323,9 @@ class Search:
     def _matches(self, rows: Sequence[Row]) -> Iterator[tuple[Row, Match]]:
         for row in rows:
             _, _, blob_id, dialog, *facts = row
-            is_here = self._dialog in (None, unescape(dialog))
-            if blob_id is None or not is_here or not self._filters.may_accept(*facts):
+            if blob_id is None or not self._is_about(unescape(dialog)):
+                continue
+            if not self._filters.may_accept(*facts):
                 continue
             try:
                 data = self.store.contents.read(blob_id)
@@ -331,6 +335,9 @@ class Search:
                 match = self._terms.match(text_of(from_json(data)))
                 if match:
                     yield row, match
+
+    def _is_about(self, dialog: str) -> bool:
+        return self._dialog in (None, dialog) and self._covers(dialog)
 
     def _verified(self, matches: Iterator[tuple[Row, Match]]) -> Iterator[Hit]:
         some = list(matches)
@@ -377,6 +384,17 @@ def _keys(rows: Sequence[Row]) -> list[int]:
     return [row[0] for row in rows]
 
 
+def _longest(needs: Sequence[Need]) -> list[Need]:
+    return nlargest(MOST_NEEDS, dict.fromkeys(needs), key=lambda need: len(need.word))
+
+
+def _pages(lists: Iterable[list[int]]) -> Iterator[list[int]]:
+    for ids in lists:
+        for start in range(0, len(ids), SEARCH_PAGE):
+            yield ids[start : start + SEARCH_PAGE]
+
+
+_READ = "messages were read one by one, because "
 _NEWEST = 1 << 62
 """No commit has a larger key."""
 

@@ -289,7 +289,11 @@ class WordIndex:
         """Have no byte of removed words in the index."""
         if self.is_usable:
             with transaction(self._driver):
-                self.table.compact()
+                try:
+                    self.table.compact()
+                except CorruptError:
+                    self.table.clear()
+                    self._give_up()
 
     def switch(self, is_on: bool) -> None:
         """Begin to index all contents, or stop it and drop the index."""

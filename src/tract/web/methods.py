@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
 from tract.access import Grant
@@ -58,6 +58,8 @@ class Page(Struct, frozen=True):
 
     items: list[Any]
     next: str | None = None
+    note: str | UnsetType = UNSET
+    """What a search left out, or why it was slow."""
 
 
 # Calling

@@ -184,6 +184,10 @@ def _returned(operation: Operation) -> dict[str, Json]:
         properties = {
             "items": {"type": "array", "items": schema},
             "next": {"type": ["string", "null"], "description": "The cursor of the next page."},
+            "note": {
+                "type": "string",
+                "description": "What a search left out, or why it was slow.",
+            },
         }
         schema = {"type": "object", "properties": properties, "required": ["items", "next"]}
     return {"application/json": {"schema": schema}}

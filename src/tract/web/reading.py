@@ -155,21 +155,28 @@ def search_all(tract: Tract, request: Request) -> Page:
 def _search(tract: Tract, request: Request, dialog: str | None) -> Page:
     fields, cursor = request.fields, request.fields.get("cursor")
     before = Head(None, None)
-    if cursor is not None:
+    order = fields.get("order", NEWEST)
+    if cursor is not None and order == NEWEST:
         commit, _, name = cursor.partition(".")
         if not request.grant.covers(name):
             raise InputError(f"not a cursor of this list: {cursor!r:.80}")
         [before] = tract.store.resolve(name, [commit])
     names = ("tool", "role", "since", "until", "project", "errors")
     filters = Filters.of(**{name: fields[name] for name in names if name in fields})
-    order = fields.get("order", NEWEST)
+    covers = request.grant.covers
     hits = Search(
-        tract.store, fields["text"], dialog=dialog, before=before, filters=filters, order=order
+        *(tract.store, fields["text"]),
+        dialog=dialog,
+        before=before,
+        filters=filters,
+        order=order,
+        covers=covers,
     )
-    mine = (hit for hit in hits if request.grant.covers(hit.dialog))
-    if order != NEWEST:  # there is no commit to continue from
-        return Page(list(islice(mine, limit_of(request))), None)
-    return _with_cursor(mine, request, lambda hit: f"{hit.commit_hash}.{hit.dialog}")
+    if order == NEWEST:
+        part = _with_cursor(hits, request, lambda hit: f"{hit.commit_hash}.{hit.dialog}")
+    else:  # there is no commit to continue from
+        part = page(hits, cursor, limit_of(request))
+    return replace(part, note=hits.note) if hits.note else part
 
 
 def _with_cursor(items: Iterator[Any], request: Request, key: Callable[[Any], str]) -> Page:
