@@ -361,6 +361,14 @@ def test_reshape_prints_its_commit(filled: Path) -> None:
     assert shown()[0] == LOG
 
 
+def test_reshape_says_which_results_stay_in_full(filled: Path) -> None:
+    with opened() as tract:
+        called(tract, ("c9", "ls"))
+        tract.tool_result("c9", "ls", "a.py")
+    assert "1 short result stays in full: c9" in ok("reshape", "summary", "c9")
+    assert forms()["c9"] == "full"
+
+
 def test_a_result_named_twice_is_marked_once(filled: Path) -> None:
     digest = ok_json("results")[1]["commit_hash"]
     assert len(ok_json("reshape", "reference", "c2", digest, digest[:12], "c2")["marks"]) == 1

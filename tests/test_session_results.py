@@ -433,7 +433,7 @@ def test_references_begin_with_what_was_asked(t: Tract) -> None:
 def test_an_explicit_form_of_a_short_result_says_what_became_of_it(t: Tract) -> None:
     short, long = turn(t, "a", "32 bytes"), turn(t, "b", BIG)
     mark = t.reshape({short.commit_hash: "reference", long.commit_hash: "reference"})
-    assert mark.message == "1 short result shown in full: a"
+    assert mark.message == "1 short result stays in full: a"
     assert seen(t)[0] == "32 bytes"
     assert [info.form for info in t.list_tool_results()] == [Form.FULL, Form.REFERENCE]
     assert t.reshape({long.commit_hash: "full"}).message is None

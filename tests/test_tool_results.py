@@ -211,6 +211,19 @@ def test_metadata_tells_what_is_known(db: str) -> None:
         assert known.commit_hash == tract.head
 
 
+@pytest.mark.parametrize("is_text", [False, True])
+def test_arguments_are_cut_in_lists_and_whole_in_the_call(db: str, is_text: bool) -> None:
+    whole = {"file_path": "a.py", "content": "x" * 5_000, "edits": [{"old": "y" * 300}], "n": 1}
+    arguments = json.dumps(whole) if is_text else whole
+    cut = {**whole, "content": "x" * 199 + "…", "edits": [{"old": "y" * 199 + "…"}]}
+    with open_tract(db, dialog="d") as t:
+        call = t.assistant(tool_calls=[ToolCall("c", "Write", arguments)])
+        t.tool_result("c", "Write", "written")
+        known = metadata(t, "c").arguments
+        assert (json.loads(known) if is_text else known) == cut
+        assert t.get_message(call).tool_calls[0].arguments == arguments
+
+
 def test_an_error_can_be_said(db: str) -> None:
     assert store(db, "c1", "run", {}, "nothing", is_error=True).status == "error"
     assert store(db, "c2", "run", {}, "nothing").status == "success"

@@ -202,6 +202,16 @@ async def test_marked_messages_are_reshaped_in_one_commit() -> None:
 
 
 @in_loop
+async def test_a_short_result_that_stays_in_full_is_said_once() -> None:
+    with recorded() as tract:
+        tract.assistant(tool_calls=[{"id": "short", "name": "ls", "arguments": {}}])
+        tract.tool_result("short", "ls", "a.py")
+        async with seat(tract, size=(80, 40)) as here:
+            await here.press("G", "r", "end", "up", "enter")
+            assert here.told[-1] == "1 short result stays in full: short; undo with u"
+
+
+@in_loop
 async def test_what_cannot_be_done_is_said_and_nothing_is_written() -> None:
     with recorded() as tract:
         written = len(list(tract.log()))

@@ -18,7 +18,8 @@ from tract.core.subjects import entitle
 from tract.core.turns import results_of
 from tract.core.wording import pays, preview_of, what_of
 from tract.errors import InputError, ResultNotFoundError, StorageError
-from tract.model import CommitInfo, Form, Gist, Json, Shape, ToolCall
+from tract.hashing import json_or_text
+from tract.model import CommitInfo, Form, Gist, Json, Shape, ToolCall, readable
 from tract.providers.call_ids import find_result
 from tract.providers.frameworks.langchain import STORAGE_TYPE, is_reference
 from tract.reprs import brief, number
@@ -35,6 +36,8 @@ Progress = Callable[[int, int], None]
 
 INLINE_TOKENS = 2_000
 """The default limit for results that stay in full: about 8 KB."""
+LONGEST_ARGUMENT = 200
+"""Characters of a text among arguments. The call has all of it."""
 BATCH = 500
 ENVELOPE_BYTES = 64_000
 """No reference is larger, so nothing larger is read to check whether it is one."""
@@ -59,7 +62,7 @@ class ToolResultMetadata(msgspec.Struct, frozen=True):
     dialog_id: str
     commit_hash: str
     arguments: Json = None
-    """Of the call, as the model wrote them; None if the call is not known."""
+    """Of the call, each text of them cut to 200 characters; None if the call is not known."""
 
     def __repr__(self) -> str:
         return brief(
@@ -258,7 +261,7 @@ def _describe(session: Session, form_of: Mapping[Place, Form | None]) -> list[To
             ToolResultMetadata(
                 tool_call_id=place.label,
                 tool_name=step.name or "",
-                arguments=call.arguments if call else None,
+                arguments=_abridge(call.arguments) if call else None,
                 status="error" if step.is_error or gist.is_error else "success",
                 size_bytes=step.byte_size,
                 token_count=step.token_count,
@@ -271,6 +274,20 @@ def _describe(session: Session, form_of: Mapping[Place, Form | None]) -> list[To
             )
         )
     return results
+
+
+def _abridge(arguments: Json) -> Json:
+    """Arguments for a list, where the text of a written file would be most of it."""
+    if isinstance(arguments, dict):
+        return {key: _abridge(value) for key, value in arguments.items()}
+    if isinstance(arguments, list | tuple):
+        return [_abridge(value) for value in arguments]
+    if not isinstance(arguments, str) or len(arguments) <= LONGEST_ARGUMENT:
+        return arguments
+    value = json_or_text(arguments)  # some models write them as the text of an object
+    if isinstance(value, dict):
+        return readable(_abridge(value))
+    return arguments[: LONGEST_ARGUMENT - 1] + "…"
 
 
 def _time(info: CommitInfo) -> datetime | None:

@@ -146,6 +146,12 @@ def shown_shape(place: Place, shape: Shape) -> Shape:
     return FULL if is_made_here and not pays(place.shown) else shape
 
 
+def stays_full(place: Place, shape: Shape) -> bool:
+    """Whether a result is shown in full although it is to have a shorter form."""
+    is_reduced = shape.form not in (Form.FULL, Form.COLLAPSED)
+    return is_reduced and shown_shape(place, shape) == FULL
+
+
 def for_summary(place: Place) -> Shown:
     """A message for a summarizer: in its own form, but not collapsed, which says nothing of it."""
     shape = FULL if is_fixed(place) else shown_shape(place, place.shape or FULL)

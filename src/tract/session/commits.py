@@ -9,9 +9,9 @@ from typing import Any, TypedDict
 from tract.content.text import counted, name_list
 from tract.context import CompiledContext
 from tract.core import drafts
-from tract.core.chain import FULL, Place
+from tract.core.chain import Place
 from tract.core.drafts import Details
-from tract.core.forms import shown_shape
+from tract.core.forms import stays_full
 from tract.errors import InputError
 from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Toolset
 from tract.providers import load_answer, load_calls, load_message, toolsets, with_model
@@ -141,11 +141,11 @@ def reshape(
 
 def _why_full(shapes: Sequence[tuple[Place, Shape]]) -> str:
     """Which results are shown in full all the same, because the form would save too little."""
-    reduced = [(p, shape) for p, shape in shapes if shape.form not in (Form.FULL, Form.COLLAPSED)]
-    short = [place.label for place, shape in reduced if shown_shape(place, shape) == FULL]
+    short = [place.label for place, shape in shapes if stays_full(place, shape)]
     if not short:
         return ""
-    return f"{counted(len(short), 'short result')} shown in full: {name_list(short)}"
+    verb = "stays" if len(short) == 1 else "stay"
+    return f"{counted(len(short), 'short result')} {verb} in full: {name_list(short)}"
 
 
 # Tools

@@ -15,9 +15,10 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from tract.core.chain import Place, undone_commits
+from tract.core.forms import stays_full
 from tract.economy.prices import NO_PRICES, PriceList
 from tract.errors import ConflictError, InputError, NotFoundError, TractError
-from tract.model import EMPTY, CommitInfo, Form, Priority
+from tract.model import EMPTY, CommitInfo, Form, Priority, Shape
 from tract.session.session import MAIN
 from tract.tract import Tract
 from tract.tui.edits import text_to_edit, with_new_text
@@ -359,7 +360,10 @@ class Reader(Screen[None]):
     def _reshape(self, commits: list[str], form: str | None) -> None:
         if form is not None:
             forms = dict.fromkeys(commits, form)
-            self._write(f"{len(commits)} now {form}", lambda: self.dialog.reshape(forms))
+            short = [p for p in self._snapshot.places if stays_full(p, Shape(Form(form)))]
+            count = len(set(commits) - {place.shown.hash.hex() for place in short})
+            what = f"{count} now {form}" * bool(count)
+            self._write(what, lambda: self.dialog.reshape(forms))
 
     def action_collapse(self) -> None:
         """Collapse calls and their results to one line each, or show them in full again."""
