@@ -21,7 +21,7 @@ from benchmarks.report import Result, report
 
 ROOT = Path(__file__).resolve().parent.parent
 TRACES = re.compile(
-    r"/root/|/work/|/mnt/|/opt/(?!frobnicate)|tract-recordings|pg-recording|sandboxing"
+    r"/root/|/work/|/mnt/|/opt/(?![Ff]robnicate)|tract-recordings|pg-recording|sandboxing"
     r"|https?://(?:registry|pypi|files|proxy|repo|deb|index|static)\.(?!example\.org)"
 )
 SHARED = {"__init__", "load", "measure", "outputs", "report"}
