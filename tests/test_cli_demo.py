@@ -34,6 +34,11 @@ def test_the_tools_of_the_agent_are_real(demo: tuple[str, Path]) -> None:
     assert max(map(len, lines)) <= 100
 
 
+def test_the_summary_without_a_model_names_the_failing_test(demo: tuple[str, Path]) -> None:
+    summary = demo[0].partition("without a model")[2].partition("undo it")[0]
+    assert f"test_order_{AFFECTED}" in summary
+
+
 def test_the_commands_to_try_next_work(demo: tuple[str, Path]) -> None:
     screen, folder = demo
     commands = re.findall(r"^  [^`\s]*tract (.*)$", screen.partition("Try next")[2], re.MULTILINE)

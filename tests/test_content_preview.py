@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.corpus import DATA
 from tests.strategies import json_values
 from tests.work import calls_made
-from tract.content.preview import gist, narrow
+from tract.content.preview import gist, gist_of, is_gist_of, narrow
 from tract.content.preview.body import body_of
 from tract.content.preview.verdict import has_failed
 from tract.content.query import Lines, Slice, part_of
@@ -1274,6 +1274,43 @@ def test_real_results() -> None:
     assert sum(kinds.values()) > 500
     assert {"text", "json", "file", "grep", "diff", "test", "shell", "listing"} <= kinds.keys()
     assert kinds["text"] < sum(kinds.values()) / 2
+
+
+NUMBERED = "".join(f"{n:6}\t{line}\n" for n, line in enumerate(["def f():", "    pass", ""] * 9, 1))
+
+
+@pytest.mark.parametrize(
+    ("content", "summary"),
+    [
+        (
+            f"{NUMBERED}\n<system-reminder>\nx\n</system-reminder>\n",
+            "file, 27 lines, 9 definitions: f",
+        ),
+        (f"Here is `cat -n`:\n{NUMBERED}", "file, 27 lines, 9 definitions: f"),
+        ("Error: exit code 1\nexit code 1\n", "exit code 1"),
+        ("exit code 1: bad\nExit code: 1", "exit code 1: bad"),
+        ("[This result was left out.]", "[This result was left out.]"),
+    ],
+)
+def test_a_verdict_says_nothing_twice(content: str, summary: str) -> None:
+    assert check(content).summary == summary
+
+
+def test_calls_with_one_key_say_the_same() -> None:
+    """What is stored for one of them is true of the other."""
+    pairs = [
+        ("pytest -q", "pytest tests/a"),
+        ("cat a.py", "cat b.py"),
+        ("ls --help", "ls a --help"),
+    ]
+    contents = [PYTEST, NUMBERED, "a.py\nb.py\n", "usage: ls\n  --all  all\n" * 5]
+    for commands in pairs:
+        one, other = (ToolCall("c", "Bash", {"command": command}) for command in commands)
+        for content in contents:
+            made = gist_of(content, one)
+            assert is_gist_of(made, other)
+            assert made == gist_of(content, other)
+            assert not is_gist_of(made, None)
 
 
 def test_a_line_of_dashes_that_ends_otherwise_takes_no_time() -> None:

@@ -235,6 +235,41 @@ def test_metadata_of_others_is_no_timestamp(db: str) -> None:
             assert known.timestamp == stored[known.commit_hash]
 
 
+FAILED_RUN = (
+    "".join(f"tests/test_mod{n}.py ......                 [ {n % 100}%]\n" for n in range(300))
+    + "=================================== FAILURES ===================================\n"
+    "E       assert 7 == 8\ntests/test_cart.py:31: AssertionError\n"
+    "FAILED tests/test_cart.py::test_total_price - assert 7 == 8\n"
+    "======================== 1 failed, 121 passed in 2.31s =========================\n"
+)
+CALLS = {"run": {"command": "pytest -q"}, "read": {"command": "cat log.txt"}}
+
+
+@pytest.mark.parametrize("first", CALLS)
+def test_one_content_is_told_as_what_each_call_asked_for(db: str, first: str) -> None:
+    """A failed run is no failure to read its log, whichever was written first, and by whom."""
+    with open_tract(db, dialog="other") as other:
+        other.session.commit({"role": "user", "content": "go"})
+        store(other, first, "Bash", CALLS[first], FAILED_RUN, None)
+    seen = []
+    for order in (("run", "read"), ("read", "run")):
+        with open_tract(db, dialog="-".join(order)) as t:
+            for name in order:
+                t.assistant(tool_calls=[ToolCall(name, "Bash", CALLS[name])])
+                t.tool_result(name, "Bash", FAILED_RUN, form=Form.REFERENCE)
+            listed = {info.id: info.status for info in t.list_tool_results()}
+            assert listed == {"run": "error", "read": "success"}
+            known = using(t, lambda storage: storage.list_results(), t.dialog)
+            assert {facts.tool_call_id: facts.status for facts in known} == listed
+        with open_tract(db, dialog="-".join(order)) as t:  # as another process sees it
+            context = t.compile()
+            results = {m.tool_call_id: m.text for m in context.messages if m.role == "tool"}
+            assert " · error · " in results["run"]
+            assert " · success · " in results["read"]
+            seen.append((results, context.token_count))
+    assert seen[0] == seen[1]
+
+
 @pytest.mark.database
 def test_metadata_never_loads_a_large_result(db: str) -> None:
     """What cannot be read any more is still known."""

@@ -7,8 +7,10 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import inf
 
+from msgspec.structs import replace
+
 from tract.content.blocks import whole_text
-from tract.content.preview import gist_of, has_failed
+from tract.content.preview import gist_of, has_failed, is_gist_of
 from tract.context import CompiledContext, Seen, Transcript
 from tract.core.chain import Chain, Place
 from tract.core.forms import AS_THEY_ARE, ResultView, Shown, for_summary, shown_items
@@ -243,28 +245,41 @@ class Compiler:
 
     def gists(self, results: Sequence[Place], calls: Mapping[Place, ToolCall]) -> dict[Place, Gist]:
         """Return the gists of results, without forgotten ones. Those that are not stored are made
-        now, each with its own call: results with the same content may be of different calls."""
+        now, each with its own call."""
         stored = self._store.contents.gists([place.shown.blob_id or 0 for place in results])
         gists = {}
         for place in results:
-            gist = stored.get(place.shown.blob_id or 0)
             try:
-                gists[place] = gist or gist_of(self.load(place.shown).content, calls.get(place))
+                gists[place] = self._gist(
+                    place, stored.get(place.shown.blob_id or 0), calls.get(place)
+                )
             except ForgottenError:
                 continue
         return gists
+
+    def _gist(self, place: Place, stored: Gist | None, call: ToolCall | None) -> Gist:
+        """Return the stored gist, or what would be stored if this result had been written first:
+        several results may have one content, and be of different calls."""
+        if stored is not None and is_gist_of(stored, call):
+            return stored
+        gist = gist_of(self.load(place.shown).content, call)
+        if stored is None:
+            return gist
+        return replace(gist, token_count=self._count(gist.summary + gist.preview))
 
     def failures(self, places: Sequence[Place]) -> list[Place]:
         """Return the results among these that are flagged as errors, or report one."""
         known = self._failed
         new = [p for p in places if not (p.shown.is_error or p.shown.hash in known)]
         gists = self._store.contents.gists([place.shown.blob_id or 0 for place in new])
-        calls = self.calls(place for place in new if place.shown.blob_id not in gists)
+        calls = self.calls(new)
         for place in new:
-            step = place.shown
+            step, call = place.shown, calls.get(place)
             gist = gists.get(step.blob_id or 0)
-            content = None if gist else self.message(step).content
-            known[step.hash] = gist.is_error if gist else has_failed(content, calls.get(place))
+            if gist is not None and is_gist_of(gist, call):
+                known[step.hash] = gist.is_error
+            else:
+                known[step.hash] = has_failed(self.message(step).content, call)
         return [p for p in places if p.shown.is_error or known[p.shown.hash]]
 
     def toolset(self, digest: bytes | None) -> Toolset | None:

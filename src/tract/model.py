@@ -93,6 +93,9 @@ class Gist(msgspec.Struct, frozen=True, gc=False):
     token_count: int = 0
     ranks: tuple[int, ...] = ()
     """How each line of the preview counts when fewer of them fit; none: the first ones stay."""
+    made_for: str = ""
+    """Which calls it is true of: results with one content may answer calls of different kinds.
+    Empty if it was stored before that was noted."""
 
 
 class Summary(NamedTuple):

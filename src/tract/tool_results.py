@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from tract.content.preview import gist_of
 from tract.core.chain import Place
 from tract.core.forms import ResultSettings, Shown, forms, is_fixed, settings
 from tract.core.subjects import entitle
@@ -246,15 +245,15 @@ def list_results(tract: Tract) -> list[ToolResultMetadata]:
 
 
 def _describe(session: Session, form_of: Mapping[Place, Form | None]) -> list[ToolResultMetadata]:
-    gists = session.store.contents.gists([place.shown.blob_id or 0 for place in form_of])
+    stored = session.store.contents.gists([place.shown.blob_id or 0 for place in form_of])
     calls = session.compiler.calls(form_of)
+    # A small content is read with its commit.
+    known = [p for p in form_of if p.shown.data is not None or p.shown.blob_id in stored]
+    gists = session.compiler.gists(known, calls)
     results = []
     for (place, form), info in zip(form_of.items(), session.infos(list(form_of)), strict=True):
         step, call = place.shown, calls.get(place)
-        gist = gists.get(step.blob_id or 0)
-        if gist is None and step.data is not None:  # a small content is read with its commit
-            gist = gist_of(session.compiler.load(step).content, call)
-        gist = gist or Gist("", info.preview, info.preview)
+        gist = gists.get(place) or Gist("", info.preview, info.preview)
         results.append(
             ToolResultMetadata(
                 tool_call_id=place.label,

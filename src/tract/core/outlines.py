@@ -28,9 +28,13 @@ LONGEST_TEXT = 200
 LEAST_ASKED = 12
 LEAST_PREVIEW = 40
 """Characters. Less than that says nothing."""
-NARROW = (50, 120)
-WIDTHS = ((200, 200), (120, 200), (80, 200), NARROW, (50, 80))
+WIDTHS = (
+    *((200, 200), (120, 200), (80, 200), (50, 120), (50, 80)),
+    *((36, 80), (24, 80), (24, 60), (16, 60), (16, 40)),
+)
 """How long the lines of results and of failures are; shorter ones if not all of them fit."""
+NARROW = (24, 120)
+"""Where some are left out, so that the failures are told whole."""
 CORRECTIONS = 5
 
 
@@ -90,7 +94,7 @@ class _Item(NamedTuple):
         what = one_line(self.what, room)
         if self.call and len(what) < len(self.what):  # a path keeps its end
             what = one_line(subject(self.call, max(LEAST_ASKED, room - len(self.call.name))), room)
-        verdict = one_line(self.verdict, max(width // 2, width - len(what)))
+        verdict = _shorten(self.verdict, max(width // 2, width - len(what)))
         return f"→ {what}{failed} {QUOTE}{verdict}"
 
     def preview(self, characters: int) -> list[str]:
@@ -103,6 +107,16 @@ class _Item(NamedTuple):
         if len(lines) == 1 and lines[0].startswith(self.verdict.removesuffix("…")):
             return []
         return [QUOTE + line for line in lines if line.strip() != self.verdict]
+
+
+def _shorten(verdict: str, width: int) -> str:
+    """The beginning of a verdict; of a failed run how many tests failed, and the first of them."""
+    facts, _, names = verdict.rpartition(": ")
+    if len(verdict) <= width or "tests: " not in facts:
+        return one_line(verdict, width)
+    name = names.split(", ")[0].rpartition("::")[2]
+    short = f"{facts.partition(',')[0]} … {name}"
+    return short if len(short) <= width else one_line(name, width)
 
 
 def _items(messages: Sequence[Message], budget: int) -> Iterator[_Item]:

@@ -150,8 +150,9 @@ def unseal(stored: str) -> Json:
 def stored_gist(gist: Gist, content: bytes) -> bytes:
     """Compressed by zlib, which has a sum of its own and starts faster than zstd: thousands of
     gists are read at once."""
-    fields = [gist.kind, gist.summary, gist.preview, gist.is_error, gist.token_count]
-    return _deflate(to_json([*fields, list(gist.ranks)]).encode("ascii"), content)
+    fields: list[Json] = [gist.kind, gist.summary, gist.preview, gist.is_error, gist.token_count]
+    fields += [list(gist.ranks), gist.made_for]
+    return _deflate(to_json(fields).encode("ascii"), content)
 
 
 def gist_of(stored: bytes, content: bytes) -> Gist:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
 
 from tract.errors import DialogNotFoundError, InputError
-from tract.model import CommitInfo, DialogInfo, Head, Step, Toolset
+from tract.model import CommitInfo, DialogInfo, Gist, Head, Step, Toolset
 from tract.remote.operations import MOST, PAGE
 from tract.remote.values import Context, Position, Steps
 from tract.storage.search import NEWEST, Filters, Search
@@ -222,15 +222,26 @@ def steps(tract: Tract, request: Request) -> Steps:
     if chain is None:
         return Steps(None)
     part = chain[:STEPS]
-    blobs = [step.blob_id for step in part if step.blob_id is not None and step.role == "tool"]
     large = [step.blob_id or 0 for step in part if step.blob_id and step.data is None]
-    gists, forgotten = store.contents.gists(blobs), store.contents.forgotten(large)
+    forgotten = store.contents.forgotten(large)
     return Steps(
         [replace(step, blob_id=step.id) if step.blob_id is not None else step for step in part],
-        {step.id: gists[step.blob_id] for step in part if step.blob_id in gists},
+        _gists(tract, head, {step.id for step in part if step.role == "tool"}),
         [step.id for step in part if step.blob_id in forgotten],
         part[-1].hash.hex() if len(chain) > STEPS else None,
     )
+
+
+def _gists(tract: Tract, head: Head, results: Container[int]) -> dict[int, Gist]:
+    """The gists of these results that have a stored one. That may be of another call with the same
+    content, maybe in another dialog, which nobody needs to know."""
+    session = tract.session
+    with session.lock:
+        places = [place for place in session.chain(head).places if place.shown.id in results]
+        stored = tract.store.contents.gists([place.shown.blob_id or 0 for place in places])
+        known = [place for place in places if place.shown.blob_id in stored]
+        gists = session.compiler.gists(known, session.compiler.calls(known))
+    return {place.shown.id: gist for place, gist in gists.items()}
 
 
 def _known(tract: Tract, name: str) -> Head | None:

@@ -8,7 +8,10 @@ result depends only on the content, the call and the budget.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from tract.content.preview import finders
 from tract.content.preview.body import Body, body_of
@@ -27,7 +30,7 @@ from tract.content.preview.verdict import has_failed, is_failure
 from tract.content.text import cut, fit, summary_line
 from tract.model import Gist, Json, ToolCall
 
-__all__ = ["gist", "gist_of", "has_failed", "narrow"]
+__all__ = ["gist", "gist_of", "has_failed", "is_gist_of", "narrow"]
 
 _WHOLE = (-2,)
 """The ranks of a preview that is all of the text."""
@@ -43,7 +46,13 @@ def gist_of(content: Json, call: ToolCall | None = None) -> Gist:
     """The gist as it is stored with a result: also whether the content reports a failure."""
     body, evidence = body_of(content), evidence_of(call)
     finding = finders.find_in(body, evidence)
-    return _gist(body, evidence, 1600, finding, is_failure(content, body, finding, evidence))
+    made = _gist(body, evidence, 1600, finding, is_failure(content, body, finding, evidence))
+    return replace(made, made_for=evidence.key)
+
+
+def is_gist_of(gist: Gist, call: ToolCall | None) -> bool:
+    """Whether a gist that is stored with a content is true of a result of this call."""
+    return gist.made_for in ("", evidence_of(call).key)
 
 
 def narrow(gist: Gist, characters: int) -> str:
@@ -97,8 +106,13 @@ def _gist_without_text(body: Body, budget: int, is_error: bool) -> Gist:
 def _summary(code: int | None, kind: str, summary: str) -> str:
     if code is None:
         return summary
-    summary = summary.removeprefix("failed: ")
-    return f"exit code {code}: {summary}" if code or kind == "shell" else summary
+    if not code and kind != "shell":
+        return summary
+    fact = f"exit code {code}"
+    summary = re.sub(
+        rf"\A(?:failed: |(?:error: )?{fact}\b[:.,;\s]*)+", "", summary, count=1, flags=re.IGNORECASE
+    )
+    return f"{fact}: {summary}" if summary else fact
 
 
 def _excerpt(body: Body, finding: Finding, budget: int) -> Excerpt:

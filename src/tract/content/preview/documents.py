@@ -296,7 +296,8 @@ def find_settings(scan: Scan) -> Finding | None:
     sections = list(islice(_INI.finditer(scan.hay), 200)) if is_ini else []
     assigned = share(_ASSIGNED, scan)
     likely = assigned + share(_INI, scan) > 0.4 or (len(sections) > 2 and assigned > 0.15)
-    if sections and (known or likely):
+    # Nothing but texts in brackets is no settings: that is how programs set off what they say.
+    if sections and (known or (likely and len(sections) < scan.lines)):
         return _settings(scan, "TOML or INI", "section", sections)
     is_likely = extension in ("yml", "yaml") or share(_YAML, scan) > 0.8
     keys = list(islice(_YAML_KEY.finditer(scan.hay), 200)) if is_likely else []

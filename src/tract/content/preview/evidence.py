@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -58,6 +59,15 @@ class Evidence(NamedTuple):
     @property
     def words(self) -> list[str]:
         return self.command.split()
+
+    @property
+    def key(self) -> str:
+        """The same for all calls that say the same about a text. It has everything that finders
+        ask for, and as a sum no word of the arguments, which may have to be forgotten."""
+        words = [word for word in self.words[1:] if word == "-h" or word.startswith("--help")]
+        is_last = self.words[-1:] == ["--help"]
+        facts = (self.extension, self.program, words, is_last, self.is_read, bool(self.command))
+        return f"{zlib.crc32(repr(facts).encode('utf-8', 'backslashreplace')):08x}"
 
 
 NONE = Evidence()

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from tract.content.preview.lines import Finding, Item, Scan, are_rising, line_at, share
-from tract.content.text import mark
+from tract.content.text import counted, mark
 
 _NUMBERED = re.compile(r"\n[ \t]{0,10}(\d{1,7})(?:→|\t|:|\|| \||│) ?")
 _TIGHT = re.compile(r"\n[ \t]{0,10}(\d{1,7})(?:→|\t|:|\|| \||│)")
@@ -45,15 +45,18 @@ def numbered_file(scan: Scan) -> NumberedFile | None:
 
 def in_place(scan: Scan, file: NumberedFile, finding: Finding) -> Finding:
     """A finding in the file as one in what was returned."""
-    count = file.last - file.first + 1
     kind = "file" if finding.kind == "text" else finding.kind
-    all_lines = f"{count} lines"
-    lines = all_lines if file.first == 1 else f"lines {file.first}–{file.last}"
-    if finding.kind == "text" or all_lines not in finding.summary:
-        summary = f"file, {lines}: {finding.summary.removeprefix(f'{all_lines}: ')}"
+    lines = f"lines {file.first}–{file.last}" if file.first > 1 else counted(file.last, "line")
+    # The text is without the empty lines at its end, which have numbers too.
+    own = counted(file.text.count("\n") + 1, "line")
+    facts, colon, about = finding.summary.partition(": ")
+    if facts == own:
+        facts = f"file, {lines}"
+    elif f", {own}" in facts:
+        facts = facts.replace(own, lines, 1)
     else:
-        summary = finding.summary.replace(all_lines, lines, 1)
-    return Finding(kind, summary, _items(scan, file, finding))
+        facts = f"file, {lines}: {facts}"
+    return Finding(kind, facts + colon + about, _items(scan, file, finding))
 
 
 def _items(scan: Scan, file: NumberedFile, finding: Finding) -> Iterator[Item]:
