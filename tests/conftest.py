@@ -18,6 +18,9 @@ from tests.corpus import DATA
 from tests.postgres import Server
 from tests.serving import serving, url_of
 
+EXAMPLES = 50
+"""The long suite has as many as each test says. They are the same in every run, so that more of them
+in each find nothing new."""
 EXAMPLES_FOR_MUTANTS = 25
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile(
@@ -32,20 +35,23 @@ settings.load_profile(PROFILE)
 _names = count(1)
 
 
+@pytest.hookimpl(trylast=True)  # what is left out by `-m` is gone then
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The soak begins first, because nothing else takes as long."""
     items.sort(key=lambda item: not (item.path.name == "test_soak.py" and "long" in item.keywords))
     if PROFILE == "mutants":
-        limit_examples(items)
+        limit_examples(items, EXAMPLES_FOR_MUTANTS)
+    elif not any("long" in item.keywords for item in items):
+        limit_examples(items, EXAMPLES)
 
 
-def limit_examples(items: list[pytest.Item]) -> None:
+def limit_examples(items: list[pytest.Item], most: int) -> None:
     """A profile alone does not change a test that says how many examples it wants."""
     for item in items:
         function: Any = getattr(item, "obj", None)
         own = getattr(function, "_hypothesis_internal_use_settings", None)
-        if own and own.max_examples > EXAMPLES_FOR_MUTANTS:
-            fewer = settings(own, max_examples=EXAMPLES_FOR_MUTANTS)
+        if own and own.max_examples > most:
+            fewer = settings(own, max_examples=most)
             function._hypothesis_internal_use_settings = fewer
 
 

@@ -905,7 +905,7 @@ def plain_places(build: Builder) -> list[int]:
         elif step.operation == "compress" and found:
             stands.insert(stands.index(found[0]), Stand({step.id}, [step.id]))
             stands = [stand for stand in stands if stand not in found]
-        elif found:
+        elif found and step.links[0].kind == "priority":
             skipped[found[0].versions[0]] = step.links[0].value == SKIP
     return [stand.versions[-1] for stand in stands if not skipped.get(stand.versions[0])]
 
