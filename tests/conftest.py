@@ -19,8 +19,8 @@ from tests.postgres import Server
 from tests.serving import serving, url_of
 
 EXAMPLES = 50
-"""The long suite has as many as each test says. They are the same in every run, so that more of them
-in each find nothing new."""
+"""The long suite has as many as each test says. They are the same in every run: more of them would
+find nothing new."""
 EXAMPLES_FOR_MUTANTS = 25
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile(
