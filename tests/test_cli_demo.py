@@ -30,8 +30,9 @@ def test_the_tools_of_the_agent_are_real(demo: tuple[str, Path]) -> None:
     assert f"test_order_{AFFECTED}_of_" in result
     assert "FAILED (failures=1)" in result
     assert ", 0 problems" in screen
-    lines = screen.replace(str(Path(sys.executable).parent), "").splitlines()
-    assert max(map(len, lines)) <= 100
+    for path in (folder, Path(sys.executable).parent):  # as long as whoever runs it has them
+        screen = screen.replace(str(path), "")
+    assert max(map(len, screen.splitlines())) <= 100
 
 
 def test_the_summary_without_a_model_names_the_failing_test(demo: tuple[str, Path]) -> None:
