@@ -753,19 +753,26 @@ def test_what_is_cancelled_at_random_is_done_or_not(db: str, seed: int) -> None:
             await third.user("last 1/1")
             lines = await texts(t)
             assert await texts(third) == lines
-        check(lines, returned)
+        # A server carries out what reached it before its task was cancelled, whoever writes then.
+        late = (
+            set() if not db.startswith("http") else {line.split()[0] for line in lines} - returned
+        )
+        check(lines, returned, late)
         assert (await t.fsck()).ok
 
     using(db, act, durability="relaxed")
 
 
-def check(lines: list[str], returned: set[str]) -> None:
+def check(lines: list[str], returned: set[str], late: set[str]) -> None:
     assert lines[-1] == "last 1/1"
     groups: dict[str, list[str]] = {}
-    for at, line in enumerate(lines):
+    previous = ""
+    for line in lines:
         name, part = line.split()
-        if name in groups:
-            assert lines[at - 1].startswith(f"{name} "), "interleaved"
+        if name in groups and name not in late:
+            assert previous == name, "interleaved"
+        if name not in late:
+            previous = name
         groups.setdefault(name, []).append(part)
     for name, parts in groups.items():
         size = parts[0].partition("/")[2]
