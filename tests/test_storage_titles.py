@@ -52,3 +52,20 @@ def test_a_damaged_prompt_does_not_hide_the_list(db: str) -> None:
         t.user("Review the parser.")
     execute(db, "UPDATE blobs SET payload = payload || payload")
     assert titles(db) == {"default": None}
+
+
+def test_a_prompt_is_read_once(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db) as other:
+        t.user("Review the parser.")
+        assert [info.facts.title for info in t.dialogs()] == ["Review the parser."]
+        other.session.store.driver.run("UPDATE blobs SET payload = payload || payload")
+        assert [info.facts.title for info in t.dialogs()] == ["Review the parser."]
+        assert [info.facts.title for info in other.dialogs()] == [None]
+
+
+def test_a_title_that_was_read_goes_when_another_process_erases_it(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db) as other:
+        secret = t.user("My key is hunter2.")
+        assert [info.facts.title for info in t.dialogs()] == ["My key is hunter2."]
+        other.forget(secret)
+        assert [info.facts.title for info in t.dialogs()] == [None]

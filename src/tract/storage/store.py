@@ -138,6 +138,8 @@ class Store:
         self._toolsets: dict[bytes, Toolset] = {}
         self._checked_out: dict[str, tuple[Row, CheckedOut]] = {}  # as last read and verified
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
+        self.first_prompts: dict[Hashable, str] = {}
+        """Titles that `titles` has read."""
         self.erasures = 0
         """It changes whenever something is erased or comes back; as it was with the last head."""
 

@@ -17,16 +17,21 @@ FIRST = 20
 
 
 def titled_dialogs(store: Store) -> list[DialogInfo]:
-    """All dialogs. A title that is not stored is read from the dialog each time, so that it is gone
-    as soon as the prompt is erased."""
-    return [
-        info if info.facts.title else _with_title(store, info) for info in store.dialogs.infos()
-    ]
-
-
-def _with_title(store: Store, info: DialogInfo) -> DialogInfo:
-    title = _first_prompt(store, info.dialog) if info.commits else None
-    return replace(info, facts=replace(info.facts, title=title)) if title else info
+    """All dialogs. A title that is not stored is read from the dialog. It is remembered until
+    anything is erased, so that a list which is looked at again and again costs little, and a title
+    goes with its prompt."""
+    erasures = store.dialogs.changes.erasures or store.read_erasures()
+    known, store.first_prompts = store.first_prompts, {}
+    infos = []
+    for info in store.dialogs.infos():
+        if not info.facts.title and info.commits:
+            key = erasures, info.dialog, info.created_at
+            title = known.get(key) or _first_prompt(store, info.dialog)
+            if title:
+                store.first_prompts[key] = title
+                info = replace(info, facts=replace(info.facts, title=title))
+        infos.append(info)
+    return infos
 
 
 def _first_prompt(store: Store, dialog: str) -> str | None:

@@ -24,10 +24,9 @@ _DATE = re.compile(r"-20\d{6}$|-20\d\d-\d\d-\d\d$")
 
 
 class ListedDialog(NamedTuple):
-    """A dialog, and what is read after the list is there: its first prompt, model and cost."""
+    """A dialog, and what is read after the list is there: its model and cost."""
 
     info: DialogInfo
-    prompt: str | None = None
     answered_by: str | None = None
     cost: Bill | None = None
 
@@ -37,7 +36,7 @@ class ListedDialog(NamedTuple):
 
     @property
     def label(self) -> str:
-        return dialog_label(self.info.dialog, self.info.facts.title or self.prompt)
+        return dialog_label(self.info.dialog, self.info.facts.title)
 
     @property
     def time(self) -> datetime:

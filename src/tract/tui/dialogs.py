@@ -37,7 +37,6 @@ from tract.tui.help import LIST_HELP
 from tract.tui.modals import Field, Page
 from tract.tui.segments import strip, to_text
 from tract.view.lines import Styled
-from tract.view.prompts import dialog_title
 from tract.view.sanitize import counted, one_line
 
 LOOK_EVERY = 2.0  # seconds
@@ -185,7 +184,7 @@ class Dialogs(Screen[None]):
         self._rests = rests
         self._database, self._title, self._prices = database, title, prices
         self._known: dict[str, ListedDialog] = {}
-        self._waiting: dict[str, None] = {}  # dialogs whose prompt and cost are still to be read
+        self._waiting: dict[str, None] = {}  # dialogs whose cost is still to be read
         self._order = Order()
 
     def compose(self) -> ComposeResult:
@@ -262,12 +261,11 @@ class Dialogs(Screen[None]):
     def _described(self, row: ListedDialog) -> ListedDialog:
         try:
             dialog = self._database.sibling(row.info.dialog)
-            prompt = None if row.info.facts.title else dialog_title(dialog.read())
             answers = list(dialog.usages())
             models = (answer.model for answer in reversed(answers))
             model = next(filter(None, models), None)
             cost = bill(answers, self._prices)
-            return row._replace(prompt=prompt, answered_by=model, cost=cost)
+            return row._replace(answered_by=model, cost=cost)
         except TractError:  # the next look reports it
             return row
 
@@ -332,8 +330,7 @@ class Dialogs(Screen[None]):
     def action_open(self) -> None:
         row = self._table.current
         if row:
-            title = row.info.facts.title or row.prompt
-            self.post_message(self.Chosen(row.info.dialog, title))
+            self.post_message(self.Chosen(row.info.dialog, row.info.facts.title))
 
     def action_help(self) -> None:
         self.app.push_screen(Page("Keys in this list", LIST_HELP))
