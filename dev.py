@@ -37,6 +37,7 @@ CLIENT_VERSIONS = {
     "@github/copilot": "1.0.102",
     "opencode-ai": "1.18.33",
 }
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MEMORY = Path("/dev/shm")  # a file system in memory, on Linux
 ROOM = 4_000_000_000
 LOCK_OPTIONS = ["--universal", "--generate-hashes", "--no-header", "--no-annotate"]
@@ -74,6 +75,8 @@ def main() -> int:
     if args.command == "demo":
         return python("-m", "tract", "demo", *rest)
     if args.command == "bench":
+        if args.name == "page":
+            set_up_browser()
         return python("-m", f"benchmarks.{args.name}", *rest)
     if args.command == "mutate":
         return python("-m", "tests.mutants", *rest)
@@ -87,6 +90,7 @@ def main() -> int:
     if args.clients:
         set_up_clients()
         return python("-m", "pytest", "-m", "clients", "tests/clients", *rest)
+    set_up_browser()
     return python("-m", "pytest", *test_options(args.long, is_choice=bool(rest)), *rest)
 
 
@@ -147,6 +151,32 @@ def set_up_clients() -> None:
     quietly(npm, "install", "--prefix", str(CLIENTS), "--no-audit", "--no-fund")
     stamp.write_text(wanted)
     say(f" {time.monotonic() - start:.0f} s")
+
+
+def set_up_browser() -> None:
+    """Make Chromium be there for the tests of the page, where this may install it: as root, on
+    Debian and its relatives. A failure costs those tests, not the others."""
+    if any(map(shutil.which, BROWSERS)):
+        return
+    apt = shutil.which("apt-get")
+    if apt is None or os.geteuid() != 0:
+        say("no Chromium here: the tests of the page are skipped; on Debian: apt install chromium")
+        return
+    start = time.monotonic()
+    say("installing Chromium (once) ...", end="")
+    script = f"{apt} -q update; {apt} -q install -y --no-install-recommends chromium"
+    done = subprocess.run(
+        ["/bin/sh", "-c", script],
+        env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        reason = done.stderr.strip().rpartition("\n")[2]
+        say(f" failed, so the tests of the page are skipped: {reason}")
+    else:
+        say(f" {time.monotonic() - start:.0f} s")
 
 
 def fingerprint() -> str:

@@ -30,13 +30,14 @@ class Server:
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
         assert self._process.stdout
         hello = json.loads(self._process.stdout.readline())
-        self.port = urlsplit(hello["url"]).port or 80
-        self._token = hello["token"]
+        self.url: str = hello["url"]
+        self.port = urlsplit(self.url).port or 80
+        self.token: str = hello["token"]
 
     def request(self, verb: str, path: str, value: Any = None, key: str | None = None) -> bytes:
         """The bytes of a request."""
         head = f"{verb} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
-        head += f"Authorization: Bearer {self._token}\r\nAccept: */*\r\n"
+        head += f"Authorization: Bearer {self.token}\r\nAccept: */*\r\n"
         if key is not None:
             head += f"Idempotency-Key: {key}\r\n"
         body = b"" if value is None else json.dumps(value).encode("ascii")

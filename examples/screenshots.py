@@ -203,23 +203,23 @@ def fill(t: Tract, facts: dict[str, str], turns: int, errors: int, dollars: floa
             t.tool_result(f"c{n}", "bash", text, is_error=n < errors)
 
 
+def write_dialogs(t: Tract) -> None:
+    """All dialogs of the pictures; `t` is the one that is opened."""
+    for number, other in enumerate(reversed(OTHERS)):
+        title, folder, model, turns, errors, dollars = other
+        facts = {"title": title, "folder": f"/srv/{folder}", "model": model}
+        name = f"0a7c31e{number}-5d1e-4b02-9c3f-1f0e6a2b7c55"
+        fill(t.sibling(name), facts, turns, errors, dollars)
+    play(t)
+
+
 # The pictures
 
 
 def drawn() -> Iterator[tuple[str, str]]:
     """The pictures by their names, as SVG."""
     with Tract.open(":memory:", dialog=DIALOG) as t:
-        for number, other in enumerate(reversed(OTHERS)):
-            title, folder, model, turns, errors, dollars = other
-            facts = {"title": title, "folder": f"/srv/{folder}", "model": model}
-            fill(
-                t.sibling(f"0a7c31e{number}-5d1e-4b02-9c3f-1f0e6a2b7c55"),
-                facts,
-                turns,
-                errors,
-                dollars,
-            )
-        play(t)
+        write_dialogs(t)
         for name, picture in PICTURES.items():
             yield name, asyncio.run(taken(t, picture))
 

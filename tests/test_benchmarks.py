@@ -18,13 +18,14 @@ from benchmarks import previews
 from benchmarks.previews import RIVALS, compiled, preview
 from benchmarks.recordings import doubts, recordings
 from benchmarks.report import Result, report
+from tests import browser
 
 ROOT = Path(__file__).resolve().parent.parent
 TRACES = re.compile(
     r"/root/|/work/|/mnt/|/opt/(?![Ff]robnicate)|tract-recordings|pg-recording|sandboxing"
     r"|https?://(?:registry|pypi|files|proxy|repo|deb|index|static)\.(?!example\.org)"
 )
-SHARED = {"__init__", "load", "measure", "outputs", "report"}
+SHARED = {"__init__", "dialogs", "load", "measure", "outputs", "report"}
 NAMES = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - SHARED)
 
 
@@ -84,6 +85,8 @@ def test_json_is_one_object_on_one_line(
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_a_benchmark_measures_all_that_it_bounds(name: str) -> None:
+    if name == "page" and browser.find_chromium() is None:
+        pytest.skip(browser.NONE)
     command = [sys.executable, "-m", f"benchmarks.{name}", "--quick", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

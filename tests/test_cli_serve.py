@@ -49,8 +49,25 @@ def test_one_line_says_where_it_is_and_it_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_person_gets_a_link(tmp_path: Path) -> None:
+    """The token is where a browser does not send it: in the fragment."""
     with served(tmp_path / "t.db", "--quiet") as (_, line):
-        assert "Dialogs" in httpx2.get(line.strip()).text
+        url, _, token = line.strip().partition("#token=")
+        assert "/static/main.js" in httpx2.get(url).text
+        with connect(url, token=token) as t:
+            assert t.head is None
+
+
+def test_pages_show_what_answers_cost_by_the_prices_of_a_file(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db", dialog="d") as t:
+        usage = {"input_tokens": 1_000_000, "output_tokens": 0}
+        t.assistant("Hi", usage=usage, generation_config={"model": "our-model"})
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[our-model]\ninput = 3\noutput = 15\n")
+    with served(tmp_path / "t.db", "--json", "--prices", str(prices)) as (_, line):
+        facts = json.loads(line)
+        headers = {"authorization": f"Bearer {facts['token']}"}
+        view = httpx2.get(f"{facts['url']}/api/dialogs/d/view", headers=headers).json()
+    assert view["rows"][0]["cost"] == "$3.00"
 
 
 def test_what_cannot_be_served_is_said(tmp_path: Path) -> None:

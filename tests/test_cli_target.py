@@ -156,6 +156,7 @@ ELSEWHERE = {
     "init": "prints the place of the database",
     "tui": "needs a terminal",
     "mcp": "runs until it is stopped",
+    "open": "opens a browser; of a server, at that server",
     "serve": "runs until it is stopped, and serves no other server",
     "token": "prints secrets and times",
     "audit": "a file has no entries",

@@ -1098,6 +1098,13 @@ def test_any_arguments_are_no_harm(arguments: Any) -> None:
     check(SOURCE, call=ToolCall("1", "read_file", arguments))
 
 
+@given(st.text(" \t\n\v\f\u2028\xa0;|&()\\'\"$#als", max_size=12))
+@example("ls\n\v")
+@example("ls | \u2028")
+def test_any_command_is_no_harm(command: str) -> None:
+    check(SOURCE, call=shell(command))
+
+
 def test_a_log_of_tests_that_is_read_is_no_failure() -> None:
     assert has_failed(PYTEST)
     assert has_failed(PYTEST, shell("cd x && pytest -q | tail -50"))

@@ -115,7 +115,7 @@ def started(block: Block, real: dict[str, str]) -> Iterator[tuple[str, str]]:
         try:
             assert p.stdout is not None
             link = p.stdout.readline().strip()
-            url, _, token = link.partition("/?token=")
+            url, _, token = link.partition("/#token=")
             printed = link.replace(url, f"http://{ADDRESS}")
             assert re.fullmatch(pattern(shown), printed), f"{command}\n{link}"
             yield url, token

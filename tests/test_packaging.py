@@ -104,6 +104,8 @@ def test_wheel_has_all_of_the_package_and_nothing_else(wheel: Path) -> None:
     }
     assert names == tracked
     assert {"tract/py.typed", "tract/storage/migrations/0006.sql"} <= names
+    page = ("index.html", "main.js", "style.css")
+    assert {f"tract/web/static/{name}" for name in page} | {"tract/view/base.css"} <= names
     assert len(licences) == 1
 
 

@@ -49,6 +49,7 @@ TESTED_WITH = {
     "providers/responses_items": "test_providers_openai_responses",
     "session": "test_session",
     "remote/values": "test_remote_operations",
+    "remote/views": "test_web_views",
     "web/app": "test_web_access",
     "web/desk": "test_web_methods",
     "web/intake": "test_web_access",

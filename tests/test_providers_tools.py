@@ -29,7 +29,7 @@ from tests.tool_schemas import (
 from tract import InputError, ToolSchemaError, convert_tool
 from tract.providers import PROVIDERS
 from tract.providers.functions import json_schema
-from tract.providers.tools import declarations, form_of, function_of, name_of
+from tract.providers.tools import declarations, form_of, function_of, is_hosted, name_of
 from tract.providers.tools import offered as offer
 
 OBJECT: Schema = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -738,3 +738,9 @@ def test_the_hints_of_a_real_server_are_noted() -> None:
         told = {note.split(":")[0] for note in notes}
         assert {f"{target} is not told of {key}" for key in hints} <= told
         assert f"{target} may refuse anyOf at the top of parameters" in told
+
+
+def test_only_what_a_provider_runs_is_hosted() -> None:
+    assert is_hosted({"type": "web_search_20250305", "name": "web_search"})
+    assert not any(is_hosted(schema) for schema, _ in FUNCTIONS.values())
+    assert not is_hosted({"name": "broken", "input_schema": 5})

@@ -13,7 +13,7 @@ from tests.corpus import BY_FOLDER, real_files
 from tests.strategies import json_objects, json_values
 from tract import Tract
 from tract.importers.writer import import_file
-from tract.providers.usage import Usage, usage_of
+from tract.providers.usage import Usage, reports_cache, usage_of
 
 ANTHROPIC = {
     "input_tokens": 8,
@@ -240,3 +240,15 @@ def _usages(path: Path) -> list[dict[str, Any]]:
         import_file(tract, path)
         dialogs = [tract.sibling(info.dialog) for info in tract.dialogs()]
         return [usage for dialog in dialogs for _, usage, *_ in dialog.usages()]
+
+
+@pytest.mark.parametrize("usage", [ANTHROPIC, CHAT, RESPONSES, {"cache_read_input_tokens": 0}])
+def test_who_names_what_was_cached_reports_it(usage: dict[str, Any]) -> None:
+    assert reports_cache(usage)
+
+
+@pytest.mark.parametrize(
+    "usage", [{}, {"input_tokens": 5}, {"prompt_tokens": 5, "prompt_tokens_details": None}]
+)
+def test_who_does_not_name_it_reports_nothing(usage: dict[str, Any]) -> None:
+    assert not reports_cache(usage)

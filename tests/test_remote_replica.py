@@ -91,6 +91,15 @@ def test_names_are_resolved(replica: Replica, local: Tract) -> None:
         replica.resolve("d", ["main"])
 
 
+def test_the_notes_are_those_of_the_store(replica: Replica, local: Tract) -> None:
+    local.assistant("hi", metadata={"a": 1}, usage={"input_tokens": 7})
+    heads = [Head(step.id, step.hash) for step in local.store.steps(head_of(local)) or []]
+    assert [notes[1:] for notes in replica.notes(heads)] == [
+        notes[1:] for notes in local.store.notes(heads)
+    ]
+    assert replica.notes(heads)[1].metadata == {"a": 1}
+
+
 def test_where_it_stands(replica: Replica, local: Tract) -> None:
     stand = replica.branch("d", "main")
     assert stand is not None

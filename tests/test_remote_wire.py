@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.strategies import json_values
 from tract import Form, InputError, Message, NotJsonError, Raw, Shape, Text, ToolCall
 from tract.remote import wire
+from tract.remote.values import SearchAllParameters
 
 texts = st.text(st.characters(), max_size=20)
 blocks = st.one_of(
@@ -88,3 +89,12 @@ def test_a_dict_of_a_tool_stays_a_dict() -> None:
 
 def test_answers_are_ascii() -> None:
     assert json.loads(wire.encode_result({"text": "ü"}).decode("ascii")) == {"text": "ü"}
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("name", ["limit", "since", "none", "\ud800"])
+def test_a_lone_surrogate_where_none_can_be_is_refused(name: str, strict: bool) -> None:
+    with pytest.raises(InputError, match="not acceptable"):
+        wire.convert({"text": "x", name: "\ud800"}, SearchAllParameters, strict=strict)
+    parameters = wire.convert({"text": "\ud800"}, SearchAllParameters, strict=strict)
+    assert parameters.text == "\ud800"

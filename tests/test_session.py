@@ -221,6 +221,14 @@ def test_what_is_returned_can_be_changed_without_harm(t: Tract) -> None:
 # Naming commits
 
 
+def test_a_branch_without_commits_names_none(t: Tract) -> None:
+    t.configure_results()
+    for read in (t.get_commit, t.get_message, t.get_content):
+        with pytest.raises(CommitNotFoundError, match="branch 'main' has no commits yet"):
+            read("main")
+    assert t.compile("main").messages == []
+
+
 def test_a_commit_by_info_hash_and_prefix(t: Tract) -> None:
     info = t.user("x")
     digest = info.commit_hash

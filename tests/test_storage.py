@@ -360,6 +360,33 @@ def test_a_key_and_a_hash_that_do_not_belong_together_are_damage(db: str) -> Non
             store.create_branch("d", "main", first)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE commits SET usage = NULL WHERE id = 2",
+        "UPDATE commits SET metadata = NULL WHERE id = 2",
+        "DELETE FROM commits WHERE id = 2",
+    ],
+)
+def test_notes_are_what_was_recorded_or_damage(db: str, damage: str) -> None:
+    with Tract.open(db) as t:
+        t.user("a question")
+        metadata, config, usage = {"time": "é"}, {"model": "m"}, {"input_tokens": 7}
+        call = {"id": "c", "name": "ls", "arguments": {"path": "x" * 9000}}
+        answer = t.assistant(
+            tool_calls=[call], metadata=metadata, generation_config=config, usage=usage
+        )
+        mark = t.annotate(answer, "pinned")
+        heads = t.store.resolve("default", [mark.commit_hash, answer.commit_hash])
+        assert t.store.notes(heads) == [
+            (None, None, None, mark.created_at),
+            (metadata, config, usage, answer.created_at),
+        ]
+        execute(db, damage)
+        with pytest.raises(CorruptError):
+            t.store.notes(heads)
+
+
 def test_what_does_not_stem_from_a_known_commit_is_not_its_continuation(db: str) -> None:
     with closing(open_store(db)) as store, store.writing():
         store.dialogs.create("d", "main")
@@ -648,6 +675,22 @@ def test_compile_of_a_turn_reads_only_what_is_new(tmp_path: Path) -> None:
         seen = statements(t)
         t.compile()
         assert len(seen) <= 5
+
+
+def test_keys_of_a_log_fall_from_a_commit_to_its_parent(db: str) -> None:
+    with Tract.open(db) as t:
+        for number in range(7):
+            t.checkout("main")
+            t.user(f"mine {number}")
+            t.branch(f"side {number}")
+            t.checkout(f"side {number}")
+            t.user(f"aside {number}")
+        head = t.store.branches(t.dialog)["main"]
+        keys, infos = zip(*t.store.keyed_log(head.id, page=2), strict=True)
+        assert list(infos) == list(t.store.log(head.id))
+        assert keys[0] == head.id
+        assert sorted(keys, reverse=True) == list(keys)
+        assert len(set(keys)) == len(infos) == 7
 
 
 def test_log_loads_no_content(tmp_path: Path) -> None:

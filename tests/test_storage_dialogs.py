@@ -64,6 +64,22 @@ def test_totals_are_what_is_there(filled: str) -> None:
         assert t.fsck().problems == []
 
 
+def test_messages_are_counted_without_changes_and_on_all_branches(filled: str) -> None:
+    with Tract.open(filled) as t:
+        assert t.store.count_messages("default") == 2
+        t.assistant("better", edit=next(iter(t.log())))
+        t.branch("more")
+        t.checkout("more")
+        t.user("aside")
+        t.checkout("main")
+        assert t.store.count_messages("default") == 3
+        assert t.store.count_messages("other") == 2
+        assert t.store.count_messages("nobody") == 0
+        with t.batch():
+            t.user("in a batch")
+            assert t.store.count_messages("default") == 4
+
+
 def fail(t: Tract) -> None:
     with t.batch():
         t.user("lost")
@@ -139,6 +155,14 @@ FLIPS: dict[str, tuple[str, Callable[[Tract], object]]] = {
     "usages of another key": (
         "UPDATE dialogs SET id = 3 WHERE id = 1",
         lambda t: list(t.usages()),
+    ),
+    "messages of another key": (
+        "UPDATE dialogs SET id = 3 WHERE id = 1",
+        lambda t: t.store.count_messages("default"),
+    ),
+    "a message is gone": (
+        "DELETE FROM commits WHERE id = 2",
+        lambda t: t.store.count_messages("default"),
     ),
     "all dialogs are gone": ("DELETE FROM dialogs", Tract.dialogs),
     "a branch is gone": ("DELETE FROM branches WHERE name = 'old'", Tract.branches),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tract.economy.accounting import Bill
+from tract.economy.listing import ListedDialog
 from tract.model import DialogFacts, DialogInfo
 from tract.tui.dialog_list import (
     COLUMNS,
-    ListedDialog,
     Order,
-    age,
     column_at,
     column_widths,
     details,
@@ -65,14 +65,6 @@ def test_the_same_column_turns_the_order_around() -> None:
     assert Order("age").next() == Order("title", False)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(-5, "now"), (60, "1m"), (7200, "2h"), (518400, "6d"), (1728000, "2w"), (9**8, "1y")],
-)
-def test_an_age_is_short(seconds: int, text: str) -> None:
-    assert age(NOW - timedelta(seconds=seconds), NOW) == text
-
-
 def test_the_details_have_what_the_columns_cut() -> None:
     listed = dialog(
         "0dad7789-1234-7581", model="claude-opus-4-5-20251101", folder="/srv/shop", title="Do"
@@ -82,5 +74,9 @@ def test_the_details_have_what_the_columns_cut() -> None:
     assert first == "Do"
     assert second.startswith("0dad7789-1234-7581 · branch main · 99B · 2026-03-01 12:00–12:00 UTC")
     assert second.endswith(" · claude-opus-4-5-20251101 · /srv/shop")
-    assert listed.has(["OPUS", "do", "shop"])
-    assert not listed.has(["sonnet"])
+
+
+def test_a_cost_of_the_session_is_sorted_too() -> None:
+    rows = [dialog("a")._replace(cost=Bill(dollars=Decimal(n))) for n in (0, 2, 1)]
+    costs = [row.cost.dollars for row in ordered(rows, Order("cost", True)) if row.cost]
+    assert costs == [2, 1, 0]

@@ -1,4 +1,4 @@
-"""The sheet, wrapping and changing: pure, from a history to lines and back to messages."""
+"""The sheet and wrapping: pure, from a history to lines."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import histories
-from tests.tui import LONG, REQUEST, recorded, result, use
+from tests.tui import LONG, recorded, result, use
 from tract import Tract
-from tract.errors import InputError
-from tract.model import Message, Text, ToolCall
-from tract.tui.edits import text_to_edit, with_new_text
+from tract.model import Message
 from tract.tui.layout import MOST_OF_RESULT, Cursor, Settings, Sheet, Spot
 from tract.tui.wrapping import wrap
 from tract.view.ansi import plain
-from tract.view.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock, ViewBlock
+from tract.view.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock
 from tract.view.conversation import Conversation
 from tract.view.lines import BODY, FULL, HIDDEN, SUMMARY, TOOLS, Styled
 from tract.view.sanitize import width
@@ -331,71 +329,3 @@ def test_wrapping_loses_nothing(text: str, room: int) -> None:
     for before, after in pairwise(lines):
         first = after.lstrip(" ").split(" ")[0]
         assert width(before) + width(first) >= room or before == "" or first == ""
-
-
-# Changing
-
-
-def rewritten(message: Message, number: int, text: str) -> Message:
-    """A message of which the block with this number was edited."""
-    with Tract.open(":memory:") as tract:
-        if message.role == "tool":
-            tract.assistant("", tool_calls=[{"id": "a", "name": "Read", "arguments": {}}])
-        tract.commit(message)
-        blocks = Conversation(tract.read()).blocks(int(message.role == "tool"), sent=False)
-    return with_new_text(message, blocks[number], blocks, text)
-
-
-def blocks_of(message: Message) -> list[ViewBlock]:
-    with Tract.open(":memory:") as tract:
-        tract.commit(message)
-        return Conversation(tract.read()).blocks(0, sent=False)
-
-
-TWO_TEXTS = Message(
-    "assistant", (Text("one"), ToolCall("a", "Read", {"p": 1}), Text("two"), Text("one"))
-)
-
-
-def test_a_text_a_call_and_a_result_can_be_edited() -> None:
-    assert rewritten(Message("user", "old"), 0, "new") == Message("user", "new")
-    assert rewritten(TWO_TEXTS, 2, "new").blocks[2] == Text("new")
-    assert rewritten(TWO_TEXTS, 1, '{"p": 2}').tool_calls[0].arguments == {"p": 2}
-    told = Message("tool", "old", "a", "Read", True)
-    assert rewritten(told, 0, "new") == Message("tool", "new", "a", "Read", True)
-
-
-def test_of_two_equal_texts_the_one_under_the_cursor_is_edited() -> None:
-    blocks = blocks_of(TWO_TEXTS)
-    changed = with_new_text(TWO_TEXTS, blocks[3], blocks, "new")
-    assert [part.text for part in changed.blocks if isinstance(part, Text)] == ["one", "two", "new"]
-
-
-def test_what_was_json_stays_json() -> None:
-    told = Message("tool", {"a": [1, 2]}, "a", "Read")
-    assert rewritten(told, 0, '{"a": []}').content == {"a": []}
-    for message, number in ((told, 0), (TWO_TEXTS, 1)):
-        with pytest.raises(InputError, match="not valid JSON"):
-            rewritten(message, number, "plain")
-
-
-def test_arguments_that_came_as_text_stay_text() -> None:
-    asked = Message("assistant", (ToolCall("a", "Read", '{"p": 1'),))
-    assert rewritten(asked, 0, '{"p": 1}').tool_calls[0].arguments == '{"p": 1}'
-
-
-def test_what_is_edited_is_what_is_there() -> None:
-    blocks = blocks_of(TWO_TEXTS)
-    found = [text_to_edit(TWO_TEXTS, block, blocks) for block in blocks]
-    assert found == ["one", '{\n  "p": 1\n}', "two", "one"]
-
-
-def test_thoughts_cannot_be_edited() -> None:
-    with recorded() as tract:
-        conversation = Conversation(tract.read())
-        place = conversation.history.places[2]
-        blocks = conversation.blocks(conversation.rows.index(place), sent=False)
-        message = conversation.history.whole(place)
-        with pytest.raises(InputError, match="cannot be edited"):
-            text_to_edit(message, blocks[0], blocks)
-    assert REQUEST["messages"][1]["content"][0]["type"] == "thinking"

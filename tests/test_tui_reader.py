@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.binding import Binding
@@ -13,6 +14,7 @@ from textual.widgets import OptionList
 from tests.corpus import DATA, real_files
 from tests.tui import Seat, commit_of, in_loop, numbered, recorded, result, seat, sent_bytes, use
 from tract import Tract
+from tract.economy.prices import PriceList, prices_of
 from tract.importers.writer import import_file
 from tract.tui.help import HELP
 from tract.tui.modals import Edit, Editor
@@ -591,3 +593,25 @@ async def test_what_was_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> 
             assert "mine" in here.text
             await here.press("escape")
         assert tract.stored().messages[1].text == "theirs"
+
+
+# Times and costs
+
+
+def timed(second: int) -> dict[str, Any]:
+    return {"time": f"2026-03-12T16:41:{second:02}+00:00"}
+
+
+@in_loop
+async def test_an_answer_has_its_time_duration_and_cost() -> None:
+    with Tract.open(":memory:", dialog="work") as tract:
+        tract.user("How long?", metadata=timed(0))
+        usage = {"input_tokens": 20_000, "output_tokens": 1000}
+        model = {"model": "m-1"}
+        prices = PriceList(prices_of({"m": {"input": 1, "output": 10}}))
+        tract.assistant("Ten.", metadata=timed(8), generation_config=model, usage=usage)
+        async with seat(tract, prices=prices) as here:
+            (head,) = [line for line in here.body if line.startswith("assistant")]
+            assert head.endswith(" 16:41:08 · 8.0 s · $0.03")
+            assert here.body[0].endswith(" 16:41:00")
+            assert here.status.endswith(" · 2026-03-12 16:41 UTC · took 8.0 s")

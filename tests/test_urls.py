@@ -1,14 +1,17 @@
-"""The URLs of databases."""
+"""The URLs of databases, and links to the page of a server."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import unquote_to_bytes, urlsplit
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.cli import ok
 from tract import AsyncTract, InputError, Tract
-from tract.urls import without_scheme
+from tract.urls import page_link, without_scheme
 
 
 @pytest.mark.parametrize(
@@ -63,3 +66,47 @@ def test_a_path_is_not_a_session(place: str | Path, call: str) -> None:
         with pytest.raises(InputError) as caught:
             kind(place)  # type: ignore[arg-type]
         assert str(caught.value) == f"to open a database, use {wanted}"
+
+
+# Links
+
+
+@pytest.mark.parametrize(
+    ("base", "fields", "link"),
+    [
+        ("http://h:1", {}, "http://h:1/"),
+        ("http://h:1/", {"token": "t"}, "http://h:1/#token=t"),
+        (
+            "https://h/a",
+            {"dialog": "a b", "at": None, "token": "t"},
+            "https://h/a/#dialog=a%20b&token=t",
+        ),
+        (
+            "http://h",
+            {"dialog": "a/b?c#d&e=%\ud800"},
+            "http://h/#dialog=a%2Fb%3Fc%23d%26e%3D%25%ED%A0%80",
+        ),
+        ("http://h", {"dialog": ""}, "http://h/#dialog="),
+    ],
+)
+def test_a_link_has_its_place_in_the_fragment(
+    base: str, fields: dict[str, str | None], link: str
+) -> None:
+    assert page_link(base, **fields) == link
+
+
+ANY_TEXT = st.text(st.characters())  # with surrogates
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_a_link_has_any_text(dialog: str, token: str) -> None:
+    link = page_link("http://h:1", dialog=dialog, token=token)
+    assert link.isascii()
+    assert link.isprintable()
+    assert " " not in link
+    parts = urlsplit(link)
+    assert (parts.path, parts.query) == ("/", "")
+    pairs = [pair.split("=") for pair in parts.fragment.split("&")]
+    fields = {name: unquote_to_bytes(value) for name, value in pairs}
+    texts = {name: value.decode("utf-8", "surrogatepass") for name, value in fields.items()}
+    assert texts == {"dialog": dialog, "token": token}

@@ -31,6 +31,7 @@ def test_json_and_diffs_are_known_by_their_text() -> None:
     pieces = highlighted(result("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"))
     assert (pieces["-old"], pieces["+new"]) == ("removed", "added")
     assert result_language(result("plain words")) == ""
+    assert result_language(result("[Read: a note in brackets]")) == ""
 
 
 def test_a_file_is_known_by_its_name_also_with_numbered_lines() -> None:

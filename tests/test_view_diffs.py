@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tract.view.diffs import ADDED, CONTEXT, HUNK, MOST_LINES, REMOVED, compare, diff, mark
+from tract.view.diffs import (
+    ADDED,
+    CONTEXT,
+    HUNK,
+    MOST_LINES,
+    MOST_MARKED,
+    REMOVED,
+    compare,
+    diff,
+    mark,
+)
 
 lines = st.lists(st.text(alphabet="ab \r", max_size=4), max_size=12)
 
@@ -85,3 +95,14 @@ def test_a_very_long_line_is_compared_from_both_ends():
     old, new = "a" * 5000 + "1" + "b" * 5000, "a" * 5000 + "23" + "b" * 5000
     (before, after) = mark(diff([old], [new]))
     assert (before.marks, after.marks) == (((5000, 5001),), ((5000, 5002),))
+
+
+@pytest.mark.parametrize("context", ["c", "c" * MOST_MARKED])
+def test_a_change_of_a_million_characters_is_not_marked(context):
+    long = "x" * 1000
+    few = mark(diff([context, f"{long} 1"], [context, f"{long} 2"]))
+    assert [bool(line.marks) for line in few] == [False, True, True]
+    numbers = range(MOST_MARKED // 1000)
+    old, new = ([f"{long} {n} {side}" for n in numbers] for side in "ab")
+    many = diff([context, *old], [context, *new, "more"])
+    assert mark(many) == tuple(many)

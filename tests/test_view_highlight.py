@@ -30,7 +30,7 @@ def test_what_is_unknown_or_long_is_left_alone(code, language):
 
 
 def test_every_style_has_a_rule():
-    css = module.__file__.replace("highlight.py", "page.css")
+    css = module.__file__.replace("highlight.py", "base.css")
     with open(css, encoding="utf-8") as file:  # noqa: PTH123
         rules = file.read()
     assert all(f".{style} " in rules or f".{style}," in rules for _, style in module.STYLES)

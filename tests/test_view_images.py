@@ -25,6 +25,7 @@ SVG = b64encode(b"<svg onload='alert(1)'>" + bytes(60)).decode()
         ({"image_url": {"url": "https://example.org/" + "a" * 80}}, None),
         ({"source": {"data": PNG + '" onerror="alert(1)'}}, None),
         ({"source": {"data": "A" * 101}}, None),
+        ({"source": {"data": PNG.rstrip("=")[:89]}}, None),
         ("text", None),
         (None, None),
     ],
@@ -32,3 +33,13 @@ SVG = b64encode(b"<svg onload='alert(1)'>" + bytes(60)).decode()
 def test_an_image_is_what_its_bytes_say(block, media_type):
     image = image_of(block)
     assert (image.media_type if image else None) == media_type
+
+
+@pytest.mark.parametrize("length", [60, 61, 62])
+@pytest.mark.parametrize("padding", ["", "=", "=="])
+def test_the_bytes_of_an_image_do_not_depend_on_its_padding(length, padding):
+    content = b"\x89PNG\r\n\x1a\n" + bytes(range(length))
+    data = b64encode(content).decode().rstrip("=") + padding
+    image = image_of({"source": {"data": data}})
+    assert image is not None
+    assert image.content == content

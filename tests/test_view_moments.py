@@ -1,10 +1,18 @@
 """Moments: times as they were recorded, and in words."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tract.view.moments import Moment, clock, day_and_clock, duration, moment_of
+from tract.view.moments import (
+    LONGEST,
+    Moment,
+    clock,
+    day_and_clock,
+    duration,
+    moment_of,
+    seconds_between,
+)
 
 NOON = datetime(2026, 2, 3, 12, 0, 5, tzinfo=UTC)
 
@@ -37,3 +45,13 @@ def test_durations_in_words(seconds, words):
 def test_times_are_in_utc():
     assert clock(NOON) == "12:00:05"
     assert day_and_clock(NOON) == "2026-02-03 12:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "took"),
+    [(0, 0), (2.5, 2.5), (-1, None), (LONGEST - 1, LONGEST - 1), (LONGEST, None)],
+)
+def test_only_a_plausible_time_was_taken(seconds, took):
+    assert seconds_between(NOON, NOON + timedelta(seconds=seconds)) == took
+    assert seconds_between(None, NOON) is None
+    assert seconds_between(NOON, None) is None

@@ -84,6 +84,17 @@ def test_what_is_new_arrives_whoever_wrote_it(db: str) -> None:
         assert event["commit"]["preview"] == "outside"
 
 
+def test_a_deleted_dialog_is_told(db: str) -> None:
+    with serving(db) as server:
+        say(server, "d", "hello")
+        say(server, "%C3%A9", "hello")
+        with listening(server) as all_of_them, listening(server, "/api/dialogs/d/events") as one:
+            assert ask(server, "DELETE", "/api/dialogs/%C3%A9", server.token).status == 204
+            assert all_of_them.next() == {"event": "deleted", "data": '{"dialog":"\\u00e9"}'}
+            assert ask(server, "DELETE", "/api/dialogs/d", server.token).status == 204
+            assert one.next() == {"event": "deleted", "data": '{"dialog":"d"}'}
+
+
 def test_a_stream_has_only_the_dialogs_of_its_token(tmp_path: Path) -> None:
     place = tmp_path / "t.db"
     with serving(str(place)) as server:

@@ -214,7 +214,8 @@ def test_postgres_goes_away_and_comes_back(own_postgres: postgres.Server) -> Non
         own_postgres.stop()
         try:
             assert is_clear(send(server, "POST", MESSAGES, {"text": "lost"}))
-            for path in ("/api/dialogs/d/log", "/api/dialogs", "/readyz", "/?dialog=d"):
+            paths = ("/api/dialogs", "/api/dialogs/d/log", "/api/dialogs/d/view", "/readyz")
+            for path in (*paths, "/api/view/dialogs", "/api/view/details?dialog=d"):
                 assert is_clear(ask(server, "GET", path, server.token)), path
             assert is_clear(ask(server, "GET", "/api", "a token of the database"))
             assert is_clear(send(server, "POST", "/api/batches", {}))

@@ -1,4 +1,4 @@
-"""Pages that need no scripts, and the documentation of the API."""
+"""What is not an operation: the documentation of the API, health and metrics."""
 
 from __future__ import annotations
 
@@ -9,47 +9,14 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.cli import HOSTILE
 from tests.serving import serving
-from tract import Tract
-from tract.access import new_token, token_digest
 from tract.web.server import Server
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with Tract.open(tmp_path / "t.db", dialog="work <b>") as t:
-        t.user(f"<script>alert(1)</script>{HOSTILE}")
-        t.sibling("other").user("x")
     with serving(str(tmp_path / "t.db")) as running:
         yield running
-
-
-def test_the_link_shows_the_dialogs(server: Server) -> None:
-    page = httpx2.get(server.link)
-    assert page.status_code == 200
-    assert "work &lt;b&gt;" in page.text
-    assert "<script" not in page.text
-
-
-def test_a_dialog_is_a_link_away_and_harmless(server: Server) -> None:
-    link = re.search(r'href="(/\?dialog=work[^"]*)"', httpx2.get(server.link).text)
-    assert link is not None
-    page = httpx2.get(server.url + link.group(1).replace("&amp;", "&"))
-    assert "&lt;script&gt;alert(1)" in page.text
-    assert "\x1b" not in page.text
-    assert "<script" not in page.text
-
-
-def test_a_page_needs_the_token(server: Server, tmp_path: Path) -> None:
-    assert httpx2.get(f"{server.url}/").status_code == 401
-    token = new_token()
-    with Tract.open(tmp_path / "t.db") as t:
-        t.store.grants.add("o", token_digest(token), "read", ["other"])
-    text = httpx2.get(f"{server.url}/?token={token}").text
-    assert "other" in text
-    assert "work" not in text
-    assert httpx2.get(f"{server.url}/?token={token}&dialog=work%20%3Cb%3E").status_code == 404
 
 
 def test_the_documentation_loads_nothing_from_elsewhere(server: Server) -> None:
@@ -72,3 +39,11 @@ def test_health_and_metrics(server: Server) -> None:
     assert httpx2.get(f"{server.url}/metrics").status_code == 401
     headers = {"authorization": f"Bearer {server.token}"}
     assert "tract_requests_total" in httpx2.get(f"{server.url}/metrics", headers=headers).text
+
+
+@pytest.mark.parametrize(
+    "path", ["/nothing", "/index.html", "/api.md", "//", "/%2e%2e/x", "/docs/x"]
+)
+def test_what_is_not_there_is_said(server: Server, path: str) -> None:
+    answer = httpx2.get(server.url + path)
+    assert (answer.status_code, answer.json()["type"]) == (404, "urn:tract:NotFoundError")

@@ -27,6 +27,13 @@ def test_an_encoded_slash_is_part_of_an_id() -> None:
     assert match == Match(BY_NAME["result"], {"dialog": "a/b", "id": "../\0"})
 
 
+def test_a_browser_can_name_what_is_called_by_dots() -> None:
+    match = ROUTES.match("DELETE", b"/api/dialogs/-%2E%2E/branches/-%2E")
+    assert match == Match(BY_NAME["delete_branch"], {"dialog": "..", "name": "."})
+    match = ROUTES.match("GET", b"/api/dialogs/-./tool-results/-..")
+    assert match == Match(BY_NAME["result"], {"dialog": ".", "id": "-.."})
+
+
 def test_another_verb_is_told_which_are_possible() -> None:
     assert ROUTES.match("PATCH", b"/api/dialogs/a/branches") == ["GET", "POST"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
 from itertools import count
@@ -25,7 +26,7 @@ from schemathesis.specs.openapi.checks import (
 from tests.asking import ask, send
 from tests.serving import serving
 from tract import Tract
-from tract.remote.operations import BY_NAME, Operation
+from tract.remote.operations import BY_NAME, SECTIONS, Operation
 from tract.web.intake import Limits
 from tract.web.server import Server
 
@@ -36,6 +37,8 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
+PNG = b64encode(b"\x89PNG\r\n\x1a\n" + bytes(60)).decode()
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
 STREAMS = ("events", "all_events")
 """They have no end, and tests of their own."""
 SCHEMA_TOOL = {"name": "ls", "description": "List", "input_schema": {"type": "object"}}
@@ -63,6 +66,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
                 "Looking.", tool_calls=[{"id": f"c{number}", "name": "ls", "arguments": arguments}]
             )
             t.tool_result(f"c{number}", "ls", f"main.py {number}\n" * 200, is_error=number == 1)
+        t.tool_result("shot", "Shot", [IMAGE])
         t.assistant("Nothing much.", usage={"input_tokens": 10, "output_tokens": 5})
         t.branch("other")
     limits = Limits(requests_per_second=0, batch_idle_seconds=1)
@@ -77,6 +81,8 @@ class Seeds:
         self._server = server
         log = ask(server, "GET", "/api/dialogs/seed/log?limit=1000", server.token).json["items"]
         self.commits = [item["commit_hash"] for item in log if item["role"] is not None]
+        results = {i["tool_call_id"]: i["commit_hash"] for i in log if i["role"] == "tool"}
+        self._shot, self._result = results["shot"], results["c0"]
 
     def path(self, operation: Operation, draw: st.DrawFn) -> dict[str, str]:
         """The names in a path."""
@@ -105,13 +111,31 @@ class Seeds:
                 return {"name": name}
         return {}
 
+    def example(self, operation: Operation) -> dict[str, Any]:
+        """The example of an operation, about something that is there."""
+        example = dict(operation.example)
+        match operation.name:
+            case "add_grant" | "branch":
+                example["name"] = f"n{next(_numbers)}"
+            case "view_picture":
+                example["commit"] = self._shot
+            case "preview_change":
+                example["arguments"] = {"forms": {self._result: "reference"}}
+            case name if name in FULL_HASHES:
+                example["commit"] = self._result
+        return example
+
     def field(self, operation: Operation, name: str) -> st.SearchStrategy[Any] | None:
         """Values of a parameter that mean something here; None if any value of its type does."""
         commits = st.sampled_from(self.commits)
         calls = st.sampled_from(["c0", "c1", "c2"])
         match name:
-            case "at" | "head" | "known" | "after" | "a" | "b" | "commit":
+            case "commit" if operation.name in FULL_HASHES:
+                return commits
+            case "at" | "head" | "known" | "after" | "a" | "b" | "commit" | "old" | "new":
                 return commits | st.just("HEAD")
+            case "start" if operation.name in ("view_rows", "view_find"):
+                return None
             case "parent" | "edit" | "occurrence" | "content" if operation.is_read:
                 return None
             case "parent" | "edit" | "tool" | "target":
@@ -139,7 +163,18 @@ _CHOICES: dict[str, st.SearchStrategy[Any]] = {
     "keep_recent": st.integers(0, 5),
     "priority": choice("pinned", "normal"),
     "scope": choice("read", "write"),
+    "dialog": st.just(["seed"]),
+    "block": st.just(0),
+    "unit": st.integers(0, 5),
+    "old_unit": st.just(0),
+    "new_unit": st.just(0),
+    "count": st.integers(1, 1000),
+    "start": st.integers(0, 9),
+    "path": st.just("[]"),
+    "number": st.just(0),
 }
+FULL_HASHES = ("view_body", "view_text", "view_picture", "view_tree", "reword")
+"""What is about a block of a message that a page shows."""
 LEFT_OUT = ("cursor", "content", "parent", "edit", "load_tool_results", "batch", "inline_under")
 """Parameters that only an earlier answer can fill."""
 
@@ -164,9 +199,7 @@ def _filled(draw: st.DrawFn, seeds: Seeds, operation: Operation, fields: dict[st
             del fields[name]
         elif values is not None:
             fields[name] = draw(values)
-    example = dict(operation.example)
-    if operation.name in ("add_grant", "branch"):
-        example["name"] = f"n{next(_numbers)}"
+    example = seeds.example(operation)
     return {**fields, **example} if draw(st.integers(0, 3)) else {**example, **fields}
 
 
@@ -229,6 +262,8 @@ def share(statuses: Counter[tuple[str, int]]) -> float:
 def check_positive(server: Server, examples: int) -> None:
     statuses = explore(server, GenerationMode.POSITIVE, examples, Seeds(server))
     assert share(statuses) >= 0.6, sorted(statuses.items())
+    views = {operation.name for operation in SECTIONS["Views"]}
+    assert views <= {name for name, status in statuses if status == 200}
     assert ask(server, "GET", "/readyz").status == 200
 
 

@@ -65,6 +65,13 @@ def test_the_names_of_a_server() -> None:
         "[::1]:8000",
     }
     assert "tract.example.org" in host_names("10.0.0.1", 8000, ("Tract.Example.org",))
+    assert "127.9.9.9:8000" in host_names("127.9.9.9", 8000, ())
+    assert host_names("fe80::1", 80, ()) == {"[fe80::1]:80", "[fe80::1]"}
+
+
+def test_the_link_keeps_its_token_from_logs(tmp_path: Path) -> None:
+    with serving(str(tmp_path / "t.db"), token="tract_x") as server:
+        assert server.link == f"{server.url}/#token=tract_x"
 
 
 def test_another_name_is_accepted_if_it_is_named(tmp_path: Path) -> None:

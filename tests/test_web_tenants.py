@@ -19,7 +19,8 @@ from tests.samples.claude_code import answer as said
 from tests.samples.claude_code import call, result, text, user
 from tests.serving import serving
 from tract import Tract
-from tract.remote.operations import OPERATIONS, Operation
+from tract.model import DialogFacts
+from tract.remote.operations import OPERATIONS, SECTIONS, Operation
 from tract.remote.transport import AFTER, BATCH, BRANCH, COMMIT, quoted
 from tract.web.intake import LISTS
 from tract.web.server import Server
@@ -28,6 +29,9 @@ TEAMS = ("a", "b")
 SECRETS = {"a": "marzipan", "b": "kohlrabi"}
 """In everything that a team stores, other than the names that requests repeat."""
 SHARED = "the same text in both teams " * 400
+PARENTS = {"a/boss": "b/boss", "a/aide": "a/boss", "b/boss": "a/aide", "b/aide": "b/boss"}
+"""Who says to have been started by whom: their own dialogs, and those of the others. Requests that
+are made at random do not name them."""
 
 
 class World(NamedTuple):
@@ -63,6 +67,10 @@ def fill(place: str, team: str) -> dict[str, list[str]]:
             names["dialog"].append(dialog)
             names["branch"].append(f"branch-{team}")
             names["id"] += [f"{team}1", f"{team}2", "same"]
+    for dialog in (name for name in PARENTS if name.startswith(team)):
+        with Tract.open(place, dialog=dialog) as t:
+            t.user(secret)
+            t.session.configure("facts", DialogFacts(title=secret, parent=PARENTS[dialog]))
     return names
 
 
@@ -102,7 +110,9 @@ def named(world: World, name: str) -> st.SearchStrategy[Any]:
             return values(world, "dialog") | st.sampled_from(["a/new", "b/new", "c/none"])
         case "commit" | "at" | "head" | "known" | "after" | "a" | "b" | "edit" | "parent":
             return commits
-        case "id" | "tool_call_id":
+        case "old" | "new":
+            return commits | values(world, "commit").map("{}^".format)
+        case "id" | "tool_call_id" | "call":
             return values(world, "id") | commits
         case "cursor":
             pairs = st.tuples(values(world, "commit"), values(world, "dialog")).map(".".join)
@@ -123,7 +133,16 @@ def named(world: World, name: str) -> st.SearchStrategy[Any]:
             return st.sampled_from(["anthropic", "openai", "jsonl", "markdown"])
         case "limit" | "keep_recent" | "offset" | "occurrence":
             return st.integers(0, 3)
-        case "dry_run" | "stored" | "superseded" | "is_error":
+        case "block" | "count" | "start" | "line" | "unit" | "number" | "old_unit" | "new_unit":
+            return st.integers(0, 3)
+        case "path":
+            return st.sampled_from(["[]", '["path"]', "[0]"])
+        case "operation":
+            return st.sampled_from(["reshape", "annotate", "user", "compress", "reword"])
+        case "arguments":
+            fields = st.sampled_from(["commit", "commits", "forms", "text"])
+            return st.dictionaries(fields, commits | st.lists(commits, max_size=2), max_size=2)
+        case "dry_run" | "stored" | "superseded" | "is_error" | "sent" | "nodes":
             return st.booleans()
     return st.none()
 
@@ -150,10 +169,8 @@ def requests(draw: st.DrawFn, world: World) -> tuple[str, Operation, dict[str, A
     ]
     if draw(st.booleans()) and "dialog" in path:
         path["dialog"] = f"{team}/{path['dialog'].partition('/')[2]}"
-    if team == "b" and "text" in fields and not operation.is_read:
-        fields["text"] = SECRETS["b"]  # nobody writes the secret of the other
-    elif team == "a" and "text" in fields and not operation.is_read:
-        fields["text"] = SECRETS["a"]
+    for name in {"text", "content"} & fields.keys() if not operation.is_read else ():
+        fields[name] = SECRETS[team]  # nobody writes the secret of the other
     return team, operation, path, fields, headers
 
 
@@ -187,7 +204,7 @@ def carry_out(
 def test_whatever_is_asked_no_answer_has_the_others_content(world: World) -> None:
     statuses: dict[str, set[int]] = {}
 
-    @settings(max_examples=600)
+    @settings(max_examples=1000)
     @given(requests(world))
     def explore(request: Any) -> None:
         team, operation, path, fields, headers = request
@@ -221,19 +238,51 @@ def test_a_search_has_only_what_is_the_teams_own(world: World) -> None:
         assert {hit["dialog"].partition("/")[0] for hit in hits} == {team}
 
 
-def test_the_page_lists_only_what_is_the_teams_own(world: World) -> None:
+VIEWS = [o for o in SECTIONS["Views"] if o.is_read and "{dialog}" in o.path]
+
+
+@pytest.mark.parametrize("operation", VIEWS, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("team", TEAMS)
+def test_a_view_names_no_dialog_of_the_other_team(
+    world: World, team: str, operation: Operation
+) -> None:
+    """Not even as the parent that an own dialog says to have, or as the child of an own one."""
+    [other] = set(TEAMS) - {team}
+    has_commit = "commit" in operation.params.__struct_fields__
+    more = [{"commit": commit} for commit in world.names["commit"]] if has_commit else [{}]
+    for dialog in (f"{team}/one", f"{team}/boss", f"{team}/aide"):
+        for fields in ({**operation.example, **chosen} for chosen in more):
+            answer = carry_out(world, team, operation, {"dialog": dialog}, fields, [])
+            assert_separate(team, answer)
+            assert f"{other}/" not in answer.text, (operation.name, answer.text)
+
+
+def test_the_list_has_only_what_is_the_teams_own(world: World) -> None:
     for team in TEAMS:
         [other] = set(TEAMS) - {team}
-        for path in ("/", f"/?dialog={team}%2Fone"):
-            assert_separate(team, ask(world.server, "GET", path, world.tokens[team]))
-        page = ask(world.server, "GET", "/", world.tokens[team]).text
-        assert f"{other}/one" not in page
-        foreign, unknown = (
-            ask(world.server, "GET", f"/?dialog={name}", world.tokens[team])
-            for name in (f"{other}%2Fone", f"{team}%2Funknown")
-        )
-        assert (foreign.status, foreign.body) == (unknown.status, unknown.body)
-        assert foreign.status == 404
+        listed = ask(world.server, "GET", "/api/view/dialogs", world.tokens[team])
+        assert_separate(team, listed)
+        assert f"{other}/" not in listed.text
+        names = {item["dialog"] for item in listed.json["items"]}
+        assert {f"{team}/boss", f"{team}/aide"} <= names
+        everything = urlencode({"dialog": [*PARENTS, "c/none", ""]}, doseq=True)
+        details = ask(world.server, "GET", f"/api/view/details?{everything}", world.tokens[team])
+        assert_separate(team, details)
+        assert {item["dialog"] for item in details.json} == {f"{team}/boss", f"{team}/aide"}
+
+
+def test_parents_and_children_are_the_teams_own(world: World) -> None:
+    def related(team: str, dialog: str) -> tuple[Any, Any]:
+        path = f"/api/dialogs/{team}%2F{dialog}/view/facts"
+        facts = ask(world.server, "GET", path, world.tokens[team]).json
+        assert "Started by" not in dict(facts["pairs"])
+        parent = facts["parent"] and facts["parent"]["dialog"]
+        return parent, [child["dialog"] for child in facts["children"]]
+
+    assert related("a", "boss") == (None, ["a/aide"])
+    assert related("a", "aide") == ("a/boss", [])
+    assert related("b", "boss") == (None, ["b/aide"])
+    assert related("b", "aide") == ("b/boss", [])
 
 
 def test_storing_what_another_has_looks_like_storing_what_no_one_has(world: World) -> None:

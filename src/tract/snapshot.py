@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from tract.compiler import Compiler
@@ -10,6 +11,9 @@ from tract.core.forms import Sent, Shown, shown_items
 from tract.model import Form, Head, Message, Step, Toolset
 from tract.providers.server_tools import without_thoughts
 from tract.storage import Store
+
+WEIGHED = 32
+"""Messages that are rendered together."""
 
 
 class Snapshot:
@@ -29,6 +33,8 @@ class Snapshot:
         """The places of all messages and summaries."""
         self._shown = {item.place.origin.id: item for item in shown_items(self.places)}
         self._outdated = chain.outdated_answers()
+        self._weights: dict[int, int] = {}
+        self._rendered: dict[int, Sent] = {}
 
     def at(self, head: Head) -> Snapshot:
         """Return the history at a later commit. Do not use this snapshot afterwards."""
@@ -56,9 +62,19 @@ class Snapshot:
         item = self.item(place)
         if item is None:
             return None
+        if not self._is_reshaped(item):
+            return self._render([item])[place.origin.id]
+        if place.origin.id not in self._rendered:
+            self._weigh(place)
+        return self._rendered[place.origin.id]
+
+    def _render(self, items: Sequence[Shown]) -> dict[int, Sent]:
         with self._store.lock:
-            [(message, tokens)] = self._compiler.render([item], self._outdated)
-        return Sent(message, tokens, item.shape.form, item.is_left_out)
+            rendered = self._compiler.render(items, self._outdated)
+        return {
+            item.place.origin.id: Sent(message, tokens, item.shape.form, item.is_left_out)
+            for item, (message, tokens) in zip(items, rendered, strict=True)
+        }
 
     def has_lost_thoughts(self, place: Place) -> bool:
         """Whether an answer is sent without its thoughts."""
@@ -74,24 +90,37 @@ class Snapshot:
             return 0
         if not self._is_reshaped(item):
             return place.shown.token_count
-        return self._reshaped[place.origin.id]
+        if place.origin.id not in self._weights:
+            self._weigh(place)
+        return self._weights[place.origin.id]
 
     def _is_reshaped(self, item: Shown) -> bool:
         is_whole = item.shape.form == Form.FULL and not item.is_left_out
         return not is_whole or item.place.origin.id in self._outdated
 
+    def _weigh(self, place: Place) -> None:
+        """Render a message that is not sent in full, and those around it: one by one would take
+        many times as long, and all at once too long for a first look. Their tokens are remembered,
+        and what the last ones are sent as."""
+        start = self._reshaped[place.origin.id] // WEIGHED * WEIGHED
+        around = list(self._reshaped)[start : start + WEIGHED]
+        self._rendered = self._render([self._shown[key] for key in around])
+        self._weights |= {key: sent.tokens for key, sent in self._rendered.items()}
+
     @cached_property
     def _reshaped(self) -> dict[int, int]:
-        """The tokens of all messages that are not sent in full, counted at once."""
-        items = [item for item in self._shown.values() if self._is_reshaped(item)]
-        with self._store.lock:
-            rendered = self._compiler.render(items, self._outdated)
-        return {item.place.origin.id: n for item, (_, n) in zip(items, rendered, strict=True)}
+        """The messages that are not sent in full, numbered."""
+        items = (item for item in self._shown.values() if self._is_reshaped(item))
+        return {item.place.origin.id: number for number, item in enumerate(items)}
 
     @cached_property
     def failures(self) -> frozenset[int]:
         """The results that are flagged as errors, or report one."""
-        results = [place for place in self.places if place.origin.role == "tool"]
+        return self.failures_among(self.places)
+
+    def failures_among(self, places: Sequence[Place]) -> frozenset[int]:
+        """The same of some results, without looking at the others."""
+        results = [place for place in places if place.origin.role == "tool"]
         with self._store.lock:
             return frozenset(p.origin.id for p in self._compiler.failures(results))
 

@@ -534,11 +534,11 @@ class Tract:
 
     def get_commit(self, commit: Commit) -> CommitInfo:
         """Return a commit, or the newest commit of a branch, without its content."""
-        return self.session.store.info(self.session.find(commit))
+        return self.session.store.info(commits.find_commit(self.session, commit))
 
     def get_message(self, commit: Commit) -> Message:
         """Return the message of a commit."""
-        step = self.session.store.step(self.session.find(commit))
+        step = self.session.store.step(commits.find_commit(self.session, commit))
         if step.blob_id is None:
             raise InputError(f"commit {step.hash.hex()} is a mark and has no content")
         return self.session.compiler.load(step)

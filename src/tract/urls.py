@@ -1,4 +1,4 @@
-"""The URLs of databases."""
+"""The URLs of databases, and links to the page of a server."""
 
 from __future__ import annotations
 
@@ -33,3 +33,16 @@ def opening(name: str, place: object) -> str:
         return "tract.connect(url)"
     has_secret = isinstance(place, str) and "://" in place
     return f"{name}.open(url)" if has_secret else f'{name}.open("{place!s:.80}")'
+
+
+def page_link(base: str, **fields: str | None) -> str:
+    """The page of a server at a place. The fields are in the fragment, which no browser sends, so
+    that no log has them. An id may have any character, also a lone surrogate."""
+    from urllib.parse import quote  # few commands need it
+
+    pairs = [
+        f"{name}={quote(value, safe='', errors='surrogatepass')}"
+        for name, value in fields.items()
+        if value is not None
+    ]
+    return f"{base.rstrip('/')}/" + (f"#{'&'.join(pairs)}" if pairs else "")

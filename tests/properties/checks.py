@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tests.pages import PageRows, all_rows, check_rows, sheet_of, timeless
 from tests.properties.model import Model, in_force, toolset
 from tests.properties.operations import VERBATIM
 from tests.properties.world import TOKENS, World, side_branch
@@ -205,6 +206,21 @@ def read_place_by_place(world: World, t: Tract) -> None:
     assert [item.tokens for item in items] == context.message_tokens, "tokens"
     whole = [snapshot.whole(place) for place in snapshot.places if not place.sources]
     assert whole == t.stored().messages, "stored"
+
+
+@check(2)
+def on_a_page(world: World, t: Tract) -> None:
+    """Every message is in one row, also on a page that reads only what is new to it."""
+    sheet = world.sheets.sheet(t)
+    check_rows(sheet)
+    page = world.pages.setdefault((t.dialog, t.store.erasures), PageRows())
+    page.catch_up(sheet)
+    with world.fresh(t) as fresh:
+        rows = all_rows(sheet_of(fresh))
+    for number, (old, new) in enumerate(zip(page.rows, rows, strict=True)):
+        # After an import, times of commits do not count any more.
+        pair = timeless(old), timeless(new)
+        assert pair[0] == pair[1], f"row {number}:\n{pair[0]}\n{pair[1]}"
 
 
 @check(2)

@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.pages import PageRows
 from tract import CommitInfo, Message, Tract
+from tract.economy.prices import NO_PRICES
 from tract.errors import BranchNotFoundError, ForgottenError, NotFoundError
 from tract.llm import ScriptedLLM
 from tract.model import Trace
 from tract.snapshot import Snapshot
+from tract.web.sheets import Sheets
 
 T = TypeVar("T")
 
@@ -67,6 +70,9 @@ class World:
         self.forgotten: set[str] = set()
         """The contents that were erased, by their hashes."""
         self.files = 0
+        self.sheets = Sheets(NO_PRICES)
+        self.pages: dict[tuple[str, int], PageRows] = {}
+        """By dialog and number of erasures: what a page has, it has until it is opened again."""
         self.refused: Counter[str] = Counter()
         """How often which operation was refused, and with which error."""
         self._open: dict[tuple[int, str], Tract] = {}

@@ -33,6 +33,7 @@ COMMANDS = {
     "log": "history",
     "show": "show",
     "tui": "tui",
+    "open": "open",
     "search": "search",
     "compile": "history",
     "import": "imports",
@@ -66,6 +67,7 @@ COMMANDS = {
 
 OTHER_WORDS = {
     "add": "commit",
+    "browse": "open",
     "cat": "show",
     "check": "fsck",
     "delete": "dialogs --delete",
@@ -74,7 +76,6 @@ OTHER_WORDS = {
     "history": "log",
     "list": "dialogs",
     "ls": "dialogs",
-    "open": "tui",
     "record": "commit",
     "sessions": "dialogs",
     "status": "log",

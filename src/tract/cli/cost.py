@@ -13,14 +13,13 @@ import click
 from tract import importers
 from tract.cli import selection
 from tract.cli.bills import GROUPS, PARTS, Account, Report
-from tract.cli.files import file_of
+from tract.cli.files import file_of, is_folder, is_transcript
 from tract.cli.inputs import json_option
 from tract.cli.places import agent_folders, files_below
 from tract.cli.prices import price_list, prices_option
 from tract.cli.screen import dump, say
 from tract.cli.since import parse_since, since_option
 from tract.cli.target import Target
-from tract.cli.transcripts import is_transcript
 from tract.economy.sessions import (
     composition_of,
     compositions_of_file,
@@ -90,7 +89,7 @@ def cost_command(
 
 
 def _read_all(account: Account, target: Target, names: tuple[str, ...]) -> None:
-    dialogs = [name for name in names if not (is_transcript(name) or _is_folder(name))]
+    dialogs = [name for name in names if not (is_transcript(name) or is_folder(name))]
     for name in names:
         if name not in dialogs:
             _read_path(account, name)
@@ -108,12 +107,8 @@ def _check_database(target: Target, name: str) -> None:
         raise NotFoundError(f"no file or folder {name!r:.200}, and {error}") from None
 
 
-def _is_folder(name: str) -> bool:
-    return os.path.isdir(name)  # noqa: PTH112 - pathlib raises where access is denied
-
-
 def _read_path(account: Account, name: str) -> None:
-    if _is_folder(name):
+    if is_folder(name):
         _read_files(account, files_below(Path(name)))
         return
     with file_of(name) as path:

@@ -21,6 +21,18 @@ PATIENCE = 2.0
 """Seconds to wait until a process writes to a pipe that has a name."""
 
 
+def is_transcript(name: str) -> bool:
+    """Whether this is a file, a pipe or stdin. HEAD is always a commit."""
+    if name == "HEAD":
+        return False
+    # pathlib raises where access is denied
+    return name == STDIN or (os.path.exists(name) and not os.path.isdir(name))  # noqa: PTH110, PTH112
+
+
+def is_folder(name: str) -> bool:
+    return os.path.isdir(name)  # noqa: PTH112 - pathlib raises where access is denied
+
+
 def parse_json(text: str | bytes) -> Any:
     return parse(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
 

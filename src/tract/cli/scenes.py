@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tract.cli.imports import report_faults
 from tract.core.chain import Place
 from tract.core.transcript import Branch, MemoryThread, Transcript
-from tract.economy.accounting import bill, bill_text
+from tract.economy.facts import known_facts
 from tract.economy.prices import PriceList
 from tract.errors import InputError
 from tract.importers.facts import ConversationFacts
@@ -25,7 +25,6 @@ from tract.view.blocks import FactsBlock, TitleBlock, ViewBlock, format_request
 from tract.view.conversation import Conversation
 from tract.view.facts import Facts, fact_lines, facts_of
 from tract.view.moments import Moment, moment_of
-from tract.view.numbers import short
 
 NOTHING = DialogFacts()
 
@@ -78,35 +77,10 @@ def dialog_scene(
     answers = list(tract.usages())
 
     def facts() -> Facts:
-        about = _known(dialog, branch, known, answers, prices)
+        about = known_facts(dialog, branch, known, answers, prices)
         return facts_of(conversation, rows, moment, about)
 
     return Scene(dialog, branch, _blocks(conversation, rows, sent), facts, answers)
-
-
-def _known(
-    dialog: str,
-    branch: str,
-    facts: DialogFacts,
-    answers: Sequence[AnswerUsage],
-    prices: PriceList,
-) -> Facts:
-    """What the source of a dialog says about it, and what its answers cost."""
-    total = bill(answers, prices)
-    usage = total.usage
-    recorded = f"${facts.cost:,.2f}" if facts.cost else ""
-    return Facts(
-        dialog=dialog,
-        branch=branch,
-        title=facts.title or "",
-        folder=facts.folder or "",
-        parent=facts.parent or "",
-        started=facts.started,
-        ended=facts.ended,
-        models=(facts.model,) if facts.model else (),
-        tokens=f"{short(usage.sent)} → {short(usage.answered)}" if usage.tokens else "",
-        cost=bill_text(total) if total.dollars else recorded,
-    )
 
 
 # Of a file
@@ -202,7 +176,7 @@ def _thread_facts(
     prices: PriceList,
 ) -> Facts:
     history = thread.read(branch)
-    about = _known(thread.name, branch, known, answers, prices)
+    about = known_facts(thread.name, branch, known, answers, prices)
     return facts_of(Conversation(history), rows, partial(_moment, history), about)
 
 

@@ -9,7 +9,10 @@ from typing import Any
 import click
 
 from tract.cli.inputs import json_option
+from tract.cli.notes import noted
+from tract.cli.prices import prices_option
 from tract.cli.screen import dump, put, say
+from tract.cli.signals import ended_in_order
 from tract.cli.target import Target, is_server, without_password
 from tract.errors import InputError
 
@@ -42,6 +45,7 @@ from tract.errors import InputError
     metavar="N",
     help="Requests a second of one token; 0 for any number.",
 )
+@prices_option
 @click.option("--relaxed", is_flag=True, help="Do not wait for the disk; see Tract.open.")
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 @json_option
@@ -60,13 +64,14 @@ def serve_command(target: Target, /, as_json: bool, quiet: bool, **options: Any)
     if is_server(database):
         raise InputError(f"a server cannot serve another one: {without_password(database)}")
     server = prepare(settings_of(Settings, target, options))
-    if as_json:
-        dump({"url": server.url, "token": server.token, "db": without_password(database)})
-    else:
-        put(server.link)
-        say(f"serving {without_password(database)}; stop with Ctrl-C")
-    sys.stdout.flush()
-    server.run()
+    with ended_in_order(), noted(database, server.url, server.token):
+        if as_json:
+            dump({"url": server.url, "token": server.token, "db": without_password(database)})
+        else:
+            put(server.link)
+            say(f"serving {without_password(database)}; stop with Ctrl-C")
+        sys.stdout.flush()
+        server.run()
 
 
 def _log_requests() -> None:
@@ -79,6 +84,7 @@ def _log_requests() -> None:
 
 
 def settings_of(kind: Any, target: Target, options: dict[str, Any]) -> Any:
+    from tract.cli.prices import price_list
     from tract.web.intake import Limits
 
     limits = Limits(body_bytes=options["max_body"] * 1_000_000, requests_per_second=options["rate"])
@@ -92,4 +98,5 @@ def settings_of(kind: Any, target: Target, options: dict[str, Any]) -> Any:
         replica=options["read_db"],
         lanes=options["lanes"],
         limits=limits,
+        prices=price_list(options["prices"]),
     )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from tract.cli.commits import plain
-from tract.cli.files import file_of
+from tract.cli.files import file_of, is_folder, is_transcript
 from tract.cli.inputs import json_option
 from tract.cli.pages import write_page
 from tract.cli.prices import price_list, prices_option
@@ -22,7 +22,6 @@ from tract.cli.screen import dump_list, has_colour, refuses_colour, say, write
 from tract.cli.show_commit import dump_whole, print_whole
 from tract.cli.site import Site, SiteLook, Source, database_sources, folder_sources
 from tract.cli.target import Target, resolve, without_password
-from tract.cli.transcripts import is_transcript
 from tract.economy.prices import PriceList
 from tract.errors import CommitNotFoundError, DialogNotFoundError, InputError, NotFoundError
 from tract.model import ROLES
@@ -150,7 +149,7 @@ def show_command(ctx: click.Context, /, **values: Any) -> None:
     try:
         tract, is_commit = _open(target, name)
     except NotFoundError:
-        if name is None or not _is_folder(name):
+        if name is None or not is_folder(name):
             raise
         hint = "it is a folder: add --html OUT/ to write a page for each of its sessions"
         raise NotFoundError(f"no file {name!r:.200}; {hint}") from None
@@ -165,19 +164,15 @@ def show_command(ctx: click.Context, /, **values: Any) -> None:
 # Many conversations
 
 
-def _is_folder(name: str) -> bool:
-    return os.path.isdir(name)  # noqa: PTH112 - pathlib raises where access is denied
-
-
 def _is_site(out: str) -> bool:
     """Whether the pages go to a folder: it is one, or its name says so."""
-    return out.endswith(("/", os.sep)) or _is_folder(out)
+    return out.endswith(("/", os.sep)) or is_folder(out)
 
 
 def _show_many(ctx: click.Context, options: ShowOptions) -> None:
     """The sessions of a folder, or all dialogs of the database."""
     name, sent, target = options.name, bool(options.sent), ctx.obj
-    if options.at is not None or (name is not None and not _is_folder(name)):
+    if options.at is not None or (name is not None and not is_folder(name)):
         raise click.UsageError(f"--html {options.html} is a folder; expected a file for one page")
     if name is not None:
         _write_site(ctx, name, folder_sources(Path(name), options.price_list, sent=sent), options)

@@ -17,7 +17,7 @@ from tract.core.toolsets import ToolDiff, ToolVersion
 from tract.errors import NotFoundError, ToolSchemaError
 from tract.hashing import to_json
 from tract.model import CommitInfo, Json, ToolDefinition, Toolset
-from tract.providers.tools import declarations, function_of, name_of
+from tract.providers.tools import declarations, is_hosted, name_of
 from tract.providers.toolsets import declared, diff
 from tract.tract import Tract
 from tract.view.sanitize import counted, one_line, several
@@ -252,7 +252,7 @@ def _usage(tract: Tract) -> dict[str, Any]:
     context, log = tract.compile(), _read_log(tract)
     called = log.called.union(context.called)
     idle = {name: tool for name, tool in log.declarations.items() if name not in called}
-    unused = [_unused_tool(tract, name, context) for name in idle if _is_called_here(idle[name])]
+    unused = [_unused_tool(tract, name, context) for name in idle if not is_hosted(idle[name])]
     return {
         "commit": tract.head,
         "offered": len(log.declarations),
@@ -261,16 +261,8 @@ def _usage(tract: Tract) -> dict[str, Any]:
         "unused_tokens": sum(tool["token_count"] or 0 for tool in unused if tool["active"]),
         "tool_tokens": context.tool_tokens,
         "token_source": _token_source(context.toolset),
-        "not_counted": [name for name in idle if not _is_called_here(idle[name])],
+        "not_counted": [name for name in idle if is_hosted(idle[name])],
     }
-
-
-def _is_called_here(declaration: dict[str, Json]) -> bool:
-    """Whether the agent gets its calls. Calls of a provider's own tools are not visible."""
-    try:
-        return function_of(declaration) is not None
-    except ToolSchemaError:  # an invalid definition
-        return True
 
 
 def _unused_tool(tract: Tract, name: str, context: CompiledContext) -> dict[str, Json]:

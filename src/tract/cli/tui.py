@@ -7,10 +7,11 @@ import sys
 
 import click
 
+from tract.cli.files import is_transcript
 from tract.cli.prices import price_list, prices_option
 from tract.cli.screen import refuses_colour
 from tract.cli.target import Target, without_password
-from tract.cli.transcripts import in_memory, is_transcript
+from tract.cli.transcripts import in_memory
 from tract.economy.prices import PriceList
 from tract.errors import InputError
 from tract.extras import missing_extra

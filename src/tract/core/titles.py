@@ -52,8 +52,9 @@ def _without_elements(text: str) -> str:
 
 
 def _legible(line: str) -> str:
-    plain = "".join(char if char.isprintable() else " " for char in line)
-    return " ".join(plain.split())
+    if not line.isprintable():
+        line = "".join(char if char.isprintable() else " " for char in line)
+    return " ".join(line.split())
 
 
 def _cut(line: str) -> str:

@@ -447,7 +447,11 @@ class Branch:
     @cached_property
     def failures(self) -> frozenset[int]:
         """The places of the results that are flagged as errors, or report one."""
-        results = [place for place in self.places if place.origin.role == "tool"]
+        return self.failures_among(self.places)
+
+    def failures_among(self, places: Sequence[Place]) -> frozenset[int]:
+        """The same of some results, without looking at the others."""
+        results = [place for place in places if place.origin.role == "tool"]
         return frozenset(
             place.origin.id
             for place in results

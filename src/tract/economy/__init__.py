@@ -1,1 +1,1 @@
-"""What answers cost: prices, and sums of recorded usage."""
+"""What answers cost, and where the context goes: prices, sums, requests, lists of dialogs."""

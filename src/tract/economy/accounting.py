@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from tract.economy.prices import Parts, PriceList
-from tract.model import AnswerUsage
+from tract.model import AnswerUsage, DialogFacts
 from tract.providers.usage import Usage, usage_of
 from tract.view.numbers import short
 
@@ -107,6 +107,16 @@ def bill(answers: Iterable[AnswerUsage], prices: PriceList) -> Bill:
     for answer in answers:
         ledger.add("", None, answer)
     return total(ledger.charges(prices))
+
+
+def with_session_cost(
+    name: str, facts: DialogFacts, answers: list[AnswerUsage]
+) -> list[AnswerUsage]:
+    """A cost that is recorded for a session counts if none of its answers reports anything."""
+    if answers or facts.cost is None:
+        return answers
+    time = facts.ended or facts.started
+    return [AnswerUsage(facts.model, {"cost": facts.cost}, time, f"session {name}")]
 
 
 def total(charges: Iterable[Charge]) -> Bill:

@@ -3,20 +3,20 @@ parts are counted by us, and scaled to the input that providers recorded."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from tract.core.chain import Place
 from tract.economy.accounting import Bill, Charge, ranked, total
 from tract.economy.prices import CACHED, RECORDED, SENT, WRITTEN, WRITTEN_HOUR
-from tract.model import Json, Message, Text, ToolCall
+from tract.model import Form, Message, Text, ToolCall, Toolset, readable
 from tract.providers.server_tools import is_thought
 from tract.providers.usage import Usage
 from tract.view.call_labels import call_label
-from tract.view.context_usage import costs_by_step
+from tract.view.context_usage import ModelRequest, requests
 from tract.view.history import History
 
 SYSTEM, TOOLS, IDLE, RESULTS = "system", "tools", "tools never called", "results"
@@ -91,89 +91,49 @@ def fit(points: Sequence[tuple[int, int]]) -> tuple[float, float]:
 
 
 class _Tally:
-    """Walks the steps of a branch once. A place counts in every request while it is shown."""
+    """The sums over the requests of a branch."""
 
     def __init__(self, reading: History) -> None:
         self._reading = reading
-        self._places = {place.origin.id: place for place in reading.chain.places}
-        self._tokens: Counter[int] = Counter()
-        """Of each place, over all requests."""
-        self._requests: Counter[int] = Counter()
-        self._tools: Counter[str] = Counter()
-        self._called: set[str] = set()
-        self._answers: list[Place] = []
-        self.sizes: dict[bytes, int] = {}
+        self._requests = list(parts_by_request(reading))
+        sizes = accumulate(added.total() for _, added in self._requests)
+        answers = (request.answer.hash for request, _ in self._requests)
+        self.sizes = dict(zip(answers, sizes, strict=True))
         """Our size of the request of each answer."""
-        self._walk()
 
-    def _walk(self) -> None:
-        costs, toolsets = costs_by_step(self._reading), dict(self._changes())
-        now: dict[int, int] = {}
-        since: dict[int, int] = {}
-        total = tool_tokens = answers = 0
-        tools: dict[str, int] = {}
-        for step in self._reading.chain.steps:
-            if step.id in toolsets:
-                tools = toolsets[step.id]
-                tool_tokens = sum(tools.values())
-            if step.operation == "append" and step.role == "assistant":
-                self.sizes[step.hash] = total + tool_tokens
-                answers += 1
-                self._tools.update(tools)
-                self._called.update(name for _, name in step.calls)
-                if step.id in self._places:
-                    self._answers.append(self._places[step.id])
-            for place, tokens in costs.get(step.id, ()):
-                self._count(place, now.get(place, 0), answers - since.get(place, answers))
-                total += tokens - now.get(place, 0)
-                now[place], since[place] = tokens, answers
-        for place, tokens in now.items():
-            self._count(place, tokens, answers - since[place])
-
-    def _count(self, place: int, tokens: int, requests: int) -> None:
-        if tokens and requests:
-            self._tokens[place] += tokens * requests
-            self._requests[place] += requests
-
-    def _changes(self) -> Iterable[tuple[int, dict[str, int]]]:
-        for step, toolset in self._reading.toolsets:
-            yield step.id, {tool.name: tool.token_count for tool in toolset.tools}
+    def _following(self) -> Iterator[tuple[ModelRequest, Counter[Part], int]]:
+        """Each request with what it adds, and how many requests have that."""
+        for number, (request, added) in enumerate(self._requests):
+            yield request, added, len(self._requests) - number
 
     def sent(self) -> Counter[Part]:
+        called = {name for request, _ in self._requests for _, name in request.answer.calls}
         parts: Counter[Part] = Counter()
-        for number, tokens in self._tokens.items():
-            for part, share in self._parts(self._places[number]).items():
-                parts[part] += tokens * share  # type: ignore[assignment]
-        for name, tokens in self._tools.items():
-            parts[Part(TOOLS if name in self._called else IDLE, name)] += tokens
-        return parts
+        for _, added, times in self._following():
+            for part, tokens in added.items():
+                is_idle = part.kind == TOOLS and part.tool not in called
+                parts[part._replace(kind=IDLE) if is_idle else part] += tokens * times
+        return +parts
 
     def answered(self) -> Counter[Part]:
+        places = {place.origin.id: place for place in self._reading.chain.places}
         parts: Counter[Part] = Counter()
-        for place in self._answers:
-            for part, share in self._parts(place).items():
-                parts[part] += place.origin.token_count * share  # type: ignore[assignment]
+        for place in (places.get(request.answer.id) for request, _ in self._requests):
+            if place:
+                parts.update(_split(place.origin.token_count, _shares(self._reading, place)))
         return parts
 
-    def _parts(self, place: Place) -> dict[Part, float]:
-        """The parts of a message, each with its share."""
-        if place.sources:
-            return {Part(SUMMARIES): 1.0}
-        match place.origin.role:
-            case "tool":
-                return {Part(RESULTS, place.shown.name or "a tool"): 1.0}
-            case "system":
-                return {Part(SYSTEM): 1.0}
-            case "assistant":
-                return shares(self._reading.whole(place))
-        return {Part(TEXT): 1.0}
-
-    def results(self) -> Iterable[Result]:
-        for number, tokens in self._tokens.most_common():
-            place = self._places[number]
-            if place.origin.role == "tool":
-                name = place.shown.name or "a tool"
-                yield Result(name, self._label(place), tokens, self._requests[number])
+    def results(self) -> Iterator[Result]:
+        tokens: Counter[Place] = Counter()
+        counts: Counter[Place] = Counter()
+        for request, _, times in self._following():
+            for place, before, after in request.changes:
+                if place.origin.role == "tool":
+                    tokens[place] += (after - before) * times
+                    counts[place] += (bool(after) - bool(before)) * times
+        for place, amount in (+tokens).most_common():
+            name = place.shown.name or "a tool"
+            yield Result(name, self._label(place), amount, counts[place])
 
     def _label(self, place: Place) -> str:
         """What was asked."""
@@ -184,6 +144,67 @@ class _Tally:
         return next((call_label(call.arguments) for call in asked), "")
 
 
+def parts_by_request(reading: History) -> Iterator[tuple[ModelRequest, Counter[Part]]]:
+    """The requests of a branch, each with the tokens that it has more of each part than the request
+    before it; the first with all of its tokens."""
+    outdated = reading.chain.outdated_answers()
+    weights_of: dict[Place, dict[Part, float]] = {}
+    toolset: Toolset | None = None
+    offered: dict[Part, int] = {}
+    for request in requests(reading):
+        added: Counter[Part] = Counter()
+        for place, before, after in request.changes:
+            weights = weights_of.get(place)
+            if weights is None:
+                weights = _shares(reading, place)
+            else:
+                added.subtract(_split(before, weights))
+                if place.origin.id in outdated or _is_collapsed(reading, place):
+                    weights = _without_thoughts(weights)
+            weights_of[place] = weights
+            added.update(_split(after, weights))
+        if request.toolset is not toolset:
+            toolset = request.toolset
+            added.subtract(offered)
+            tools = toolset.tools if toolset else ()
+            offered = {Part(TOOLS, tool.name): tool.token_count for tool in tools}
+            added.update(offered)
+        yield request, added
+
+
+def _split(tokens: int, weights: Mapping[Part, float]) -> dict[Part, int]:
+    """What rounding leaves goes to the largest."""
+    parts = {part: int(tokens * weight) for part, weight in weights.items()}
+    parts[max(weights, key=lambda part: weights[part])] += tokens - sum(parts.values())
+    return parts
+
+
+def _shares(reading: History, place: Place) -> dict[Part, float]:
+    """The parts of a message, each with its share."""
+    if place.sources:
+        return {Part(SUMMARIES): 1.0}
+    match place.origin.role:
+        case "tool":
+            return {Part(RESULTS, place.shown.name or "a tool"): 1.0}
+        case "system":
+            return {Part(SYSTEM): 1.0}
+        case "assistant":
+            return shares(reading.whole(place))
+    return {Part(TEXT): 1.0}
+
+
+def _is_collapsed(reading: History, call: Place) -> bool:
+    item = reading.item(call)
+    return item is not None and item.shape.form == Form.COLLAPSED
+
+
+def _without_thoughts(weights: Mapping[Part, float]) -> dict[Part, float]:
+    """The shares of an answer whose thoughts are not sent any more."""
+    left = {part: weight for part, weight in weights.items() if part.kind != THINKING}
+    whole = sum(left.values())
+    return {part: weight / whole for part, weight in left.items()} if whole else {Part(TEXT): 1.0}
+
+
 def shares(message: Message) -> dict[Part, float]:
     """The parts of an answer by their lengths."""
     lengths: Counter[Part] = Counter()
@@ -192,16 +213,12 @@ def shares(message: Message) -> dict[Part, float]:
             case Text(text=text):
                 lengths[Part(TEXT)] += len(text)
             case ToolCall(name=name, arguments=arguments):
-                lengths[Part(ARGUMENTS, name)] += len(name) + _length(arguments)
+                lengths[Part(ARGUMENTS, name)] += len(name) + len(readable(arguments))
             case _:
                 part = Part(THINKING if is_thought(block) else TEXT)
-                lengths[part] += _length(block.data)
+                lengths[part] += len(readable(block.data))
     whole = sum(lengths.values())
     return {part: n / whole for part, n in lengths.items()} if whole else {Part(TEXT): 1.0}
-
-
-def _length(value: Json) -> int:
-    return len(value) if isinstance(value, str) else len(json.dumps(value, default=str))
 
 
 # Money

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tract import importers
 from tract.core.entries import Entry, FullHistory, Problem
 from tract.core.transcript import dialog_name
+from tract.economy.accounting import with_session_cost
 from tract.economy.composition import NOTHING, Composition, compose
 from tract.importers.coerce import as_text, as_time
 from tract.importers.facts import ConversationFacts
@@ -73,11 +74,7 @@ def compositions_of_file(path: Path) -> dict[str, Composition]:
 
 
 def _session(name: str, facts: DialogFacts, answers: list[AnswerUsage]) -> Session:
-    """A cost that is recorded for the session counts if none of its answers reports anything."""
-    if not answers and facts.cost is not None:
-        time = facts.ended or facts.started
-        answers = [AnswerUsage(facts.model, {"cost": facts.cost}, time, f"session {name}")]
-    return Session(name, facts, answers)
+    return Session(name, facts, with_session_cost(name, facts, answers))
 
 
 def _answers(item: Entry | FullHistory) -> Iterator[AnswerUsage]:

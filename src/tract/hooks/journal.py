@@ -19,9 +19,14 @@ MAX_TEXT = 300
 
 def journal_path(environ: Mapping[str, str], home: Path) -> Path:
     """Where the log is. It is not beside the database, which may be on a full disk or elsewhere."""
+    return state_folder(environ, home) / "hook.log"
+
+
+def state_folder(environ: Mapping[str, str], home: Path) -> Path:
+    """Where tract keeps what belongs to a person and this machine, and is no data."""
     state = environ.get("XDG_STATE_HOME")
     folder = Path(state) if state and Path(state).is_absolute() else home / ".local" / "state"
-    return folder / "tract" / "hook.log"
+    return folder / "tract"
 
 
 def write_line(path: Path, facts: Mapping[str, Json]) -> None:

@@ -24,7 +24,16 @@ from tract.providers.functions import (
 from tract.providers.known_keys import MCP_TOOL
 from tract.providers.registry import PROVIDERS, provider
 
-__all__ = ["Offer", "convert_tool", "declarations", "form_of", "function_of", "name_of", "offered"]
+__all__ = [
+    "Offer",
+    "convert_tool",
+    "declarations",
+    "form_of",
+    "function_of",
+    "is_hosted",
+    "name_of",
+    "offered",
+]
 
 HINTS = frozenset(
     {"cache_control", "eager_input_streaming", "input_examples", "allowed_callers", "async"}
@@ -71,6 +80,14 @@ def declarations(schema: Schema) -> list[Schema]:
 def function_of(declaration: Schema) -> Function | None:
     """The function that is declared; None for a tool that only its provider knows."""
     return _form(declaration).load_tool(declaration)
+
+
+def is_hosted(declaration: Schema) -> bool:
+    """Whether the provider runs the tool: its calls are not visible then."""
+    try:
+        return function_of(declaration) is None
+    except ToolSchemaError:  # an invalid definition
+        return False
 
 
 class Offer(NamedTuple):

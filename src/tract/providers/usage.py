@@ -107,6 +107,12 @@ def input_tokens(usage: Mapping[str, Json] | None) -> int | None:
     return counts.read + counts.cached + counts.written or None
 
 
+def reports_cache(usage: Mapping[str, Json]) -> bool:
+    """Whether it says how much was read from a cache, even if that is nothing."""
+    counts = _with_details(usage)
+    return any(key in counts for key in _keys("cached"))
+
+
 def _keys(what: str) -> tuple[str, ...]:
     return _keys_of(what, tuple(PROVIDERS))
 

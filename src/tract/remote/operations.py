@@ -14,6 +14,9 @@ from typing import Any, NamedTuple, get_type_hints
 from msgspec import Struct
 
 from tract.access import AuditEntry, Grant
+from tract.economy.listing import DialogDetails, DialogRow
+from tract.economy.requests import Chart
+from tract.economy.tools import ToolsAt
 from tract.importers.writer import Imported
 from tract.model import CommitInfo, DialogInfo, Json, Message, Toolset
 from tract.remote.signatures import kinds_of, parameters, result_type, struct
@@ -44,9 +47,40 @@ from tract.remote.values import (
     StoreParameters,
     ToolResultResponse,
 )
+from tract.remote.views import (
+    Body,
+    BodyParameters,
+    ChartParameters,
+    Comparison,
+    ComparisonParameters,
+    DetailsParameters,
+    DifferenceParameters,
+    FindParameters,
+    Found,
+    GraphItem,
+    GraphParameters,
+    PageFacts,
+    PictureParameters,
+    Preview,
+    PreviewParameters,
+    RequestParameters,
+    RequestView,
+    RewordParameters,
+    Rows,
+    RowsParameters,
+    TextParameters,
+    ToolsParameters,
+    TreeParameters,
+    UnitParameters,
+    View,
+    ViewFactsParameters,
+    ViewParameters,
+    WholeText,
+)
 from tract.storage.search import Hit
 from tract.tool_results import ToolResultMetadata, ToolResultReference
 from tract.tract import Tract
+from tract.view.json_tree import JsonBranch
 
 READ, WRITE, ADMIN = "read", "write", "admin"
 PAGE, MOST = 100, 1000
@@ -140,6 +174,7 @@ RESULTS = f"{DIALOG}/tool-results"
 
 _CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
 _USER = {"role": "user", "content": "Hi"}
+_HASH = "0" * 64
 _TOOL = {"name": "ls", "input_schema": {"type": "object", "properties": {}}}
 
 SECTIONS: dict[str, tuple[Operation, ...]] = {
@@ -309,6 +344,118 @@ SECTIONS: dict[str, tuple[Operation, ...]] = {
         _method("get_tools", "GET", f"{DIALOG}/tools"),
         _method("diff_tools", "GET", f"{DIALOG}/tools-diff", a="HEAD", b="HEAD"),
         _method("tool_history", "GET", f"{DIALOG}/tools/{{name}}"),
+    ),
+    "Views": (
+        _special(
+            *("view_dialogs", "GET", "/api/view/dialogs", READ, Paged, DialogRow),
+            "List the dialogs that the token may use as a page shows them, newest first.",
+            is_paged=True,
+        ),
+        _special(
+            *("view_details", "GET", "/api/view/details", READ),
+            *(DetailsParameters, list[DialogDetails]),
+            "Return what takes longer to read of some dialogs: their messages, models and costs.",
+            dialog=["work"],
+        ),
+        _special(
+            *("view_page", "GET", f"{DIALOG}/view", READ, ViewParameters, View),
+            "Return what a page first shows of a dialog: its branches, and the rows around a "
+            "place. A row is a message with its blocks in short form.",
+        ),
+        _special(
+            *("view_rows", "GET", f"{DIALOG}/view/rows", READ, RowsParameters, Rows),
+            "Return further rows, or the first that differ from those of a page, with the index of "
+            "prompts.",
+        ),
+        _special(
+            *("view_facts", "GET", f"{DIALOG}/view/facts", READ, ViewFactsParameters, PageFacts),
+            "Return what a dialog is about: times, models, costs, files, tools, sub-agents.",
+        ),
+        _special(
+            *("view_chart", "GET", f"{DIALOG}/view/chart", READ, ChartParameters, Chart),
+            "Return what each request to the model consisted of, and what it cost.",
+        ),
+        _special(
+            *("view_tools", "GET", f"{DIALOG}/view/tools", READ, ToolsParameters, ToolsAt),
+            "Return the tools that are in force at a message: their cost, how they changed, and "
+            "which of them are never called.",
+        ),
+        _special(
+            *("view_body", "GET", f"{DIALOG}/view/body", READ, BodyParameters, Body),
+            "Return what a block of a message contains, ready to be drawn; a long text in parts.",
+            commit=_HASH,
+        ),
+        _special(
+            *("view_text", "GET", f"{DIALOG}/view/text", READ, TextParameters, WholeText),
+            "Return the text of a block as it was written.",
+            commit=_HASH,
+        ),
+        _special(
+            *("view_picture", "GET", f"{DIALOG}/view/picture", READ, PictureParameters, None),
+            "Return an image of a block.",
+            media="image/*",
+            commit=_HASH,
+        ),
+        _special(
+            *("view_find", "GET", f"{DIALOG}/view/find", READ, FindParameters, Found),
+            "Find a text in the rows of a dialog, also in what is folded; case-insensitive. Looks "
+            "at as many rows as a moment allows.",
+            text="error",
+        ),
+        _special(
+            *("view_tree", "GET", f"{DIALOG}/view/tree", READ, TreeParameters, JsonBranch),
+            "Return a part of the JSON of a block: the children of one value.",
+            commit=_HASH,
+        ),
+        _special(
+            *(
+                "view_request",
+                "GET",
+                f"{DIALOG}/view/request",
+                READ,
+                RequestParameters,
+                RequestView,
+            ),
+            "Return a request to a provider in parts, each in short form, with what was repaired "
+            "and what the provider read from its cache.",
+        ),
+        _special(
+            *("view_unit", "GET", f"{DIALOG}/view/unit", READ, UnitParameters, Body),
+            "Return one part of a request in full.",
+            unit=0,
+        ),
+        _special(
+            *("view_comparison", "GET", f"{DIALOG}/view/comparison", READ),
+            *(ComparisonParameters, Comparison),
+            "Compare two commits or branches: their requests, or their messages.",
+            old="HEAD",
+            new="HEAD",
+        ),
+        _special(
+            *("view_difference", "GET", f"{DIALOG}/view/difference", READ),
+            *(DifferenceParameters, Body),
+            "Return the lines in which two parts of a comparison differ.",
+            old="HEAD",
+            new="HEAD",
+            new_unit=0,
+        ),
+        _special(
+            *("view_graph", "GET", f"{DIALOG}/view/graph", READ, GraphParameters, GraphItem),
+            "List the commits of all branches, newest first, with the lines between them.",
+            is_paged=True,
+        ),
+        _special(
+            *("reword", "POST", f"{DIALOG}/reword", WRITE, RewordParameters, CommitInfo),
+            "Edit one block of a message as a text. What was JSON must stay valid JSON.",
+            commit=_HASH,
+            text="What is in src?",
+        ),
+        _special(
+            *("preview_change", "POST", f"{DIALOG}/preview", WRITE, PreviewParameters, Preview),
+            "Say what a change would do to the tokens of a request. Nothing is written.",
+            operation="reshape",
+            arguments={"forms": {"HEAD": "reference"}},
+        ),
     ),
     "Branches": (
         _method("branches", "GET", f"{DIALOG}/branches"),

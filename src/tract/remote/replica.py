@@ -25,7 +25,7 @@ from tract.remote.operations import BY_NAME, MOST
 from tract.remote.transport import AFTER, BATCH, BRANCH, Transport, quoted
 from tract.remote.values import NewGrant, Position, Steps
 from tract.session.session import MAIN
-from tract.storage.store import Stand
+from tract.storage.store import CommitNotes, Stand
 
 
 class Pages(Iterator[Any]):
@@ -170,6 +170,12 @@ class Replica:
 
     def infos(self, commits: Sequence[Head]) -> list[CommitInfo]:
         return [self.info(commit) for commit in commits]
+
+    def notes(self, commits: Sequence[Head]) -> list[CommitNotes]:
+        return [
+            CommitNotes(info.metadata, info.generation_config, info.usage, info.created_at)
+            for info in self.infos(commits)
+        ]
 
     def log(self, head_id: int | None) -> Iterator[CommitInfo]:
         """The log of what is checked out, newest first."""

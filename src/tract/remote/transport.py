@@ -35,6 +35,8 @@ request as the client has them, in an answer as they are then."""
 RESULTS, AFTER = "tract-results", "tract-after"
 """Headers: in a request whether the client wants to know the new results, in an answer which they
 are; and the commit that a replica must have to answer."""
+EXPECTED = "tract-expected"
+"""Header: the newest commit that a client knows of. If there is another, a write is a conflict."""
 NEWEST = "newest"
 """The name of no commit: only the database itself may answer."""
 

@@ -61,11 +61,11 @@ def encode_arguments(arguments: Mapping[str, Any]) -> bytes:
     return to_json(packed).encode("ascii")
 
 
-def convert(value: Json, kind: Any) -> Any:
-    """The value of a type; InputError if it is not one."""
+def convert(value: Json, kind: Any, *, strict: bool = True) -> Any:
+    """The value of a type; InputError if it is not one. Unless `strict`, a text may be one too."""
     try:
-        return msgspec.convert(value, kind, str_keys=True)
-    except msgspec.ValidationError as error:
+        return msgspec.convert(value, kind, strict=strict, str_keys=True)
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # of a lone surrogate
         raise InputError(f"not acceptable: {error}") from None
 
 

@@ -12,7 +12,7 @@ from tract.core import drafts
 from tract.core.chain import Place
 from tract.core.drafts import Details
 from tract.core.forms import stays_full
-from tract.errors import InputError
+from tract.errors import CommitNotFoundError, InputError
 from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Toolset
 from tract.providers import load_answer, load_calls, load_message, toolsets, with_model
 from tract.session.session import Commit, Session
@@ -176,3 +176,11 @@ def toolset_at(session: Session, place: Commit | CompiledContext) -> Toolset | N
         if not chain.has(commit):
             chain = session.new_compiler().chain(commit)
         return session.compiler.toolset(chain.toolset_at(commit))
+
+
+def find_commit(session: Session, name: Commit) -> Head:
+    """A commit, or the newest one of a branch, which must have one."""
+    head = session.find(name)
+    if head.id is None:
+        raise CommitNotFoundError(f"branch {name!r:.80} has no commits yet")
+    return head

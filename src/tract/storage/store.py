@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import datetime
 from functools import partial
 from itertools import zip_longest
 from secrets import randbits
 from threading import Event, RLock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -53,6 +54,7 @@ from tract.storage.rows import (
     BlobRow,
     CommitRow,
     ReadRow,
+    as_datetime,
     blob_row,
     branch_checksum,
     commit_checksum,
@@ -72,6 +74,8 @@ from tract.storage.tools import put_toolset, read_toolset, restore_definitions
 from tract.storage.transactions import check_open, transaction
 from tract.storage.vocabulary import Vocabulary
 from tract.storage.word_index import WordIndex
+
+Made = TypeVar("Made")
 
 _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
 _HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
@@ -109,6 +113,15 @@ class CheckedOut(NamedTuple):
     """The commit, if HEAD is detached."""
     stand: Stand | None
     """Else where the branch stands, if it exists."""
+
+
+class CommitNotes(NamedTuple):
+    """What was recorded with a commit, beside its content."""
+
+    metadata: Json
+    generation_config: Json
+    usage: Json
+    created_at: datetime | None = None
 
 
 class Store:
@@ -463,16 +476,28 @@ class Store:
 
     def infos(self, commits: Sequence[Head]) -> list[CommitInfo]:
         """The commits, in the same order."""
+        return self._each(commits, self._info)
+
+    def notes(self, commits: Sequence[Head]) -> list[CommitNotes]:
+        """The notes of commits, in the same order. It takes half the time, since no content is
+        parsed."""
+        return self._each(commits, self._notes)
+
+    def _each(
+        self,
+        commits: Sequence[Head],
+        make: Callable[[Row, bytes | None, tuple[Link, ...]], Made],
+    ) -> list[Made]:
         wanted = {commit.id or 0: commit.hash for commit in commits}
-        infos: dict[int, CommitInfo] = {}
+        values: dict[int, Made] = {}
         for row, parent, links in self.rows(list(wanted)):
             if row[1] != wanted[row[0]]:
                 raise CorruptError(f"the index of commits is damaged at key {row[0]}")
-            infos[row[0]] = self._info(row, parent, links)
-        missing = wanted.keys() - infos.keys()
+            values[row[0]] = make(row, parent, links)
+        missing = wanted.keys() - values.keys()
         if missing:
             raise CorruptError(f"a commit is missing: key {min(missing)}")
-        return [infos[commit.id or 0] for commit in commits]
+        return [values[commit.id or 0] for commit in commits]
 
     def rows(self, ids: Sequence[int]) -> Iterator[tuple[Row, bytes | None, tuple[Link, ...]]]:
         """The rows of commits as they are, each with the hash of its parent and its links."""
@@ -486,6 +511,10 @@ class Store:
 
     def log(self, head_id: int | None, page: int = PAGE) -> Iterator[CommitInfo]:
         """Newest first, a page at a time; commits that are appended meanwhile do not matter."""
+        return (info for _, info in self.keyed_log(head_id, page))
+
+    def keyed_log(self, head_id: int | None, page: int = PAGE) -> Iterator[tuple[int, CommitInfo]]:
+        """The same with the key of each commit. A commit has a larger key than its parent."""
         while head_id is not None:
             rows = sorted(self._run(_PAGE, (head_id, page)), reverse=True)
             if not rows:
@@ -493,7 +522,8 @@ class Store:
             links = self._links([row[0] for row in rows if row[3] != "append"])
             # One more row is read, for the hash of the last parent.
             for row, parent in zip_longest(rows[:page], rows[1:]):
-                yield self._info(row, parent[1] if parent else None, links.get(row[0], ()))
+                info = self._info(row, parent[1] if parent else None, links.get(row[0], ()))
+                yield row[0], info
             head_id = rows[page][0] if len(rows) > page else None
 
     def _info(self, row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo:
@@ -503,6 +533,17 @@ class Store:
         if commit.calls and blob and blob.payload is None and blob.codec != FORGOTTEN:
             message = message_of(commit.role, self.contents.read(commit.blob_id or 0))
         return info_of(read, parent, links, message)
+
+    def _notes(self, row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitNotes:
+        read = split(row)
+        verify(read, parent, links, self._is_left)
+        commit = read.commit
+        return CommitNotes(
+            stored_json(commit.metadata),
+            stored_json(commit.generation_config),
+            stored_json(commit.usage),
+            as_datetime(commit.created_at),
+        )
 
     def steps(self, head: Head, known: Head = EMPTY) -> list[Step] | None:
         """The chain from the root to the head, verified, with short contents. With `known`, the
@@ -553,6 +594,16 @@ class Store:
                 answers.append(Head(commit_id, digest))
         for page in pages(answers):
             yield from self.infos(page)
+
+    def count_messages(self, dialog: str) -> int:
+        """How many messages were appended to a dialog, on all branches. The rows are counted and
+        not read."""
+        self.dialogs.settle()
+        for commits, count, messages in self._run(_COUNT_MESSAGES, (stored_name(dialog),)):
+            if count != commits:
+                raise CorruptError(f"dialog {dialog!r} has {commits} commits, not {count}")
+            return int(messages)
+        return 0
 
     def _links(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
         """The links of these commits, and perhaps of others that were written between them."""
@@ -722,6 +773,10 @@ WHERE d.name = ? AND c.tool_call_id = ? LIMIT 1"""
 _USAGES = """
 SELECT d.commits, c.id, c.hash, c.usage, c.calls, c.created_at, c.checksum
 FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id WHERE d.name = ? ORDER BY c.id"""
+
+_COUNT_MESSAGES = """
+SELECT d.commits, count(c.id), count(CASE WHEN c.operation = 'append' THEN 1 END)
+FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id WHERE d.name = ? GROUP BY d.commits"""
 
 _LINKS = """
 SELECT l.commit_id, l.kind, l.target_id, t.hash, l.value

@@ -2,51 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from tract.economy.accounting import Bill, bill_text
-from tract.model import DialogInfo
+from tract.economy.accounting import bill_text
+from tract.economy.listing import ListedDialog, age, model_label
 from tract.view.lines import Line, Styled
 from tract.view.numbers import short
-from tract.view.prompts import dialog_label
 from tract.view.sanitize import counted, cut, one_line, width
 
 GAP = 1
 NARROWEST = 27  # columns of the title
-
-SPANS = {"y": 365 * 86400, "mo": 30 * 86400, "w": 7 * 86400, "d": 86400, "h": 3600, "m": 60}
-_DATE = re.compile(r"-20\d{6}$|-20\d\d-\d\d-\d\d$")
-
-
-class ListedDialog(NamedTuple):
-    """A dialog, and what is read after the list is there: its model and cost."""
-
-    info: DialogInfo
-    answered_by: str | None = None
-    cost: Bill | None = None
-
-    @property
-    def model(self) -> str | None:
-        return self.info.facts.model or self.answered_by
-
-    @property
-    def label(self) -> str:
-        return dialog_label(self.info.dialog, self.info.facts.title)
-
-    @property
-    def time(self) -> datetime:
-        """When the session ended, by the agent's own clock where that is known."""
-        return self.info.facts.ended or self.info.updated_at or self.info.created_at
-
-    def has(self, words: Iterable[str]) -> bool:
-        """Whether its label, name, folder and model contain all words, case-insensitive."""
-        label = self.label.casefold()
-        return self.info.has(word for word in words if word.casefold() not in label)
 
 
 class Column(NamedTuple):
@@ -64,20 +31,15 @@ def _title(dialog: ListedDialog) -> str:
     return dialog.label.casefold()
 
 
-def _project(dialog: ListedDialog) -> str | None:
-    folder = dialog.info.facts.folder
-    return PurePosixPath(folder.replace("\\", "/")).name or folder if folder else None
-
-
 def _model(dialog: ListedDialog) -> str | None:
     """Without the maker and the date: those are in the line below the list."""
-    model = dialog.model
-    return _DATE.sub("", model.rpartition("/")[2].removeprefix("claude-")) if model else None
+    return model_label(dialog.model) if dialog.model else None
 
 
 def _dollars(dialog: ListedDialog) -> tuple[Decimal, int] | None:
     cost = dialog.cost
-    return (cost.dollars or Decimal(0), cost.usage.tokens) if cost and cost.usage.tokens else None
+    has_cost = cost is not None and bool(cost.usage.tokens or cost.dollars)
+    return (cost.dollars or Decimal(0), cost.usage.tokens) if cost and has_cost else None
 
 
 def _cost(dialog: ListedDialog) -> str:
@@ -95,7 +57,7 @@ def _errors(dialog: ListedDialog) -> int:
 
 COLUMNS = (
     Column("title", NARROWEST, lambda d: d.label, _title, style="bold"),
-    Column("project", 9, lambda d: _project(d) or "", _project),
+    Column("project", 9, lambda d: d.project or "", lambda d: d.project),
     Column("model", 10, lambda d: _model(d) or "", _model),
     Column("commits", 7, lambda d: str(d.info.commits), lambda d: d.info.commits, True),
     Column("tokens", 6, lambda d: short(d.info.tokens), lambda d: d.info.tokens, True),
@@ -141,15 +103,6 @@ def ordered(dialogs: Iterable[ListedDialog], order: Order) -> list[ListedDialog]
     there = [dialog for dialog in newest if key(dialog) is not None]
     missing = [dialog for dialog in newest if key(dialog) is None]
     return sorted(there, key=key, reverse=order.descends) + missing
-
-
-def age(time: datetime, now: datetime | None = None) -> str:
-    """How long ago: `now`, `12m`, `3h`, `5d`, `2w`, `7mo`, `1y`."""
-    seconds = ((now or datetime.now(UTC)) - time).total_seconds()
-    for unit, span in SPANS.items():
-        if seconds >= span:
-            return f"{int(seconds // span)}{unit}"
-    return "now"
 
 
 def column_widths(room: int) -> dict[str, int]:
@@ -211,7 +164,7 @@ def details(dialog: ListedDialog) -> list[str]:
     """What the columns have no room for, in two lines."""
     info, facts = dialog.info, dialog.info.facts
     branches = f" and {info.branches - 1} more" if info.branches > 1 else ""
-    start, end = facts.started or info.created_at, dialog.time
+    start, end = dialog.start, dialog.time
     last = f"{end:%H:%M}" if start.date() == end.date() else f"{end:%Y-%m-%d %H:%M}"
     words: Sequence[str | None] = (
         info.dialog,

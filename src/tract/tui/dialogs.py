@@ -16,13 +16,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input, Static
 
-from tract.economy.accounting import bill
+from tract.economy.listing import ListedDialog, described
 from tract.economy.prices import PriceList
 from tract.errors import TractError
 from tract.model import DialogInfo
 from tract.tract import Tract
 from tract.tui.dialog_list import (
-    ListedDialog,
     Order,
     column_at,
     column_widths,
@@ -260,12 +259,7 @@ class Dialogs(Screen[None]):
 
     def _described(self, row: ListedDialog) -> ListedDialog:
         try:
-            dialog = self._database.sibling(row.info.dialog)
-            answers = list(dialog.usages())
-            models = (answer.model for answer in reversed(answers))
-            model = next(filter(None, models), None)
-            cost = bill(answers, self._prices)
-            return row._replace(answered_by=model, cost=cost)
+            return described(self._database, row.info, self._prices)
         except TractError:  # the next look reports it
             return row
 

@@ -16,18 +16,17 @@ from textual.widgets import Static
 
 from tract.core.chain import Place, undone_commits
 from tract.core.forms import stays_full
+from tract.economy.moments import Moments
 from tract.economy.prices import NO_PRICES, PriceList
 from tract.errors import ConflictError, InputError, NotFoundError, TractError
 from tract.model import EMPTY, CommitInfo, Form, Priority, Shape
 from tract.session.session import MAIN
 from tract.tract import Tract
-from tract.tui.edits import text_to_edit, with_new_text
 from tract.tui.footer import Footer, Hint
 from tract.tui.heading import Heading
 from tract.tui.help import HELP
 from tract.tui.layout import Settings
 from tract.tui.modals import Ask, Edit, Page, Pick
-from tract.tui.moments import Moments
 from tract.tui.pane import Pane
 from tract.tui.panels import TokenBar, ToolsPanel
 from tract.view.blocks import ToolResultBlock, ToolUseBlock, ViewBlock
@@ -35,6 +34,7 @@ from tract.view.conversation import Conversation
 from tract.view.lines import SHORT, TOOLS, measure
 from tract.view.moments import day_and_clock, duration
 from tract.view.prompts import dialog_label, dialog_title
+from tract.view.rewording import text_to_edit, with_new_text
 from tract.view.sanitize import counted, one_line
 
 LOOK_EVERY = 0.5  # seconds

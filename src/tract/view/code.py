@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tract.providers import parsed
 from tract.view.blocks import TextBlock, ToolResultBlock, ToolUseBlock, ViewBlock
-from tract.view.highlight import highlight
+from tract.view.highlight import LONGEST, highlight
 from tract.view.lines import BODY, HEAD, Line, Styled
 
 LANGUAGES = {
@@ -65,12 +66,18 @@ def highlight_block(block: ViewBlock, lines: Sequence[Line]) -> list[Line]:
 def result_language(block: ToolResultBlock) -> str:
     """The language of a result, by its text or by the file that was read; empty if unknown."""
     start = block.text[:4000].lstrip()
-    if start[:1] in ("{", "[") and block.text.rstrip()[-1:] in ("}", "]"):
+    if _is_json(block.text):
         return "json"
     if _DIFF.match(start):
         return "diff"
     ending = block.detail.rpartition(".")[2].lower()
     return LANGUAGES.get(ending, "") if _READERS.search(block.tool_name) else ""
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is JSON. A line in brackets is none; what is long is judged by its ends."""
+    has_ends = text.lstrip()[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]")
+    return has_ends and (len(text) > LONGEST or isinstance(parsed(text), dict | list))
 
 
 def _coloured(lines: Sequence[Line], language: str, indent: str = BODY) -> list[Line]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import NamedTuple
 
 from tract.core.chain import Place
 from tract.core.wording import GET_TOOL_RESULT
-from tract.model import Step
+from tract.model import Step, Toolset
 from tract.view.history import History
 
 SYSTEM, TOOLS, TEXT, SUMMARIES = "system", "tools", "text", "summaries"
@@ -52,28 +53,53 @@ def tool_tokens(reading: History) -> int:
     return sum(tool.token_count for tool in tools) + (0 if is_own else reading.fetching_tokens)
 
 
-def growth(reading: History) -> list[int]:
-    """How many tokens of messages the model had before it gave each answer. What was undone later
-    counts as if it had never been; a result that was reshaped twice has its last form at once."""
-    now: dict[int, int] = {}
-    total, sizes = 0, []
-    costs = costs_by_step(reading)
+class CostChange(NamedTuple):
+    """What a place costs in a request, if that differs from the request before."""
+
+    place: Place
+    before: int
+    after: int
+
+
+class ModelRequest(NamedTuple):
+    """What was sent to get an answer: what differs from the request before, and the tools."""
+
+    answer: Step
+    changes: list[CostChange]
+    toolset: Toolset | None
+
+
+def requests(reading: History) -> Iterator[ModelRequest]:
+    """The requests of a branch, in their order. What was undone later counts as if it had never
+    been; a result that was reshaped twice has its last form at once."""
+    costs = _costs_by_step(reading)
+    toolsets = {step.id: toolset for step, toolset in reading.toolsets}
+    toolset: Toolset | None = None
+    tokens_of: dict[Place, int] = {}
+    changes: list[CostChange] = []
     for step in reading.chain.steps:
+        toolset = toolsets.get(step.id, toolset)
         if step.operation == "append" and step.role == "assistant":
-            sizes.append(total)
+            yield ModelRequest(step, changes, toolset)
+            changes = []
         for place, tokens in costs.get(step.id, ()):
-            total += tokens - now.get(place, 0)
-            now[place] = tokens
-    return sizes
+            changes.append(CostChange(place, tokens_of.get(place, 0), tokens))
+            tokens_of[place] = tokens
 
 
-def costs_by_step(reading: History) -> Mapping[int, list[tuple[int, int]]]:
+def growth(reading: History) -> list[int]:
+    """How many tokens of messages the model had before it gave each answer."""
+    added = (sum(c.after - c.before for c in request.changes) for request in requests(reading))
+    return list(accumulate(added))
+
+
+def _costs_by_step(reading: History) -> Mapping[int, list[tuple[Place, int]]]:
     """By each commit the places that look different since, with what they cost from then on: at
     first what they were born with, from the first change on what they cost now."""
     chain = reading.chain
     rewrites = [step.id for step in chain.steps if step.links]
     outdated = chain.outdated_answers()
-    costs: dict[int, list[tuple[int, int]]] = {}
+    costs: dict[int, list[tuple[Place, int]]] = {}
     for place in chain.places:
         born, tokens = place.origin, reading.weight(place)
         later = [step.id for step in _changes(place) if step.id > born.id]
@@ -81,9 +107,9 @@ def costs_by_step(reading: History) -> Mapping[int, list[tuple[int, int]]]:
             later.append(rewrites[bisect_right(rewrites, born.id)])
         is_born_whole = bool(later) and born.shape is None
         first = born.token_count if is_born_whole else tokens
-        costs.setdefault(born.id, []).append((born.id, first))
+        costs.setdefault(born.id, []).append((place, first))
         if later:
-            costs.setdefault(min(later), []).append((born.id, tokens))
+            costs.setdefault(min(later), []).append((place, tokens))
     return costs
 
 

@@ -15,16 +15,15 @@ from tract.view.blocks import (
     MessageFacts,
     RuleBlock,
     Scribe,
+    ToolResultBlock,
     ToolsBlock,
     ViewBlock,
     tools_blocks,
 )
 from tract.view.history import History
 from tract.view.lines import SHORT
-from tract.view.moments import Moment
+from tract.view.moments import Moment, seconds_between
 from tract.view.rewrites import epochs, frontier
-
-LONGEST = 86_400  # seconds; a longer pause is one of the person
 
 ConversationRow = Place | ViewBlock
 """A message, or something that stands between messages."""
@@ -61,10 +60,10 @@ class Conversation:
         return [self._row_of[place.origin.id] for place in members] or [number]
 
     def row_at(self, commit: str) -> int | None:
-        """The row of a commit."""
+        """The row of a commit, or of an edit."""
         digest = bytes.fromhex(commit)
         for number, row in enumerate(self.rows):
-            if isinstance(row, Place) and digest in (row.origin.hash, row.shown.hash):
+            if isinstance(row, Place) and digest in (row.origin.hash, *_edits(row)):
                 return number
         return None
 
@@ -77,10 +76,20 @@ class Conversation:
             return [row]
         return self._sent(row, number) if sent else self._stored(row, number)
 
-    def _stored(self, place: Place, number: int) -> list[ViewBlock]:
+    def unread(self, number: int) -> list[ViewBlock]:
+        """The block of a result without its content, which may be large."""
+        row = self.rows[number]
+        assert isinstance(row, Place)
+        step = row.shown
+        message = Message("tool", "", step.tool_call_id, step.name, step.is_error)
+        [block] = self._stored(row, number, message)
+        assert isinstance(block, ToolResultBlock)
+        return [replace(block, size=step.byte_size)]
+
+    def _stored(self, place: Place, number: int, message: Message | None = None) -> list[ViewBlock]:
         if place.sources:
             return []
-        whole = self.history.whole(place)
+        whole = message or self.history.whole(place)
         if self.history.chain.is_plain:  # the usual case in a file
             step = place.origin
             facts = MessageFacts(number, step.hash.hex(), tokens=step.token_count)
@@ -111,9 +120,7 @@ class Conversation:
             return facts
         before = place.call or (self._before(place) if place.origin.role == "assistant" else None)
         start = self._moment(before).time if before else None
-        seconds = (time - start).total_seconds() if start else None
-        is_plausible = seconds is not None and 0 <= seconds < LONGEST
-        return facts._replace(time=time, seconds=seconds if is_plausible else None)
+        return facts._replace(time=time, seconds=seconds_between(start, time))
 
     def _before(self, place: Place) -> Place | None:
         row = self._row_of[place.origin.id]
@@ -125,6 +132,11 @@ class Conversation:
         if item is not None:
             return item.shape.form
         return Form.COLLAPSED if self.history.is_collapsed(place) else Form.FULL
+
+
+def _edits(place: Place) -> list[bytes]:
+    """The versions of a message after its first."""
+    return [step.hash for step in place.changes if step.operation == "edit"]
 
 
 def _facts(place: Place, number: int, form: Form, size: int | None, sent: int) -> MessageFacts:

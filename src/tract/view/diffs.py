@@ -20,6 +20,8 @@ MOST_MATCHES = 200_000
 """Pairs of equal lines among them."""
 MOST_PAIRS = 400
 """Pairs of lines whose words are compared, per file."""
+MOST_MARKED = 1_000_000
+"""Characters of changed lines. In more, nothing is marked: to find a pair takes long, too."""
 MOST_WORDS = 200
 LONGEST_LINE = 2000
 NEIGHBOURS = 3
@@ -59,8 +61,8 @@ def compare(old: str, new: str) -> list[EditLine]:
 
 def diff(old: list[str], new: list[str]) -> list[EditLine]:
     """The lines of two texts, all of them: the equal ones once."""
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
+    start = common(old, new)
+    end = common(old[start:][::-1], new[start:][::-1])
     middle = old[start : len(old) - end], new[start : len(new) - end]
     return [
         *(EditLine(CONTEXT, line) for line in old[:start]),
@@ -69,7 +71,8 @@ def diff(old: list[str], new: list[str]) -> list[EditLine]:
     ]
 
 
-def _common(old: Sequence[str], new: Sequence[str]) -> int:
+def common(old: Sequence[object], new: Sequence[object]) -> int:
+    """How many items are the same from the first on."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((n for n, (one, other) in pairs if one != other), min(len(old), len(new)))
 
@@ -107,6 +110,8 @@ def _replaced(old: list[str], new: list[str]) -> Iterator[EditLine]:
 def mark(lines: list[EditLine]) -> tuple[EditLine, ...]:
     """The same lines; where a removed one became an added one, with what differs in them."""
     marked = list(lines)
+    if sum(len(line.text) for line in lines if line.kind in (ADDED, REMOVED)) > MOST_MARKED:
+        return tuple(marked)
     for old, new in islice(_likely_pairs(lines), MOST_PAIRS):
         marks = _marks(lines[old].text, lines[new].text)
         if marks:
@@ -181,8 +186,8 @@ def _ranges(words: list[str], changes: Iterable[tuple[int, int]]) -> Ranges:
 
 def _outer_marks(old: str, new: str) -> tuple[Ranges, Ranges] | None:
     """Everything but the same beginning and end."""
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
+    start = common(old, new)
+    end = common(old[start:][::-1], new[start:][::-1])
     if 2 * (start + end) < SIMILAR * (len(old) + len(new)):
         return None
     return _middle(start, len(old) - end), _middle(start, len(new) - end)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tract.model import Json, readable
 from tract.providers import parsed
-from tract.view.diffs import ADDED, EditLine, all_lines, compare, hunk, mark
+from tract.view.diffs import ADDED, EditLine, all_lines, compare, hunk
 from tract.view.patches import FileEdit, Patch, read_patch
 
 PATHS = (
@@ -104,7 +104,7 @@ def _several(fields: Mapping[str, Json], comparing: Compare) -> Edits | None:
         name = part[own] if own else fields[path] if path else ""
         heading = f"edit {number} of {len(parts)}" if len(parts) > 1 else ""
         files.setdefault(name, []).extend(_part(part, own, heading, comparing))
-    made = [FileEdit(name, "edit", mark(lines)) for name, lines in files.items()]
+    made = [FileEdit(name, "edit", tuple(lines)) for name, lines in files.items()]
     return _edits(fields, {key, path}, *made)
 
 
@@ -175,7 +175,7 @@ def _text(fields: Mapping[str, Json], key: str) -> str:
 def _file(
     fields: Mapping[str, Json], path: str, action: str, lines: Iterable[EditLine]
 ) -> FileEdit:
-    return FileEdit(str(fields[path]), action, mark(list(lines)))
+    return FileEdit(str(fields[path]), action, tuple(lines))
 
 
 def _edits(fields: Mapping[str, Json], used: set[str | None], *files: FileEdit) -> Edits:
@@ -189,6 +189,8 @@ def _patch_field(fields: Mapping[str, Json]) -> Edits | None:
     """A patch in a field of its own, or applied by a command."""
     for key in (*PATCHES, *COMMANDS):
         words = fields.get(key)
+        if words is None:
+            continue
         parts = words if isinstance(words, list) else [words]
         text = max((part for part in parts if isinstance(part, str)), key=len, default="")
         patch = read_patch(text)

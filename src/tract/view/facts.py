@@ -106,12 +106,17 @@ def _changed_files(places: Iterable[Place], whole: Callable[[Place], Message]) -
     """Each once, in order. Only calls of tools that may change files are looked at."""
     files: dict[str, None] = {}
     for place in places:
-        if any(_MAY_CHANGE.search(name) for _, name in place.shown.calls):
+        if any(may_change(name) for _, name in place.shown.calls):
             for call in whole(place).tool_calls:
                 edits = file_edits(call.name, call.arguments, leave_out)
                 files |= dict.fromkeys(file.path for file in edits.files) if edits else {}
     files.pop("", None)
     return files
+
+
+def may_change(tool: str) -> bool:
+    """Whether calls of a tool may change files, by its name."""
+    return _MAY_CHANGE.search(tool) is not None
 
 
 def fact_lines(facts: Facts) -> list[str]:

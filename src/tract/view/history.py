@@ -43,6 +43,9 @@ class History(Protocol):
     def failures(self) -> frozenset[int]:
         """The places of the results that are flagged as errors, or report one."""
 
+    def failures_among(self, places: Sequence[Place]) -> frozenset[int]:
+        """The same of some results, without looking at the others."""
+
     @property
     def toolsets(self) -> Sequence[tuple[Step, Toolset]]:
         """The toolsets in their order, each with the step that put it in force."""

@@ -13,7 +13,6 @@ from html import escape
 from importlib.resources import files
 
 from tract.content.text import counted
-from tract.view import markdown
 from tract.view.blocks import (
     FactsBlock,
     OtherBlock,
@@ -25,23 +24,22 @@ from tract.view.blocks import (
     ToolUseBlock,
     ViewBlock,
 )
+from tract.view.bodies import inline_picture, other_nodes, text_nodes, thinking_nodes
 from tract.view.facts import Facts, fact_pairs, short_paths
 from tract.view.lines import (
-    BODY,
     FULL,
     HEAD,
     ROLE_STYLES,
     SUMMARY,
     Styled,
-    first_line,
     head_of,
     lines_of,
 )
-from tract.view.markup import byte_size, image, markup, plain, span, with_code
+from tract.view.markup import markup, span
 from tract.view.moments import clock
+from tract.view.nodes import html
 from tract.view.palette import PALETTE
 from tract.view.sanitize import one_line
-from tract.view.tags import COMMAND, SHELL_COMMAND, Piece, pieces
 from tract.view.tool_markup import (
     Anchors,
     Unit,
@@ -54,10 +52,6 @@ from tract.view.turns import with_results
 
 SECTION = 25
 """Messages of a section. A browser lays out only the sections that are near the screen."""
-LONG_TEXT = 300
-"""Characters of instructions, and of what a program wrote, that are shown at once."""
-OPEN_DIFF = 40
-"""Lines of a diff that are shown at once."""
 MOST_FILES = 8
 
 
@@ -66,7 +60,7 @@ def read_asset(name: str) -> str:
 
 
 _COLOURS = "".join(f".p{number} {{ --pair: {c.web} }}\n" for number, c in enumerate(PALETTE))
-STYLE = read_asset("page.css") + _COLOURS
+STYLE = read_asset("base.css") + read_asset("page.css") + _COLOURS
 SCRIPT = read_asset("page.js")
 
 
@@ -248,9 +242,9 @@ class _Writer:
         block = unit.block
         match block:
             case TextBlock():
-                yield from _text(block)
+                yield html(text_nodes(block))
             case ThinkingBlock():
-                yield from _thinking(block, is_open=self._tools == FULL)
+                yield html(thinking_nodes(block, is_open=self._tools == FULL))
             case ToolUseBlock() | ToolResultBlock():
                 yield from tool_markup(unit, self.anchors, is_open=self._tools == FULL)
             case FactsBlock():
@@ -258,7 +252,7 @@ class _Writer:
             case RuleBlock():
                 yield f'<p class="rule other">{markup(lines_of(block), HEAD)}</p>\n'
             case OtherBlock():
-                yield from _other(block)
+                yield html(other_nodes(block, inline_picture))
             case _:
                 yield f'<p class="aside other">{markup(lines_of(block), HEAD)}</p>\n'
 
@@ -266,69 +260,3 @@ class _Writer:
 def _more_facts(block: FactsBlock) -> Iterator[str]:
     for line in block.lines:
         yield f'<p class="about other">{span(Styled(one_line(line)))}</p>\n'
-
-
-def _thinking(block: ThinkingBlock, *, is_open: bool) -> Iterator[str]:
-    head, *body = lines_of(block)
-    if not body:
-        yield f'<p class="aside thinking">{markup([head], HEAD)}</p>\n'
-        return
-    hint = span(Styled(f" {first_line(block.text)}"))
-    attribute = " open" if is_open else ""
-    yield f'<details class="aside thinking"{attribute}><summary>{markup([head], HEAD)}'
-    yield f'<span class="hint">{hint}</span></summary>'
-    yield f'<div class="prose">{markup(body, BODY)}</div></details>\n'
-
-
-def _other(block: OtherBlock) -> Iterator[str]:
-    picture = image(block.data)
-    if picture:
-        yield f'<p class="other">{picture}</p>\n'
-        return
-    head, *body = lines_of(block)
-    if not body:
-        yield f'<p class="aside other">{markup([head], HEAD)}</p>\n'
-        return
-    yield f'<details class="aside other"><summary>{markup([head], HEAD)}</summary>'
-    yield f"<pre>\n{markup(body, BODY)}</pre></details>\n"
-
-
-# Text
-
-
-def _text(block: TextBlock) -> Iterator[str]:
-    if not block.text.strip():
-        return
-    if block.note.startswith("summary of"):
-        yield from _piece(Piece(block.text, "summary"))
-        return
-    if block.role == "user":
-        for piece in pieces(block.text):
-            yield from _piece(piece)
-        return
-    rendered = markdown.render(block.text, span) if block.role == "assistant" else None
-    if rendered is not None:
-        yield f'<div class="text markdown">{rendered}</div>\n'
-    elif block.role == "system" and len(block.text) > LONG_TEXT:
-        yield '<details class="aside other"><summary>'
-        yield f"{span(Styled(first_line(block.text)))} ({byte_size(block.text)})</summary>"
-        yield f'<div class="prose">{plain(block.text)}</div></details>\n'
-    else:
-        yield f'<div class="text">{with_code(block.text)}</div>\n'
-
-
-def _piece(piece: Piece) -> Iterator[str]:
-    """A part of a message of the user."""
-    if not piece.label:
-        yield f'<div class="text">{with_code(piece.text)}</div>\n' if piece.text.strip() else ""
-    elif piece.label in (COMMAND, SHELL_COMMAND):  # words of the person
-        label = span(Styled(f"[{piece.label}] ", "dim"))
-        yield f'<div class="text"><div class="prose">{label}{plain(piece.text)}</div></div>\n'
-    elif "\n" not in piece.text and len(piece.text) < LONG_TEXT:
-        label, text = span(Styled(f"[{piece.label}]", "dim")), span(Styled(piece.text))
-        yield f'<p class="aside other">{label} {text}</p>\n'
-    else:
-        label = span(Styled(f"[{piece.label}]"))
-        hint = span(Styled(f" {first_line(piece.text)}"))
-        yield f'<details class="aside other"><summary>{label}<span class="hint">{hint}</span>'
-        yield f'</summary><div class="prose">{plain(piece.text)}</div></details>\n'

@@ -33,11 +33,19 @@ class Image(NamedTuple):
     def size(self) -> int:
         return len(self.data) * 3 // 4
 
+    @property
+    def content(self) -> bytes:
+        """Its bytes. Some programs leave the padding out."""
+        bare = self.data.rstrip("=")
+        return b64decode(bare + "=" * (-len(bare) % 4))
+
 
 def image_of(block: Json) -> Image | None:
     """The image in a content block of any provider; None where there is none that can be shown."""
     data = _data(block, 4)
     if data is None or len(data) > LARGEST or not _BASE64.fullmatch(data):
+        return None
+    if len(data.rstrip("=")) % 4 == 1:  # no bytes are written like that
         return None
     try:
         start = b64decode(data[:64] + "=" * (-len(data[:64]) % 4))

@@ -177,10 +177,10 @@ def _body_of_call(block: ToolUseBlock, look: Look) -> list[Line]:
 
 def _diff(file: FileEdit, look: Look) -> Iterator[Line]:
     yield (Styled(f"{BODY}{edit_words(file)}", "dim"),)
-    lines = file.lines if look.most is None else file.lines[: look.most]
+    lines = file.lines[: look.most]
     yield from (diff_line(line, BODY) for line in lines)
-    if len(lines) < len(file.lines):
-        yield (Styled(f"{BODY}… {len(file.lines) - len(lines)} more lines", "dim"),)
+    if len(lines) < len(file.unmarked):
+        yield (Styled(f"{BODY}… {len(file.unmarked) - len(lines)} more lines", "dim"),)
 
 
 def edit_words(file: FileEdit) -> str:

@@ -1,17 +1,18 @@
-"""Markdown as HTML, written by us token by token. Pure.
+"""Markdown as nodes, made by us token by token. Pure.
 
-No HTML of a text reaches the page, nothing is loaded, and only links to the web can be followed.
+No HTML of a text reaches a page, nothing is loaded, and only links to the web can be followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tract.view.highlight import highlight
 from tract.view.lines import Styled
+from tract.view.nodes import Element, Node, letters, styled, text
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -21,27 +22,25 @@ LONGEST = 100_000
 """Characters of a text; a longer one is shown as it is."""
 SCHEMES = {"http", "https", "mailto"}
 PLAIN_TAGS = {
-    *("p", "em", "strong", "s", "ul", "li", "blockquote"),
+    *("p", "em", "strong", "s", "ul", "ol", "li", "blockquote"),
     *("table", "thead", "tbody", "tr", "th", "td"),
 }
-Escape = Callable[[Styled], str]
-"""The only way for text into the page."""
 
 
 def is_available() -> bool:
     return _parser() is not None
 
 
-def render(text: str, escape: Escape) -> str | None:
-    """The text as HTML; None where it is too long, where a part of it would be lost, or where
+def markdown_nodes(source: str) -> list[Node] | None:
+    """The text as nodes; None where it is too long, where a part of it would be lost, or where
     nothing can read Markdown."""
     parser = _parser()
-    if parser is None or len(text) > LONGEST:
+    if parser is None or len(source) > LONGEST:
         return None
-    writer = _Writer(escape)
-    page = "".join(writer.blocks(parser.parse(text)))
+    nodes = _Builder().build(parser.parse(source))
     # The parser drops what is nested too deeply, and the names of entities.
-    return page if writer.letters >= sum(map(str.isalpha, text)) else None
+    is_complete = _legible(nodes) >= sum(map(str.isalpha, source))
+    return nodes if is_complete else None
 
 
 @cache
@@ -55,90 +54,114 @@ def _parser() -> MarkdownIt | None:
     return parser.enable(["table", "strikethrough"]).disable(["reference", "html_block"])
 
 
-class _Writer:
-    def __init__(self, escape: Escape) -> None:
-        self._escape = escape
-        self._ends: list[str] = []  # of the links that are open
-        self.letters = 0
-        """How many letters of the text were written."""
+def _legible(nodes: Sequence[Node]) -> int:
+    """The letters of a text and of its links."""
+    links = [
+        node.attributes.get("href", "") if not isinstance(node, str) else "" for node in _all(nodes)
+    ]
+    return letters(nodes) + sum(map(str.isalpha, "".join(links)))
 
-    def blocks(self, tokens: Sequence[Token]) -> Iterator[str]:
+
+def _all(nodes: Sequence[Node]) -> list[Node]:
+    inside: list[Node] = []
+    for node in nodes:
+        inside.append(node)
+        if not isinstance(node, str):
+            inside += _all(node.children)
+    return inside
+
+
+class _Builder:
+    """Makes a tree of the parser's tokens, which open and close."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[Element, list[Node]]] = []
+        self._nodes: list[Node] = []
+
+    def build(self, tokens: Sequence[Token]) -> list[Node]:
         for token in tokens:
-            match token.type:
-                case "inline":
-                    yield from self._inline(token.children or [])
-                case "fence" | "code_block":
-                    yield self._code(token)
-                case "hr":
-                    yield "<hr>\n"
-                case "heading_open" | "heading_close":
-                    yield self._heading(token)
-                case "ordered_list_open":
-                    start = token.attrs.get("start", 1)
-                    yield f'<ol start="{int(start)}">\n'
-                case "ordered_list_close":
-                    yield "</ol>\n"
-                case _:
-                    yield self._element(token)
+            self._take(token)
+        while self._open:
+            self._close()
+        return self._nodes
 
-    def _element(self, token: Token) -> str:
-        if token.tag in PLAIN_TAGS:
-            end = "\n" if token.block and token.nesting < 0 else ""
-            if token.hidden:  # a tight list has no paragraphs
-                return end
-            return f"<{token.tag}>" if token.nesting > 0 else f"</{token.tag}>{end}"
-        return self._text(token.content)
+    def _take(self, token: Token) -> None:
+        match token.type:
+            case "inline":
+                for child in token.children or []:
+                    self._take(child)
+            case "fence" | "code_block":
+                self._nodes += _code(token)
+            case "softbreak" | "hardbreak":
+                self._nodes.append(Element("br"))
+            case "hr":
+                self._nodes.append(Element("hr"))
+            case "code_inline":
+                self._nodes.append(Element("code", (text(token.content),)))
+            case "image":
+                self._nodes.append(_image(token))
+            case "link_open":
+                self._begin(_link(token))
+            case "link_close":
+                self._end_link()
+            case _:
+                self._element(token)
 
-    def _heading(self, token: Token) -> str:
-        """The page has headings of its own, so those of texts are smaller."""
-        level = min(int(token.tag[1:]) + 2, 6)
-        return f"<h{level}>" if token.nesting > 0 else f"</h{level}>\n"
+    def _element(self, token: Token) -> None:
+        if token.hidden:  # a tight list has no paragraphs
+            return
+        is_heading = token.type in ("heading_open", "heading_close")
+        if not is_heading and token.tag not in PLAIN_TAGS:
+            self._nodes.append(text(token.content))
+        elif token.nesting < 0:
+            self._close()
+        elif is_heading:  # the page has headings of its own, so those of texts are smaller
+            self._begin(Element(f"h{min(int(token.tag[1:]) + 2, 6)}"))
+        else:
+            start = token.attrs.get("start", 1)
+            is_late = token.tag == "ol" and start != 1
+            self._begin(Element(token.tag, attributes={"start": str(start)} if is_late else {}))
 
-    def _code(self, token: Token) -> str:
-        language = token.info.split()[0] if token.info.strip() else ""
-        label = f'<div class="language">{self._text(token.info.strip())}</div>' if language else ""
-        code = token.content.removesuffix("\n")
-        body = "".join(map(self._span, highlight(code, language)))
-        return f'{label}<pre class="code">\n{body}</pre>\n'
+    def _begin(self, element: Element) -> None:
+        self._open.append((element, self._nodes))
+        self._nodes = []
 
-    def _inline(self, tokens: Sequence[Token]) -> Iterator[str]:
-        for token in tokens:
-            match token.type:
-                case "softbreak" | "hardbreak":
-                    yield "<br>\n"
-                case "code_inline":
-                    yield f"<code>{self._text(token.content)}</code>"
-                case "link_open":
-                    yield self._link(str(token.attrs.get("href", "")), token.attrs.get("title"))
-                case "link_close":
-                    yield self._ends.pop() if self._ends else ""
-                case "image":
-                    yield from self._image(token)
-                case _:
-                    yield self._element(token)
+    def _close(self) -> None:
+        if self._open:
+            element, before = self._open.pop()
+            before.append(element._replace(children=tuple(self._nodes)))
+            self._nodes = before
 
-    def _link(self, target: str, title: object) -> str:
-        """A link to the web can be followed. Any other is named."""
-        about = f" {title}" if title else ""
-        if not _is_safe(target):
-            self._ends.append(self._text(f" ({target}{about})"))
-            return ""
-        address = self._text(target)
-        self._ends.append(f"</a>{self._text(f' ({title})')}" if title else "</a>")
-        return f'<a href="{address}" rel="noreferrer noopener" title="{address}">'
+    def _end_link(self) -> None:
+        """A link to the web can be followed. Any other is named, and so is a title."""
+        if not self._open or self._open[-1][0].tag != "a":
+            return
+        element, before = self._open.pop()
+        target, title = element.attributes["href"], element.attributes.get("title", "")
+        if _is_safe(target):
+            link = {"href": target, "rel": "noreferrer noopener", "title": target}
+            before.append(Element("a", tuple(self._nodes), attributes=link))
+            before += [text(f" ({title})")] if title else []
+        else:
+            before += [*self._nodes, text(f" ({' '.join(filter(None, (target, title)))})")]
+        self._nodes = before
 
-    def _image(self, token: Token) -> Iterator[str]:
-        """Its name and address: nothing is loaded."""
-        title = f" {title}" if (title := token.attrs.get("title")) else ""
-        words = f"[image {token.content} ({token.attrs.get('src', '')}{title})]"
-        yield self._span(Styled(words, "dim"))
 
-    def _text(self, text: str) -> str:
-        return self._span(Styled(text))
+def _link(token: Token) -> Element:
+    return Element("a", attributes={key: str(value) for key, value in token.attrs.items()})
 
-    def _span(self, span: Styled) -> str:
-        self.letters += sum(map(str.isalpha, span.text))
-        return self._escape(span)
+
+def _code(token: Token) -> list[Node]:
+    language = token.info.split()[0] if token.info.strip() else ""
+    label = [Element("div", (text(token.info.strip()),), "language")] if language else []
+    code = highlight(token.content.removesuffix("\n"), language)
+    return [*label, Element("pre", tuple(map(styled, code)), "code")]
+
+
+def _image(token: Token) -> Node:
+    """Its name and address: nothing is loaded."""
+    title = f" {title}" if (title := token.attrs.get("title")) else ""
+    return styled(Styled(f"[image {token.content} ({token.attrs.get('src', '')}{title})]", "dim"))
 
 
 def _is_safe(target: str) -> bool:

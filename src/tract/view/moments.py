@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from tract.model import Json
 
+LONGEST = 86_400  # seconds; a longer pause is one of the person
+
 
 class Moment(NamedTuple):
     """What is known about the moment of a message."""
@@ -39,6 +41,12 @@ def _time(text: Json) -> datetime | None:
     if time is None:
         return None
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
+    """How long something took; None where that is not known, or not plausible."""
+    seconds = (end - start).total_seconds() if start and end else -1
+    return seconds if 0 <= seconds < LONGEST else None
 
 
 def clock(time: datetime) -> str:

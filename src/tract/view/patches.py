@@ -25,12 +25,17 @@ class FileEdit(NamedTuple):
     """Empty where the patch does not name it."""
     action: str
     """`edit`, `write`, `insert`, `delete` or `move`."""
-    lines: tuple[EditLine, ...]
+    unmarked: tuple[EditLine, ...]
+
+    @property
+    def lines(self) -> tuple[EditLine, ...]:
+        """With marks for what changed inside of a line. Finding those takes time."""
+        return mark(list(self.unmarked))
 
     @property
     def counts(self) -> tuple[int, int]:
         """The lines added and removed."""
-        kinds = [line.kind for line in self.lines]
+        kinds = [line.kind for line in self.unmarked]
         return kinds.count(ADDED), kinds.count(REMOVED)
 
 
@@ -71,7 +76,7 @@ class _Files:
         return bool(self._files)
 
     def patch(self) -> Patch | None:
-        files = tuple(FileEdit(path, action, mark(lines)) for path, action, lines in self._files)
+        files = tuple(FileEdit(path, action, tuple(lines)) for path, action, lines in self._files)
         return Patch(files, "\n".join(self.around)) if files else None
 
 

@@ -70,14 +70,15 @@ def _words(step: Step, chain: Chain, answered: int) -> str:
     return ", ".join(f"{number} {word}" for word, number in counts.items())
 
 
-def frontier(reading: History) -> int | None:
+def frontier(reading: History, answered: float = inf) -> int | None:
     """The number of the last place that is not sent as it was sent before; None where all are.
-    What follows it, a provider may have cached."""
+    What follows it, a provider may have cached. With `answered`, without the answers from that
+    commit on: an answer may move it."""
     answers = Answers(reading.chain)
     for number in range(len(reading.places) - 1, -1, -1):
         place = reading.places[number]
         first = answers.after(place.at)
-        if first < inf and _is_rewritten(reading, place, first):
+        if first < answered and _is_rewritten(reading, place, first):
             return number
     return None
 

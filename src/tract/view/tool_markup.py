@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import NamedTuple
 
 from tract.view.blocks import ToolResultBlock, ToolUseBlock, ViewBlock
-from tract.view.diffs import EditLine
+from tract.view.bodies import argument_nodes, inline_picture, result_nodes
 from tract.view.edits import Edits, file_edits
-from tract.view.lines import (
-    BODY,
-    SHORTEST,
-    Look,
-    Styled,
-    diff_line,
-    edit_words,
-    lines_of,
-    measure,
-    pair_style,
-    verdict,
-)
-from tract.view.markup import image, markup, span
+from tract.view.lines import SHORTEST, Styled, measure, pair_style, verdict
+from tract.view.markup import span
 from tract.view.moments import duration
+from tract.view.nodes import html
 from tract.view.palette import tag_of
 from tract.view.sanitize import one_line
 
@@ -124,7 +112,7 @@ def tool_markup(unit: Unit, anchors: Anchors, *, is_open: bool) -> Iterator[str]
     edits = file_edits(call.tool_name, call.arguments) if call else None
     has_failed = any(result.is_error for result in results)
     head = _tool_head(block, results, edits)
-    lines = sum(len(file.lines) for file in edits.files) if edits else 0
+    lines = sum(len(file.unmarked) for file in edits.files) if edits else 0
     is_open = is_open or has_failed or 0 < lines <= OPEN_DIFF
     anchor = anchors.of_call(call.pair) if call else anchors.of_result(block.pair)
     if call and not results:
@@ -133,10 +121,13 @@ def tool_markup(unit: Unit, anchors: Anchors, *, is_open: bool) -> Iterator[str]
     yield f'<details class="{" ".join(classes)}" id="{anchor}"{" open" if is_open else ""}>'
     yield f"<summary>{head}</summary>{_links(block, anchor, anchors)}"
     if call:
-        yield from _arguments(call, edits)
+        yield html(argument_nodes(call, edits))
     for number, result in enumerate(results):
         own = anchors.of_result(result.pair) if call else ""
-        yield from _result(result, own, has_head=bool(call) and (number > 0 or bool(result.note)))
+        has_head = bool(call) and (number > 0 or bool(result.note))
+        body = html(result_nodes(result, inline_picture, has_head=has_head))
+        identity = f' id="{own}"' if own else ""
+        yield f'<div class="result"{identity}>{body}</div>'
     yield "</details>\n"
 
 
@@ -166,53 +157,6 @@ def _tool_head(
     errors = (verdict(result.text) for result in results if result.is_error)
     parts += [span(Styled(f"failed: {error}", "error")) for error in errors]
     return " ".join(filter(None, parts))
-
-
-def _arguments(call: ToolUseBlock, edits: Edits | None) -> Iterator[str]:
-    if edits is None:
-        lines = lines_of(call)[1:]
-        yield f'<pre class="arguments">\n{markup(lines, BODY)}</pre>' if lines else ""
-        return
-    if edits.rest:
-        rest = ToolUseBlock(arguments=edits.rest)
-        yield f'<pre class="arguments">\n{markup(lines_of(rest)[1:], BODY)}</pre>'
-    for file in edits.files:
-        yield f'<p class="file">{span(Styled(edit_words(file)))}</p>'
-        rows = "".join(_diff(file.lines))
-        yield f'<pre class="diff" tabindex="0">{rows}</pre>' if rows else ""
-
-
-def _diff(lines: Iterable[EditLine]) -> Iterator[str]:
-    """Lines of a kind are one element: a page of many edits is heavy enough."""
-    for kind, part in groupby(lines, key=lambda line: line.kind):
-        # The element has the colour; only marks are elements of their own.
-        plain = [
-            tuple(one if "mark" in one.style else Styled(one.text) for one in diff_line(line))
-            for line in part
-        ]
-        yield f'<span class="line {kind}">{markup(plain)}\n</span>'
-
-
-def _result(result: ToolResultBlock, anchor: str, *, has_head: bool) -> Iterator[str]:
-    identity = f' id="{anchor}"' if anchor else ""
-    yield f'<div class="result"{identity}>'
-    if has_head:
-        words = " ".join(filter(None, ["result", one_line(result.note), f"({measure(result)})"]))
-        yield f'<p class="file">{span(Styled(words))}</p>'
-    images = [picture for picture in map(image, result.pictures) if picture]
-    yield from images
-    lines = [] if _only_shows(result, len(images)) else lines_of(result, Look())[1:]
-    if lines:
-        yield f'<pre tabindex="0">\n{markup(lines, BODY)}</pre>'
-    elif not images:
-        yield '<p class="file">empty result</p>'
-    yield "</div>"
-
-
-def _only_shows(result: ToolResultBlock, images: int) -> bool:
-    """Whether the text of a result only stands for the images that are shown."""
-    stand_ins = re.findall(r"^\[\w+ not shown\]$", result.text, re.MULTILINE)
-    return 0 < images == len(stand_ins) == len(result.text.split("\n"))
 
 
 def unanswered_markup(anchors: Anchors) -> Iterator[str]:

@@ -34,10 +34,16 @@ def _sign(name: str, change: ToolDiff) -> tuple[str, str]:
     return ("~", "note bold") if name in change.changed else (" ", "bold")
 
 
-def _declaration(schema: dict[str, Json]) -> Iterator[Line]:
+def description_line(schema: dict[str, Json]) -> str:
+    """The first line of a description; empty where there is none."""
     text = schema.get("description")
-    if isinstance(text, str) and text.strip():
-        yield (Styled(BODY + one_line(text.strip().split("\n")[0]), ""),)
+    return one_line(text.strip().split("\n")[0]) if isinstance(text, str) else ""
+
+
+def _declaration(schema: dict[str, Json]) -> Iterator[Line]:
+    line = description_line(schema)
+    if line:
+        yield (Styled(BODY + line, ""),)
     parameters = schema.get("parameters")
     properties = parameters.get("properties") if isinstance(parameters, dict) else None
     required = parameters.get("required") if isinstance(parameters, dict) else None

@@ -11,9 +11,10 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from tract.economy.prices import NO_PRICES, PriceList
 from tract.errors import AccessError, BusyError, InputError, NotFoundError, StorageError, TractError
 from tract.remote.operations import OPERATIONS
-from tract.web import pages
+from tract.web import assets, pages
 from tract.web.access import Hosts, Rates, Tokens, bearer
 from tract.web.answers import Answers
 from tract.web.desk import Desk, json_response
@@ -24,6 +25,8 @@ from tract.web.metrics import Metrics
 from tract.web.problems import RefusedError
 from tract.web.reply import Reply, log_fault, log_request, send_problem
 from tract.web.routes import Match, Routes, query_of
+from tract.web.sheets import Sheets
+from tract.web.views import Views
 
 USES_SECONDS = 60.0
 """How often it is stored which tokens were used."""
@@ -44,9 +47,10 @@ class App:
         limits: Limits = Limits(),  # noqa: B008
         mounted: Mapping[str, Starlette] | None = None,
         answers: Answers | None = None,
+        prices: PriceList = NO_PRICES,
     ) -> None:
         """`tokens` is the name of the token counter; `mounted` are other applications by the first
-        part of their paths."""
+        part of their paths; `prices` are those that pages show."""
         self._lanes = lanes
         self._hosts = hosts
         self._tokens = Tokens(startup_token, lanes.door)
@@ -58,7 +62,10 @@ class App:
         self._mounted = dict(mounted or {})
         self._answers = answers or Answers(None)
         self._intake = Intake(limits, lanes.door)
-        self._desk = Desk(lanes, self._tokens, self._watch, self._answers, tokens, limits)
+        self._views = Views(Sheets(prices))
+        self._desk = Desk(
+            lanes, self._tokens, self._watch, self._answers, self._views, tokens, limits
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -74,7 +81,7 @@ class App:
         async with AsyncExitStack() as stack:
             for app in self._mounted.values():
                 await stack.enter_async_context(app.router.lifespan_context(app))
-            work = (self._drop_late(), self._store_uses(), self._expire_receipts())
+            work = (self._warm(), self._drop_late(), self._store_uses(), self._expire_receipts())
             tasks = [asyncio.create_task(task) for task in work]
             await send({"type": "lifespan.startup.complete"})
             await receive()
@@ -87,6 +94,12 @@ class App:
         self._answers.close()
         await self._lanes.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    async def _warm(self) -> None:
+        """Load what the first page needs. Whatever is wrong is for its request to say."""
+        lane = self._lanes.upkeep
+        with suppress(TractError):
+            await lane.run(lambda: self._views.warm(lane.tract("default")))
 
     async def _drop_late(self) -> None:
         while True:
@@ -176,8 +189,6 @@ class App:
             return json_response(pages.openapi_document())
         if first == "docs":
             return pages.docs(raw_path)
-        if first == "index.css":
-            return pages.style()
         if first == "metrics":
             grant = await self._tokens.grant(bearer(headers))
             self._rates.check(grant.name)
@@ -185,13 +196,11 @@ class App:
                 raise AccessError("metrics needs a token for all dialogs")
             waiting = sum(lane.waiting for lane in self._lanes.all)
             return PlainTextResponse(self._metrics.text(waiting))
-        if raw_path.split(b"?", 1)[0] != b"/":
-            raise RefusedError(404, NotFoundError("no such page"))
-        query = query_of(scope["query_string"], frozenset())
-        token = bearer(headers) or str(query.get("token", ""))
-        grant = await self._tokens.grant(token)
-        self._rates.check(grant.name)
-        return await pages.index(self._lanes, grant, token, query)
+        path = raw_path.split(b"?", 1)[0].decode("ascii", "replace")
+        if path == "/":
+            return assets.respond(assets.START, headers)
+        folder, _, name = path.removeprefix("/").partition("/")
+        return assets.respond(name if folder == assets.FOLDER else "", headers)
 
     async def _health(self, kind: str) -> Response:
         if kind == "readyz":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import gzip
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,17 +13,32 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from tract.errors import BusyError, NotFoundError, TractError
 from tract.model import Head
 from tract.remote import wire
+from tract.remote.operations import SECTIONS
 from tract.remote.transport import AFTER, BATCH, BRANCH, COMMIT, RESULTS, quoted
 from tract.session import handlers
 from tract.tract import Tract
-from tract.web import drafting, files, grants, methods, pages, reading, results
+from tract.view.images import Image
+from tract.web import (
+    contrasts,
+    drafting,
+    files,
+    grants,
+    methods,
+    pages,
+    reading,
+    results,
+    views,
+)
 from tract.web.access import Tokens, bearer
 from tract.web.answers import Answers, At
+from tract.web.assets import accepts_gzip
+from tract.web.contrasts import Contrasts
 from tract.web.events import Inbox, News, Watch, news_after
 from tract.web.intake import Headers, Limits, no_dialog
 from tract.web.lanes import Lane, Lanes, Position
 from tract.web.methods import Request, Written
 from tract.web.problems import RefusedError
+from tract.web.views import Views
 
 READING: dict[str, Callable[[Tract, Request], Any]] = {
     "position": reading.position,
@@ -49,8 +65,11 @@ WRITING: dict[str, Callable[[Tract, Request], Any]] = {
     "delete_dialog": lambda tract, _: tract.delete_dialog(),
 }
 
+LEAST_PACKED = 4096
+"""Bytes from which on an answer for a page is compressed."""
+
 UPKEEP = (
-    *("dialog_info", "dialogs", "search", "search_all", "audit"),
+    *("dialog_info", "dialogs", "search", "search_all", "audit", "view_dialogs", "view_details"),
     *("grants", "add_grant", "revoke_grant"),
     *("fsck", "gc", "forget", "delete_dialog", "import", "import_items", "backup"),
 )
@@ -66,6 +85,7 @@ class Desk:
         tokens: Tokens,
         watch: Watch,
         answers: Answers,
+        views: Views,
         counter: str,
         limits: Limits,
     ) -> None:
@@ -74,6 +94,8 @@ class Desk:
         self._tokens = tokens
         self._watch = watch
         self._answers = answers
+        self._views = views
+        self._contrasts = Contrasts()
         self._counter = counter
         self._limits = limits
 
@@ -87,7 +109,11 @@ class Desk:
         position = _position(headers)
         if request.operation.is_read:
             body = await self._timed(lane, lambda: self._read(lane, request, position))
-            return json_response(body)
+            is_view = request.operation in SECTIONS["Views"]
+            if not is_view or len(body) < LEAST_PACKED or not accepts_gzip(headers):
+                return json_response(body)
+            packed = await lane.run(lambda: gzip.compress(body, 1))
+            return json_response(packed, {"content-encoding": "gzip", "vary": "accept-encoding"})
         written = await self._timed(lane, lambda: self._write(lane, request, position))
         if request.operation.name == "revoke_grant":
             self._tokens.forget()
@@ -118,8 +144,12 @@ class Desk:
     def _read(self, lane: Lane, request: Request, position: Position) -> bytes:
         """Runs on the lane."""
         tract = _tract(lane, request, position)
-        read = READING.get(request.operation.name, methods.call)
-        return wire.encode_result(read(tract, request))
+        name = request.operation.name
+        if name in views.READING:
+            return wire.encode_result(views.READING[name](self._views, tract, request))
+        if name in contrasts.READING:
+            return wire.encode_result(contrasts.READING[name](self._contrasts, tract, request))
+        return wire.encode_result(READING.get(name, methods.call)(tract, request))
 
     def _write(self, lane: Lane, request: Request, position: Position) -> Written:
         """Runs on the lane."""
@@ -129,6 +159,8 @@ class Desk:
         else:
             handlers.restore_settings(tract)
         action = WRITING.get(request.operation.name, methods.call)
+        if request.operation.name == "reword":
+            action = self._views.reword
         try:
             return methods.write(tract, request, action)
         finally:
@@ -147,6 +179,27 @@ class Desk:
             lane, lambda: reading.payload(_tract(lane, request, position), request)
         )
         return Response(body, media_type="application/json")
+
+    async def _do_view_picture(self, request: Request, headers: Headers) -> Response:
+        lane, position = await self._lane(request, headers), _position(headers)
+        image: Image = await self._timed(
+            lane, lambda: self._views.picture(_tract(lane, request, position), request)
+        )
+        own = {
+            "cache-control": "no-store",
+            "content-security-policy": "default-src 'none'; sandbox",
+        }
+        return Response(image.content, media_type=image.media_type, headers=own)
+
+    async def _do_preview_change(self, request: Request, headers: Headers) -> Response:
+        lane, position = await self._lane(request, headers), _position(headers)
+        body: bytes = await self._timed(
+            lane,
+            lambda: wire.encode_result(
+                self._views.preview_change(_tract(lane, request, position), request)
+            ),
+        )
+        return json_response(body)
 
     async def _do_export(self, request: Request, headers: Headers) -> Response:
         lane, position = await self._lane(request, headers), _position(headers)
@@ -292,11 +345,13 @@ def _missed(lane: Lane, request: Request, position: Position, after: str | None)
 
 def _position(headers: Headers) -> Position:
     branch = headers.get(BRANCH)
-    return Position(None if branch is None else unquote(branch), headers.get(COMMIT))
+    name = None if branch is None else unquote(branch, errors="surrogatepass")
+    return Position(name, headers.get(COMMIT))
 
 
-def json_response(body: bytes) -> Response:
-    return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
+def json_response(body: bytes, headers: Mapping[str, str] = {}) -> Response:
+    own = {"cache-control": "no-store", **headers}
+    return Response(body, media_type="application/json", headers=own)
 
 
 def _written(request: Request, written: Written) -> Response:

@@ -46,7 +46,16 @@ class News(NamedTuple):
         return event("commit", wire.encode_result(fields).decode("ascii"), self.commit.commit_hash)
 
 
-Inbox = asyncio.Queue[News | None]
+class Deleted(NamedTuple):
+    """A dialog that is gone."""
+
+    dialog: str
+
+    def event(self) -> bytes:
+        return event("deleted", wire.encode_result({"dialog": self.dialog}).decode("ascii"))
+
+
+Inbox = asyncio.Queue[News | Deleted | None]
 """What waits for a listener; None for the end."""
 
 
@@ -108,7 +117,7 @@ class Watch:
                 for news in await self._lane.run(lambda: glance.look(self._lane.store)):
                     self._tell(news)
 
-    def _tell(self, news: News) -> None:
+    def _tell(self, news: News | Deleted) -> None:
         for inbox, covers in list(self._listeners.items()):
             if covers(news.dialog):
                 try:
@@ -149,7 +158,7 @@ async def _events(
             return
         if news is None:
             yield b": nothing new\n\n"
-        elif news.commit.commit_hash not in sent:
+        elif isinstance(news, Deleted) or news.commit.commit_hash not in sent:
             yield news.event()
 
 
@@ -159,16 +168,17 @@ class Glance:
     def __init__(self) -> None:
         self._heads: dict[tuple[str, str], Head] | None = None
 
-    def look(self, store: Store) -> list[News]:
-        """What is new since the last look; nothing the first time."""
+    def look(self, store: Store) -> list[News | Deleted]:
+        """What has happened since the last look; nothing the first time."""
         heads, before = store.heads(), self._heads
         if before is None:
             self._heads = heads
             return []
         changed = [key for key, head in heads.items() if before.get(key, EMPTY) != head]
         news = [news for key in changed for news in self._news(store, key, before, heads[key])]
+        gone = sorted({dialog for dialog, _ in before} - {dialog for dialog, _ in heads})
         self._heads = heads
-        return news
+        return [*news, *map(Deleted, gone)]
 
     def _news(
         self, store: Store, key: tuple[str, str], before: dict[tuple[str, str], Head], head: Head

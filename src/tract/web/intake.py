@@ -13,7 +13,7 @@ from tract.access import Grant
 from tract.errors import AccessError, DialogNotFoundError, InputError, NotFoundError
 from tract.remote import wire
 from tract.remote.operations import ADMIN, OPERATIONS, Operation
-from tract.remote.transport import RESULTS
+from tract.remote.transport import EXPECTED, RESULTS
 from tract.session.session import check_name, is_name
 from tract.web.lanes import IDLE_SECONDS, Lane
 from tract.web.methods import Request
@@ -92,6 +92,7 @@ class Intake:
             wants == "1",
             wants is not None,
             scope["method"] == "HEAD",
+            headers.get(EXPECTED),
         )
 
     async def _check_dialog(self, match: Match, grant: Grant) -> None:
@@ -153,8 +154,4 @@ def no_dialog(dialog: str) -> DialogNotFoundError:
 
 
 def _query_params(operation: Operation, raw: bytes) -> Any:
-    fields = query_of(raw, LISTS[operation.name])
-    try:
-        return msgspec.convert(fields, operation.params, strict=False)
-    except msgspec.ValidationError as error:
-        raise InputError(f"not acceptable: {error}") from None
+    return wire.convert(query_of(raw, LISTS[operation.name]), operation.params, strict=False)

@@ -45,6 +45,8 @@ class Request(NamedTuple):
     """Whether the client decides about new results; else the settings of the dialog do."""
     is_head: bool = False
     """Whether only the headers of the answer are wanted."""
+    expected: str | None = None
+    """The newest commit that the client knows of, if that matters to it."""
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -170,6 +172,8 @@ def _write(tract: Tract, request: Request, action: Callable[[Tract, Request], An
         receipt = receipts.find(who, key) if key else None
         if receipt is not None:
             return _answered(request, receipt.request, receipt.response)
+        if request.expected is not None and request.expected != (tract.head or ""):
+            raise ConflictError("nothing was written: the branch has changed in the meantime")
         before = tract.head if request.wants_results else None
         result = action(tract, request)
         results = _new_results(tract, before) if request.wants_results else ()

@@ -12,6 +12,7 @@ from tract.errors import DialogNotFoundError, InputError
 from tract.model import CommitInfo, DialogInfo, Gist, Head, Step, Toolset
 from tract.remote.operations import MOST, PAGE
 from tract.remote.values import Context, Position, Steps
+from tract.session.commits import find_commit
 from tract.storage.search import NEWEST, Filters, Search
 from tract.storage.titles import titled_dialogs
 from tract.tool_results import list_results
@@ -277,4 +278,4 @@ def toolset(tract: Tract, request: Request) -> Toolset:
 
 def _step(tract: Tract, request: Request) -> Step:
     name = commit_name(tract, request.values["commit"])
-    return tract.store.step(tract.session.find(name))
+    return tract.store.step(find_commit(tract.session, name))

@@ -143,7 +143,7 @@ def respond(answer: Answer, headers: Mapping[str, str], run: Run | None = None) 
     }
     if answer.media == TEXT:
         known["content-disposition"] = "attachment"
-    if _matches(headers.get("if-none-match", ""), answer.etag):
+    if is_known(headers, answer.etag):
         return Response(status_code=304, headers=known)
     span = _range(headers, answer)
     start, stop = span or (0, answer.size)
@@ -159,7 +159,9 @@ def respond(answer: Answer, headers: Mapping[str, str], run: Run | None = None) 
     return StreamingResponse(pieces, status, known, answer.media)
 
 
-def _matches(header: str, etag: str) -> bool:
+def is_known(headers: Mapping[str, str], etag: str) -> bool:
+    """Whether the client has what has this tag."""
+    header = headers.get("if-none-match", "")
     names = [name.strip().removeprefix("W/") for name in header.split(",")]
     return "*" in names or f'"{etag}"' in names
 

@@ -11,6 +11,10 @@ from urllib.parse import unquote_to_bytes
 
 from tract.remote.operations import Operation
 
+DOTS = {"-.": ".", "-..": ".."}
+"""How a browser spells these: it drops them from a path, even when they are encoded. No dialog and
+no branch has a name that begins with `-`."""
+
 
 class Match(NamedTuple):
     """An operation, and the values in its path."""
@@ -70,7 +74,11 @@ class Routes:
         if served is None:
             return sorted(node.operations)
         operation, names = served
-        return Match(operation, dict(zip(names, values, strict=True)), is_text)
+        fields = dict(zip(names, values, strict=True))
+        for name in ("dialog", "name") if operation.name == "delete_branch" else ("dialog",):
+            if fields.get(name) in DOTS:
+                fields[name] = DOTS[fields[name]]
+        return Match(operation, fields, is_text)
 
 
 def decoded(part: bytes) -> str | None:

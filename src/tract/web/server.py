@@ -10,11 +10,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from tract.access import new_token
+from tract.economy.prices import NO_PRICES, PriceList
 from tract.errors import AccessError, InputError
 from tract.extras import missing_extra
 from tract.storage import Store, open_store
 from tract.tokens import token_counter
 from tract.tract import Tract
+from tract.urls import page_link
 from tract.web.access import Hosts
 from tract.web.lanes import Lanes
 
@@ -49,6 +51,8 @@ class Settings(NamedTuple):
     """A second database, which follows the first, for reading."""
     lanes: int | None = None
     limits: Limits = Limits()
+    prices: PriceList = NO_PRICES
+    """Of models, for the costs on pages."""
 
 
 class Server(NamedTuple):
@@ -62,7 +66,7 @@ class Server(NamedTuple):
     @property
     def link(self) -> str:
         """Where a person opens it."""
-        return f"{self.url}/?token={self.token}" if self.token else f"{self.url}/"
+        return page_link(self.url, token=self.token)
 
     def run(self) -> None:
         self.uvicorn.run([self.socket])
@@ -96,9 +100,9 @@ def prepare(settings: Settings, token: str | None = None) -> Server:
     token = token or (new_token() if is_local else None)
     listening = listen(settings.host, settings.port)
     port = listening.getsockname()[1]
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
     app = make_app(settings, port, token)
-    return Server(listening, Uvicorn(config_of(app), app), token, f"http://{host}:{port}")
+    url = f"http://{_bracketed(settings.host)}:{port}"
+    return Server(listening, Uvicorn(config_of(app), app), token, url)
 
 
 def config_of(app: ASGIApp) -> uvicorn.Config:
@@ -134,7 +138,8 @@ def make_app(settings: Settings, port: int, token: str | None) -> App:
     hosts = Hosts(host_names(settings.host, port, settings.names))
     answers = Answers(opens if kind == "sqlite" and replica is None else None)
     mounted = _mounted(settings)
-    return App(lanes, hosts, token, counter.source, settings.limits, mounted, answers)
+    limits, prices = settings.limits, settings.prices
+    return App(lanes, hosts, token, counter.source, limits, mounted, answers, prices)
 
 
 def _mounted(settings: Settings) -> dict[str, Starlette]:
@@ -151,13 +156,19 @@ def _mounted(settings: Settings) -> dict[str, Starlette]:
 
 def host_names(host: str, port: int, names: tuple[str, ...]) -> frozenset[str]:
     """What a Host header may be: the names of this machine, if it is local, and the others."""
-    local = ("127.0.0.1", "localhost", "[::1]") if is_loopback(host) else (host,)
+    others = ("127.0.0.1", "localhost", "[::1]") if is_loopback(host) else ()
+    local = (_bracketed(host), *others)
     own = [f"{name}:{port}".lower() for name in local]
     for name in names:
         own += [name.lower(), f"{name}:{port}".lower()]
     if port in (80, 443):
         own += [name.lower() for name in local]
     return frozenset(own)
+
+
+def _bracketed(host: str) -> str:
+    """A host as it stands in a URL."""
+    return f"[{host}]" if ":" in host else host
 
 
 def is_loopback(host: str) -> bool:

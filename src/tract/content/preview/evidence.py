@@ -134,7 +134,7 @@ def _pipelines(command: str) -> Iterator[list[str]]:
         is_piped = command[end : match.start()] in ("|", "|&")
         end = match.end()
         step = _bare(match[0])
-        if not step:
+        if not step.strip():
             continue
         if not is_piped and pipeline:
             yield pipeline

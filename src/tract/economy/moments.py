@@ -21,7 +21,7 @@ class Moments:
     """The moments of messages, a page of neighbours at a time."""
 
     def __init__(self, dialog: Tract, prices: PriceList) -> None:
-        self._dialog, self._prices = dialog, prices
+        self._store, self._name, self._prices = dialog.store, dialog.dialog, prices
         self._moments: dict[int, Moment] = {}
         self._places: list[Place] = []
         self._ranks: dict[int, int] = {}
@@ -34,26 +34,29 @@ class Moments:
     def moment(self, place: Place) -> Moment:
         key = place.origin.id
         if key not in self._moments and key in self._ranks:
-            self._load(self._ranks[key] // PAGE * PAGE)
+            self.load(self._ranks[key] // PAGE * PAGE, PAGE)
         return self._moments.get(key, Moment())
 
-    def _load(self, start: int) -> None:
-        page = [p for p in self._places[start : start + PAGE] if p.origin.id not in self._moments]
+    def load(self, start: int = 0, count: int | None = None) -> None:
+        """Read the moments of so many messages at once, by default of all."""
+        end = None if count is None else start + count
+        page = [p for p in self._places[start:end] if p.origin.id not in self._moments]
         heads = [Head(place.origin.id, place.origin.hash) for place in page]
         try:
-            infos = self._dialog.store.infos(heads)
-        except TractError:  # it was deleted or damaged; the screen that follows it reports that
+            notes = self._store.notes(heads)
+            is_imported = self._is_imported
+        except TractError:  # it was deleted or damaged; who follows the dialog reports that
             return
-        for place, info in zip(page, infos, strict=True):
+        for place, (metadata, config, usage, created_at) in zip(page, notes, strict=True):
             # An imported message was committed long after it came.
-            committed = None if self._is_imported else info.created_at
-            moment = moment_of(info.metadata, info.generation_config, info.usage, committed)
+            committed = None if is_imported else created_at
+            moment = moment_of(metadata, config, usage, committed)
             self._moments[place.origin.id] = moment
 
     @cached_property
     def _is_imported(self) -> bool:
-        dialogs = self._dialog.dialogs()
-        return any(d.dialog == self._dialog.dialog and d.facts.source for d in dialogs)
+        facts = self._store.dialogs.settings(self._name, "facts")
+        return bool(facts and facts.get("source"))
 
     def cost(self, place: Place) -> str:
         """What an answer cost; empty where that is not known."""
