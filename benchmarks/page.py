@@ -328,11 +328,13 @@ WATCH = """() => {
   const commit = rowAt(y).dataset.commit;
   const top = () => document.querySelector(`article.row[data-commit="${commit}"]`)
     ?.getBoundingClientRect().top ?? 1e6;
+  // Places this far down are known to 1/32 pixel: browsers compute them with 24 bits.
+  const exact = value => Math.round(value * 16) / 16;
   const first = top(), rows = document.getElementsByClassName("row"), count = rows.length;
   const seen = { shift: 0, frames: 0, rows: 0 };
   globalThis.seen = seen;
   const look = () => {
-    seen.shift = Math.max(seen.shift, Math.abs(top() - first));
+    seen.shift = Math.max(seen.shift, exact(Math.abs(top() - first)));
     seen.frames++;
     seen.rows = rows.length - count;
     requestAnimationFrame(look);

@@ -22,7 +22,7 @@ from tests.reader import (
 )
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 
 class Linked(NamedTuple):
@@ -217,6 +217,26 @@ def test_back_and_forward(linked: Linked, open_page: PageOpener) -> None:
     assert page.locator("article.row").count() == 13
     page.get_by_role("link", name="Dialogs").click()
     until(lambda: page.locator(".dialog-row").count() == 2)
+
+
+def test_details_come_after_the_list_was_left(linked: Linked, open_page: PageOpener) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    open_page.context.route("**/api/view/details?*", hold)
+    page = open_page(linked.served.server, words="work")
+    ready(page)
+    rest(page)
+    held[0].continue_()  # the details of the dialog that is shown
+    rest(page)
+    assert len(held) == 2  # and those of the other one
+    page.get_by_role("link", name="work").click()
+    ready(page)
+    held[1].continue_()
+    rest(page)
+    assert page.locator("article.row").count() == 13  # that nothing failed is asserted at the end
 
 
 # Ids

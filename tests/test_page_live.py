@@ -31,6 +31,7 @@ def top(element: Locator) -> float:
 
 def scroll_to(page: Page, element: Locator) -> None:
     """As a person does: no link holds it."""
+    rest(page)  # texts near the screen are drawn again when they have come
     element.scroll_into_view_if_needed()
     page.mouse.wheel(0, 40)
     rest(page)

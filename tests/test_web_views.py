@@ -213,11 +213,12 @@ def test_the_rows_around_a_spot_come_first(tmp_path: Path) -> None:
     with Tract.open(tmp_path / "t.db", dialog="work") as t:
         commits = [t.user(f"message {number}").commit_hash for number in range(100)]
     for place in opened(tmp_path / "t.db"):
-        view = place.get("view", commit=commits[57], count=30)
-        keys = [row["key"] for row in view["rows"]]
-        assert (view["total"], view["spot"]["row"]) == (100, 57)
-        assert keys == commits[view["start"] : view["start"] + 30]
-        assert commits[57] in keys
+        for count, start in ((75, 25), (30, 50), (25, 50), (5, 53)):
+            view = place.get("view", commit=commits[57], count=count)
+            keys = [row["key"] for row in view["rows"]]
+            assert (view["total"], view["spot"]["row"], view["start"]) == (100, 57, start)
+            assert keys == commits[start : start + count]
+            assert commits[57] in keys
 
 
 def test_a_dialog_is_shown_as_it_was(place: Place, names: Names) -> None:

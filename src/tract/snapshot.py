@@ -28,13 +28,17 @@ class Snapshot:
         self.chain = chain = compiler.chain(head)
         self.fetches = fetches or chain.is_lazy
         """Whether the model can fetch results, beside its own tools."""
-        self.fetching_tokens = compiler.fetching_tokens if self.fetches else 0
         self.places: list[Place] = chain.places
         """The places of all messages and summaries."""
         self._shown = {item.place.origin.id: item for item in shown_items(self.places)}
         self._outdated = chain.outdated_answers()
         self._weights: dict[int, int] = {}
         self._rendered: dict[int, Sent] = {}
+
+    @property
+    def fetching_tokens(self) -> int:
+        """What that costs in every request."""
+        return self._compiler.fetching_tokens if self.fetches else 0
 
     def at(self, head: Head) -> Snapshot:
         """Return the history at a later commit. Do not use this snapshot afterwards."""

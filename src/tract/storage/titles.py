@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from tract.content.needle import texts
@@ -17,12 +19,15 @@ FIRST = 20
 
 
 def titled_dialogs(store: Store) -> list[DialogInfo]:
-    """All dialogs. A title that is not stored is read from the dialog. It is remembered until
-    anything is erased, so that a list which is looked at again and again costs little, and a title
-    goes with its prompt."""
+    """All dialogs. A title that is not stored is read from the dialog."""
+    return list(each_titled_dialog(store))
+
+
+def each_titled_dialog(store: Store) -> Iterator[DialogInfo]:
+    """The same, one by one. A title that was read is remembered until anything is erased, so that a
+    list which is looked at again and again costs little, and a title goes with its prompt."""
     erasures = store.dialogs.changes.erasures or store.read_erasures()
     known, store.first_prompts = store.first_prompts, {}
-    infos = []
     for info in store.dialogs.infos():
         if not info.facts.title and info.commits:
             key = erasures, info.dialog, info.created_at
@@ -30,8 +35,7 @@ def titled_dialogs(store: Store) -> list[DialogInfo]:
             if title:
                 store.first_prompts[key] = title
                 info = replace(info, facts=replace(info.facts, title=title))
-        infos.append(info)
-    return infos
+        yield info
 
 
 def _first_prompt(store: Store, dialog: str) -> str | None:

@@ -18,8 +18,10 @@ class History(Protocol):
     """Where every message stands, and every summary."""
     fetches: bool
     """Whether the model is offered to ask for results."""
-    fetching_tokens: int
-    """What that costs in every request."""
+
+    @property
+    def fetching_tokens(self) -> int:
+        """What that costs in every request."""
 
     def item(self, place: Place) -> Shown | None:
         """How it is shown to the model; None where it is not sent."""

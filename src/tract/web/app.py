@@ -34,6 +34,11 @@ USES_SECONDS = 60.0
 EXPIRY_SECONDS = 600.0
 """How often old receipts are deleted."""
 
+PAUSE_SECONDS = 0.05
+"""How long what can wait gives way to requests."""
+
+DONE = object()
+
 
 class App:
     """The server as an ASGI application."""
@@ -96,10 +101,14 @@ class App:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _warm(self) -> None:
-        """Load what the first page needs. Whatever is wrong is for its request to say."""
+        """Load what the first page needs, between requests: they would wait for it. Whatever is
+        wrong is for a request to say."""
         lane = self._lanes.upkeep
         with suppress(TractError):
-            await lane.run(lambda: self._views.warm(lane.tract("default")))
+            steps = await lane.run(lambda: self._views.warm(lane.tract("default")))
+            while await lane.run(lambda: next(steps, DONE)) is not DONE:
+                while any(one.waiting for one in self._lanes.all):
+                    await asyncio.sleep(PAUSE_SECONDS)
 
     async def _drop_late(self) -> None:
         while True:

@@ -31,6 +31,7 @@ from tract.remote.views import (
     View,
     WholeText,
 )
+from tract.storage.titles import each_titled_dialog
 from tract.tract import Tract
 from tract.view.blocks import (
     OtherBlock,
@@ -61,7 +62,7 @@ from tract.web.sheets import Sheet, Sheets
 
 MOST_ROWS = 1000
 MOST_DETAILS = 100
-SECTION = 10
+SECTION = 25
 """Rows that a page draws at a time."""
 MANY = 100
 """Rows from which on the moments of all messages are read at once."""
@@ -71,6 +72,8 @@ MOST_CHILDREN, MOST_CHARACTERS = 200, 20_000
 """Of a JSON value, and of a string in it, that are sent at once."""
 FINDING_SECONDS = 0.15
 """How long one request looks for a text: other requests for the dialog wait for it."""
+WARMED = 20
+"""Titles that are read at once while others may wait."""
 MOST_SPOTS = 1000
 """Places in a block that are told one by one."""
 CHANGES = frozenset(
@@ -88,13 +91,18 @@ class Views:
         self._sheets = sheets
         self._details = DetailsCache(sheets.prices)
 
-    def warm(self, tract: Tract) -> None:
-        """Load what the first page would wait for: Markdown, languages, prices, the vocabulary, and
-        the titles of dialogs."""
-        tract.tokens.count("a word")
+    def warm(self, tract: Tract) -> Iterator[None]:
+        """Load what a first page would wait for: Markdown and languages, prices, the vocabulary,
+        titles of dialogs. Yields wherever others may go first."""
         markdown_nodes("```python\n1\n```")
+        yield
         self._sheets.prices.price("claude")
-        tract.dialogs()
+        yield
+        tract.tokens.count("zyzzyvaproof")  # no token of its own: how to join tokens is loaded too
+        yield
+        for number, _ in enumerate(each_titled_dialog(tract.store)):
+            if number % WARMED == 0:
+                yield
 
     # The list, on the lane for what concerns more than one dialog
 
@@ -127,7 +135,7 @@ class Views:
         """A dialog as a page first shows it."""
         sheet, fields = self.sheet(tract, request), request.fields
         spot, count = _spot(sheet, fields), _count(fields["count"])
-        start = max(spot.row // SECTION - 2, 0) * SECTION if spot else 0
+        start = _start_around(spot.row, count) if spot else 0
         session = tract.session
         checked_out, _ = tract.store.dialogs.checked_out(tract.dialog) or (session.branch, None)
         return View(
@@ -305,6 +313,12 @@ def _start(fields: dict[str, Any]) -> int:
     if start < 0:
         raise InputError(f"rows are counted from 0: there is no row {start}")
     return start
+
+
+def _start_around(row: int, count: int) -> int:
+    """Where a section begins from which on so many rows have this one, near their middle."""
+    start = (row - max(count - SECTION, 0) // 2) // SECTION * SECTION
+    return max(start, row - count + 1, 0)
 
 
 def begin_of(fields: dict[str, Any]) -> Begin:

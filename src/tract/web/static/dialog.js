@@ -235,7 +235,7 @@ class Dialog {
       el("label", {}, el("input", { type: "checkbox", name: "errors", checked: Boolean(this.fields.errors), onchange: () => this.filter() }), " errors only"),
       el("label", {}, el("input", { type: "checkbox", name: "thinking", checked: true, onchange: (event) => this.main.classList.toggle("no-thinking", !event.target.checked) }), " thinking"),
       button("unfold", () => this.unfoldAll(true)), button("fold", () => this.unfoldAll(false)),
-      el("span.dim", { role: "status", id: "filtered" }));
+      this.filtered = el("span.dim", { id: "filtered", role: "status" }));
     this.filters.replaceChildren(this.form);
     if (this.sections.predicate || FILTERS.some((name) => this.fields[name])) this.filter();
   }
@@ -252,7 +252,7 @@ class Dialog {
     ].filter(Boolean);
     const shown = this.sections.filter(tests.length ? (row) => tests.every((test) => test(row)) : null);
     const total = this.sections.rows.length;
-    document.getElementById("filtered").textContent = tests.length
+    this.filtered.textContent = tests.length
       ? `${shown.toLocaleString("en")} of ${counted(total, "row")}${this.sections.isLazy ? " (of those that are loaded)" : ""}` : "";
   }
 
@@ -332,10 +332,18 @@ class Dialog {
   }
 
   async goToCall(id) {
-    const found = await this.get("/view", { call: id });
+    const found = await this.locate({ call: id });
     if (!found.spot) return this.app.say(`There is no call ${visible(id)} on this branch.`);
     this.sections.put(found.start, found.rows);
     await this.goTo(found.spot.key, true);
+  }
+
+  /** The rows around a message; asked for again if the dialog has changed meanwhile. */
+  async locate(params) {
+    const found = await this.get("/view", params);
+    if (found.head === this.head) return found;
+    await this.catchUp();
+    return this.get("/view", params);
   }
 
   /** The key and the row of a message or a result, in the page and marked; none if it is not on
@@ -344,7 +352,7 @@ class Dialog {
     let key = name;
     let element = this.sections.rowElement(name);
     if (!element) {
-      const found = await this.get("/view", { commit: name });
+      const found = await this.locate({ commit: name });
       if (!found.spot) return {};
       this.sections.put(found.start, found.rows);
       key = found.spot.key;

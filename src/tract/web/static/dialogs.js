@@ -52,7 +52,7 @@ class Dialogs {
     this.app.setState("useful");
     while (this.cursor && !this.isEnded) {
       await this.load(this.cursor);
-      this.draw();
+      if (!this.isEnded) this.draw();
     }
     if (this.isEnded) return;
     this.app.setState("ready");
@@ -108,9 +108,10 @@ class Dialogs {
     this.cursor = undefined;
     do {
       const page = await api.get("/api/view/dialogs", { limit: PAGE, cursor: this.cursor });
+      if (this.isEnded) return;
       for (const row of page.items) known.add(row.dialog);
       this.take(page);
-    } while (this.cursor && !this.isEnded);
+    } while (this.cursor);
     for (const name of [...this.rows.keys()]) if (!known.has(name)) this.rows.delete(name);
     this.draw();
     this.fillDetails();
@@ -129,9 +130,10 @@ class Dialogs {
     try {
       for (;;) {
         const names = this.nextWaiting();
-        if (!names.length || this.isEnded) return;
+        if (!names.length) return;
         for (const name of names) this.waiting.delete(name);
         const details = await api.get("/api/view/details", { dialog: names });
+        if (this.isEnded) return;
         for (const one of details) {
           const row = this.rows.get(one.dialog);
           if (row) this.rows.set(one.dialog, { ...row, ...one, model: one.model || row.model, cost: one.cost || row.cost });
@@ -142,7 +144,7 @@ class Dialogs {
         if (!this.waiting.size && this.dependsOnDetails()) this.draw();
       }
     } catch (problem) {
-      if (problem.status !== 404) this.app.fail(problem);
+      if (problem.status !== 404 && !this.isEnded) this.app.fail(problem);
     } finally {
       this.isFilling = false;
     }
@@ -163,6 +165,7 @@ class Dialogs {
 
   drawFrame() {
     this.live = liveSign();
+    this.shown = el("span.dim", { id: "shown", role: "status" });
     const changed = () => this.changed();
     const input = (name, label, options = {}) => el("input", { name, "aria-label": label, placeholder: label, value: this.fields[name] ?? "", type: "search", ...options });
     this.project = el("select", { name: "project", "aria-label": "Project", onchange: changed }, el("option", { value: "" }, "all projects"));
@@ -175,7 +178,7 @@ class Dialogs {
       el("select", { name: "since", "aria-label": "Since", onchange: changed }, SINCE.map(([days, text]) =>
         el("option", { value: days, selected: (this.fields.since ?? "") === days }, text))));
     document.getElementById("top").replaceChildren(
-      el("div.line-1", {}, el("h1", {}, "Dialogs"), el("span.dim", { id: "shown", role: "status" }), this.live,
+      el("div.line-1", {}, el("h1", {}, "Dialogs"), this.shown, this.live,
         el("a", { href: "/docs" }, "API"), button("?", async () => (await import("./help.js")).show(), { "aria-label": "Keys" })),
       el("div.line-2", {}, this.form));
     this.heads = el("div.dialog-heads", { role: "row" }, el("span", { role: "columnheader" }, el("span.visually-hidden", {}, "choose")),
@@ -254,7 +257,7 @@ class Dialogs {
       setChildren(this.body, this.sections.length ? this.sections : [el("p.dim", { role: "row" }, el("span", { role: "cell" }, nothing))]);
     });
     const more = this.cursor ? " so far, loading the rest" : "";
-    document.getElementById("shown").textContent = rows.length === this.rows.size
+    this.shown.textContent = rows.length === this.rows.size
       ? counted(rows.length, "dialog") + more : `${rows.length} of ${counted(this.rows.size, "dialog")}${more}`;
     this.sum();
   }

@@ -62,11 +62,12 @@ export function say(text, ...actions) {
 
 export const app = { fail, say, setState, go };
 
-/** What a view shows first. */
+/** What a view shows first: the first rows, or some around those of a link. */
 function fetchFirst(fields) {
-  if (fields.dialog === undefined) return get("/api/view/dialogs", { limit: 1000 });
+  if (fields.dialog === undefined) return get("/api/view/dialogs", { limit: 200 });
   const { at, commit, call, branch } = fields;
-  return get(dialogPath(fields.dialog, "/view"), { at, commit, call }, branch === undefined ? {} : { "tract-branch": quote(branch) });
+  const count = commit || call ? 75 : 25;
+  return get(dialogPath(fields.dialog, "/view"), { at, commit, call, count }, branch === undefined ? {} : { "tract-branch": quote(branch) });
 }
 
 async function show(isAgain = false) {

@@ -1,17 +1,15 @@
-// Sections: the rows of a dialog in the page, 10 to a section and 10 sections to a chapter. A browser
-// lays out only those near the screen: it watches the chapters, and the sections of the near ones.
-// Rows come in slices, the visible ones first; texts are drawn richly when they are near.
+// Sections: the rows of a dialog in the page, 25 to a section. A browser lays out only those near the
+// screen. Rows come in slices, the visible ones first; texts are drawn richly when they are near.
 
 import { el, setChildren } from "./dom.js";
 import { drawRow } from "./rows.js";
 
-const SIZE = 10;
-const CHAPTER = 10;
+const SIZE = 25;
 const SLICE = 250;
 const MOST_DRAWN = 20000;
 const IDLE_MS = 120;
 const END = "end";
-const CLOSE = 1500;
+const CLOSE = 2; // screens; browsers lay out what is 1.5 away
 
 export class Sections {
   constructor(page) {
@@ -23,19 +21,23 @@ export class Sections {
     this.sections = [];
     this.opened = new Map();
     this.near = new Set();
-    this.seenSections = new Set();
     this.predicate = null;
     this.held = null;
+    this.margin = 0;
     this.isEnded = false;
     // Browsers say themselves when a section comes near; an observer would cost in every frame.
-    this.element.addEventListener("contentvisibilityautostatechange", (event) => this.seen(event.target, !event.skipped));
+    this.element.addEventListener("contentvisibilityautostatechange", (event) => {
+      if (event.skipped) this.release(event.target);
+      else this.seen(event.target);
+      this.scrolled();
+    });
     this.listeners = new AbortController();
     const signal = this.listeners.signal;
     addEventListener("scroll", () => this.scrolled(), { passive: true, signal });
     for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) {
       addEventListener(kind, () => { this.held = null; }, { passive: true, signal });
     }
-    this.resizing = new ResizeObserver(() => this.settle());
+    this.resizing = new ResizeObserver(() => { this.settle(); this.scrolled(); });
     this.resizing.observe(document.body); // also what stands above the rows may grow or shrink
   }
 
@@ -57,9 +59,7 @@ export class Sections {
     while (this.sections.length > wanted) {
       const section = this.sections.pop();
       this.near.delete(section.number);
-      const chapter = section.parentElement;
       section.remove();
-      if (!chapter.childElementCount) chapter.remove();
     }
     while (this.sections.length < wanted) this.addSection();
     for (const section of this.sections.slice(-1)) this.estimate(section, total - section.number * SIZE);
@@ -68,10 +68,7 @@ export class Sections {
   addSection() {
     const section = el("section.rows.empty");
     section.number = this.sections.length;
-    const isFirst = section.number % CHAPTER === 0;
-    const chapter = isFirst ? this.element.appendChild(el("div.chapter")) : this.element.lastElementChild;
-    chapter.append(section);
-    chapter.style.setProperty("--rows", chapter.childElementCount * SIZE);
+    this.element.append(section);
     this.sections.push(section);
     this.estimate(section, SIZE);
   }
@@ -203,20 +200,20 @@ export class Sections {
     return false;
   }
 
-  seen(box, isNear) {
-    if (box.classList.contains("chapter")) {
-      // Sections that were near when their chapter went away are not told of again when it comes back.
-      for (const section of box.children) if (!isNear) this.near.delete(section.number); else if (isClose(section)) this.seen(section, true);
-      return this.scrolled();
-    }
-    const { number } = box;
-    if (number === undefined) return;
-    this.near[isNear ? "add" : "delete"](number);
-    if (!isNear) return this.scrolled();
-    this.seenSections.add(number);
-    if (this.isLazy && this.isMissing(number)) this.page.fill();
-    else if (this.isLazy && !box.childElementCount) this.hold(() => this.draw(number));
-    this.scrolled();
+  /** The browser lays a section out, because it comes near. */
+  seen(section) {
+    this.near.add(section.number);
+    if (!this.isLazy) return;
+    if (this.isMissing(section.number)) this.page.fill();
+    else if (!section.childElementCount) this.hold(() => this.draw(section.number));
+  }
+
+  /** Which sections are near is known for sure only when nobody scrolls: by then all have their
+   * heights. */
+  findNear() {
+    const sections = this.sections.filter(isClose);
+    this.near = new Set(sections.map((section) => section.number));
+    for (const section of sections) this.seen(section);
   }
 
   scrolled() {
@@ -227,8 +224,8 @@ export class Sections {
   /** Nobody scrolls: draw texts richly, forget what is far away, and say where one is. */
   async rest() {
     this.page.moved(this.firstVisible());
+    this.findNear();
     if (this.isLazy) this.empty();
-    else this.release();
     for (const number of [...this.near]) {
       const part = this.rows.slice(number * SIZE, (number + 1) * SIZE);
       if (this.isMissing(number) || !part.some(isPlain)) continue;
@@ -239,20 +236,16 @@ export class Sections {
     }
   }
 
-  /** Have the browser forget how far sections are laid out: children that are taken out and put back
+  /** Have the browser forget how a far section is laid out: children that are taken out and put back
    * have no boxes until they are near again. That is most of the memory of a long page. */
-  release() {
-    for (const number of this.seenSections) {
-      const section = this.sections[number];
-      if (this.near.has(number) || !section) continue;
-      this.seenSections.delete(number);
-      if (this.isInUse(section) || section.querySelector(".body")) continue;
-      section.replaceChildren(...section.children);
-    }
+  release(section) {
+    this.near.delete(section.number);
+    if (!this.isInUse(section) && !section.querySelector(".body")) section.replaceChildren(...section.children);
   }
 
   isInUse(section) {
-    return section.contains(document.activeElement) || getSelection()?.containsNode(section, true);
+    const isHeld = this.hasTarget && section.contains(this.held);
+    return isHeld || section.contains(document.activeElement) || getSelection()?.containsNode(section, true);
   }
 
   /** Far sections keep their height, and nothing else. What is selected or focused stays. */
@@ -287,8 +280,16 @@ export class Sections {
     change();
     const now = anchor && (anchor.isConnected ? anchor : this.elements.get(anchor.dataset.key)?.element);
     if (!now?.isConnected) return;
-    const moved = now.getBoundingClientRect().top - before;
-    if (moved) scrollBy({ top: moved, behavior: "instant" });
+    this.scrollExactly(now.getBoundingClientRect().top - before);
+  }
+
+  /** Scroll by a distance. Windows scroll by whole pixels; a margin at the top has the rest. */
+  scrollExactly(distance) {
+    if (!distance) return;
+    const whole = Math.ceil(distance - this.margin);
+    this.margin += whole - distance;
+    this.element.style.marginTop = `${this.margin}px`;
+    scrollBy({ top: whole, behavior: "instant" });
   }
 
   /** A link holds its target in place until the person scrolls. */
@@ -356,7 +357,8 @@ export class Sections {
 
 function isClose(element) {
   const { top, bottom } = element.getBoundingClientRect();
-  return bottom > -CLOSE && top < innerHeight + CLOSE;
+  const far = CLOSE * innerHeight;
+  return top < bottom && bottom > -far && top < innerHeight + far; // what is hidden has no height
 }
 
 /** What names a box in its row, also before its result has come. */
