@@ -328,8 +328,8 @@ WATCH = """() => {
   const commit = rowAt(y).dataset.commit;
   const top = () => document.querySelector(`article.row[data-commit="${commit}"]`)
     ?.getBoundingClientRect().top ?? 1e6;
-  // Places this far down are known to 1/32 pixel: browsers compute them with 24 bits.
-  const exact = value => Math.round(value * 16) / 16;
+  // Browsers compute places with 24 bits: this far down, they are known to 1/16 pixel.
+  const exact = value => Math.floor(value * 8) / 8;
   const first = top(), rows = document.getElementsByClassName("row"), count = rows.length;
   const seen = { shift: 0, frames: 0, rows: 0 };
   globalThis.seen = seen;

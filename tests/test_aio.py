@@ -82,7 +82,7 @@ def test_there_is_little_else() -> None:
     assert more == {"handler_errors", "run", "turn"}
 
 
-@pytest.mark.parametrize("name", sorted(set(PUBLIC) - PLAIN - {"open", "batch"}))
+@pytest.mark.parametrize("name", sorted(set(PUBLIC) - PLAIN - {"open", "batch", "as_tool"}))
 def test_everything_is_awaited_or_iterated(name: str) -> None:
     async def act(t: AsyncTract) -> None:
         if name in AWAITED:

@@ -25,6 +25,7 @@ ELSEWHERE = {
     "on": "handlers run in the client",
     "off": "handlers run in the client",
     "batch": "begin, end and abandon",
+    "as_tool": "get_tool_result",
     "compile": "steps and payload; `context` for others",
     "stored": "steps and payload; `context` for others",
     "read": "steps and payload",

@@ -22,6 +22,7 @@ from typing import (
 )
 from weakref import WeakValueDictionary
 
+from tract.core.fetching import FetchTool, async_fetch_tool
 from tract.errors import ConflictError, HandlerError, InputError, TractError
 from tract.llm import LLMClient
 from tract.storage import Store
@@ -551,6 +552,12 @@ class AsyncTract:
     search = _iterates(Tract.search, SCAN)
 
     # Results and tools
+
+    def as_tool(self) -> FetchTool:
+        """Return `get_tool_result` as a plain function, for code that makes tools of functions: its
+        name, signature and docstring say what a model needs, and `.schema` is the definition. What
+        is wrong with a call is returned as a text. The function of an `AsyncTract` is awaited."""
+        return async_fetch_tool(self.get_tool_result)
 
     get_tool_result = _reads(Tract.get_tool_result)
     list_tool_results = _reads(Tract.list_tool_results)

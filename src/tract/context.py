@@ -234,6 +234,17 @@ class CompiledContext:
         return self._transcript.forms[: self.commit_count]
 
     @property
+    def is_rewritten(self) -> bool:
+        """Whether more than the forms of results differs from what was appended: messages were
+        edited, skipped, summarized or collapsed, or answers lost their thoughts."""
+        chain, transcript = self._chain, self._transcript
+        if chain is None or chain.is_plain:
+            return False
+        appended = [step.id for step in chain.appended_steps()]
+        is_same = appended == [step.id for step in self.steps]
+        return not is_same or bool(transcript.thoughtless) or Form.COLLAPSED in self.message_forms
+
+    @property
     def message_tokens(self) -> list[int]:
         """For each message the tokens of what is shown of it."""
         return self._transcript.tokens[: self.commit_count]

@@ -14,6 +14,7 @@ from tract.context import CompiledContext
 from tract.core import drafts, turns
 from tract.core.compression import CompressResult, PendingCompress, SummarizedResult
 from tract.core.drafts import Details
+from tract.core.fetching import FetchTool, fetch_tool
 from tract.core.forms import AS_THEY_ARE, ToolResultInfo, result_view
 from tract.core.toolsets import ToolDiff, ToolVersion
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
@@ -638,6 +639,12 @@ class Tract:
         numbers = {"context": context, "offset": offset, "limit": limit}
         part = slice_of({"lines": lines, "grep": grep, "json_path": json_path, **numbers})
         return str(results.fetch(self.session, id, part))
+
+    def as_tool(self) -> FetchTool:
+        """Return `get_tool_result` as a plain function, for code that makes tools of functions: its
+        name, signature and docstring say what a model needs, and `.schema` is the definition. What
+        is wrong with a call is returned as a text. The function of an `AsyncTract` is awaited."""
+        return fetch_tool(self.get_tool_result)
 
     def list_tool_results(self, *ids: str) -> list[ToolResultInfo]:
         """List the tool results of the branch, oldest first, including hidden ones; or only those

@@ -12,7 +12,7 @@ from tract.core.entries import FullHistory
 from tract.errors import InputError
 from tract.model import EMPTY, CommitInfo, CommitOperation, Head, Json, Message
 from tract.providers import PROVIDERS
-from tract.providers.frameworks.lists import load_any
+from tract.providers.frameworks.lists import LoadedList, load_any
 from tract.providers.requests import Loaded, full_history
 from tract.session.branches import create_numbered
 from tract.session.commits import set_tools
@@ -29,10 +29,22 @@ def record(
     metadata: dict[str, Json] | None = None,
 ) -> list[CommitInfo]:
     """See `Tract.record`."""
-    loaded, details = load_any(messages)
+    is_request = isinstance(messages, dict)
+    return record_list(session, load_any(messages), response, metadata, is_request=is_request)
+
+
+def record_list(
+    session: Session,
+    listed: LoadedList,
+    response: Any = None,
+    metadata: dict[str, Json] | None = None,
+    *,
+    is_request: bool = False,
+) -> list[CommitInfo]:
+    """The same for a history that was read already."""
+    loaded, details = listed
     history = full_history(loaded, response, metadata)
     previous = loaded.config.get("previous_response_id")
-    is_request = isinstance(messages, dict)
     names = _providers(loaded, is_request=is_request)
 
     def sent(head: Head) -> Iterator[FullHistory]:
@@ -50,6 +62,17 @@ def record(
                 yield request
 
     return record_history(session, history, previous, details, sent=sent)
+
+
+def go_on(session: Session, listed: LoadedList) -> list[CommitInfo]:
+    """Append messages, and set the tools that come with them. The caller knows that they continue
+    what is recorded, so nothing is compared."""
+    loaded, details = listed
+    with session.batch():
+        tools = None if loaded.tools is None else set_tools(session, loaded.tools)
+        pairs = zip(loaded.messages, details, strict=True)
+        new = [session.commit(message, own) for message, own in pairs]
+        return [tools, *new] if tools else new
 
 
 def _providers(loaded: Loaded, *, is_request: bool) -> list[str]:

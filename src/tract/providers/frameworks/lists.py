@@ -75,8 +75,22 @@ def load_any(history: Any) -> LoadedList:
             raise unclaimed(messages)
         loaded = load_history(history)
         return LoadedList(loaded, [NO_DETAILS] * len(loaded.messages))
-    pairs = [pair for entry in _with_system(fields, entries) for pair in annotate(entry, None)]
-    loaded = Loaded([message for message, _ in pairs], tools_of(fields.get("tools")), {}, "")
+    return _listed(_with_system(fields, entries), fields.get("tools"))
+
+
+def load_as(name: str, messages: Sequence[Json], tools: Json = None) -> LoadedList:
+    """A list of which the caller knows that it has a framework's format. InputError if a message
+    cannot be placed."""
+    items = list(Reader(name).read(messages))
+    entries = [item for item in items if isinstance(item, Entry)]
+    if len(entries) < len(items):
+        raise unclaimed(messages)
+    return _listed(entries, tools)
+
+
+def _listed(entries: list[Entry], tools: Json) -> LoadedList:
+    pairs = [pair for entry in entries for pair in annotate(entry, None)]
+    loaded = Loaded([message for message, _ in pairs], tools_of(tools), {}, "")
     return LoadedList(loaded, [details for _, details in pairs])
 
 

@@ -5,6 +5,7 @@ import { clock, counted, el, short, svg } from "./dom.js";
 const HEIGHT = 84;
 const MOST_COLUMNS = 420;
 const KINDS = ["system", "tools", "summaries", "text", "arguments", "thinking", "results"];
+const ABOVE = ["cached", "written", "error"];
 
 /** Draw the chart of a dialog above its conversation. */
 export async function drawChart(page) {
@@ -58,7 +59,11 @@ class Chart {
       viewBox: `0 0 ${columns.length} ${HEIGHT}`, preserveAspectRatio: "none", role: "group",
       "aria-label": `Context per request: ${counted(requests.length, "request")}, at most ${short(most)} tokens`,
     });
-    for (const [at, [start, end]] of columns.entries()) drawing.append(this.column(at, start, end, most));
+    const shapes = new Map(); // one for each kind: a shape in each column would be thousands
+    const groups = columns.map(([start, end], at) => this.column(at, start, end, most, (kind, left, top, width, height) =>
+      shapes.set(kind, `${shapes.get(kind) ?? ""}M${left} ${top}h${width}v${height}h${-width}z`)));
+    const kinds = [...KINDS, ...ABOVE].filter((kind) => shapes.has(kind));
+    drawing.append(...kinds.map((kind) => svg(`path.part-${kind}`, { d: shapes.get(kind) })), ...groups);
     drawing.lastElementChild.setAttribute("tabindex", "0");
     drawing.addEventListener("keydown", (event) => this.keyed(event));
     drawing.addEventListener("focusin", (event) => this.focused(event.target));
@@ -88,8 +93,8 @@ class Chart {
     return sums;
   }
 
-  /** A column leads to the answer of its largest request. */
-  column(at, start, end, most) {
+  /** A column leads to the answer of its largest request. `put` gets what is to be drawn. */
+  column(at, start, end, most, put) {
     const part = this.data.requests.slice(start, end);
     const request = part.reduce((best, one) => (this.total(one) > this.total(best) ? one : best));
     const sums = this.sums(request);
@@ -102,16 +107,16 @@ class Chart {
       if (!sums[kind]) continue;
       const height = (sums[kind] / most) * (HEIGHT - 6);
       top -= height;
-      group.append(svg(`rect.part-${kind}`, { x: at + 0.06, y: top, width: 0.88, height }));
+      put(kind, at + 0.06, top, 0.88, height);
     }
     const { recorded } = request;
     if (recorded) {
       const share = (tokens) => Math.min(tokens / Math.max(recorded.sent, 1), 1) * (HEIGHT - top);
       const [read, written] = [share(recorded.cached), share(recorded.written)];
-      group.append(svg("rect.part-cached", { x: at + 0.06, y: HEIGHT - read, width: 0.3, height: read }),
-        svg("rect.part-written", { x: at + 0.06, y: HEIGHT - read - written, width: 0.3, height: written }));
+      put("cached", at + 0.06, HEIGHT - read, 0.3, read);
+      put("written", at + 0.06, HEIGHT - read - written, 0.3, written);
     }
-    if (part.some((one) => one.errors)) group.append(svg("rect.part-error", { x: at, y: 0, width: 1, height: 4 }));
+    if (part.some((one) => one.errors)) put("error", at, 0, 1, 4);
     return group;
   }
 
