@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
@@ -77,6 +76,7 @@ def async_fetch_tool(read: Callable[..., Awaitable[str]]) -> FetchTool:
 
 def in_thread(read: Callable[..., str]) -> Callable[..., Awaitable[str]]:
     """The same function, awaited while a thread reads."""
+    import asyncio  # not needed by a command, and slow to import
 
     async def reading(name: str, **part: Any) -> str:
         return await asyncio.to_thread(read, name, **part)
