@@ -119,6 +119,28 @@ def read_histories(source: Source) -> Iterator[Item]:
     yield from file.finish()
 
 
+def read_export(export: Json) -> Iterator[tuple[str, Item]]:
+    """What was sent and answered in each call of an export of spans, each with the name of its
+    conversation: that of its attributes, or else its trace."""
+    files: dict[str, _File] = {}
+    for record in records_of(export):
+        if isinstance(record, Problem):
+            yield "", record
+            continue
+        name = _conversation(as_dict(record[1]))
+        file = files.setdefault(name, _File())
+        yield from ((name, item) for item in attempt(record[0], file.read_record, *record))
+
+
+def _conversation(span: dict[str, Json]) -> str:
+    about = attributes_of(span.get("attributes"))
+    return _scope(about) or text_of(span.get("traceId")).lower()
+
+
+def _scope(about: dict[str, Json]) -> str | None:
+    return as_text(about.get(CONVERSATION)) or as_text(about.get("session.id"))
+
+
 class _File:
     def __init__(self) -> None:
         self._histories = Histories()
@@ -131,14 +153,14 @@ class _File:
                 yield Problem(f"{place}{record.place}", record.what)
             else:
                 where = f"{place}{record[0]}"
-                yield from attempt(where, self._record, where, record[1])
+                yield from attempt(where, self.read_record, where, record[1])
 
     def finish(self) -> Iterator[Item]:
         for span, events in self._events.items():
             call = _of_events([(name, body) for name, body, _ in events], {})
             yield from self._read(f"span {span}", call._replace(time=events[-1][2]))
 
-    def _record(self, place: str, value: Json) -> Iterator[Item]:
+    def read_record(self, place: str, value: Json) -> Iterator[Item]:
         if not isinstance(value, dict):
             raise InputError(f"a span or a log is an object, not {type(value).__name__}")
         if value.keys().isdisjoint(RECORD):
@@ -166,15 +188,12 @@ class _File:
             yield from self._read(place, call)
 
     def _read(self, place: str, call: _Call) -> Iterator[Item]:
-        about = call.about
-        scope = as_text(about.get(CONVERSATION)) or as_text(about.get("session.id"))
         for message in dicts([*call.request, *as_list(call.answers)]):
             if _is_incomplete(message):
                 yield Unknown(place, "incomplete message", message)
         tools, details = dicts(call.tools) or None, _details(call)
-        yield from self._histories.read(
-            place, scope or "", call.request, call.answers, tools, details
-        )
+        scope = _scope(call.about) or ""
+        yield from self._histories.read(place, scope, call.request, call.answers, tools, details)
 
 
 def _is_incomplete(message: dict[str, Json]) -> bool:
