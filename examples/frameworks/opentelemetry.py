@@ -21,3 +21,7 @@ with Tract.open("agent.db", dialog="ops/1", llm=llm) as t:
 
 for span in exporter.get_finished_spans():
     print(span.name, span.attributes["gen_ai.conversation.id"])
+    # → chat scripted ops/1
+    # → execute_tool ls ops/1
+    # → chat scripted ops/1
+    # → tract.compress ops/1
