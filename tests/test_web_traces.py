@@ -141,6 +141,13 @@ def test_usage_comes_with_each_call_that_is_new(server: Server, place: Path) -> 
         assert [usage.usage["output_tokens"] for usage in t.usages()] == [1, 2, 3]
 
 
+def test_the_usage_of_a_call_that_comes_late_is_not_added(server: Server, place: Path) -> None:
+    for number in (3, 1, 2):
+        send(server, export(turn(number)))
+    with Tract.open(place, dialog=TRACE) as t:
+        assert [usage.usage["output_tokens"] for usage in t.usages()] == [3]
+
+
 def test_agents_of_one_trace_are_apart_however_their_spans_are_sent(
     server: Server, place: Path
 ) -> None:
