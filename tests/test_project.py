@@ -25,6 +25,7 @@ TESTED_WITH = {
     "providers/validate": "test_providers_validate",
     "storage": "test_storage",
     # With the format that they are for.
+    "importers/conventions": "test_importers_otel",
     "importers/histories": "test_importers_otel",
     "importers/openhands_files": "test_importers_openhands_sdk",
     "importers/otlp": "test_importers_otel",

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.asking import JSON, Answer, ask, grant, send, texts
+from tests.samples.otel import CONVENTIONS
 from tests.serving import serving
 from tract import AccessError, Tract
 from tract.access import new_token
@@ -527,6 +528,8 @@ def _write(server: Server, operation: Operation, example: dict[str, Any], token:
         line = b'{"messages": [{"role": "user", "content": "Hi"}]}'
         media = [("Content-Type", "application/octet-stream")]
         return ask(server, "POST", f"{path}?name=a.json&dialog=read", token, media, line)
+    if operation.name == "traces":
+        return send(server, "POST", path, CONVENTIONS, token)
     return send(server, operation.verb, path, example, token)
 
 

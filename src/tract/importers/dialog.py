@@ -196,8 +196,11 @@ class Dialog(Thread[Head]):
 
     def store_facts(self, facts: DialogFacts) -> None:
         dialogs = self._session.store.dialogs
+        old = dialogs.settings(self.name, "facts")
+        if old and self.is_recorded:
+            facts = _extended(msgspec.convert(old, DialogFacts), facts)
         new = msgspec.to_builtins(facts)
-        if dialogs.settings(self.name, "facts") != new:
+        if old != new:
             dialogs.set_settings(self.name, "facts", new)
 
     # Full histories
@@ -251,6 +254,16 @@ class Dialog(Thread[Head]):
         self._counts["messages"] += 1
         self._counts["calls"] += len(message.tool_calls)
         self._counts["results"] += message.role == "tool"
+
+
+def _extended(old: DialogFacts, new: DialogFacts) -> DialogFacts:
+    """The facts of a dialog whose histories come one by one, in any order."""
+    starts, ends = (old.started, new.started), (old.ended, new.ended)
+    return msgspec.structs.replace(
+        new,
+        started=min(filter(None, starts), default=None),
+        ended=max(filter(None, ends), default=None),
+    )
 
 
 def _is_imported(info: CommitInfo) -> bool:

@@ -22,6 +22,7 @@ from tract.importers.coerce import (
     load,
     require_dict,
 )
+from tract.importers.conventions import TOOL_DEFINITIONS
 from tract.importers.items import Entry, FullHistory, Item, Problem, Unknown
 from tract.importers.transcripts import RULES
 from tract.model import ROOT, Block, Json, Message, Raw, Text, ToolCall, Toolset
@@ -242,7 +243,7 @@ def _check_content(fields: dict[str, Json]) -> None:
 
 def tools_of(about: dict[str, Json]) -> list[dict[str, Json]]:
     """The tools in the attributes of a call, by the conventions or by pydantic-ai."""
-    tools = decoded(about.get("gen_ai.tool.definitions"))
+    tools = decoded(about.get(TOOL_DEFINITIONS))
     if tools is not None:
         return dicts(tools)
     offered = as_dict(decoded(about.get("model_request_parameters")))

@@ -13,7 +13,25 @@ from typing import NamedTuple
 
 from tract.core.drafts import Details
 from tract.errors import InputError
+from tract.importers import conventions
 from tract.importers.coerce import as_dict, as_list, as_text, dicts, drop_empty, extra, text_of
+from tract.importers.conventions import (
+    CACHE_READ_TOKENS,
+    CACHE_WRITTEN_TOKENS,
+    CHOICE,
+    CONVERSATION,
+    DETAILS,
+    INPUT,
+    INPUT_TOKENS,
+    OPERATION,
+    OUTPUT,
+    OUTPUT_TOKENS,
+    REASONING_TOKENS,
+    REQUEST,
+    RESPONSE_MODEL,
+    ROLES,
+    SYSTEM_INSTRUCTIONS,
+)
 from tract.importers.histories import Histories, as_steps, decoded, define, tools_of
 from tract.importers.items import Item, Problem, Unknown
 from tract.importers.otlp import (
@@ -31,28 +49,22 @@ from tract.model import Json
 
 NAME = "otel"
 
-INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
-CHOICE = "gen_ai.choice"
-ROLES = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
-"""Events of a call, each with one message."""
-DETAILS = "gen_ai.client.inference.operation.details"
-MODEL_CALLS = ("chat", "text_completion", "generate_content", "LLM")
+MODEL_CALLS = (*conventions.MODEL_CALLS, "LLM")
 RECORD = ("spanId", "attributes", "eventName", "body")
 MESSAGE = ("role", "content", "tool_calls", "tool_call_id", "name")
 RESPONSE = ("id", "model", "finish_reasons")
-REQUEST = "gen_ai.request."
 USAGE = {
-    "gen_ai.usage.input_tokens": "input_tokens",
+    INPUT_TOKENS: "input_tokens",
     "gen_ai.usage.prompt_tokens": "input_tokens",
     "llm.token_count.prompt": "input_tokens",
-    "gen_ai.usage.output_tokens": "output_tokens",
+    OUTPUT_TOKENS: "output_tokens",
     "gen_ai.usage.completion_tokens": "output_tokens",
     "llm.token_count.completion": "output_tokens",
-    "gen_ai.usage.cache_read.input_tokens": "cached_input_tokens",
+    CACHE_READ_TOKENS: "cached_input_tokens",
     "llm.token_count.prompt_details.cache_read": "cached_input_tokens",
-    "gen_ai.usage.cache_creation.input_tokens": "input_tokens_cache_write",
+    CACHE_WRITTEN_TOKENS: "input_tokens_cache_write",
     "llm.token_count.prompt_details.cache_write": "input_tokens_cache_write",
-    "gen_ai.usage.reasoning.output_tokens": "reasoning_output_tokens",
+    REASONING_TOKENS: "reasoning_output_tokens",
 }
 """Attributes, and what they are called in a usage. The input includes what was cached."""
 
@@ -107,6 +119,28 @@ def read_histories(source: Source) -> Iterator[Item]:
     yield from file.finish()
 
 
+def read_export(export: Json) -> Iterator[tuple[str, Item]]:
+    """What was sent and answered in each call of an export of spans, each with the name of its
+    conversation: that of its attributes, or else its trace."""
+    files: dict[str, _File] = {}
+    for record in records_of(export):
+        if isinstance(record, Problem):
+            yield "", record
+            continue
+        name = _conversation(as_dict(record[1]))
+        file = files.setdefault(name, _File())
+        yield from ((name, item) for item in attempt(record[0], file.read_record, *record))
+
+
+def _conversation(span: dict[str, Json]) -> str:
+    about = attributes_of(span.get("attributes"))
+    return _scope(about) or text_of(span.get("traceId")).lower()
+
+
+def _scope(about: dict[str, Json]) -> str | None:
+    return as_text(about.get(CONVERSATION)) or as_text(about.get("session.id"))
+
+
 class _File:
     def __init__(self) -> None:
         self._histories = Histories()
@@ -119,14 +153,14 @@ class _File:
                 yield Problem(f"{place}{record.place}", record.what)
             else:
                 where = f"{place}{record[0]}"
-                yield from attempt(where, self._record, where, record[1])
+                yield from attempt(where, self.read_record, where, record[1])
 
     def finish(self) -> Iterator[Item]:
         for span, events in self._events.items():
             call = _of_events([(name, body) for name, body, _ in events], {})
             yield from self._read(f"span {span}", call._replace(time=events[-1][2]))
 
-    def _record(self, place: str, value: Json) -> Iterator[Item]:
+    def read_record(self, place: str, value: Json) -> Iterator[Item]:
         if not isinstance(value, dict):
             raise InputError(f"a span or a log is an object, not {type(value).__name__}")
         if value.keys().isdisjoint(RECORD):
@@ -154,15 +188,12 @@ class _File:
             yield from self._read(place, call)
 
     def _read(self, place: str, call: _Call) -> Iterator[Item]:
-        about = call.about
-        scope = as_text(about.get("gen_ai.conversation.id")) or as_text(about.get("session.id"))
         for message in dicts([*call.request, *as_list(call.answers)]):
             if _is_incomplete(message):
                 yield Unknown(place, "incomplete message", message)
         tools, details = dicts(call.tools) or None, _details(call)
-        yield from self._histories.read(
-            place, scope or "", call.request, call.answers, tools, details
-        )
+        scope = _scope(call.about) or ""
+        yield from self._histories.read(place, scope, call.request, call.answers, tools, details)
 
 
 def _is_incomplete(message: dict[str, Json]) -> bool:
@@ -196,7 +227,7 @@ def _role(event: str) -> str | None:
 def _of_span(span: dict[str, Json]) -> _Call | None:
     """The call of a model that a span is about; None if it is about something else."""
     about = attributes_of(span.get("attributes"))
-    kind = about.get("gen_ai.operation.name") or about.get("openinference.span.kind")
+    kind = about.get(OPERATION) or about.get("openinference.span.kind")
     if (kind and kind not in MODEL_CALLS) or "traceloop.span.kind" in about:
         return None
     events = [
@@ -223,7 +254,7 @@ def _of_conventions(about: dict[str, Json], events: list[Event]) -> _Call | None
 
 
 def _of_attributes(about: dict[str, Json]) -> _Call:
-    system = decoded(about.get("gen_ai.system_instructions"))
+    system = decoded(about.get(SYSTEM_INSTRUCTIONS))
     key = "parts" if isinstance(system, list) else "content"
     request = [{"role": "system", key: system}] if system else []
     tools = tools_of(about)
@@ -309,8 +340,8 @@ def _details(call: _Call) -> Details:
     about, time = call.about, time_of(call.time)
     settings = as_dict(decoded(about.get("llm.invocation_parameters")))
     settings |= {k.removeprefix(REQUEST): v for k, v in about.items() if k.startswith(REQUEST)}
-    model = about.get("llm.model_name") or about.get("gen_ai.response.model")
-    response = {name: about.get(f"gen_ai.response.{name}") for name in RESPONSE}
+    model = about.get("llm.model_name") or about.get(RESPONSE_MODEL)
+    response = {name: about.get(f"{conventions.RESPONSE}{name}") for name in RESPONSE}
     usage = {name: about[key] for key, name in USAGE.items() if isinstance(about.get(key), int)}
     return Details(
         metadata=extra(

@@ -13,6 +13,7 @@ from tract.model import Json
 
 SPANS = ("resourceSpans", "scopeSpans", "spans")
 LOGS = ("resourceLogs", "scopeLogs", "logRecords")
+BESIDE_LISTS = {"resource", "scope", "schemaUrl"}
 Record = tuple[str, Json]
 """A span or a log record, after its position."""
 
@@ -30,6 +31,8 @@ def _walk(place: str, value: Json, path: tuple[str, ...]) -> Iterator[Record | P
         yield place, value
         return
     inner = as_dict(value).get(path[0])
+    if isinstance(value, dict) and value.keys() <= BESIDE_LISTS:
+        return  # protobuf leaves out what is empty
     if not isinstance(inner, list):
         yield Problem(place, f"{path[0]} is a list, not {type(inner).__name__}")
         return

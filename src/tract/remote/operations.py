@@ -26,6 +26,7 @@ from tract.remote.values import (
     ContextParameters,
     DialogsParameters,
     EventsParameters,
+    Exported,
     ExportParameters,
     FactsParameters,
     GrantParameters,
@@ -86,7 +87,7 @@ READ, WRITE, ADMIN = "read", "write", "admin"
 PAGE, MOST = 100, 1000
 """Items of a page, unless a request says another number, and the most that it may ask for."""
 
-LONG = ("fsck", "gc", "forget", "delete_dialog", "import", "import_items", "backup")
+LONG = ("fsck", "gc", "forget", "delete_dialog", "import", "import_items", "traces", "backup")
 """Operations that may take minutes."""
 
 
@@ -110,6 +111,8 @@ class Operation(NamedTuple):
     media: str = "application/json"
     accepts: str = "application/json"
     """The media type of the body. If it is another one, the parameters are in the query."""
+    also_accepts: tuple[str, ...] = ()
+    """Other media types that the same body may have."""
     commits: frozenset[str] = frozenset()
     """The parameters that name commits."""
     messages: frozenset[str] = frozenset()
@@ -162,9 +165,10 @@ def _special(
     is_paged: bool = False,
     media: str = "application/json",
     accepts: str = "application/json",
+    also_accepts: tuple[str, ...] = (),
     **example: Json,
 ) -> Operation:
-    kind = media, accepts
+    kind = media, accepts, also_accepts
     return Operation(name, verb, path, scope, params, returns, doc, example, is_paged, *kind)
 
 
@@ -510,6 +514,14 @@ SECTIONS: dict[str, tuple[Operation, ...]] = {
             path="/home/ada/session.jsonl",
             format="claude-code",
             own_name="session",
+        ),
+        _special(
+            *("traces", "POST", "/v1/traces", WRITE, Nothing, Exported),
+            "Import the model calls in an OTLP export of spans, which is the body of the request, "
+            "as dialogs. Each conversation is one. Other spans are accepted and not stored; the "
+            "answer says which could not be read.",
+            accepts="application/x-protobuf",
+            also_accepts=("application/json",),
         ),
         _method("fsck", "POST", "/api/fsck", ADMIN),
         _method("gc", "POST", "/api/gc", ADMIN, dry_run=True),

@@ -17,7 +17,7 @@ from tract.remote.operations import BY_NAME, Operation
 from tract.remote.replica import Pages, Replica
 from tract.remote.transport import BRANCH, COMMIT, NEWEST, RESULTS, Reply, Transport, quoted
 from tract.remote.values import Batch
-from tract.session.session import Commit, MakeDraft, Session
+from tract.session.session import Commit, MakeDraft, New, Session, announce, withhold
 from tract.storage import Store
 from tract.storage.store import check_wanted
 from tract.tokens import TokenCounter
@@ -33,7 +33,7 @@ class RemoteSession(Session):
         *,
         tokens: TokenCounter,
         llm: LLMClient | None = None,
-        queue: list[tuple[Session, CommitInfo]] | None = None,
+        queue: list[New] | None = None,
         replica: Replica | None = None,
     ) -> None:
         """The `replica` of a sibling, which shares its transactions."""
@@ -60,8 +60,8 @@ class RemoteSession(Session):
         """Carry out an operation on this dialog, and return its value."""
         with self.lock:
             reply = self._request(operation, fields, content)
-            results = self._committed()
-        _announce(results)
+            new = self._committed()
+        announce(new)  # without the lock: a handler has its own thread, and may use the dialog
         if operation.returns is None:
             return reply.value or None
         return wire.convert(reply.value, operation.returns)
@@ -75,7 +75,7 @@ class RemoteSession(Session):
         headers = {**self.replica.headers, BRANCH: quoted(self.branch)}
         if self.detached:
             headers[COMMIT] = (self.detached.hash or b"").hex()
-        return headers | {RESULTS: "1" if self.listener else "0"}
+        return headers | {RESULTS: "1" if self.listener or self.observer else "0"}
 
     def _request(
         self, operation: Operation, fields: Mapping[str, Any], content: bytes | None = None
@@ -88,17 +88,29 @@ class RemoteSession(Session):
             self._move(unquote(reply.headers[BRANCH]), reply.headers.get(COMMIT))
         if not operation.is_read:
             self.replica.written = _commit_of(reply.value)
-        for name in reply.headers.get(RESULTS, "").split():
-            self._queue.append((self, self.replica.info(Head(None, bytes.fromhex(name)))))
+        if not operation.is_read:
+            self._notice_commits(reply)
         return reply
+
+    def _notice_commits(self, reply: Reply) -> None:
+        """Queue what the server has committed: results by their hashes, anything else as it is in
+        the answer."""
+        results = reply.headers.get(RESULTS, "").split()
+        for name in results:
+            info = self.replica.info(Head(None, bytes.fromhex(name)))
+            self._queue.append(New(self, info, bool(self.listener)))
+        if self.observer:
+            commits = [wire.convert(value, CommitInfo) for value in _commits_in(reply.value)]
+            others = [info for info in commits if info.commit_hash not in results]
+            self._queue.extend(New(self, info, is_pending=False) for info in others)
 
     def _move(self, branch: str, detached: str | None) -> None:
         """Check out here what the server has checked out."""
         self.branch = branch
         self.detached = None if detached is None else self.resolve(detached)
 
-    def _committed(self) -> list[tuple[Session, CommitInfo]]:
-        """The new results that no listener was called with; none inside a batch."""
+    def _committed(self) -> list[New]:
+        """The commits that no one was called with yet; none inside a batch."""
         if self.replica.depth:
             return []
         results, self._queue[:] = self._queue[:], []
@@ -125,8 +137,8 @@ class RemoteSession(Session):
                 raise
             finally:
                 self.replica.leave()
-            results = self._committed()
-        _announce(results)
+            new = self._committed()
+        announce(new)
 
     def write(self, make: MakeDraft, parent: Commit | None = None) -> CommitInfo:
         """Write what this process has drafted: an answer, a summary, a decision."""
@@ -157,7 +169,7 @@ class RemoteSession(Session):
 
     def withhold(self, commit: CommitInfo) -> None:
         """Do not call the listener with a new result."""
-        self._queue[:] = [e for e in self._queue if e[1].commit_hash != commit.commit_hash]
+        withhold(self._queue, commit)
 
 
 def _commit_of(value: Any) -> str:
@@ -166,14 +178,15 @@ def _commit_of(value: Any) -> str:
     return str(value.get("commit_hash", NEWEST)) if isinstance(value, dict) else NEWEST
 
 
+def _commits_in(value: Any) -> list[Any]:
+    """The commits in the answer to a write."""
+    if isinstance(value, list):
+        return [commit for item in value for commit in _commits_in(item)]
+    if not isinstance(value, dict):
+        return []
+    return [value] if "commit_hash" in value else list(value.get("summaries", ()))
+
+
 def _same(draft: Draft) -> MakeDraft:
     """Make this draft, whatever it follows."""
     return lambda _: draft
-
-
-def _announce(results: Sequence[tuple[Session, CommitInfo]]) -> None:
-    """Call the listeners with results that are committed. No lock is held: a handler has its own
-    thread, and may use the dialog."""
-    for session, info in results:
-        if session.listener:
-            session.listener([info])

@@ -197,6 +197,19 @@ class ItemsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
     """The name of the dialog; by default `own_name`."""
 
 
+class PartialSuccess(Struct, frozen=True, rename="camel"):
+    rejected_spans: str
+    """How many could not be read; JSON has 64 bits as a text."""
+    error_message: str
+
+
+class Exported(Struct, frozen=True, rename="camel"):
+    """The answer to an export of spans, as OTLP has it."""
+
+    partial_success: PartialSuccess | UnsetType = UNSET
+    """Only if something was rejected."""
+
+
 class FactsParameters(Struct, forbid_unknown_fields=True, kw_only=True):
     facts: DialogFacts
 

@@ -33,7 +33,7 @@ def client_of(session: Session) -> LLMClient:
     with session.lock:  # wait for another thread's batch
         if session.store.depth:
             raise ConflictError("inside a batch no model is asked: others could not write")
-    return session.llm
+    return session.observer.watched(session.llm) if session.observer else session.llm
 
 
 def user_drafts(session: Session, text: str | list[Json]) -> list[Draft]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -43,6 +43,7 @@ from tract.model import (
 from tract.providers import as_dict, load_calls, load_message, toolsets
 from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
+from tract.session.observer import Observer
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
 from tract.storage.objects import OBJECT_BYTES
@@ -68,9 +69,9 @@ class Session:
         *,
         tokens: TokenCounter,
         llm: LLMClient | None = None,
-        queue: list[tuple[Session, CommitInfo]] | None = None,
+        queue: list[New] | None = None,
     ) -> None:
-        """The `queue` has the results that no listener was called with yet. All sessions of a store
+        """The `queue` has the commits that no one was called with yet. All sessions of a store
         share it, because they share batches."""
         self.store = store
         self.dialog = dialog
@@ -87,7 +88,8 @@ class Session:
         self._stored_settings: str | None = ""  # not known
         self.listener: Callable[[Sequence[CommitInfo]], None] | None = None
         """Called with new results, once they are committed."""
-        self._queue: list[tuple[Session, CommitInfo]] = [] if queue is None else queue
+        self.observer: Observer | None = None
+        self._queue: list[New] = [] if queue is None else queue
 
     @classmethod
     def open(
@@ -251,9 +253,9 @@ class Session:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Make several commits in one transaction: all of them, or none. The listeners are called
-        after the outermost one has committed."""
-        safe: list[tuple[Session, CommitInfo]] = []
+        """Make several commits in one transaction: all of them, or none. Observers and listeners
+        are called after the outermost one has committed."""
+        safe: list[New] = []
         with self.store.writing():
             before = self.branch, self.detached, self.settings, self.listener, self._seen
             queue = self._queue[:]
@@ -266,9 +268,7 @@ class Session:
             if self.store.depth == 1:
                 safe = self._queue[:]
                 self._queue.clear()
-        for session, results in groupby(safe, key=lambda entry: entry[0]):
-            if session.listener:
-                session.listener([result for _, result in results])
+        announce(safe)
 
     def commit(
         self,
@@ -313,7 +313,7 @@ class Session:
         transaction."""
         if self.detached:
             self.check_on_branch()
-        with self.batch() if self.listener else self.store.writing():
+        with self.batch() if self.listener or self.observer else self.store.writing():
             dialog_id, head = self.lock_branch()
             if parent is not None:
                 expected = EMPTY if parent == ROOT else self.resolve(parent)
@@ -321,8 +321,9 @@ class Session:
                     return self._existing_child(dialog_id, expected, head, make(expected))
             draft = make(head)
             info = self.store.append(dialog_id, self.branch, head, draft)
-            if self.listener and info.role == "tool" and not draft.links:
-                self._queue.append((self, info))
+            is_pending = bool(self.listener) and info.role == "tool" and not draft.links
+            if is_pending or self.observer:
+                self._queue.append(New(self, info, is_pending))
             return info
 
     def write_all(self, drafts: Sequence[Draft], parent: Commit | None = None) -> CommitInfo:
@@ -379,7 +380,7 @@ class Session:
 
     def withhold(self, commit: CommitInfo) -> None:
         """Do not call the listener with a new result."""
-        self._queue[:] = [entry for entry in self._queue if entry[1] is not commit]
+        withhold(self._queue, commit)
 
     def configure(self, kind: str, settings: msgspec.Struct) -> None:
         """Store settings of the dialog, of one of the kinds that the store knows."""
@@ -440,6 +441,36 @@ class Session:
         """Refuse to write what was planned on another branch."""
         if self.branch != branch or self.detached:
             raise ConflictError(f"branch {branch!r} is no longer checked out")
+
+
+class New(NamedTuple):
+    """A commit that no one was called with yet."""
+
+    session: Session
+    commit: CommitInfo
+    is_pending: bool
+    """Whether the listener decides about it: a new result."""
+
+
+def announce(new: Sequence[New]) -> None:
+    """Call observers and listeners with what is committed."""
+    for session, entries in groupby(new, key=lambda entry: entry.session):
+        of_session = list(entries)
+        if session.observer:
+            session.observer.committed([entry.commit for entry in of_session])
+        results = [entry.commit for entry in of_session if entry.is_pending]
+        if session.listener and results:
+            session.listener(results)
+
+
+def withhold(queue: list[New], commit: CommitInfo) -> None:
+    """Leave a new result to someone else than the listener."""
+    queue[:] = [
+        entry._replace(is_pending=False)
+        if entry.commit.commit_hash == commit.commit_hash
+        else entry
+        for entry in queue
+    ]
 
 
 def check_name(kind: str, name: object) -> None:

@@ -169,7 +169,7 @@ class App:
     async def _respond(
         self, first: str, raw_path: bytes, scope: Scope, receive: Receive, headers: Headers
     ) -> Response:
-        if first != "api":
+        if first not in ("api", "v1"):
             return await self._page(first, raw_path, scope, headers)
         verb = "GET" if scope["method"] == "HEAD" else scope["method"]
         match = self._routes.match(verb, raw_path)

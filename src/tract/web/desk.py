@@ -27,6 +27,7 @@ from tract.web import (
     pages,
     reading,
     results,
+    traces,
     views,
 )
 from tract.web.access import Tokens, bearer
@@ -71,7 +72,7 @@ LEAST_PACKED = 4096
 UPKEEP = (
     *("dialog_info", "dialogs", "search", "search_all", "audit", "view_dialogs", "view_details"),
     *("grants", "add_grant", "revoke_grant"),
-    *("fsck", "gc", "forget", "delete_dialog", "import", "import_items", "backup"),
+    *("fsck", "gc", "forget", "delete_dialog", "import", "import_items", "traces", "backup"),
 )
 """What concerns more than one dialog, or takes long."""
 
@@ -257,6 +258,10 @@ class Desk:
         lane = await self._lane(request, headers)
         imported = await lane.run(lambda: files.import_items(lane.tract("default"), request))
         return json_response(imported)
+
+    async def _do_traces(self, request: Request, headers: Headers) -> Response:
+        lane, most = await self._lane(request, headers), self._limits.body_bytes
+        return await lane.run(lambda: traces.receive(lane.tract("default"), request, headers, most))
 
     async def _do_backup(self, request: Request, headers: Headers) -> Response:
         del headers

@@ -111,12 +111,13 @@ class Intake:
         if operation.is_read:
             return b""
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        wanted = operation.accepts
+        wanted = (operation.accepts, *operation.also_accepts)
         if int(headers.get("content-length") or 0) > self._limits.body_bytes:
             raise self._too_large()
         body = await self._received(receive)
-        if kind != wanted and (body or operation.verb != "DELETE"):
-            raise RefusedError(415, InputError(f"the body must be {wanted}, not {kind[:80]!r}"))
+        if kind not in wanted and (body or operation.verb != "DELETE"):
+            fact = f"the body must be {' or '.join(wanted)}, not {kind[:80]!r}"
+            raise RefusedError(415, InputError(fact))
         return body
 
     async def _received(self, receive: Receive) -> bytes:

@@ -92,7 +92,8 @@ def _entry(operation: Operation, params: Mapping[str, Any]) -> dict[str, Json]:
             for name, schema in params.get("properties", {}).items()
         ]
     if not has_json:
-        entry["requestBody"] = _content({operation.accepts: {"schema": BINARY}})
+        media = (operation.accepts, *operation.also_accepts)
+        entry["requestBody"] = _content({kind: {"schema": BINARY} for kind in media})
     elif operation.verb in ("POST", "PUT"):
         entry["parameters"].append(_KEY)
         entry["requestBody"] = _content({"application/json": _body(operation)})
@@ -166,6 +167,8 @@ def _responses(operation: Operation) -> dict[str, Json]:
         success = {"200": {"description": "Done.", "content": media}}
     else:
         success = {"204": {"description": "Done."}}
+    if operation.also_accepts:  # an answer has the format of the request
+        success["200"]["content"][operation.accepts] = {"schema": BINARY}
     if operation.name == "result":
         text = {"schema": {"type": "string"}}
         success["200"]["content"]["text/plain"] = text
@@ -173,7 +176,7 @@ def _responses(operation: Operation) -> dict[str, Json]:
         success["304"] = {"description": "The client has it already."}
     problems = {
         str(status): {"description": _TITLES[status], "content": {MEDIA: {"schema": PROBLEM}}}
-        for status in sorted(_OTHERS | ({416} if operation.name == "result" else set()))
+        for status in sorted(_OTHERS | _OWN.get(operation.name, set()))
     }
     return success | problems
 
@@ -193,8 +196,10 @@ def _returned(operation: Operation) -> dict[str, Json]:
     return {"application/json": {"schema": schema}}
 
 
+_OWN = {"result": {416}, "traces": {400}}
 _OTHERS = {401, 403, 408, 413, 415, 421, 429, 504, *(status for _, status in STATUS)}
 _TITLES = {
+    400: "The body is not what its media type says.",
     401: "The bearer token is missing or unknown.",
     403: "The token or the origin does not allow this.",
     404: "There is no such thing, or the token is not for it.",
