@@ -44,16 +44,22 @@ def load(messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) ->
 
 def _load(reader: Reader, message: BaseMessage) -> tuple[Message, Details]:
     fields = _dump(message)
-    items = list(reader.take(fields, "message"))
-    pairs = annotate(items[0], None) if isinstance(items[0], Entry) else []
-    if len(items) == 1 and len(pairs) == 1:
-        [(ours, details)] = pairs
-    else:
-        ours, details = _as_it_is(fields), Details()
+    pairs = _pairs(reader, fields)
+    ours, details = pairs[0] if len(pairs) == 1 else (_as_it_is(fields), Details())
     metadata, usage = details.metadata or {}, details.usage
     rest = _rest(fields, ours, metadata, usage)
     metadata = {**metadata, NAME: rest} if rest else metadata
     return ours, details._replace(metadata=metadata or None)
+
+
+def _pairs(reader: Reader, fields: dict[str, Json]) -> list[tuple[Message, Details]]:
+    """What the reader makes of a message; nothing if it cannot read all of it, or calls stand where
+    only answers have them."""
+    items = list(reader.take(fields, "message"))
+    entries = [item for item in items if isinstance(item, Entry)]
+    pairs = [pair for entry in entries for pair in annotate(entry, None)]
+    is_legal = all(ours.role == "assistant" or not ours.tool_calls for ours, _ in pairs)
+    return pairs if len(entries) == len(items) and is_legal else []
 
 
 def _dump(message: BaseMessage) -> dict[str, Json]:
@@ -189,17 +195,24 @@ def sent_messages(messages: Iterable[dict[str, Json]]) -> list[BaseMessage]:
 
 
 def rejects(messages: Sequence[BaseMessage]) -> bool:
-    """Whether providers reject the messages, because a call has no result."""
+    """Whether providers reject the messages: a call has no result, or a result no call."""
     waiting: set[str | None] = set()
     for message in messages:
         if message.type == "tool":
-            waiting.discard(getattr(message, "tool_call_id", None))
+            call_id = getattr(message, "tool_call_id", None)
+            if call_id not in waiting:
+                return True
+            waiting.remove(call_id)
             continue
         if waiting:
             return True
-        calls = [*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())]
-        waiting = {call["id"] for call in calls}
+        waiting = {call["id"] for call in calls_of(message)}
     return bool(waiting)
+
+
+def calls_of(message: BaseMessage) -> list[Any]:
+    """The calls of an answer, with those whose arguments are not JSON."""
+    return [*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())]
 
 
 def check_messages(messages: Sequence[Any]) -> None:
