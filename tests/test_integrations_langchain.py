@@ -38,9 +38,8 @@ ERRORS = ToolErrorMiddleware(lambda error, _: str(error))
 
 
 def model(server: LLMServer, **options: Any) -> ChatOpenAI:
-    return ChatOpenAI(
-        model="gpt-5.5", base_url=server.openai_url, api_key="k", max_retries=0, **options
-    )
+    own = {"base_url": server.openai_url, "api_key": "k", "max_retries": 0, **options}
+    return ChatOpenAI(model="gpt-5.5", **own)
 
 
 def agent_of(server: LLMServer, *middleware: Any, tools: Any = agents.TOOLS, **options: Any) -> Any:
@@ -56,11 +55,11 @@ def thread(name: str) -> dict[str, Any]:
 @pytest.fixture
 def t(tmp_path: Path) -> Iterator[Tract]:
     with Tract.open(tmp_path / "t.db") as t:
-        t.configure_results(**agents.RESULTS)
+        t.configure_results(inline_tokens=500, preview_tokens=100)
         yield t
 
 
-def run(agent: Any, how: str, config: Any = None) -> list[BaseMessage]:
+def run(agent: Any, how: str, config: Any = None) -> Any:
     """Let an agent answer in one of the four ways. Return the messages of its state."""
     if how == "invoke":
         return agent.invoke(PROMPT, config)["messages"]
@@ -111,7 +110,7 @@ CALLS = Reply(calls=[("call_1", "read_log", {"path": "orders.log"}), ("call_2", 
 
 
 def test_a_result_is_recorded_before_the_next_one_exists(t: Tract) -> None:
-    seen = []
+    seen: list[str] = []
 
     @tool
     def slow() -> str:

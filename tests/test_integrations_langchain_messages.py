@@ -28,7 +28,7 @@ from tract.session.record import go_on
 
 CALL = {"name": "ls", "args": {"path": "/"}, "id": "c1", "type": "tool_call"}
 BROKEN = {"name": "ls", "args": "{", "id": "c2", "error": "?", "type": "invalid_tool_call"}
-USAGE = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
+USAGE: Any = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
 IMAGE = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "…"}
 LISTED: list[list[Any]] = [
@@ -58,7 +58,7 @@ def test_contents_come_back(kind: Any, content: Any) -> None:
 
 def test_what_is_beside_the_content_comes_back() -> None:
     about = {"model_name": "m", "token_usage": {"prompt_tokens": 1}, "logprobs": None}
-    messages = [
+    messages: list[BaseMessage] = [
         AIMessage("", tool_calls=[CALL], invalid_tool_calls=[BROKEN], usage_metadata=USAGE),
         ToolMessage("a", tool_call_id="c1", name="ls", status="error", id="t1", artifact={"b": 1}),
         ToolMessage([{"type": "text", "text": "a"}, "b"], tool_call_id="c2"),
@@ -71,11 +71,11 @@ def test_what_is_beside_the_content_comes_back() -> None:
 
 
 def test_rare_messages_come_back() -> None:
-    rare = [
-        ChatMessage("a", role="critic"),
-        ChatMessage("a", role="user", id="1"),
-        FunctionMessage("a", name="ls"),
-        AIMessageChunk("a", id="1", usage_metadata=USAGE),
+    rare: list[BaseMessage] = [
+        ChatMessage(content="a", role="critic"),
+        ChatMessage(content="a", role="user", id="1"),
+        FunctionMessage(content="a", name="ls"),
+        AIMessageChunk(content="a", id="1", usage_metadata=USAGE),
     ]
     assert round_trip(rare) == rare
 
