@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -234,8 +236,8 @@ def test_a_sub_agent_has_its_own_dialog(t: Tract) -> None:
 
         agent_of(server, tract, tools=[ask]).invoke(PROMPT, thread("main"))
         assert valid(server)
-    names = [info.dialog for info in t.dialogs() if info.commits]
-    [own] = [name for name in names if name.startswith("main/tools:")]
+    [own] = [info.dialog for info in t.dialogs() if info.facts.parent == "main"]
+    assert own.startswith("main/tools:")
     assert [info.id for info in t.sibling(own).list_tool_results()] == ["inner_1", "inner_2"]
     assert t.sibling(own).get_content(t.sibling(own).find_tool_results()[0]) == agents.LOG
     assert t.sibling("main").get_tool_result("call_1").endswith("The log is fine.")
@@ -406,3 +408,24 @@ def test_a_history_of_messages_is_awaited(t: Tract) -> None:
         assert await history.aget_messages() == []
 
     asyncio.run(work())
+
+
+def test_the_program_of_the_page_runs(tmp_path: Path) -> None:
+    root = Path(__file__).parent.parent
+    program = root / "examples/frameworks/langchain_agent.py"
+    page = (root / "docs/frameworks/langchain.md").read_text()
+    assert f"```py\n{program.read_text()}```" in page
+    (tmp_path / "orders.log").write_text(agents.LOG)
+    first, _, fetch, last = agents.script()
+    with LLMServer(replace(first, calls=first.calls[:1]), fetch, last) as server:
+        keys = {"OPENAI_BASE_URL": server.openai_url, "OPENAI_API_KEY": "k"}
+        command = [sys.executable, str(program)]
+        environment = {**os.environ, **keys, "PYTHONPATH": str(root / "src")}
+        shown = subprocess.run(
+            command, cwd=tmp_path, env=environment, check=True, timeout=60, capture_output=True
+        )
+        assert valid(server)
+        assert max(len(str(request.body)) for request in server.requests) < 20_000
+    assert shown.stdout.decode().strip() == agents.ANSWER
+    with Tract.open(tmp_path / "agent.db", dialog="orders", create=False) as t:
+        assert t.get_content(t.find_tool_results()[0]) == agents.LOG

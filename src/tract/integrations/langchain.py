@@ -27,7 +27,7 @@ from tract.integrations.langchain_messages import (
     stored_messages,
 )
 from tract.integrations.mirror import Mirror, Shown, Source, opened
-from tract.model import EMPTY, Json, Message
+from tract.model import EMPTY, DialogFacts, Json, Message
 from tract.session.branches import create_numbered
 from tract.session.record import go_on
 from tract.session.results import fetch
@@ -174,21 +174,24 @@ class TractMiddleware(AgentMiddleware):
             _log.error("tract does not record this agent of LangChain: %s", fact)
 
     def _conversation(self) -> Conversation:
-        name = dialog_of(self.tract.dialog)
+        name, parent = dialog_of(self.tract.dialog)
         with self._lock:
             known = self._conversations.get(name)
             if known is None:
-                known = self._conversations[name] = Conversation(self._open(name))
+                known = self._conversations[name] = Conversation(self._open(name, parent))
             self._conversations.move_to_end(name)
             if len(self._conversations) > KEPT:
                 self._conversations.popitem(last=False)
             return known
 
-    def _open(self, name: str) -> Tract:
+    def _open(self, name: str, parent: str | None) -> Tract:
         t = self.tract if name == self.tract.dialog else self.tract.sibling(name)
+        is_new = t is not self.tract and t.head is None
+        if is_new and parent is not None:
+            t.session.configure("facts", DialogFacts(parent=parent))
         if self._results is not None:
             t.configure_results(**self._results)
-        elif t is not self.tract and t.head is None:
+        elif is_new:
             t.session.configure("result_settings", self.tract.session.settings)
             t.session.settings = self.tract.session.settings
         if self._auto is not None:
@@ -238,16 +241,23 @@ class Conversation:
         return self._definitions
 
 
-def dialog_of(default: str) -> str:
-    """The dialog of the agent that runs: its thread, or the default. In a sub-agent, the steps that
-    led to it follow."""
+def dialog_of(default: str) -> tuple[str, str | None]:
+    """The dialog of the agent that runs, and of the agent that started it, if any. It is named by
+    the thread, or else the default. In a sub-agent, the steps that led to it follow."""
     try:
         config = get_config().get("configurable", {})
     except RuntimeError:  # outside of a run
-        return default
+        return default, None
     thread, steps = config.get("thread_id"), str(config.get("checkpoint_ns") or "").split("|")
-    names = [step[: step.find(":") + 9] if ":" in step else step for step in steps[:-1]]
-    return "/".join([default if thread is None else str(thread), *names])
+    names = [_short(step) for step in steps[:-1]]  # the last one is a step of the agent itself
+    parents = [default if thread is None else str(thread), *names[:-1]]
+    return "/".join([*parents, *names[-1:]]), "/".join(parents) if names else None
+
+
+def _short(step: str) -> str:
+    """The name of a step, with the beginning of its id."""
+    name, _, step_id = step.partition(":")
+    return f"{name}:{step_id[:8]}" if step_id else name
 
 
 def _are_same(some: list[Any], others: list[Any]) -> bool:
