@@ -23,7 +23,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
 from tests import agents
 from tests.llm_server import LLMServer, Reply
@@ -262,6 +262,25 @@ def test_a_person_decides_about_a_call(t: Tract, decision: str) -> None:
     assert len(t.branches()) == 1
 
 
+def test_a_tool_asks_a_person(t: Tract) -> None:
+    @tool
+    def slow() -> str:
+        """Ask."""
+        return str(interrupt("Really?"))
+
+    with LLMServer(CALLS, Reply("Done.")) as server:
+        tools, saver = [agents.read_log, slow], InMemorySaver()
+        agent = agent_of(server, TractMiddleware(t), tools=tools, checkpointer=saver)
+        assert agent.invoke(PROMPT, thread("default"))["__interrupt__"]
+        assert [info.id for info in t.list_tool_results()] == ["call_1"]
+        other = agent_of(server, TractMiddleware(t), tools=tools, checkpointer=saver)
+        other.invoke(Command(resume="Yes."), thread("default"))
+        assert valid(server)
+    assert t.get_tool_result("call_2").endswith("Yes.")
+    assert len(t.list_tool_results()) == 2
+    assert len(t.branches()) == 1
+
+
 def test_a_result_that_ends_the_run_is_recorded(t: Tract) -> None:
     @tool(return_direct=True)
     def look() -> Any:
@@ -324,8 +343,9 @@ def test_results_are_summarized(t: Tract) -> None:
     with agents.server() as server:
         run(agent_of(server, TractMiddleware(t, auto=1000), ERRORS), "invoke")
         assert valid(server)
-    forms = [info.form for info in t.list_tool_results()]
-    assert forms == ["summary", "full", "full", "full"]
+    forms = {info.id: info.form for info in t.list_tool_results()}
+    assert forms.pop("call_1") == "summary"
+    assert set(forms.values()) == {"full"}
     assert not t.handler_errors
 
 
@@ -340,6 +360,14 @@ def test_a_recorder_that_fails_leaves_the_agent_alone(
     assert messages[-1].text == agents.ANSWER
     assert len(caplog.records) == 1
     assert "does not record this agent of LangChain" in caplog.text
+
+
+def test_a_missing_framework_is_named() -> None:
+    program = (
+        "import sys; sys.modules['langchain_core'] = None; import tract.integrations.langchain"
+    )
+    failed = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert b"LangChain needs the extra langchain: pip install" in failed.stderr.splitlines()[-1]
 
 
 def test_the_tool_answers_on_its_own(t: Tract) -> None:
