@@ -18,7 +18,11 @@ import pytest
 pytest.importorskip("langchain")
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolErrorMiddleware
+from langchain.agents.middleware import (
+    HumanInTheLoopMiddleware,
+    ToolErrorMiddleware,
+    dynamic_prompt,
+)
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
@@ -457,3 +461,23 @@ def test_the_program_of_the_page_runs(tmp_path: Path) -> None:
     assert shown.stdout.decode().strip() == agents.ANSWER
     with Tract.open(tmp_path / "agent.db", dialog="orders", create=False) as t:
         assert t.get_content(t.find_tool_results()[0]) == agents.LOG
+
+
+def test_a_system_text_that_changes_stays_with_the_answers(t: Tract) -> None:
+    times = iter(range(10))
+
+    @dynamic_prompt
+    def tell_time(request: Any) -> str:
+        return f"It is {next(times)} o'clock."
+
+    saver = InMemorySaver()
+    with LLMServer(*[Reply("Hello.")] * 3) as server:
+        for _ in range(3):  # as in another process each time
+            agent = agent_of(server, tell_time, TractMiddleware(t), checkpointer=saver)
+            agent.invoke(PROMPT, thread("default"))
+        sent = [request.body["messages"][0]["content"] for request in server.requests]
+    assert sent == [f"It is {hour} o'clock." for hour in range(3)]
+    assert len(t.branches()) == 1
+    assert t.compile().messages[0].text == sent[0]
+    prompts = [info.metadata.get("system_prompt") for info in t.log() if info.role == "assistant"]
+    assert prompts == [sent[2], sent[1], None]

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from tract.content.query import id_of, slice_of
 from tract.context import CompiledContext
+from tract.core.drafts import Details
 from tract.core.fetching import REFUSALS, refusal
 from tract.core.wording import GET_TOOL_RESULT, GET_TOOL_RESULT_SCHEMA
 from tract.errors import InputError, TractError
@@ -25,9 +26,11 @@ from tract.integrations.langchain_messages import (
     rejects,
     sent_messages,
     stored_messages,
+    to_langchain,
 )
 from tract.integrations.mirror import Mirror, Shown, Source, opened
 from tract.model import EMPTY, DialogFacts, Json, Message
+from tract.providers.frameworks.lists import LoadedList
 from tract.session.branches import create_numbered
 from tract.session.record import go_on
 from tract.session.results import fetch
@@ -200,12 +203,14 @@ class TractMiddleware(AgentMiddleware):
 
 
 class Conversation:
-    """One dialog beside the messages of an agent."""
+    """One dialog beside the messages of an agent. Its system text is the first that the agent had:
+    one that changes with each call is stored with the answers, as `system_prompt`."""
 
     def __init__(self, t: Tract) -> None:
-        self.mirror = Mirror(t, load)
+        self.mirror = Mirror(t, self._load)
         self._lock = RLock()
-        self._system: SystemMessage | None = None
+        self._system: BaseMessage | None = None
+        self._other_system: str | None = None
         self._tools: list[Any] = []
         self._definitions: list[dict[str, Json]] = []
 
@@ -226,12 +231,35 @@ class Conversation:
     def reshape(self, request: ModelRequest) -> ModelRequest:
         """Record a request. Return what is sent instead."""
         with self._lock:
-            self._system = request.system_message
+            self._take_system(request.system_message)
             self.follow(_messages(request.state), self._define(request.tools))
             shown = self.mirror.shown()
-        if shown.is_rewritten or rejects(request.messages):
-            return _rewritten(request, shown.context)
-        return request.override(messages=_replaced(request.messages, shown))
+            has_other_system = self._other_system is not None
+        if not (shown.is_rewritten or rejects(request.messages)):
+            return request.override(messages=_replaced(request.messages, shown))
+        system, messages = _rewritten(shown.context)
+        system = request.system_message if has_other_system else system
+        return request.override(system_message=system, messages=messages)
+
+    def _take_system(self, system: SystemMessage | None) -> None:
+        if system is None:
+            self._system = self._other_system = None
+            return
+        if self._system is None:
+            self._system = self._recorded_system() or system
+        self._other_system = None if system.text == self._system.text else str(system.text)
+
+    def _recorded_system(self) -> BaseMessage | None:
+        messages = self.mirror.tract.compile().messages
+        first = messages[0] if messages else None
+        return to_langchain(first) if first and first.role == "system" else None
+
+    def _load(self, messages: Sequence[Any], tools: Sequence[Any] | None) -> LoadedList:
+        listed, text = load(messages, tools), self._other_system
+        if text is None:
+            return listed
+        pairs = zip(listed.loaded.messages, listed.details, strict=True)
+        return listed._replace(details=[_with_system(*pair, text) for pair in pairs])
 
     def _define(self, tools: list[Any]) -> list[dict[str, Json]]:
         """The definitions of tools. Making them is slow, and agents have the same ones again."""
@@ -290,12 +318,19 @@ def _in_form(message: ToolMessage, form: Message | None) -> ToolMessage:
     return message if form is None else message.model_copy(update={"content": form.text})
 
 
-def _rewritten(request: ModelRequest, context: CompiledContext) -> ModelRequest:
-    """A request made of what tract has: it was changed there, or a call has no result."""
+def _with_system(message: Message, details: Details, text: str) -> Details:
+    """The details of an answer, with the system text that the model had."""
+    if message.role != "assistant":
+        return details
+    return details._replace(metadata={**(details.metadata or {}), "system_prompt": text})
+
+
+def _rewritten(context: CompiledContext) -> tuple[SystemMessage | None, list[Any]]:
+    """The system text and the messages of tract, where they were changed or a call has no
+    result."""
     messages: list[Any] = sent_messages(context.to_openai())
-    if messages and isinstance(messages[0], SystemMessage):
-        return request.override(system_message=messages[0], messages=messages[1:])
-    return request.override(system_message=None, messages=messages)
+    has_system = bool(messages) and isinstance(messages[0], SystemMessage)
+    return (messages[0], messages[1:]) if has_system else (None, messages)
 
 
 class TractChatMessageHistory(BaseChatMessageHistory):
