@@ -388,7 +388,7 @@ class _Responses:
     @classmethod
     def whole(cls, reply: Reply, asked: dict[str, Any]) -> dict[str, Any]:
         return {
-            "id": "resp_1",
+            "id": f"resp_{len(asked.get('input', ()))}",  # LangGraph joins answers of one id
             "object": "response",
             "created_at": 1,
             "status": "completed",

@@ -330,6 +330,17 @@ def test_two_calls_in_messages_of_their_own_are_known_as_they_are_sent() -> None
         assert t.current_branch == "main"
 
 
+def test_results_that_came_in_another_order_are_known() -> None:
+    calls = Message("assistant", (ToolCall("a", "run", {}), ToolCall("b", "run", {})))
+    a, b = (Message("tool", f"{name}\n" + "long\n" * 2000, name, "run") for name in ("a", "b"))
+    with Tract.open() as t:
+        t.configure_results(inline_tokens=100)
+        t.record([HISTORY[0], calls, b, a])
+        new = t.record([HISTORY[0], calls, a, b, Message("assistant", "done")])
+        assert [info.role for info in new] == ["assistant"]
+        assert list(t.branches()) == ["main"]
+
+
 def test_histories_recorded_in_turn_keep_to_their_branches() -> None:
     one = [Message("user", "start"), Message("assistant", "one")]
     other = [Message("user", "start"), Message("assistant", "other")]

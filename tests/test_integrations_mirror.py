@@ -69,6 +69,54 @@ def test_a_list_that_differs_is_a_branch(t: Tract) -> None:
     assert t.compile().messages[-1].text == "No."
 
 
+def test_a_list_that_was_wound_back_goes_on_as_a_branch(t: Tract) -> None:
+    mirror = mirror_of(t)
+    mirror.follow([human("look"), ai("Yes."), human("more")])
+    mirror.follow([human("look"), ai("Yes.")])
+    mirror.follow([human("look"), ai("Yes."), human("less")])
+    assert [message.text for message in t.compile().messages] == ["look", "Yes.", "less"]
+    assert len(t.branches()) == 2
+
+
+def test_results_are_recorded_before_the_list_has_them(t: Tract) -> None:
+    mirror = mirror_of(t)
+    for _ in range(2):
+        mirror.follow(HISTORY[:2], TOOLS)
+    mirror.add(HISTORY[3])
+    mirror.follow(HISTORY[:2])
+    mirror.add(HISTORY[2])
+    assert [info.id for info in t.list_tool_results()] == ["c2", "c1"]
+    mirror.follow(HISTORY, TOOLS)
+    mirror_of(t).follow([*HISTORY, ai("Done.")], TOOLS)
+    assert len(t.compile().messages) == 5
+    assert len(t.branches()) == 1
+
+
+def test_a_result_that_became_another_is_a_branch(t: Tract) -> None:
+    mirror = mirror_of(t)
+    mirror.follow(HISTORY[:2])
+    mirror.add(result("c1", "secret"))
+    mirror.follow([*HISTORY[:2], result("c1", "…"), HISTORY[3]])
+    assert [message.text for message in t.compile().messages[-2:]] == ["…", "short"]
+    assert len(t.branches()) == 2
+
+
+def test_nothing_is_added_where_others_wrote(t: Tract) -> None:
+    mirror = mirror_of(t)
+    mirror.follow(HISTORY[:2])
+    t.user("And me?")
+    mirror.add(HISTORY[2])
+    assert t.list_tool_results() == []
+
+
+def test_a_handler_sees_what_is_recorded(t: Tract) -> None:
+    seen = []
+    t.on("tool_result", lambda pending: seen.append(len(pending.tract.compile().messages)))
+    mirror_of(t).follow(HISTORY)
+    assert seen == [4, 4]
+    assert not t.handler_errors
+
+
 def test_what_others_append_is_kept(t: Tract) -> None:
     mirror = mirror_of(t)
     mirror.follow(HISTORY[:1])

@@ -18,6 +18,8 @@ from tract.tract import Tract
 
 Load = Callable[[Sequence[Any], Sequence[Any] | None], LoadedList]
 """Reads messages of a framework, and the tools that the model has with them."""
+End = tuple[str, int]
+"""A branch, and how many messages were ever appended to it."""
 Source = Tract | str | os.PathLike[str]
 
 
@@ -45,24 +47,67 @@ class Mirror:
         self.tract = tract
         self._load = load
         self._known: list[Any] = []
+        self._early: list[Any] = []
         self._tools: Sequence[Any] | None = None
-        self._at: tuple[str, int] | None = None
+        self._at: End | None = None
         self._lock = RLock()
 
     def follow(self, messages: Sequence[Any], tools: Sequence[Any] | None = None) -> None:
         """Record what is new in a full list, and the tools that the model has with it. Where the
         list differs from what is recorded, a branch starts."""
-        with self._lock, self.tract.session.lock:
-            session, known = self.tract.session, len(self._known)
-            if self._at == self._now() and self._known == list(messages[:known]):
-                new = messages[known:]
-                changed = None if tools == self._tools else tools
-                if new or changed is not None:
-                    go_on(session, self._load(new, changed))
-            else:
-                record_list(session, self._load(messages, tools), is_request=tools is not None)
-            self._known, self._at = list(messages), self._now()
+        with self._lock:
+            is_old = len(messages) == len(self._known) and tools in (None, self._tools)
+            if is_old and self._continues(messages):
+                return
+            with self.tract.session.batch():  # handlers run after it, and write
+                at, early = self._record(messages, tools)
+            self._known, self._at, self._early = list(messages), at, early
             self._tools = self._tools if tools is None else list(tools)
+
+    def _record(
+        self, messages: Sequence[Any], tools: Sequence[Any] | None
+    ) -> tuple[End | None, list[Any]]:
+        """Record what is new. Return where the list ends, and what it does not have yet."""
+        new = messages[len(self._known) :]
+        if self._continues(messages) and not (new and self._lacks_early(new)):
+            return self._go_on(new, tools), [] if new else self._early
+        listed = self._load(messages, tools)
+        record_list(self.tract.session, listed, is_request=tools is not None)
+        return self._end_of(listed), []
+
+    def add(self, message: Any) -> None:
+        """Record a message before the list has it, unless something else was recorded since the
+        list was followed. The list has it when it is followed next, perhaps among others."""
+        with self._lock:
+            with self.tract.session.batch():
+                if self._at != self._now():
+                    return
+                at = self._go_on([message], None)
+            self._early, self._at = [*self._early, message], at
+
+    def _go_on(self, new: Sequence[Any], tools: Sequence[Any] | None) -> End:
+        """Append messages, without those that were recorded early."""
+        unrecorded = [message for message in new if message not in self._early]
+        changed = None if tools == self._tools else tools
+        if unrecorded or changed is not None:
+            go_on(self.tract.session, self._load(unrecorded, changed))
+        return self._now()
+
+    def _continues(self, messages: Sequence[Any]) -> bool:
+        """Whether a list begins with what was followed, and nothing else was recorded since."""
+        return self._at == self._now() and self._known == list(messages[: len(self._known)])
+
+    def _lacks_early(self, new: Sequence[Any]) -> bool:
+        """Whether a list lacks what was recorded early."""
+        return any(message not in new for message in self._early)
+
+    def _end_of(self, listed: LoadedList) -> End | None:
+        """The end of the branch, unless more is recorded there than the list has: a list that was
+        wound back must be compared when it goes on. Its system text may be kept elsewhere."""
+        steps = self.tract.session.chain().appended_steps()
+        recorded = sum(step.role != "system" for step in steps)
+        followed = sum(message.role != "system" for message in listed.loaded.messages)
+        return self._now() if recorded == followed else None
 
     def shown(self) -> Shown:
         """What the model should see of the list that was followed last."""
@@ -78,7 +123,6 @@ class Mirror:
             numbers[call_id] += 1
         return Shown(context, results, context.is_rewritten)
 
-    def _now(self) -> tuple[str, int]:
-        """The branch, and how many messages were ever appended to it."""
+    def _now(self) -> End:
         session = self.tract.session
         return session.branch, len(session.chain().appended_steps())
