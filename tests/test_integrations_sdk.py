@@ -7,6 +7,7 @@ import gzip
 import inspect
 import json
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests import agents
-from tests.llm_server import LLMServer, Reply
+from tests.llm_server import LLMServer, Reply, _Responses
 from tract import InputError, Tract, convert_tool, record_client, validate
 from tract.core.wording import GET_TOOL_RESULT
 
@@ -440,6 +441,19 @@ def test_an_answer_that_cannot_be_read_is_the_callers() -> None:
         assert [message.role for message in t.compile().messages] == ["user"]
 
 
+def test_what_the_provider_keeps_is_not_recorded() -> None:
+    queued = json.dumps({**json.loads(response("resp_1").body or ""), "status": "queued"})
+    with LLMServer(Reply("one"), Reply(body=queued)) as server, Tract.open() as t:
+        responses = record_client(client_of(Responses, server), t).responses
+        assert responses.create(model="m", input="?", conversation="conv_1").output_text == "one"
+        assert t.head is None
+        assert responses.create(model="m", input="?", background=True).status == "queued"
+        assert [message.role for message in t.compile().messages] == ["user"]
+        first, second = map(str, t.handler_errors)
+        assert "the provider has the beginning of this conversation" in first
+        assert "the response has no answer" in second
+
+
 def test_what_is_no_client_is_rejected() -> None:
     with Tract.open() as t, pytest.raises(InputError, match=r"not a client .*: builtins\.dict"):
         record_client({}, t)
@@ -527,15 +541,59 @@ def test_a_cancelled_call_keeps_its_request() -> None:
         assert not t.handler_errors
 
 
+def test_an_async_call_inside_a_batch_does_not_wait_for_it() -> None:
+    async def ask(server: LLMServer, t: Tract) -> None:
+        async with record_client(client_of(Chat, server, is_async=True), t) as client:
+            with t.batch():
+                await client.chat.completions.create(model="m", messages=QUESTION)
+
+    with LLMServer(Reply("A lake.")) as server, Tract.open() as t:
+        asyncio.run(asyncio.wait_for(ask(server, t), 30))
+        assert [message.text for message in t.compile().messages] == ["What is here?", "A lake."]
+
+
 # Histories
 
 
 def response(name: str, text: str = "", calls: tuple[Any, ...] = ()) -> Reply:
     """A response of the Responses API with an id of its own."""
-    from tests.llm_server import _Responses
-
     whole = _Responses.whole(Reply(text, calls), {"model": "gpt"})
     return Reply(body=json.dumps({**whole, "id": name}))
+
+
+def test_the_same_question_may_have_several_answers() -> None:
+    replies = [Reply("one"), Reply("two"), Reply("two"), Reply("Bye.")]
+    with LLMServer(*replies) as server, Tract.open() as t:
+        client = record_client(client_of(Chat, server), t)
+        for _ in range(3):
+            client.chat.completions.create(model="m", messages=QUESTION)
+        longer = [*QUESTION, {"role": "assistant", "content": "one"}, *QUESTION]
+        client.chat.completions.create(model="m", messages=longer)
+        histories = [[m.text for m in t.compile(name).messages] for name in t.branches()]
+        question = "What is here?"
+        assert sorted(histories) == [[question, "one", question, "Bye."], [question, "two"]]
+        assert not t.handler_errors
+
+
+def test_a_request_that_was_too_long_is_sent_compressed() -> None:
+    too_long = Reply(status=400, message="prompt is too long")
+    for is_new in (False, True):
+        with LLMServer(Reply("one"), too_long, Reply("two")) as server, Tract.open() as t:
+            client = client_of(Messages, server)
+            api = Messages(record_client(client, t, results={}))
+            asyncio.run(run(api, t))
+            api.history.append({"role": "user", "content": "And now?"})
+            with pytest.raises(anthropic.BadRequestError):
+                asyncio.run(api.ask())
+            t.compress(content="They spoke about orders.", preserve=[t.head or ""])
+            api.client = record_client(client, t, results={}) if is_new else api.client
+            asyncio.run(run(api, t))
+            sent = server.requests[-1].body
+            assert validate(sent, "anthropic") == []
+            assert "They spoke about orders." in json.dumps(sent["messages"])
+            assert agents.PROMPT not in json.dumps(sent)
+            assert t.compile().messages[-1].text == "two"
+            assert not t.handler_errors
 
 
 def test_a_chain_of_response_ids_is_one_history() -> None:
@@ -668,3 +726,44 @@ with Tract.open(path) as t:
         assert list(t.branches()) == ["main"]
         texts = [message["content"] for message in history[:-1]]
         assert [message.text for message in t.compile().messages] == texts
+
+
+# The examples
+
+
+@pytest.mark.parametrize("name", ["anthropic_sdk", "openai_sdk"])
+def test_the_example_runs_and_is_in_the_page(name: str, tmp_path: Path) -> None:
+    (tmp_path / "orders.log").write_text(agents.LOG)
+    calls = [
+        ("call_1", "read_file", {"path": "orders.log"}),
+        ("call_2", GET_TOOL_RESULT, {"id": "call_1", "lines": "4243"}),
+    ]
+    if name == "openai_sdk":
+        replies = [response(f"resp_{call[0]}", calls=(call,)) for call in calls]
+        replies.append(response("resp_3", agents.ANSWER))
+    else:
+        replies = [*(Reply(calls=[call]) for call in calls), Reply(agents.ANSWER)]
+    program = ROOT / "examples" / "frameworks" / f"{name}.py"
+    with LLMServer(*replies) as server:
+        keys = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
+        urls = {"ANTHROPIC_BASE_URL": server.url, "OPENAI_BASE_URL": server.openai_url}
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **keys, **urls}
+        command = [sys.executable, str(program), agents.PROMPT]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert (done.stdout.strip(), done.stderr) == (agents.ANSWER, "")
+        sent = [json.dumps(request.body) for request in server.requests]
+        assert len(sent) == 3
+        assert max(map(len, sent)) < 20_000
+        assert agents.LOG.splitlines()[4242] in sent[2]
+    with Tract.open(tmp_path / "agent.db") as t:
+        log, part = t.list_tool_results()
+        assert t.get_content(log.commit_hash) == agents.LOG
+        assert part.tool == GET_TOOL_RESULT
+    page = (ROOT / "docs" / "frameworks" / "sdk.md").read_text("utf-8")
+    text = program.read_text("utf-8")
+    shown = (
+        text if name == "anthropic_sdk" else text[text.index("def run") : text.index("\n\n\nwith")]
+    )
+    assert shown in page

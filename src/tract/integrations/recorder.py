@@ -106,6 +106,16 @@ class Recorder:
             else:
                 self._append(exchange, exchange.head, response)
 
+    def is_in_batch(self) -> bool:
+        """Whether the calling thread is inside a batch: no other thread can write then."""
+        session = self.tract.session
+        if not session.lock.acquire(blocking=False):
+            return False
+        try:
+            return session.store.depth > 0
+        finally:
+            session.lock.release()
+
     # Requests
 
     def _followed(self, body: Body, provider: str, content: bytes) -> Exchange:
@@ -220,6 +230,8 @@ class Recorder:
 
 
 def _loaded(body: Body, provider: str) -> LoadedList:
+    if body.get("conversation") is not None:
+        raise InputError("the provider has the beginning of this conversation")
     loaded = load(body, provider)
     return LoadedList(loaded, [NO_DETAILS] * len(loaded.messages))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import httpx2
@@ -13,6 +13,9 @@ import httpx2
 from tract.integrations.recorder import Exchange, Recorder
 from tract.integrations.wire import provider_at
 
+Result = TypeVar("Result")
+End = Callable[[Callable[[], str]], None]
+"""Records an answer; its argument returns the text of the body."""
 _SIGNED = "AWS4-HMAC-SHA256"
 """How an authorization starts that holds for one body only."""
 
@@ -52,7 +55,7 @@ class RecordedClient(httpx2.Client):
 class RecordedStream(httpx2.SyncByteStream):
     """The bytes of a response as they come. When it is closed, they are recorded."""
 
-    def __init__(self, response: httpx2.Response, end: Callable[[Callable[[], str]], None]) -> None:
+    def __init__(self, response: httpx2.Response, end: End) -> None:
         assert isinstance(response.stream, httpx2.SyncByteStream)
         self._stream, self._headers, self._end = response.stream, response.headers, end
         self._chunks: list[bytes] = []
@@ -91,24 +94,25 @@ class RecordedAsyncClient(httpx2.AsyncClient):
         exchange = None
         if provider := _provider(request):
             begin = partial(self._recorder.begin, request.content, provider)
-            exchange = await anyio.to_thread.run_sync(begin)
+            exchange = await _in_thread(self._recorder, begin)
         response = await self._sender.send(_as_recorded(request, exchange), **options)
         if exchange is None or not response.is_success:
             return response
         end = partial(self._recorder.end, exchange)
         if response.is_closed:
-            await _finish(partial(end, lambda: response.text))
+            await _in_thread(self._recorder, partial(end, lambda: response.text))
         else:
-            response.stream = RecordedAsyncStream(response, end)
+            response.stream = RecordedAsyncStream(response, self._recorder, end)
         return response
 
 
 class RecordedAsyncStream(httpx2.AsyncByteStream):
     """The same, awaited."""
 
-    def __init__(self, response: httpx2.Response, end: Callable[[Callable[[], str]], None]) -> None:
+    def __init__(self, response: httpx2.Response, recorder: Recorder, end: End) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        self._stream, self._headers, self._end = response.stream, response.headers, end
+        self._stream, self._headers = response.stream, response.headers
+        self._recorder, self._end = recorder, end
         self._chunks: list[bytes] = []
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -120,13 +124,19 @@ class RecordedAsyncStream(httpx2.AsyncByteStream):
         try:
             await self._stream.aclose()
         finally:
-            await _finish(partial(self._end, lambda: _text(self._headers, self._chunks)))
+            end = partial(self._end, lambda: _text(self._headers, self._chunks))
+            await _in_thread(self._recorder, end)
 
 
-async def _finish(end: Callable[[], None]) -> None:
-    """Record in a thread. An answer that came is recorded also when the task is cancelled."""
+async def _in_thread(recorder: Recorder, work: Callable[[], Result]) -> Result:
+    """Record in a thread, so that the event loop does not wait for the database. What came is
+    recorded also when the task is cancelled."""
+    if recorder.is_in_batch():
+        return work()
+    done: list[Result] = []
     with anyio.CancelScope(shield=True):
-        await anyio.to_thread.run_sync(end)
+        await anyio.to_thread.run_sync(lambda: done.append(work()))
+    return done[0]
 
 
 def _provider(request: httpx2.Request) -> str | None:
