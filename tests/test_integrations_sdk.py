@@ -174,12 +174,25 @@ class Responses(Api):
 APIS = (Messages, BetaMessages, Chat, Responses)
 
 
+_opened: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def closed_clients() -> Iterator[None]:
+    """Close the clients of a test; those that are awaited are closed in their event loop."""
+    yield
+    while _opened:
+        _opened.pop().close()
+
+
 def client_of(api: type[Api], server: LLMServer, *, is_async: bool = False, **options: Any) -> Any:
-    if issubclass(api, Messages):
-        kind = anthropic.AsyncAnthropic if is_async else anthropic.Anthropic
-        return kind(api_key="k", base_url=server.url, **options)
-    made = openai.AsyncOpenAI if is_async else openai.OpenAI
-    return made(api_key="k", base_url=server.openai_url, **options)
+    sdk, name = (anthropic, "Anthropic") if issubclass(api, Messages) else (openai, "OpenAI")
+    url = server.url if sdk is anthropic else server.openai_url
+    kind = getattr(sdk, f"Async{name}" if is_async else name)
+    client = kind(api_key="k", base_url=url, **options)
+    if not is_async:
+        _opened.append(client)
+    return client
 
 
 async def run(api: Api, t: Tract) -> None:
