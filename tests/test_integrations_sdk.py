@@ -23,7 +23,8 @@ from pydantic import BaseModel
 
 from tests import agents
 from tests.llm_server import LLMServer, Reply, _Responses
-from tract import InputError, Tract, convert_tool, record_client, validate
+from tests.serving import serving, url_of
+from tract import InputError, Tract, connect, convert_tool, record_client, validate
 from tract.core.wording import GET_TOOL_RESULT
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -438,8 +439,9 @@ def test_a_recorder_that_fails_breaks_no_call(caplog: pytest.LogCaptureFixture) 
         assert answer.choices[0].message.content == "one"
         assert len(t.handler_errors) == len(caplog.records) == 1
         assert "the request is sent as it is" in caplog.text
-        with client.chat.completions.stream(model="m", messages=QUESTION) as stream:
-            assert stream.get_final_completion().choices[0].message.content == "two"
+        api = Chat(record_client(client_of(Chat, server, is_async=True), t), is_streaming=True)
+        asyncio.run(run_and_close(api, t))
+        assert api.history[-1]["content"] == "two"
         client = record_client(client_of(Responses, server), Tract.open())
         response = client.responses.create(model="m", input="?", previous_response_id="resp_0")
         assert response.output_text == "three"
@@ -554,6 +556,23 @@ def test_a_cancelled_call_keeps_its_request() -> None:
         assert not t.handler_errors
 
 
+def test_an_awaited_stream_that_is_left_is_reported() -> None:
+    async def leave(server: LLMServer, t: Tract) -> None:
+        async with record_client(client_of(Responses, server, is_async=True), t) as client:
+            async for _ in await client.responses.create(model="m", input="?", stream=True):
+                break
+            async with client.responses.stream(model="m", input="?") as stream:
+                async for _ in stream:
+                    break
+            answer = await client.responses.create(model="m", input="?")
+            assert answer.output_text == "three"
+
+    with LLMServer(Reply("one"), Reply("two"), Reply("three")) as server, Tract.open() as t:
+        asyncio.run(leave(server, t))
+        assert [message.text for message in t.compile().messages] == ["?", "three"]
+        assert len(t.handler_errors) == 2
+
+
 def test_an_async_call_inside_a_batch_does_not_wait_for_it() -> None:
     async def ask(server: LLMServer, t: Tract) -> None:
         async with record_client(client_of(Chat, server, is_async=True), t) as client:
@@ -585,6 +604,27 @@ def test_the_same_question_may_have_several_answers() -> None:
         histories = [[m.text for m in t.compile(name).messages] for name in t.branches()]
         question = "What is here?"
         assert sorted(histories) == [[question, "one", question, "Bye."], [question, "two"]]
+        assert not t.handler_errors
+
+
+def test_marks_for_a_cache_may_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    history: list[Any] = []
+    with LLMServer(*(Reply(f"answer {n}") for n in range(3))) as server, Tract.open() as t:
+        client = record_client(client_of(Messages, server), t, results=100)
+        for number in range(3):
+            text = f"question {number}"
+            marked = {"role": "user", "content": [{"type": "text", "text": text, **mark}]}
+            client.messages.create(model="m", max_tokens=9, messages=[*history, marked])
+            answer = {"role": "assistant", "content": f"answer {number}"}
+            history += [{"role": "user", "content": text}, answer]
+            if number == 0:  # from here on nothing has to be compared with the database
+                monkeypatch.setattr("tract.integrations.recorder.record_list", None)
+        assert [message.text for message in t.compile().messages] == [
+            *("question 0", "answer 0", "question 1", "answer 1"),
+            *("question 2", "answer 2"),
+        ]
+        assert json.dumps(server.requests[2].body).count("ephemeral") == 1
         assert not t.handler_errors
 
 
@@ -716,6 +756,19 @@ def test_many_agents_share_a_database(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_a_dialog_of_a_server_is_recorded(tmp_path: Path) -> None:
+    with (
+        serving(str(tmp_path / "s.db")) as place,
+        connect(url_of(place)) as t,
+        agents.server() as server,
+    ):
+        api = Messages(record_client(client_of(Messages, server), t, results=agents.RESULTS))
+        asyncio.run(run(api, t))
+        agents.check_wire(server.requests, "anthropic")
+        assert t.get_content(t.list_tool_results()[0].commit_hash) == agents.LOG
+        assert not t.handler_errors
 
 
 def test_another_process_goes_on(tmp_path: Path) -> None:

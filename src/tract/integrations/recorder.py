@@ -18,7 +18,7 @@ from tract.core.alignment import Atom, atoms
 from tract.core.drafts import NO_DETAILS
 from tract.errors import HandlerError, InputError
 from tract.integrations.mirror import shown_in
-from tract.integrations.wire import PREVIOUS, Body, history_of, reshaped
+from tract.integrations.wire import PREVIOUS, Body, continues, history_of, reshaped
 from tract.model import CommitInfo, CommitOperation, Head, Json, Message
 from tract.providers import PROVIDERS
 from tract.providers.frameworks.lists import LoadedList
@@ -146,7 +146,7 @@ class Recorder:
         if last is None or last.provider != provider or last.position != self._position():
             return None
         before, items = history_of(last.body, provider), history_of(body, provider)
-        if _frame(last.body, provider) != _frame(body, provider) or items[: len(before)] != before:
+        if _frame(last.body, provider) != _frame(body, provider) or not continues(items, before):
             return None
         tools = None if body.get("tools") == last.body.get("tools") else body.get("tools")
         request = {PROVIDERS[provider].history: items[len(before) :], "tools": tools}

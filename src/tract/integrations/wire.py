@@ -31,6 +31,26 @@ def history_of(body: Body, provider: str) -> list[Json]:
     return [{"role": "user", "content": history}] if isinstance(history, str) else history or []
 
 
+def continues(history: list[Json], before: list[Json]) -> bool:
+    """Whether a history starts with an earlier one. The marks for a cache may have moved."""
+    if len(history) < len(before):
+        return False
+    pairs = zip(before, history, strict=False)
+    return all(a == b or _without_marks(a) == _without_marks(b) for a, b in pairs)
+
+
+def _without_marks(value: Json) -> Json:
+    """A message without marks for a cache. One that had none may have been a plain text."""
+    if isinstance(value, list):
+        return [_without_marks(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    fields = {key: _without_marks(item) for key, item in value.items() if key != "cache_control"}
+    if isinstance(fields.get("content"), str):
+        fields["content"] = [{"type": "text", "text": fields["content"]}]
+    return fields
+
+
 def reshaped(body: Body, provider: str, shown: Shown) -> Body:
     """The request with what the model should see. Where more than results differs, it is made of
     the context, unless the provider itself has the beginning."""
