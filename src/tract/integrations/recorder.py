@@ -168,7 +168,7 @@ class Recorder:
             body = reshaped(exchange.body, exchange.provider, shown)
         if body is exchange.body:
             return exchange.content
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(body, separators=(",", ":")).encode()
 
     def _retried(self, key: bytes) -> Exchange | None:
         """The exchange of a request that is sent again, if the dialog has not changed."""
