@@ -45,6 +45,7 @@ if typing.TYPE_CHECKING:
     )
     from tract.hashing import hash_tool_schema
     from tract.importers.writer import Imported, import_file
+    from tract.integrations.sdk import record_client
     from tract.llm import LLMClient, ScriptedLLM
     from tract.llm.response import ChatResponse
     from tract.llm.summarizer import (
@@ -179,6 +180,7 @@ __all__ = [
     "import_file",
     "import_messages",
     "migrate_results",
+    "record_client",
     "validate",
 ]
 
@@ -203,6 +205,7 @@ _NAMES = {
     ),
     "tract.hashing": "hash_tool_schema",
     "tract.importers.writer": "Imported import_file",
+    "tract.integrations.sdk": "record_client",
     "tract.llm": "LLMClient ScriptedLLM",
     "tract.llm.response": "ChatResponse",
     "tract.llm.summarizer": (

@@ -40,6 +40,21 @@ class Shown(NamedTuple):
     then be made of the context."""
 
 
+def shown_in(tract: Tract, at: str | None = None) -> Shown:
+    """What the model should see of a dialog, or of another branch of it."""
+    context = tract.compile(at)
+    results: dict[tuple[str, int], Message] = {}
+    numbers: Counter[str] = Counter()
+    for message, form in zip(context.messages, context.message_forms, strict=True):
+        if message.role != "tool":
+            continue
+        call_id = message.tool_call_id or ""
+        if form != Form.FULL or message.content == SKIPPED:
+            results[call_id, numbers[call_id]] = message
+        numbers[call_id] += 1
+    return Shown(context, results, context.is_rewritten)
+
+
 class Mirror:
     """Follows one list of messages. What a framework has in its state stays its own."""
 
@@ -111,17 +126,7 @@ class Mirror:
 
     def shown(self) -> Shown:
         """What the model should see of the list that was followed last."""
-        context = self.tract.compile()
-        results: dict[tuple[str, int], Message] = {}
-        numbers: Counter[str] = Counter()
-        for message, form in zip(context.messages, context.message_forms, strict=True):
-            if message.role != "tool":
-                continue
-            call_id = message.tool_call_id or ""
-            if form != Form.FULL or message.content == SKIPPED:
-                results[call_id, numbers[call_id]] = message
-            numbers[call_id] += 1
-        return Shown(context, results, context.is_rewritten)
+        return shown_in(self.tract)
 
     def _now(self) -> End:
         session = self.tract.session
