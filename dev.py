@@ -123,7 +123,7 @@ def test_framework(name: str, options: list[str]) -> int:
     set_up_framework(name)
     folder = "tests/frameworks"
     choice = ["-m", "frameworks", "--confcutdir", folder, f"{folder}/test_{name}.py"]
-    choice += ["-W", "ignore::ResourceWarning"]  # agno does not close its connections
+    choice += ["-W", "ignore"]  # those of frameworks are not ours
     return python("-m", "pytest", *choice, *options, folder=FRAMEWORKS / name)
 
 

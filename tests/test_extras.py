@@ -37,7 +37,12 @@ def test_no_hint_is_written_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("module", "package"),
-    [("strands", "strands-agents"), ("smolagents", "smolagents"), ("agno", "agno")],
+    [
+        ("strands", "strands-agents"),
+        ("smolagents", "smolagents"),
+        ("agno", "agno"),
+        ("crewai", "crewai"),
+    ],
 )
 def test_a_framework_that_is_not_installed_is_named(module: str, package: str) -> None:
     with pytest.raises(MissingExtraError, match=f"pip install {package}$"):
