@@ -38,7 +38,8 @@ CLIENT_VERSIONS = {
     "opencode-ai": "1.18.33",
 }
 FRAMEWORKS = ROOT / ".frameworks"
-# Their dependencies and those of constraints.txt exclude each other: each has its own environment.
+# Strands and crewai need older versions of openai and mcp than constraints.txt has. Each has an
+# environment of its own, so that none of them decides about the versions of the others.
 FRAMEWORK_VERSIONS = {
     "strands": ["strands-agents[openai]==1.62.0"],
     "smolagents": ["smolagents[openai]==1.26.0"],

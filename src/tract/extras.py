@@ -16,8 +16,7 @@ def missing_extra(what: str, extra: str) -> MissingExtraError:
 
 
 def missing_package(what: str, package: str) -> MissingExtraError:
-    """The error of something that needs a package for which there is no extra, because its
-    dependencies and those of an extra exclude each other."""
+    """The error of something that needs a package for which there is no extra."""
     return MissingExtraError(f"{what} needs {package}: pip install {package}")
 
 

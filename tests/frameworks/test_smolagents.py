@@ -99,6 +99,18 @@ def test_the_memory_is_what_it_would_be_without_tract(server: LLMServer, path: P
     assert set(agent.memory.get_full_steps()[1]) == set(alone.memory.get_full_steps()[1])
 
 
+def test_a_run_with_an_empty_memory_is_a_branch(server: LLMServer, path: Path) -> None:
+    agent = agent_with(server)
+    t = recorded(agent, path)
+    agent.run(PROMPT)
+    server.replies.append(final_answer("Fine, too.", "call_1"))
+    assert agent.run("And line 4243?") == "Fine, too."
+    assert len(t.branches()) == 2
+    assert [message.text for message in t.compile().messages if message.role == "user"] == [
+        "And line 4243?"
+    ]
+
+
 def test_streaming(server: LLMServer, path: Path) -> None:
     agent = agent_with(server, stream_outputs=True)
     t = recorded(agent, path)
