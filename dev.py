@@ -37,6 +37,15 @@ CLIENT_VERSIONS = {
     "@github/copilot": "1.0.102",
     "opencode-ai": "1.18.33",
 }
+FRAMEWORKS = ROOT / ".frameworks"
+# Strands and crewai need older versions of openai and mcp than constraints.txt has. Each has an
+# environment of its own, so that none of them decides about the versions of the others.
+FRAMEWORK_VERSIONS = {
+    "strands": ["strands-agents[openai]==1.62.0"],
+    "smolagents": ["smolagents[openai]==1.26.0"],
+    "agno": ["agno==3.1.10", "openai==3.51.0"],
+    "crewai": ["crewai==1.15.30"],
+}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MEMORY = Path("/dev/shm")  # a file system in memory, on Linux
 ROOM = 4_000_000_000
@@ -53,6 +62,9 @@ def main() -> int:
     test.add_argument("--long", action="store_true", help="also the tests that take minutes")
     test.add_argument(
         "--clients", action="store_true", help="only the tests with coding agents from npm"
+    )
+    test.add_argument(
+        "--frameworks", action="store_true", help="only the tests with frameworks in own venvs"
     )
     commands.add_parser("lint", help="ruff, mypy, the import layers and the links in the docs")
     commands.add_parser("docs", help="build the docs site into site/")
@@ -90,6 +102,8 @@ def main() -> int:
     if args.clients:
         set_up_clients()
         return python("-m", "pytest", "-m", "clients", "tests/clients", *rest)
+    if args.frameworks:
+        return max(test_framework(name, rest) for name in FRAMEWORK_VERSIONS)
     set_up_browser()
     return python("-m", "pytest", *test_options(args.long, is_choice=bool(rest)), *rest)
 
@@ -101,7 +115,17 @@ def test_options(is_long: bool, is_choice: bool) -> list[str]:
     if not is_long:
         return [] if is_choice else ["-n", "auto"]
     workers = ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
-    return ["-m", "not clients", *([] if is_choice else workers)]
+    return ["-m", "not clients and not frameworks", *([] if is_choice else workers)]
+
+
+def test_framework(name: str, options: list[str]) -> int:
+    """Run the tests of one framework in its environment, which has nothing that other tests need:
+    hence without their fixtures."""
+    set_up_framework(name)
+    folder = "tests/frameworks"
+    choice = ["-m", "frameworks", "--confcutdir", folder, f"{folder}/test_{name}.py"]
+    choice += ["-W", "ignore"]  # those of frameworks are not ours
+    return python("-m", "pytest", *choice, *options, folder=FRAMEWORKS / name)
 
 
 def keep_files_in_memory() -> None:
@@ -150,6 +174,24 @@ def set_up_clients() -> None:
     (CLIENTS / "package.json").write_text(wanted)
     quietly(npm, "install", "--prefix", str(CLIENTS), "--no-audit", "--no-fund")
     stamp.write_text(wanted)
+    say(f" {time.monotonic() - start:.0f} s")
+
+
+def set_up_framework(name: str) -> None:
+    """Make .frameworks/NAME hold a framework and tract, unless its stamp says it does."""
+    pytest = re.findall(r"^pytest==[\d.]+", CONSTRAINTS.read_text(), re.MULTILINE)
+    wanted = [*FRAMEWORK_VERSIONS[name], *pytest]
+    folder, written = FRAMEWORKS / name, json.dumps([sys.version, *wanted])
+    stamp = folder / "tract-stamp"
+    if stamp.is_file() and stamp.read_text() == written:
+        return
+    start = time.monotonic()
+    say(f"setting up .frameworks/{name} (once) ...", end="")
+    stamp.unlink(missing_ok=True)
+    venv.create(folder, clear=True, symlinks=os.name != "nt", with_pip=True)
+    pip = [program("python", folder), "-m", "pip", "install", "--disable-pip-version-check"]
+    quietly(*pip, "--no-input", *wanted, "-e", str(ROOT))
+    stamp.write_text(written)
     say(f" {time.monotonic() - start:.0f} s")
 
 
@@ -276,13 +318,13 @@ def anchors(page: Path) -> set[str]:
 # Processes
 
 
-def program(name: str) -> str:
-    return str(VENV / BIN / name)
+def program(name: str, folder: Path = VENV) -> str:
+    return str(folder / BIN / name)
 
 
-def python(*args: str) -> int:
-    """Run the venv's Python here, its output shown, and give its exit code."""
-    with subprocess.Popen([program("python"), *args], cwd=ROOT) as process:
+def python(*args: str, folder: Path = VENV) -> int:
+    """Run a venv's Python here, its output shown, and give its exit code."""
+    with subprocess.Popen([program("python", folder), *args], cwd=ROOT) as process:
         try:
             code = process.wait()
         except KeyboardInterrupt:  # it got the same ctrl-C: let it clean up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import tomllib
@@ -32,6 +33,20 @@ def test_no_hint_is_written_by_hand() -> None:
     """Only one function knows how this installation gets an extra."""
     sources = [path for path in (ROOT / "src").rglob("*.py") if path.name != "extras.py"]
     assert [path.name for path in sources if "pip install" in path.read_text("utf-8")] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [
+        ("strands", "strands-agents"),
+        ("smolagents", "smolagents"),
+        ("agno", "agno"),
+        ("crewai", "crewai"),
+    ],
+)
+def test_a_framework_that_is_not_installed_is_named(module: str, package: str) -> None:
+    with pytest.raises(MissingExtraError, match=f"pip install {package}$"):
+        importlib.import_module(f"tract.integrations.{module}")
 
 
 @pytest.mark.parametrize(

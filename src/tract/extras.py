@@ -15,6 +15,11 @@ def missing_extra(what: str, extra: str) -> MissingExtraError:
     return MissingExtraError(f"{what} needs the extra {extra}: {install_command(extra)}")
 
 
+def missing_package(what: str, package: str) -> MissingExtraError:
+    """The error of something that needs a package for which there is no extra."""
+    return MissingExtraError(f"{what} needs {package}: pip install {package}")
+
+
 def install_command(extra: str) -> str:
     """The command that adds an extra to this installation: from where tract was installed, which
     may be a package index, a file, a repository or a clone."""
