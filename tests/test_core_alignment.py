@@ -330,6 +330,17 @@ def test_two_calls_in_messages_of_their_own_are_known_as_they_are_sent() -> None
         assert t.current_branch == "main"
 
 
+def test_results_are_known_in_the_order_of_their_calls() -> None:
+    calls = Message("assistant", (ToolCall("a", "run", {}), ToolCall("b", "run", {})))
+    first, second = Message("tool", "one", "a", "run"), Message("tool", "two", "b", "run")
+    history = [Message("user", "go"), calls, first, second, Message("assistant", "done")]
+    with Tract.open() as t:
+        for message in (*history[:2], second, first):  # as the tools ended
+            t.commit(message)
+        assert [info.role for info in t.record(history)] == ["assistant"]
+        assert list(t.branches()) == ["main"]
+
+
 def test_histories_recorded_in_turn_keep_to_their_branches() -> None:
     one = [Message("user", "start"), Message("assistant", "one")]
     other = [Message("user", "start"), Message("assistant", "other")]

@@ -122,14 +122,23 @@ def align(history: FullHistory, recorded: Recorded) -> Alignment:
 
 def _align_places(history: Sequence[Message], recorded: Recorded) -> Alignment:
     """Walk in the order in which messages came, or in the one in which they are sent, where each
-    result is right behind its call."""
+    result is right behind its call, or in that of the calls: results of one turn come in any."""
     places, messages = recorded.chain.places, recorded.messages
     as_recorded = _walk(history, places, messages)
     if as_recorded.differs_at is None:
         return as_recorded
-    sent_order = [member for place in places if place.call is None for member in place.turn]
-    as_sent = _walk(history, sent_order, messages)
-    return as_sent if as_sent.differs_at is None else as_recorded
+    for turn in (lambda place: place.turn, _in_call_order):
+        order = [member for place in places if place.call is None for member in turn(place)]
+        aligned = _walk(history, order, messages)
+        if aligned.differs_at is None:
+            return aligned
+    return as_recorded
+
+
+def _in_call_order(place: Place) -> list[Place]:
+    """A call and its results, in the order in which they were asked for."""
+    answers = [result for result in place.answers if result]
+    return [place, *answers, *(result for result in place.results if result not in answers)]
 
 
 def _go_on(history: Sequence[Message], sent: Sequence[Message]) -> Alignment | None:
