@@ -16,7 +16,7 @@ from tract import InputError, Message, Raw, Text, ToolCall, Tract, validate
 from tract.core.wording import NO_RESULT, SKIPPED
 from tract.providers import PROVIDERS
 from tract.providers.common import LAST_THOUGHT
-from tract.providers.openai_responses import Dump
+from tract.providers.openai_responses import Dump, original_items
 from tract.providers.responses_items import UNKNOWN_TOOL, load_items
 
 
@@ -729,3 +729,48 @@ def test_calls_without_recorded_tools_are_declared() -> None:
         empty: Schema = {"type": "object", "properties": {}}
         declared = [written(Spec("run", empty), "responses")]
         assert t.compile().to_responses_params()["tools"] == declared
+
+
+KEPT: list[Any] = [
+    {"content": "hi", "role": "user"},
+    {"role": "developer", "content": "be kind", "type": "message"},
+    {"role": "user", "content": [{"type": "input_text", "text": ""}, {"type": "input_image"}]},
+    {"role": "assistant", "content": "easy"},
+    {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": None, "x": 1},
+    {"id": "m", "type": "message", "role": "assistant", "content": [HI, {"type": "refusal"}]},
+    {"id": "m", "type": "message", "role": "assistant", "content": [HI]},
+    {"arguments": "not json", "call_id": "a b", "name": "x", "type": "function_call", "y": [1]},
+    {
+        "call_id": "a b",
+        "output": [{"type": "input_text", "text": "x"}],
+        "type": "function_call_output",
+    },
+    {"type": "function_call_output", "call_id": "of no call", "output": "orphan"},
+    {"type": "function_call_output", "call_id": "c4", "output": None},
+    {"type": "custom_tool_call", "call_id": "c5", "name": "apply", "input": "raw"},
+    {"type": "computer_call", "call_id": "c6", "action": {"type": "click"}, "status": "completed"},
+    {"type": "computer_call_output", "call_id": "c6", "output": {"type": "computer_screenshot"}},
+    {"type": "apply_patch_call", "call_id": "ap", "operation": {"type": "delete_file"}},
+    {"type": "apply_patch_call_output", "call_id": "ap", "status": "completed"},
+    {"type": "mcp_approval_response", "approval_request_id": "ma", "approve": True},
+    {"type": "tool_search_call", "call_id": "ts", "arguments": {"q": 1}},
+    {"type": "tool_search_output", "call_id": "ts", "tools": [{"type": "function", "name": "z"}]},
+    {"id": "fc_88"},
+    {"type": "hologram", "data": {"deep": [1, {"x": None}]}, "content": "?"},
+    {"role": "assistant", "content": [], "type": "message", "id": "m9"},
+]
+
+
+def test_items_are_kept_unchanged_whatever_they_are() -> None:
+    assert json.dumps(original_items(load_items(KEPT))) == json.dumps(KEPT)
+    for item in KEPT:
+        assert json.dumps(original_items(load_items([item]))) == json.dumps([item])
+
+
+def test_a_message_from_elsewhere_becomes_items() -> None:
+    call = Message("assistant", (Text("so"), ToolCall("c", "run", {"a": 1})))
+    messages = [Message("user", "go"), call, Message("tool", {"n": 1}, "c", "run")]
+    with Tract.open() as t:
+        for message in messages:
+            t.commit(message)
+        assert original_items(messages) == t.compile().to_responses()

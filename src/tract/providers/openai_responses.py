@@ -120,21 +120,11 @@ class Dump(common.Dump):
         return is_item or super().may_have(block)
 
     def _answer(self, message: Message) -> list[dict[str, Json]]:
-        """The items of an answer; parts that came in one message go out in one."""
-        items: list[dict[str, Json]] = []
-        breaks = (message.origin or {}).get(ANSWER, {}).get("breaks", ())
-        around: Json = None
-        for place, block in self._without_thoughts(message.blocks):
-            item = self._call(block) if isinstance(block, ToolCall) else _item(block)
-            if item is None:
-                continue
-            is_open = has_parts(item) and item["content"]
-            before, around = around, hollow(item, "content") if is_open else None
-            if is_open and before == around and place not in breaks:
-                items[-1] = {**items[-1], "content": [*items[-1]["content"], *item["content"]]}
-            else:
-                items.append(item)
-        return items
+        blocks = self._without_thoughts(message.blocks)
+        return _joined(message, [(place, self._block(block)) for place, block in blocks])
+
+    def _block(self, block: Block) -> dict[str, Json] | None:
+        return self._call(block) if isinstance(block, ToolCall) else _item(block)
 
     def _without_thoughts(self, blocks: Sequence[Block]) -> list[tuple[int, Block]]:
         """The blocks by their positions, without thoughts that the provider refuses: those that it
@@ -193,6 +183,58 @@ class Dump(common.Dump):
             if item.get("type") == kind and item.get("call_id") == call_id:
                 self.out[place] = _function_call(call, call_id)
                 return
+
+
+def original_items(messages: Iterable[Message]) -> list[dict[str, Json]]:
+    """The items that messages came as, unchanged: the inverse of `load_items`. They are for a
+    client that keeps them. What is sent to the provider is dumped, because some are refused."""
+    return [item for message in messages for item in _original_items(message)]
+
+
+def _original_items(message: Message) -> list[dict[str, Json]]:
+    if message.role == "assistant":
+        return _joined(message, list(enumerate(map(_original_item, message.blocks))))
+    if BARE in (message.origin or {}):
+        return [item for item in map(_bare, message.blocks) if item is not None]
+    if message.role == "tool":
+        return [_original_output(message)]
+    return [fill(message.origin, ITEM, {"role": message.role, "content": _input(message)})]
+
+
+def _original_item(block: Block) -> dict[str, Json] | None:
+    return _wire_call(block, block.id) if isinstance(block, ToolCall) else _item(block)
+
+
+def _original_output(message: Message) -> dict[str, Json]:
+    around = (message.origin or {}).get(ITEM)
+    if around is None:
+        answer = {"type": FUNCTION.answer, "call_id": message.tool_call_id}
+        return {**answer, FUNCTION.output: result_words(message)}
+    values: dict[str, Json] = {
+        "call_id": message.tool_call_id,
+        OUTPUTS[around["type"]]: message.content,
+    }
+    return {key: values.get(key, value) for key, value in around.items()}
+
+
+def _joined(
+    message: Message, items: Sequence[tuple[int, dict[str, Json] | None]]
+) -> list[dict[str, Json]]:
+    """The items of an answer, by the positions of their blocks; parts that came in one message go
+    out in one."""
+    joined: list[dict[str, Json]] = []
+    breaks = (message.origin or {}).get(ANSWER, {}).get("breaks", ())
+    around: Json = None
+    for place, item in items:
+        if item is None:
+            continue
+        is_open = has_parts(item) and item["content"]
+        before, around = around, hollow(item, "content") if is_open else None
+        if is_open and before == around and place not in breaks:
+            joined[-1] = {**joined[-1], "content": [*joined[-1]["content"], *item["content"]]}
+        else:
+            joined.append(item)
+    return joined
 
 
 def _thought(block: Block) -> dict[str, Json]:
