@@ -13,19 +13,16 @@ import json
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NamedTuple
 
-from tract.core.drafts import NO_DETAILS, Details
 from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError, TractError
 from tract.extras import missing_extra
-from tract.integrations.mirror import Mirror, Shown, Source, opened
+from tract.integrations.mirror import Item, Mirror, Shown, Source, items_of, load_items, opened
 from tract.model import Json, Message
 from tract.providers.assemblers import ContentAssembler, join_pieces
 from tract.providers.common import without
-from tract.providers.frameworks.lists import LoadedList
 from tract.providers.registry import PROVIDERS
 from tract.providers.requests import Loaded, full_history, load
 
@@ -53,21 +50,15 @@ def record_genai(
     t = opened(tract)
     if results is not None:
         t.configure_results(**results)
-    recorder = _Recorder(Mirror(t, _listed), is_reshaping=results is not None)
+    recorder = _Recorder(
+        Mirror(t, partial(load_items, provider=GEMINI.name)), is_reshaping=results is not None
+    )
     sender: Any = client._api_client  # noqa: SLF001  it has no public name
     sender.request = recorder.wrap(sender.request)
     sender.request_streamed = recorder.wrap_stream(sender.request_streamed)
     sender.async_request = recorder.wrap_async(sender.async_request)
     sender.async_request_streamed = recorder.wrap_async_stream(sender.async_request_streamed)
     return client
-
-
-@dataclass(frozen=True)
-class _Item:
-    """A message of a request. What is known about an answer does not come back with it."""
-
-    message: Message
-    details: Details = field(default=NO_DETAILS, compare=False)
 
 
 class _Asked(NamedTuple):
@@ -161,7 +152,7 @@ class _Recorder:
         try:
             loaded = self._reader.read(body)
             with self._mirror.tract.session.lock:
-                self._mirror.follow(_items(loaded), loaded.tools or [])
+                self._mirror.follow(items_of(loaded), loaded.tools or [])
                 if self._is_reshaping and _offers_fetching(loaded):
                     body = _reshaped(body, loaded, self._mirror.shown())
         except TractError as error:
@@ -185,9 +176,9 @@ class _Recorder:
         first = response["candidates"][0]
         first["content"] = _as_sent(first["content"])
         history = full_history(loaded, response, None)
-        answer = _Item(history.messages[-1], history.details)
+        answer = Item(history.messages[-1], history.details)
         with self._mirror.tract.session.lock:
-            self._mirror.follow([*_items(loaded), answer], loaded.tools or [])
+            self._mirror.follow([*items_of(loaded), answer], loaded.tools or [])
 
 
 def _asks(path: str) -> bool:
@@ -273,17 +264,6 @@ def _as_sent(content: Json) -> Json:
     except ValueError:  # a field that this version does not know
         return content
     return known.model_dump(mode="json", by_alias=True, exclude_none=True)
-
-
-def _items(loaded: Loaded) -> list[_Item]:
-    return [_Item(message) for message in loaded.messages]
-
-
-def _listed(items: Sequence[Any], tools: Sequence[Any] | None) -> LoadedList:
-    messages = [item.message for item in items]
-    listed = None if tools is None else list(tools)
-    loaded = Loaded(messages, listed, {}, GEMINI.name)
-    return LoadedList(loaded, [item.details for item in items])
 
 
 # What the model sees
