@@ -146,6 +146,10 @@ def test_each_module_has_a_test_file() -> None:
     """`core/chain` has tests/test_core_chain.py, or its reason stands in TESTED_WITH."""
     modules = set(defining(ROOT / "src" / "tract"))
     tests = {path.stem for path in (ROOT / "tests").glob("test_*.py")}
+    tests |= {
+        path.stem.replace("test_", "test_integrations_")
+        for path in (ROOT / "tests" / "frameworks").glob("test_*.py")
+    }
     missing = []
     for module in sorted(modules):
         packages = [str(parent) for parent in Path(module).parents]
