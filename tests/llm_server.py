@@ -1,5 +1,5 @@
 """A server on this machine that speaks as the providers do: Messages, Chat Completions, Responses,
-and the streams of Gemini.
+and Gemini.
 
     with LLMServer(Reply("Hello."), Reply(status=429, headers={"retry-after": "0"})) as server:
         llm = OpenAILLM("m", base_url=server.openai_url, api_key="k")
@@ -19,7 +19,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
 from typing import Any, NamedTuple, Self
@@ -176,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply, asked: dict[str, Any]) -> None:
         words = self._words()
-        streams = words is _Gemini or asked.get("stream")
+        streams = ":streamGenerateContent" in self.path or asked.get("stream")
         streams = streams and reply.status < 400 and reply.body is None
         if reply.body is not None:
             kind, chunks = "application/json", [reply.body]
@@ -197,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _words(self) -> Any:
         path = self.path.partition("?")[0]
-        return _Gemini if path.endswith(":streamGenerateContent") else _WORDS.get(path)
+        return _Gemini if path.endswith(_GEMINI_PATHS) else _WORDS.get(path)
 
     def _send_chunks(self, chunks: list[bytes], limit: int | None) -> None:
         left = sum(map(len, chunks)) if limit is None else limit
@@ -226,6 +226,10 @@ def _halves(value: Any) -> list[str]:
 
 def _event(data: dict[str, Any]) -> str:
     return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n"
+
+
+def _data(data: dict[str, Any]) -> str:
+    return f"data: {json.dumps(data)}\n\n"
 
 
 class _Messages:
@@ -448,25 +452,41 @@ class _Responses:
 
 
 class _Gemini:
-    """Only as a stream, of one event."""
+    """The last event of a stream has the calls and the end."""
 
     error = _Chat.error
 
     @staticmethod
-    def events(reply: Reply, asked: dict[str, Any]) -> Iterator[str]:
-        texts: list[dict[str, Any]] = [{"text": reply.text}] if reply.text else []
-        calls = [{"functionCall": {"name": name, "args": args}} for _, name, args in reply.calls]
-        content = {"role": "model", "parts": texts + calls}
-        candidate = {"content": content, "finishReason": "STOP", "index": 0}
-        usage = {
+    def usage(reply: Reply) -> dict[str, Any]:
+        return {
             "promptTokenCount": reply.input_tokens,
             "candidatesTokenCount": reply.output_tokens,
             "totalTokenCount": reply.input_tokens + reply.output_tokens,
         }
-        whole = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini"}
-        yield f"data: {json.dumps(whole)}\n\n"
+
+    @classmethod
+    def whole(cls, reply: Reply, asked: dict[str, Any]) -> dict[str, Any]:
+        texts: list[dict[str, Any]] = [{"text": reply.text}] if reply.text else []
+        calls = [
+            {"functionCall": {"id": call_id, "name": name, "args": args}}
+            for call_id, name, args in reply.calls
+        ]
+        content = {"role": "model", "parts": texts + calls}
+        candidate = {"content": content, "finishReason": "STOP", "index": 0}
+        about = {"usageMetadata": cls.usage(reply), "modelVersion": "gemini"}
+        return {"candidates": [candidate], **about}
+
+    @classmethod
+    def events(cls, reply: Reply, asked: dict[str, Any]) -> Iterator[str]:
+        *pieces, last = _pieces(reply.text) or [""]
+        for piece in pieces:
+            content = {"role": "model", "parts": [{"text": piece}]}
+            about = {"usageMetadata": cls.usage(reply), "modelVersion": "gemini"}
+            yield _data({"candidates": [{"content": content, "index": 0}], **about})
+        yield _data(cls.whole(replace(reply, text=last), asked))
 
 
+_GEMINI_PATHS = (":generateContent", ":streamGenerateContent")
 _WORDS: dict[str, Any] = {
     "/v1/messages": _Messages,
     "/v1/chat/completions": _Chat,

@@ -271,6 +271,7 @@ class _Watch:
         self._faults = set(chain.from_iterable(map(_faults, run.imported)))
 
     def follow(self, stamps: dict[Path, Stamp]) -> NoReturn:
+        sys.stdout.flush()  # the first report; another program may wait for it
         read, settle, list_files = self._read, self._settle, self._run.files.list
         follow(stamps, list_files, read, settle, monotonic=time.monotonic, sleep=time.sleep)
 

@@ -6,13 +6,16 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, NamedTuple
 
 from tract.context import CompiledContext
+from tract.core.drafts import NO_DETAILS, Details
 from tract.core.wording import SKIPPED
 from tract.model import Form, Message
 from tract.providers.frameworks.lists import LoadedList
+from tract.providers.requests import Loaded
 from tract.session.record import go_on, record_list
 from tract.tract import Tract
 
@@ -26,6 +29,26 @@ Source = Tract | str | os.PathLike[str]
 def opened(source: Source, dialog: str = "default") -> Tract:
     """The dialog itself, or the one of this name in a database."""
     return source if isinstance(source, Tract) else Tract.open(source, dialog=dialog)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A message of a list in a provider's format. What is known about an answer does not come back
+    with it, so it is not compared."""
+
+    message: Message
+    details: Details = field(default=NO_DETAILS, compare=False)
+
+
+def items_of(loaded: Loaded) -> list[Item]:
+    return [Item(message) for message in loaded.messages]
+
+
+def load_items(items: Sequence[Item], tools: Sequence[Any] | None, *, provider: str) -> LoadedList:
+    """Items as a mirror loads them."""
+    listed = None if tools is None else list(tools)
+    loaded = Loaded([item.message for item in items], listed, {}, provider)
+    return LoadedList(loaded, [item.details for item in items])
 
 
 class Shown(NamedTuple):
