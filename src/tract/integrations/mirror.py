@@ -64,6 +64,11 @@ class Mirror:
             self._known, self._at = list(messages), self._now()
             self._tools = self._tools if tools is None else list(tools)
 
+    def resume(self, messages: Sequence[Any]) -> None:
+        """Go on after messages of which the caller knows that they are all that is recorded."""
+        with self._lock, self.tract.session.lock:
+            self._known, self._at = list(messages), self._now()
+
     def shown(self) -> Shown:
         """What the model should see of the list that was followed last."""
         context = self.tract.compile()
