@@ -12,6 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from tract.core.fetching import async_fetch_tool, in_thread
@@ -61,6 +62,7 @@ class Recording(Recorder):
     def __init__(self, tract: Tract) -> None:
         super().__init__(tract)
         self._has_failed = False
+        self.is_busy = False
 
     def attempt(self, work: Callable[..., Value], *args: Any) -> Value | None:
         """Do it, or say once why not."""
@@ -115,6 +117,7 @@ class TractCapability(AbstractCapability[Any]):
         self._recording = Recording(self.tract)
         self._messages: list[ModelMessage] = []
         """The messages of the run, a list that grows."""
+        self._is_cut = False
         if not self._is_database:
             self._configure(self.tract)
 
@@ -154,10 +157,23 @@ class TractCapability(AbstractCapability[Any]):
         return run
 
     async def wrap_run(self, ctx: RunContext[Any], *, handler: Any) -> Any:
+        if self._recording.is_busy:  # with another run, which has other messages
+            self._recording = Recording(self._recording.tract)
+        self._recording.is_busy = True
         try:
             return await handler()
         finally:
-            await self._do(self._recording.finish, list(self._messages))
+            await self._do(self._recording.finish, [*self._messages, *self._cut_off(ctx)])
+            self._recording.is_busy = False
+
+    def _cut_off(self, ctx: RunContext[Any]) -> list[ModelMessage]:
+        """What pydantic-ai adds to the messages of a run that was cancelled in a tool, after all
+        hooks: without it, they cannot be continued."""
+        messages = self._messages
+        if not self._is_cut or not messages or isinstance(messages[-1], ModelRequest):
+            return []
+        about = {"run_id": ctx.run_id, "conversation_id": ctx.conversation_id}
+        return [ModelRequest([], timestamp=datetime.now(UTC), state="interrupted", **about)]
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -184,6 +200,9 @@ class TractCapability(AbstractCapability[Any]):
         await self._do(self._recording.follow, list(ctx.messages))
         try:
             result = await handler(args)
+        except asyncio.CancelledError:
+            self._is_cut = True
+            raise
         except ToolRetryError as error:
             if isinstance(error.tool_retry, ToolReturnPart):
                 await self._keep(ctx, error.tool_retry)

@@ -249,18 +249,21 @@ def _hollow(
 
 
 def _restored(frames: list[dict[str, Json]], messages: list[Message]) -> list[ModelMessage] | None:
-    """The messages of frames; None if they are not those that the frames were made of."""
-    if sum(frame["size"] for frame in frames) != len(messages):
-        return None
-    dumped, start = [], 0
+    """The messages of frames; None if they are not those that the frames were made of. Before them
+    may be results of a run that ended before pydantic-ai had them."""
+    dumped: list[Json] = []
     try:
+        start = first = len(messages) - sum(frame["size"] for frame in frames)
+        if first < 0:
+            return None
         for frame in frames:
             own = messages[start : start + frame["size"]]
             start += len(own)
             dumped.append(_filled(frame, _contents(own)))
-        return ModelMessagesTypeAdapter.validate_python(dumped)
+        restored = ModelMessagesTypeAdapter.validate_python(dumped)
     except (KeyError, IndexError, TypeError, ValidationError):
         return None
+    return [*model_messages(messages[:first]), *restored]
 
 
 def _filled(frame: dict[str, Json], contents: dict[str, Json]) -> Json:
