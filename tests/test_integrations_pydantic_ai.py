@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -130,7 +131,7 @@ async def run_stream(agent: Agent[None, Any]) -> list[its.ModelMessage]:
 
 
 async def run_with_events(agent: Agent[None, Any]) -> list[its.ModelMessage]:
-    async def handle(_: RunContext[None], events: AsyncIterator[Any]) -> None:
+    async def handle(_: RunContext[None], events: AsyncIterable[Any]) -> None:
         async for _event in events:
             pass
 
@@ -255,8 +256,10 @@ def test_a_tool_that_asks_for_another_try(t: Tract) -> None:
 
 
 def test_an_exception_inside_a_tool_ends_the_run_and_the_next_goes_on(t: Tract) -> None:
-    def burn(device: str) -> str:
+    async def burn(device: str) -> str:
         """Burn."""
+        while "c1" not in recorded_ids(t):
+            await asyncio.sleep(0.01)
         raise RuntimeError(FAULT)
 
     calls = [("c1", "list_files", {"folder": "/"}), ("c2", "burn", {"device": "sda"})]
@@ -401,7 +404,7 @@ def test_twenty_agents_on_one_database(tmp_path: Path) -> None:
         capability = TractCapability(path, results=RESULTS)
         try:
             agents = [agent_on(each, capability) for each in servers]
-            return await asyncio.gather(*(agent.run(PROMPT) for agent in agents))
+            return list(await asyncio.gather(*(agent.run(PROMPT) for agent in agents)))
         finally:
             capability.tract.close()
 
@@ -483,7 +486,7 @@ def test_a_recorder_that_fails_says_so_and_the_agent_goes_on(
 
 
 def test_a_history_processor(t: Tract) -> None:
-    t.configure_results(**RESULTS)
+    t.configure_results(inline_tokens=500, preview_tokens=100)
     with server() as model_server:
         processor = ProcessHistory(tract_history(t))
         agent = agent_on(model_server, processor, tools=[*TOOLS, t.as_tool()])
@@ -496,11 +499,33 @@ def test_a_history_processor(t: Tract) -> None:
     assert len(t.branches()) == 1
 
 
+def test_the_program_of_the_page(tmp_path: Path) -> None:
+    program = (ROOT / "examples/frameworks/pydantic_ai.py").read_text()
+    assert f"```py\n{program}```" in (ROOT / "docs/frameworks/pydantic-ai.md").read_text()
+    call = ("call_1", "read_log", {"path": "orders.log"})
+    fetch = ("call_2", "get_tool_result", {"id": "call_1", "lines": "4243"})
+    replies = [Reply(calls=[call]), Reply(calls=[fetch]), Reply(ANSWER), Reply("Yes.")]
+    environment = {**os.environ, "OPENAI_API_KEY": "k", "PYTHONPATH": str(ROOT / "src")}
+    (tmp_path / "orders.log").write_text(LOG)
+    (tmp_path / "program.py").write_text(program)
+    with LLMServer(*replies) as model_server:
+        environment["OPENAI_BASE_URL"] = model_server.openai_url
+        command = [sys.executable, "program.py"]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+    assert done.stdout.splitlines() == [ANSWER, "Yes."], done.stderr
+    sizes = [len(json.dumps(request.body)) for request in model_server.requests]
+    assert max(sizes) < 20_000
+    assert all(validate(r.body, "responses") == [] for r in model_server.requests)
+    with Tract.open(tmp_path / "agent.db") as t:
+        [dialog] = [info.dialog for info in t.dialogs()]
+        own = t.sibling(dialog)
+        assert own.get_content(own.list_tool_results("call_1")[0].commit_hash) == LOG
+
+
 def test_without_pydantic_ai_one_line_says_what_to_install() -> None:
-    program = (
-        "import sys; sys.modules['pydantic_ai'] = None\n"
-        "import tract.integrations.pydantic_ai"
-    )
+    program = "import sys; sys.modules['pydantic_ai'] = None\nimport tract.integrations.pydantic_ai"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -46,8 +46,10 @@ returned = {
     "timestamp": times,
     "outcome": outcomes,
 }
-request_parts = st.one_of(
-    st.builds(its.SystemPromptPart, texts, timestamp=times, dynamic_ref=st.sampled_from([None, "f"])),
+request_parts: st.SearchStrategy[Any] = st.one_of(
+    st.builds(
+        its.SystemPromptPart, texts, timestamp=times, dynamic_ref=st.sampled_from([None, "f"])
+    ),
     st.builds(
         its.UserPromptPart,
         st.one_of(texts, st.lists(st.one_of(texts, files, st.builds(its.CachePoint)), max_size=3)),
@@ -61,7 +63,7 @@ request_parts = st.one_of(
         retry=st.just(its.RetryInfo("no_output", attempt=1)),
     ),
 )
-response_parts = st.one_of(
+response_parts: st.SearchStrategy[Any] = st.one_of(
     st.builds(its.TextPart, texts, id=st.sampled_from([None, "msg_1"]), provider_details=facts),
     st.builds(
         its.ThinkingPart,
@@ -80,7 +82,9 @@ response_parts = st.one_of(
     ),
     st.builds(its.NativeToolCallPart, names, st.just({"query": LONG}), ids),
     st.builds(its.NativeToolReturnPart, names, values, ids, timestamp=times),
-    st.builds(its.FilePart, st.builds(its.BinaryImage, st.just(IMAGE), media_type=st.just("image/png"))),
+    st.builds(
+        its.FilePart, st.builds(its.BinaryImage, st.just(IMAGE), media_type=st.just("image/png"))
+    ),
 )
 requests = st.builds(
     its.ModelRequest,
@@ -125,6 +129,10 @@ def test_messages_come_back_as_they_were(messages: list[ModelMessage], cut: int)
         assert t.fsck().ok
 
 
+def contents(message: ModelMessage) -> list[Any]:
+    return [getattr(part, "content", None) for part in message.parts]
+
+
 def exchange(text: str = LONG) -> list[ModelMessage]:
     return [
         its.ModelRequest([its.UserPromptPart("look", timestamp=TIME)], instructions="Be brief."),
@@ -162,8 +170,7 @@ def test_an_edited_message_is_made_anew() -> None:
         first = next(info for info in t.log() if info.role == "user")
         t.user("look twice", edit=first)
         loaded = load_messages(t)
-        assert isinstance(loaded[0], its.ModelRequest)
-        assert [part.content for part in loaded[0].parts][-1] == "look twice"
+        assert contents(loaded[0])[-1] == "look twice"
         assert loaded[1:] == exchange()[1:]
 
 
@@ -190,10 +197,9 @@ def test_what_others_recorded_is_made_for_pydantic_ai() -> None:
         t.assistant({"role": "assistant", "content": [THOUGHT, unknown, *calls]})
         t.tool_result("c1", "read", {"lines": 3}, is_error=True)
         request, response, results = load_messages(t)
-    assert isinstance(request, its.ModelRequest)
-    system, prompt = request.parts
-    assert system.content == "Be brief."
-    assert [type(content).__name__ for content in prompt.content] == [
+    system, prompt = contents(request)
+    assert system == "Be brief."
+    assert [type(content).__name__ for content in prompt] == [
         *("str", "BinaryContent", "ImageUrl", "DocumentUrl")
     ]
     kinds = [(part.part_kind, getattr(part, "provider_name", None)) for part in response.parts]
@@ -218,4 +224,4 @@ def test_a_damaged_frame_is_not_used() -> None:
         frame = {"message": {"kind": "request"}, "holes": [], "size": 1}
         t.user("look", metadata={FRAMES: [frame]})
         [request] = load_messages(t)
-        assert [part.content for part in request.parts] == ["look"]
+        assert contents(request) == ["look"]

@@ -59,9 +59,14 @@ class Mirror:
                 changed = None if tools == self._tools else tools
                 if new or changed is not None:
                     go_on(session, self._load(new, changed))
+                self._at = self._now()
             else:
-                record_list(session, self._load(messages, tools), is_request=tools is not None)
-            self._known, self._at = list(messages), self._now()
+                listed = self._load(messages, tools)
+                commits = record_list(session, listed, is_request=tools is not None)
+                # Only what was written last is known to be the end of the branch.
+                is_at_end = any(info.role for info in commits)
+                self._at = self._now() if is_at_end else None
+            self._known = list(messages)
             self._tools = self._tools if tools is None else list(tools)
 
     def resume(self, messages: Sequence[Any]) -> None:

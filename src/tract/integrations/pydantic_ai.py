@@ -114,7 +114,8 @@ class TractCapability(AbstractCapability[Any]):
         """The dialog; of a database the one named `default`, which shares the connection."""
         self._is_database = not isinstance(source, Tract)
         self._results, self._auto = results, auto
-        self._recording = Recording(self.tract)
+        self.recording = Recording(self.tract)
+        """Where a run is recorded."""
         self._messages: list[ModelMessage] = []
         """The messages of the run, a list that grows."""
         self._is_cut = False
@@ -146,25 +147,25 @@ class TractCapability(AbstractCapability[Any]):
         return CapabilityOrdering(position="outermost")
 
     def get_toolset(self) -> FunctionToolset[Any]:
-        fetch = async_fetch_tool(in_thread(self._recording.tract.get_tool_result))
+        fetch = async_fetch_tool(in_thread(self.recording.tract.get_tool_result))
         return FunctionToolset([fetch])
 
     async def for_run(self, ctx: RunContext[Any]) -> TractCapability:
         run = copy(self)
         if self._is_database and ctx.conversation_id:
             recording = await self._do(self._open, ctx.conversation_id)
-            run._recording = recording or self._recording
+            run.recording = recording or self.recording
         return run
 
     async def wrap_run(self, ctx: RunContext[Any], *, handler: Any) -> Any:
-        if self._recording.is_busy:  # with another run, which has other messages
-            self._recording = Recording(self._recording.tract)
-        self._recording.is_busy = True
+        if self.recording.is_busy:  # with another run, which has other messages
+            self.recording = Recording(self.recording.tract)
+        self.recording.is_busy = True
         try:
             return await handler()
         finally:
-            await self._do(self._recording.finish, [*self._messages, *self._cut_off(ctx)])
-            self._recording.is_busy = False
+            await self._do(self.recording.finish, [*self._messages, *self._cut_off(ctx)])
+            self.recording.is_busy = False
 
     def _cut_off(self, ctx: RunContext[Any]) -> list[ModelMessage]:
         """What pydantic-ai adds to the messages of a run that was cancelled in a tool, after all
@@ -172,8 +173,15 @@ class TractCapability(AbstractCapability[Any]):
         messages = self._messages
         if not self._is_cut or not messages or isinstance(messages[-1], ModelRequest):
             return []
-        about = {"run_id": ctx.run_id, "conversation_id": ctx.conversation_id}
-        return [ModelRequest([], timestamp=datetime.now(UTC), state="interrupted", **about)]
+        return [
+            ModelRequest(
+                [],
+                timestamp=datetime.now(UTC),
+                run_id=ctx.run_id,
+                conversation_id=ctx.conversation_id,
+                state="interrupted",
+            )
+        ]
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -182,7 +190,7 @@ class TractCapability(AbstractCapability[Any]):
         parameters = request_context.model_request_parameters
         tools = _definitions([*parameters.function_tools, *parameters.output_tools])
         request = request_context.messages
-        shown = await self._do(self._recording.reshape, list(ctx.messages), request, tools)
+        shown = await self._do(self.recording.reshape, list(ctx.messages), request, tools)
         if shown is not None:
             request_context.messages = shown
         return request_context
@@ -197,7 +205,7 @@ class TractCapability(AbstractCapability[Any]):
         handler: Any,
     ) -> Any:
         self._messages = ctx.messages
-        await self._do(self._recording.follow, list(ctx.messages))
+        await self._do(self.recording.follow, list(ctx.messages))
         try:
             result = await handler(args)
         except asyncio.CancelledError:
@@ -215,11 +223,11 @@ class TractCapability(AbstractCapability[Any]):
         return result
 
     async def _keep(self, ctx: RunContext[Any], part: ToolReturnPart) -> None:
-        await self._do(self._recording.add_result, list(ctx.messages), part)
+        await self._do(self.recording.add_result, list(ctx.messages), part)
 
     async def _do(self, work: Callable[..., Value], *args: Any) -> Value | None:
         """In a thread, which finishes even if the run is cancelled."""
-        return await asyncio.to_thread(self._recording.attempt, work, *args)
+        return await asyncio.to_thread(self.recording.attempt, work, *args)
 
 
 def tract_history(tract: Tract) -> Callable[[list[ModelMessage]], list[ModelMessage]]:

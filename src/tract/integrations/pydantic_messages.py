@@ -44,7 +44,7 @@ FOR_ADDRESSES = str.maketrans("+/", "-_")
 """pydantic writes bytes in the alphabet of Base64 for addresses, providers in the standard one."""
 
 Path = list[Json]
-_USER_CONTENT: TypeAdapter[Any] = TypeAdapter(its.UserContent)
+_USER_CONTENT: TypeAdapter[its.UserContent] = TypeAdapter(its.UserContent)
 
 
 class Item(NamedTuple):
@@ -87,9 +87,7 @@ class Items:
         is_longer = len(parts) != len(before) or instructions != instructions_before
         return is_longer or any(a is not b for a, b in zip(parts, before, strict=True))
 
-    def with_result(
-        self, messages: Sequence[ModelMessage], part: its.ToolReturnPart
-    ) -> list[Item]:
+    def with_result(self, messages: Sequence[ModelMessage], part: its.ToolReturnPart) -> list[Item]:
         """The same, and a result that the next message will have."""
         items = self.read(messages)
         [dumped] = dump_messages([its.ModelRequest([part])])
@@ -338,8 +336,8 @@ def _taken(early: list[Item], new: list[Item]) -> list[Item]:
 
 def _state(message: ModelMessage) -> tuple[list[Any], str | None]:
     """What changes of a message while it is the last."""
-    is_request = isinstance(message, its.ModelRequest)
-    return list(message.parts), message.instructions if is_request else None
+    instructions = message.instructions if isinstance(message, its.ModelRequest) else None
+    return list(message.parts), instructions
 
 
 # Messages made anew
@@ -358,7 +356,9 @@ def model_messages(
             continue
         made += [its.ModelRequest(parts)] if parts else []
         response = _take_answer(known, message)
-        answered = {p.tool_call_id for p in response.parts if isinstance(p, its.NativeToolReturnPart)}
+        answered = {
+            p.tool_call_id for p in response.parts if isinstance(p, its.NativeToolReturnPart)
+        }
         made.append(response)
         parts = []
     return [*made, its.ModelRequest(parts)] if parts else made
@@ -418,7 +418,6 @@ def _user_content(block: Block) -> its.UserContent | None:
         if isinstance(source, dict):
             content = base64.b64decode(source["data"])
             return its.BinaryContent(content, media_type=source["media_type"])
-        content = _USER_CONTENT.validate_python({k: v for k, v in data.items() if k != "type"})
+        return _USER_CONTENT.validate_python({k: v for k, v in data.items() if k != "type"})
     except (KeyError, TypeError, binascii.Error, ValidationError):
         return None
-    return content
