@@ -45,13 +45,14 @@ from tests.agents import (
     server,
 )
 from tests.llm_server import LLMServer, Reply
-from tract import Tract, validate
+from tract import InputError, Tract, validate
 from tract.integrations.pydantic_ai import (
     TractCapability,
     load_messages,
     record_messages,
     tract_history,
 )
+from tract.llm import ScriptedLLM
 
 Value = TypeVar("Value")
 ROOT = Path(__file__).parents[1]
@@ -200,6 +201,20 @@ def test_a_limit_may_be_a_number(t: Tract) -> None:
     with server() as model_server:
         agent_on(model_server, TractCapability(t, results=500, auto=10**9)).run_sync(PROMPT)
     check_wire(model_server.requests, "openai")
+
+
+def test_a_wrong_limit_is_an_error_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="inline_tokens"):
+        TractCapability(tmp_path / "t.db", results={"inline_tokens": "many"})
+
+
+def test_results_are_summarized(t: Tract) -> None:
+    t.llm = ScriptedLLM(["All orders were answered in 12 ms."])
+    with server() as model_server:
+        agent_on(model_server, TractCapability(t, auto=5_000)).run_sync(PROMPT)
+    check_wire(model_server.requests, "openai")
+    assert "All orders were answered in 12 ms." in json.dumps(model_server.requests[1].body)
+    assert t.get_content(t.list_tool_results("call_1")[0].commit_hash) == LOG
 
 
 def test_a_result_is_recorded_when_its_tool_has_returned(t: Tract) -> None:

@@ -52,7 +52,7 @@ class Mirror:
     def follow(self, messages: Sequence[Any], tools: Sequence[Any] | None = None) -> None:
         """Record what is new in a full list, and the tools that the model has with it. Where the
         list differs from what is recorded, a branch starts."""
-        with self._lock, self.tract.session.lock:
+        with self._lock:  # not the session's: a handler of new results works in another thread
             session, known = self.tract.session, len(self._known)
             if self._at == self._now() and self._known == list(messages[:known]):
                 new = messages[known:]
@@ -71,7 +71,7 @@ class Mirror:
 
     def resume(self, messages: Sequence[Any]) -> None:
         """Go on after messages of which the caller knows that they are all that is recorded."""
-        with self._lock, self.tract.session.lock:
+        with self._lock:
             self._known, self._at = list(messages), self._now()
 
     def shown(self) -> Shown:
@@ -91,4 +91,5 @@ class Mirror:
     def _now(self) -> tuple[str, int]:
         """The branch, and how many messages were ever appended to it."""
         session = self.tract.session
-        return session.branch, len(session.chain().appended_steps())
+        with session.lock:
+            return session.branch, len(session.chain().appended_steps())

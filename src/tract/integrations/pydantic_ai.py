@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
+from threading import RLock
 from typing import Any, TypeVar
 
 from tract.core.fetching import async_fetch_tool, in_thread
@@ -59,15 +60,17 @@ log = logging.getLogger("tract")
 class Recording(Recorder):
     """One dialog beside the messages of runs. If it fails, the agent goes on without it."""
 
-    def __init__(self, tract: Tract) -> None:
+    def __init__(self, tract: Tract, lock: RLock) -> None:
+        """Runs at the same time on one dialog have one lock."""
         super().__init__(tract)
+        self.lock = lock
         self._has_failed = False
         self.is_busy = False
 
     def attempt(self, work: Callable[..., Value], *args: Any) -> Value | None:
         """Do it, or say once why not."""
         try:
-            with self.tract.session.lock:
+            with self.lock:
                 return work(*args)
         except TractError as error:
             if not self._has_failed:
@@ -114,12 +117,15 @@ class TractCapability(AbstractCapability[Any]):
         """The dialog; of a database the one named `default`, which shares the connection."""
         self._is_database = not isinstance(source, Tract)
         self._results, self._auto = results, auto
-        self.recording = Recording(self.tract)
+        self.recording = Recording(self.tract, RLock())
         """Where a run is recorded."""
         self._messages: list[ModelMessage] = []
         """The messages of the run, a list that grows."""
         self._is_cut = False
-        if not self._is_database:
+        if self._is_database:
+            with Tract.open() as scratch:  # a wrong argument is an error here, not in a run
+                self._configure(scratch)
+        else:
             self._configure(self.tract)
 
     def _configure(self, tract: Tract) -> None:
@@ -134,7 +140,7 @@ class TractCapability(AbstractCapability[Any]):
     def _open(self, dialog: str) -> Recording:
         tract = self.tract.sibling(dialog)
         self._configure(tract)
-        return Recording(tract)
+        return Recording(tract, RLock())
 
     # What pydantic-ai calls
 
@@ -159,7 +165,7 @@ class TractCapability(AbstractCapability[Any]):
 
     async def wrap_run(self, ctx: RunContext[Any], *, handler: Any) -> Any:
         if self.recording.is_busy:  # with another run, which has other messages
-            self.recording = Recording(self.recording.tract)
+            self.recording = Recording(self.recording.tract, self.recording.lock)
         self.recording.is_busy = True
         try:
             return await handler()
@@ -234,7 +240,7 @@ def tract_history(tract: Tract) -> Callable[[list[ModelMessage]], list[ModelMess
     """A processor for `ProcessHistory`: records what a model is sent, and shows long results as
     references. pydantic-ai keeps what a processor returns, so its messages have the references,
     and only the dialog has the results. The agent needs the tool `tract.as_tool()`."""
-    recording = Recording(tract)
+    recording = Recording(tract, RLock())
     full: dict[int, tuple[Any, Any]] = {}
 
     def process(messages: list[ModelMessage]) -> list[ModelMessage]:

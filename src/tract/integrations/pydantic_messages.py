@@ -142,7 +142,7 @@ def record_messages(tract: Tract, messages: Sequence[ModelMessage] | bytes | str
             messages = ModelMessagesTypeAdapter.validate_json(messages)
         except ValidationError as error:
             raise InputError(f"not messages of pydantic-ai: {error}") from error
-    with tract.session.lock, tract.batch():
+    with tract.batch():
         Recorder(tract).finish(messages)
 
 
