@@ -61,6 +61,26 @@ def test_another_process_goes_on(t: Tract) -> None:
     assert [info.role for info in t.log() if info.role] == ["tool", "tool", "assistant", "user"]
 
 
+@pytest.mark.parametrize("is_fresh", [True, False])
+def test_a_list_that_was_shorter_for_a_while(t: Tract, is_fresh: bool) -> None:
+    mirror = mirror_of(t)
+    mirror.follow(HISTORY)
+    mirror = mirror_of(t) if is_fresh else mirror
+    mirror.follow(HISTORY[:2])
+    mirror.follow([*HISTORY, ai("Done.")])
+    roles = [info.role for info in t.log() if info.role]
+    assert roles == ["assistant", "tool", "tool", "assistant", "user"]
+
+
+def test_a_list_is_continued_without_comparing(t: Tract) -> None:
+    t.user("look")
+    mirror = mirror_of(t)
+    mirror.resume([human("in other words")])
+    mirror.follow([human("in other words"), ai("Well.")])
+    assert [message.text for message in t.compile().messages] == ["look", "Well."]
+    assert len(t.branches()) == 1
+
+
 def test_a_list_that_differs_is_a_branch(t: Tract) -> None:
     mirror = mirror_of(t)
     mirror.follow(HISTORY)

@@ -147,10 +147,16 @@ class Mirror:
         followed = sum(message.role != "system" for message in listed.loaded.messages)
         return self._now() if recorded == followed else None
 
+    def resume(self, messages: Sequence[Any]) -> None:
+        """Go on after messages of which the caller knows that they are all that is recorded."""
+        with self._lock:
+            self._known, self._at, self._early = list(messages), self._now(), []
+
     def shown(self) -> Shown:
         """What the model should see of the list that was followed last."""
         return shown_in(self.tract)
 
     def _now(self) -> End:
         session = self.tract.session
-        return session.branch, len(session.chain().appended_steps())
+        with session.lock:
+            return session.branch, len(session.chain().appended_steps())
