@@ -38,13 +38,14 @@ CLIENT_VERSIONS = {
     "opencode-ai": "1.18.33",
 }
 FRAMEWORKS = ROOT / ".frameworks"
-# Strands and crewai need older versions of openai and mcp than constraints.txt has. Each has an
-# environment of its own, so that none of them decides about the versions of the others.
+# Strands, crewai and litellm need other versions of openai and mcp than constraints.txt has. Each
+# has an environment of its own, so that none of them decides about the versions of the others.
 FRAMEWORK_VERSIONS = {
     "strands": ["strands-agents[openai]==1.62.0"],
     "smolagents": ["smolagents[openai]==1.26.0"],
     "agno": ["agno==3.1.10", "openai==3.51.0"],
     "crewai": ["crewai==1.15.30"],
+    "litellm": ["litellm[mcp]==1.106.2"],
 }
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MEMORY = Path("/dev/shm")  # a file system in memory, on Linux

@@ -69,6 +69,7 @@ def langchain(url: str, tool: Tool, t: Tract | None, history: int) -> None:
     from langchain.agents import create_agent
     from langchain_core.messages import AIMessage, HumanMessage
     from langchain_openai import ChatOpenAI
+
     from tract.integrations.langchain import TractMiddleware
 
     model: Any = ChatOpenAI(model="m", base_url=url, api_key="k")  # type: ignore[arg-type]
@@ -82,6 +83,7 @@ def langchain(url: str, tool: Tool, t: Tract | None, history: int) -> None:
 def openai_agents(url: str, tool: Tool, t: Tract | None, history: int) -> None:
     import agents
     from openai import AsyncOpenAI
+
     from tract.integrations.openai_agents import fetch_tool, run_options
 
     async def run() -> None:
@@ -108,6 +110,7 @@ def pydantic_ai(url: str, tool: Tool, t: Tract | None, history: int) -> None:
     from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
+
     from tract.integrations.pydantic_ai import TractCapability
 
     model = OpenAIChatModel("m", provider=OpenAIProvider(base_url=url, api_key="k"))

@@ -32,7 +32,7 @@ from tract.llm import ScriptedLLM
 from tract.remote.tract import connect
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLE = ROOT / "examples" / "frameworks" / "opentelemetry.py"
+EXAMPLE = ROOT / "examples" / "frameworks" / "opentelemetry_spans.py"
 RESPONSE = {
     "id": "msg_1",
     "type": "message",

@@ -515,7 +515,7 @@ def test_a_history_processor(t: Tract) -> None:
 
 
 def test_the_program_of_the_page(tmp_path: Path) -> None:
-    program = (ROOT / "examples/frameworks/pydantic_ai.py").read_text()
+    program = (ROOT / "examples/frameworks/pydantic_ai_agent.py").read_text()
     assert f"```py\n{program}```" in (ROOT / "docs/frameworks/pydantic-ai.md").read_text()
     call = ("call_1", "read_log", {"path": "orders.log"})
     fetch = ("call_2", "get_tool_result", {"id": "call_1", "lines": "4243"})

@@ -36,6 +36,10 @@ TESTED_WITH = {
     "importers/conversations": "test_importers_openai_chat",
     "importers/message_files": "test_importers_langchain",
     "importers/partial_json": "test_importers_source",
+    # With the clients that they record.
+    "integrations/recorder": "test_integrations_sdk",
+    "integrations/sdk_http": "test_integrations_sdk",
+    "integrations/wire": "test_integrations_sdk",
     "importers/recordings": "test_importers_exchanges",
     # With what everything that uses them is tested by.
     "content/blocks": "test_providers_call_ids",

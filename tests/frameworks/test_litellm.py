@@ -1,7 +1,7 @@
 """litellm, recorded: real calls, with a scripted model on this machine.
 
-It needs other versions than the rest of the project, so it runs in an environment of its own:
-`pip install litellm[mcp] pytest`, and `pytest tests/frameworks/test_litellm.py`.
+It needs other versions than the rest of the project: `dev.py test --frameworks` runs this in an
+environment of its own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.llm_server import LLMServer, Reply  # noqa: E402
 from tract import GET_TOOL_RESULT_TOOL, Tract  # noqa: E402
 from tract.integrations.litellm import TractLogger  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # litellm's own
+pytestmark = pytest.mark.frameworks
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLE = ROOT / "examples" / "frameworks" / "litellm_agent.py"
 SCHEMAS = [*map(as_openai_tool, TOOLS), GET_TOOL_RESULT_TOOL["openai"]]

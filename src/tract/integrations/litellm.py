@@ -19,7 +19,7 @@ from typing import Any
 
 from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError, TractError
-from tract.extras import missing_extra
+from tract.extras import missing_package
 from tract.integrations.mirror import Item, Mirror, Shown, Source, items_of, load_items, opened
 from tract.model import Json
 from tract.providers.requests import Loaded, full_history, load
@@ -29,7 +29,7 @@ try:
         CustomLogger,
     )
 except ImportError as error:
-    raise missing_extra("litellm", "litellm") from error
+    raise missing_package("tract.integrations.litellm", "litellm[mcp]") from error
 
 OPENAI = "openai"
 PATIENCE = 2.0
