@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from pydantic import BaseModel
 from pydantic_ai import (
     Agent,
     ApprovalRequired,
@@ -231,6 +232,20 @@ def test_a_result_is_recorded_when_its_tool_has_returned(t: Tract) -> None:
     assert "slow: ['fast']" in t.get_tool_result("slow")
     assert load_messages(t) == tidy(result.all_messages())
     assert [tool["name"] for tool in t.get_tools() or []] == ["look"]
+
+
+class Report(BaseModel):
+    cause: str
+
+
+def test_an_answer_that_is_a_call(t: Tract) -> None:
+    with LLMServer(Reply(calls=[("c1", "final_result", {"cause": "none"})])) as model_server:
+        agent = agent_on(model_server, TractCapability(t), output_type=Report)
+        result = agent.run_sync(PROMPT)
+    assert result.output == Report(cause="none")
+    assert recorded_ids(t) == ["c1"]
+    assert "final_result" in str(t.get_tools())
+    assert load_messages(t) == tidy(result.all_messages())
 
 
 def test_rich_results(t: Tract) -> None:

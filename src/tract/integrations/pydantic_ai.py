@@ -248,12 +248,17 @@ def tract_history(tract: Tract) -> Callable[[list[ModelMessage]], list[ModelMess
         shown = recording.attempt(recording.reshape, whole, whole)
         if shown is None:
             return messages
-        for before, after in zip(whole, shown, strict=False):
-            pairs = zip(before.parts, after.parts, strict=False)
-            full.update({id(new): (new, old) for old, new in pairs if new is not old})
+        for old, new in zip(_results(whole), _results(shown), strict=False):
+            if old.tool_call_id == new.tool_call_id:
+                full[id(new)] = new, old
         return shown
 
     return process
+
+
+def _results(messages: Sequence[ModelMessage]) -> Iterator[ToolReturnPart]:
+    for message in messages:
+        yield from (part for part in message.parts if isinstance(part, ToolReturnPart))
 
 
 def _definitions(tools: Sequence[ToolDefinition]) -> list[Json]:
