@@ -89,9 +89,9 @@ def openai_agents(url: str, tool: Tool, t: Tract | None, history: int) -> None:
     async def run() -> None:
         async with AsyncOpenAI(base_url=url, api_key="k") as client:
             model = agents.OpenAIResponsesModel("m", client)
-            tools = [agents.function_tool(tool), *([fetch_tool(t)] if t else [])]
+            tools: Any = [agents.function_tool(tool), *([fetch_tool(t)] if t else [])]
             agent: Any = agents.Agent("a", model=model, tools=tools)
-            options: Any = run_options(t) if t else {}
+            options: Any = run_options(t, results=RESULTS) if t else {}
             turns = [(f"ask {n}", f"answer {n}") for n in range(history // 2)]
             texts = [text for turn in turns for text in turn]
             roles = ("user", "assistant")
@@ -100,8 +100,6 @@ def openai_agents(url: str, tool: Tool, t: Tract | None, history: int) -> None:
             await agents.Runner.run(agent, [*items, question], max_turns=1000, **options)
 
     agents.set_tracing_disabled(True)
-    if t:
-        t.configure_results(**RESULTS)
     asyncio.run(run())
 
 
@@ -146,7 +144,7 @@ def openai_sdk(url: str, tool: Tool, t: Tract | None, history: int) -> None:
         if not message.tool_calls:
             return
         for call in message.tool_calls:
-            result = tool(**json.loads(call.function.arguments))
+            result = tool(json.loads(call.function.arguments)["number"])
             messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
 
 

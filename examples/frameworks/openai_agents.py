@@ -13,7 +13,7 @@ def read_log(path: str) -> str:
 
 
 t = Tract.open("agent.db", dialog="orders")
-t.configure_results(inline_tokens=500)
 agent = Agent("Support", tools=[read_log, fetch_tool(t)])
-result = Runner.run_sync(agent, "Why do orders fail?", session=TractSession(t), **run_options(t))
+options = {"session": TractSession(t), **run_options(t, results=500)}
+result = Runner.run_sync(agent, "Why do orders fail?", **options)
 print(result.final_output)

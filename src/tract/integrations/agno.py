@@ -7,7 +7,7 @@ result's compressed content instead of its content where it has one. Both stay i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tract.core.drafts import NO_DETAILS, Details
@@ -15,6 +15,7 @@ from tract.core.wording import GET_TOOL_RESULT
 from tract.extras import missing_package
 from tract.integrations.failures import logged
 from tract.integrations.mirror import Mirror, Source, opened
+from tract.integrations.settings import Results, configure
 from tract.model import Block, Json, Message, Text
 from tract.providers.frameworks.lists import LoadedList
 from tract.providers.requests import Loaded, load_calls, tools_of
@@ -35,13 +36,12 @@ def record_agent(
     source: Source,
     *,
     dialog: str = "default",
-    results: Mapping[str, Any] | None = None,
+    results: Results | None = None,
 ) -> Tract:
     """Record an agent on a dialog and give it the tool `get_tool_result`. `results` are the
-    arguments of `Tract.configure_results`."""
+    arguments of `Tract.configure_results`, or just its `inline_tokens`."""
     t = opened(source, dialog)
-    if results is not None:
-        t.configure_results(**results)
+    configure(t, results)
     forms = ResultForms(t)
     agent.compression_manager, agent.compress_tool_results = forms, True
     agent.post_hooks = [*(agent.post_hooks or ()), forms.record_answer]

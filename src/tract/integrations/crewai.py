@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from tract.core.wording import GET_TOOL_RESULT
 from tract.extras import missing_package
 from tract.integrations.failures import logged
 from tract.integrations.mirror import Mirror, Source, opened
+from tract.integrations.settings import Results, configure
 from tract.model import Json, Message
 from tract.providers.frameworks.lists import LoadedList
 from tract.providers.requests import Loaded, load, tools_of
@@ -49,13 +50,13 @@ def record_agent(
     source: Source,
     *,
     dialog: str = "default",
-    results: Mapping[str, Any] | None = None,
+    results: Results | None = None,
 ) -> Tract:
     """Record an agent on a dialog and give it the tool `get_tool_result`. `results` are the
-    arguments of `Tract.configure_results`. crewai's own artifacts for large results are off."""
+    arguments of `Tract.configure_results`, or just its `inline_tokens`. crewai's own artifacts for
+    large results are off."""
     t = opened(source, dialog)
-    if results is not None:
-        t.configure_results(**results)
+    configure(t, results)
     agent.use_better_compaction = False
     agent.tools = [*(agent.tools or ()), tool(t.as_tool())]
     calls = _ModelCalls(t, weakref.ref(agent))

@@ -12,7 +12,7 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial, wraps
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError, TractError
 from tract.extras import missing_extra
 from tract.integrations.mirror import Item, Mirror, Shown, Source, items_of, load_items, opened
+from tract.integrations.settings import Results, configure
 from tract.model import Json, Message
 from tract.providers.assemblers import ContentAssembler, join_pieces
 from tract.providers.common import without
@@ -38,18 +39,15 @@ _log = logging.getLogger("tract")
 Body = dict[str, Json]
 
 
-def record_genai(
-    client: Client, tract: Source, *, results: Mapping[str, Any] | None = None
-) -> Client:
+def record_genai(client: Client, tract: Source, *, results: Results | None = None) -> Client:
     """Record every request of a client and every answer to it, in full. Returns the same client.
 
-    With `results`, the arguments of `configure_results`, the model sees large results as
-    references. The client still has them in full, and the model fetches what it needs with
-    `t.as_tool()`, which has to be among the tools.
+    With `results`, the arguments of `configure_results` or just its `inline_tokens`, the model
+    sees large results as references. The client still has them in full, and the model fetches what
+    it needs with `t.as_tool()`, which has to be among the tools.
     """
     t = opened(tract)
-    if results is not None:
-        t.configure_results(**results)
+    configure(t, results)
     recorder = _Recorder(
         Mirror(t, partial(load_items, provider=GEMINI.name)), is_reshaping=results is not None
     )

@@ -29,6 +29,7 @@ from tract.integrations.langchain_messages import (
     to_langchain,
 )
 from tract.integrations.mirror import Mirror, Shown, Source, opened
+from tract.integrations.settings import Auto, Results, configure
 from tract.model import EMPTY, DialogFacts, Json, Message
 from tract.providers.frameworks.lists import LoadedList
 from tract.session.branches import create_numbered
@@ -92,8 +93,8 @@ class TractMiddleware(AgentMiddleware):
         self,
         source: Source,
         *,
-        results: int | Mapping[str, Any] | None = None,
-        auto: int | Mapping[str, Any] | None = None,
+        results: Results | None = None,
+        auto: Auto | None = None,
     ) -> None:
         """`results` are the arguments of `Tract.configure_results`, or just its `inline_tokens`;
         `auto` those of `Tract.configure_tool_summarization`, or its `auto_threshold`. Without them,
@@ -101,8 +102,7 @@ class TractMiddleware(AgentMiddleware):
         super().__init__()
         self.tract = opened(source)
         self.tools = [GetPreviousResultTool(self.here)]
-        self._results = {"inline_tokens": results} if isinstance(results, int) else results
-        self._auto = {"auto_threshold": auto} if isinstance(auto, int) else auto
+        self._results, self._auto = results, auto
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._lock = RLock()
         self._reported: set[str] = set()
@@ -192,13 +192,10 @@ class TractMiddleware(AgentMiddleware):
         is_new = t is not self.tract and t.head is None
         if is_new and parent is not None:
             t.session.configure("facts", DialogFacts(parent=parent))
-        if self._results is not None:
-            t.configure_results(**self._results)
-        elif is_new:
+        if is_new and self._results is None:
             t.session.configure("result_settings", self.tract.session.settings)
             t.session.settings = self.tract.session.settings
-        if self._auto is not None:
-            t.configure_tool_summarization(**self._auto)
+        configure(t, self._results, self._auto)
         return t
 
 

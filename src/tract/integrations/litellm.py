@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from threading import Condition
 from typing import Any
@@ -21,6 +21,7 @@ from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError, TractError
 from tract.extras import missing_package
 from tract.integrations.mirror import Item, Mirror, Shown, Source, items_of, load_items, opened
+from tract.integrations.settings import Results, configure
 from tract.model import Json
 from tract.providers.requests import Loaded, full_history, load
 
@@ -43,14 +44,14 @@ Chat = list[dict[str, Json]]
 
 class TractLogger(CustomLogger):  # type: ignore[misc,unused-ignore]
     """Records chat completions in a dialog, in full. With `results`, the arguments of
-    `configure_results`, models see large results as references; the caller's messages stay as they
-    are. An error of the recorder is logged, and the request is sent as it is."""
+    `configure_results` or just its `inline_tokens`, models see large results as references; the
+    caller's messages stay as they are. An error of the recorder is logged, and the request is sent
+    as it is."""
 
-    def __init__(self, tract: Source, results: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, tract: Source, results: Results | None = None) -> None:
         super().__init__()
         t = opened(tract)
-        if results is not None:
-            t.configure_results(**results)
+        configure(t, results)
         self._is_reshaping = results is not None
         self._mirror = Mirror(t, partial(load_items, provider=OPENAI))
         self._prepared: deque[tuple[list[Any], Loaded]] = deque(maxlen=MOST_PREPARED)

@@ -19,6 +19,7 @@ from tract.core.wording import GET_TOOL_RESULT, GET_TOOL_RESULT_SCHEMA
 from tract.errors import InputError, TractError
 from tract.extras import missing_extra
 from tract.integrations.mirror import Mirror, Source, opened
+from tract.integrations.settings import Results, configure
 from tract.model import EMPTY, CommitOperation, Head, Json, Message, Raw
 from tract.providers.frameworks.lists import LoadedList
 from tract.providers.openai_responses import original_items
@@ -527,10 +528,16 @@ class RunOptions(TypedDict):
 
 
 def run_options(
-    t: Tract, run_config: RunConfig | None = None, *, on_server: bool = False
+    t: Tract,
+    run_config: RunConfig | None = None,
+    *,
+    results: Results | None = None,
+    on_server: bool = False,
 ) -> RunOptions:
     """The options with which a run is recorded and reshaped: `Runner.run(agent, question,
-    **run_options(t))`. A filter that the configuration has comes first."""
+    **run_options(t))`. A filter that the configuration has comes first. `results` are the arguments
+    of `Tract.configure_results`, or just its `inline_tokens`."""
+    configure(t, results)
     config = run_config or RunConfig()
     own = tract_input_filter(t, on_server=on_server)
     first = config.call_model_input_filter

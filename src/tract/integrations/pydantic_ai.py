@@ -27,6 +27,7 @@ from tract.integrations.pydantic_messages import (
     model_messages,
     record_messages,
 )
+from tract.integrations.settings import Auto, Results, configure
 from tract.model import Json, Message
 from tract.tract import Tract
 
@@ -49,10 +50,6 @@ except ImportError:
 
 __all__ = ["TractCapability", "load_messages", "record_messages", "tract_history"]
 
-Results = int | Mapping[str, Any]
-"""For `Tract.configure_results`: its arguments, or only `inline_tokens`."""
-Auto = int | Mapping[str, Any]
-"""For `Tract.configure_tool_summarization`: its arguments, or only `auto_threshold`."""
 Value = TypeVar("Value")
 log = logging.getLogger("tract")
 
@@ -124,22 +121,13 @@ class TractCapability(AbstractCapability[Any]):
         self._is_cut = False
         if self._is_database:
             with Tract.open() as scratch:  # a wrong argument is an error here, not in a run
-                self._configure(scratch)
+                configure(scratch, self._results, self._auto)
         else:
-            self._configure(self.tract)
-
-    def _configure(self, tract: Tract) -> None:
-        if self._results is not None:
-            own = self._results
-            tract.configure_results(**({"inline_tokens": own} if isinstance(own, int) else own))
-        if self._auto is not None:
-            limit = self._auto
-            fields = {"auto_threshold": limit} if isinstance(limit, int) else limit
-            tract.configure_tool_summarization(**fields)
+            configure(self.tract, self._results, self._auto)
 
     def _open(self, dialog: str) -> Recording:
         tract = self.tract.sibling(dialog)
-        self._configure(tract)
+        configure(tract, self._results, self._auto)
         return Recording(tract, RLock())
 
     # What pydantic-ai calls

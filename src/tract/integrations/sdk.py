@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from tract.errors import InputError
 from tract.integrations.recorder import Recorder
+from tract.integrations.settings import Results, configure
 from tract.tract import Tract
 
 Client = TypeVar("Client")
 
 
-def record_client(
-    client: Client, t: Tract, *, results: int | Mapping[str, Any] | None = None
-) -> Client:
+def record_client(client: Client, t: Tract, *, results: Results | None = None) -> Client:
     """Return the same client of the `anthropic` or `openai` SDK, sync or async, whose requests and
     answers are recorded in a dialog. The client that was passed in stays unrecorded.
 
@@ -28,9 +26,7 @@ def record_client(
     if not isinstance(t, Tract):
         raise InputError(f"a client is recorded in a Tract, not in {type(t).__name__}")
     http_client = _recorded(client, Recorder(t, is_shaping=results is not None))
-    if results:
-        options = {"inline_tokens": results} if isinstance(results, int) else results
-        t.configure_results(**options)
+    configure(t, results)
     return client.copy(http_client=http_client)  # type: ignore[attr-defined, no-any-return]
 
 

@@ -6,7 +6,7 @@ The agent's memory stays as it is: only the messages that a step becomes for the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from tract.core.wording import GET_TOOL_RESULT, GET_TOOL_RESULT_SCHEMA
 from tract.extras import missing_package
 from tract.integrations.failures import logged
 from tract.integrations.mirror import Mirror, Source, opened
+from tract.integrations.settings import Results, configure
 from tract.model import Block, Json, Message, Text, ToolCall
 from tract.providers.frameworks.lists import LoadedList
 from tract.providers.requests import Loaded, tools_of
@@ -41,13 +42,12 @@ def record_agent(
     source: Source,
     *,
     dialog: str = "default",
-    results: Mapping[str, Any] | None = None,
+    results: Results | None = None,
 ) -> Tract:
     """Record an agent on a dialog and give it the tool `get_tool_result`. `results` are the
-    arguments of `Tract.configure_results`."""
+    arguments of `Tract.configure_results`, or just its `inline_tokens`."""
     t = opened(source, dialog)
-    if results is not None:
-        t.configure_results(**results)
+    configure(t, results)
     agent.tools[GET_TOOL_RESULT] = _fetch_tool(t)
     steps = _Steps(t)
     for kind in (ActionStep, PlanningStep):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from tract.extras import missing_package
 from tract.importers.bedrock import convert_request, convert_response
 from tract.integrations.failures import logged
 from tract.integrations.mirror import Mirror, Source, opened
+from tract.integrations.settings import Results, configure
 from tract.model import Json, Message
 from tract.providers.frameworks.lists import LoadedList
 from tract.providers.requests import Loaded, load, load_answer
@@ -40,12 +41,11 @@ class TractHooks:
         source: Source,
         *,
         dialog: str = "default",
-        results: Mapping[str, Any] | None = None,
+        results: Results | None = None,
     ) -> None:
-        """`results` are the arguments of `Tract.configure_results`."""
+        """`results` are the arguments of `Tract.configure_results`, or its `inline_tokens`."""
         self.tract = opened(source, dialog)
-        if results is not None:
-            self.tract.configure_results(**results)
+        configure(self.tract, results)
         self._mirror = Mirror(self.tract, _load)
         self._messages: list[dict[str, Any]] = []
 
