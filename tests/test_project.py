@@ -37,6 +37,7 @@ TESTED_WITH = {
     "importers/message_files": "test_importers_langchain",
     "importers/partial_json": "test_importers_source",
     # With the clients that they record.
+    "integrations/openai_ledger": "test_integrations_openai_agents",
     "integrations/recorder": "test_integrations_sdk",
     "integrations/sdk_http": "test_integrations_sdk",
     "integrations/wire": "test_integrations_sdk",
