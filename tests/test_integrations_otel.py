@@ -408,8 +408,9 @@ def test_a_cancelled_call_has_one_span_and_commits_nothing(tracing: Tracing) -> 
                 async with asyncio.timeout(0.1):
                     await t.chat("Hi")
             await t.user("Hello?")
-            while not tracing.names:  # the thread that was given up still waits for the model
-                await asyncio.sleep(0.01)
+            async with asyncio.timeout(30):
+                while not tracing.names:  # the thread that was given up still waits for the model
+                    await asyncio.sleep(0.01)
             assert [message.text for message in (await t.compile()).messages] == ["Hello?"]
 
     with LLMServer(Reply("late", delay=0.3)) as server, client("openai", server) as llm:

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import os
 
-os.environ["CREWAI_DISABLE_TELEMETRY"] = "true"
-os.environ["CREWAI_TRACING_ENABLED"] = "false"
-os.environ["OTEL_SDK_DISABLED"] = "true"
+import pytest
+
+QUIET = {
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "CREWAI_TRACING_ENABLED": "false",
+    "OTEL_SDK_DISABLED": "true",
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quiet() -> None:
+    """Only where these tests run: others trace for real."""
+    os.environ.update(QUIET)
