@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import importlib.util
-import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.texts import CHINESE, ENDLESS, PROSE, SAMPLES, UNSAMPLED
 from tract import tokens
 from tract.errors import InputError
 from tract.tokens import TokenCounter, token_counter
@@ -23,72 +21,6 @@ needs_exact = pytest.mark.skipif(not EXACT_IS_INSTALLED, reason="needs the extra
 EXACT_NAMES = ["o200k", "cl100k"] if EXACT_IS_INSTALLED else []
 ALL_NAMES = [*EXACT_NAMES, "estimate", "chars/4"]
 
-
-def noise(number: int) -> bytes:
-    return hashlib.sha256(str(number).encode()).digest()
-
-
-def code_line(number: int) -> str:
-    return (
-        f"    def load_part_{number}(self, path: Path) -> dict[str, int]:\n"
-        f'        """Read one part and return how often each key occurs."""\n'
-        f"        if not path.exists():\n            raise FileNotFoundError(path)\n"
-        f"        return self._countKeys(path.read_text(), limit={number})\n\n"
-    )
-
-
-def log_line(number: int) -> str:
-    return (
-        f"2025-03-{number % 28 + 1:02d}T10:{number % 60:02d}:07.{number * 37 % 1000:03d}Z INFO "
-        f"[worker-{number}] request {noise(number).hex()[:16]} completed in {number * 13}ms\n"
-    )
-
-
-PROSE = (
-    "The library keeps every version of a conversation, so that nothing an agent has seen is "
-    "lost when its window is shortened. A reader can go back to any earlier point, compare two "
-    "branches, and find out why the model answered the way it did. It doesn't need a server; "
-    "a single file on the local disk is enough for most people.\n"
-)
-CHINESE = (
-    "这个程序库保存对话的每一个版本,因此缩短上下文时不会丢失任何内容。"
-    "读者可以回到以前的任何时刻。\n"
-)
-JAPANESE = (
-    "このライブラリは会話のすべての版を保存します。読者はいつでも以前の時点に戻ることができます。\n"
-)
-KOREAN = (
-    "이 라이브러리는 대화의 모든 버전을 저장합니다. "
-    "독자는 언제든지 이전 시점으로 돌아갈 수 있습니다.\n"
-)
-
-SAMPLES = {
-    "prose": PROSE * 3,
-    "code": "".join(code_line(n) for n in range(8)),
-    "json": json.dumps(
-        [
-            {"id": n, "name": f"item {n}", "tags": ["new", "large"], "price": n / 8}
-            for n in range(20)
-        ]
-    ),
-    "json indented": json.dumps([{"path": "src/main.py", "line": n} for n in range(20)], indent=2),
-    "log": "".join(log_line(n) for n in range(20)),
-    "grep": "".join(f"src/tract/part_{n}.py:{n * 7}:    return parse({n})\n" for n in range(20)),
-    "base64": base64.b64encode(b"".join(noise(n) for n in range(30))).decode(),
-    "hex": b"".join(noise(n) for n in range(20)).hex(),
-    "chinese": CHINESE * 5,
-    "japanese": JAPANESE * 5,
-    "korean": KOREAN * 5,
-    "emoji": "".join(f"🧪🚦🪐 step {n} 🥁 done 🦉\n" for n in range(20)),
-    "whitespace": "".join(f"{'':{n % 6 * 8}}end\n\n" for n in range(40)),
-    "numbers": "\n".join(f"{n * n * 7919},{n * 0.37:.4f},-{n * 31}" for n in range(1, 40)),
-}
-
-UNSAMPLED = 65_536
-"""The longest text of which each character is looked at."""
-
-ENDLESS = ["a", "A", " ", "\n", "=", "0", "\0", "中", "😀", "\u0301"]
-ENDLESS += ["aB", " \n", "a1", "é", "\ud800"]
 
 FROZEN = {  # exact counts by o200k and cl100k
     "prose": (207, 210),
@@ -225,23 +157,6 @@ def test_the_encoder_gets_each_character_once_in_pieces(
     token_counter(name).count(text)
     assert max(map(len, pieces)) <= UNSAMPLED
     assert "".join(pieces) == text.replace("\ud800", "\ufffd")
-
-
-@pytest.mark.parametrize("unit", ENDLESS, ids=ascii)
-def test_the_estimate_looks_at_no_more_than_its_samples(
-    unit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked_at: list[int] = []
-
-    def weigh(text: str) -> float:
-        looked_at.append(len(text))
-        return 1.0
-
-    monkeypatch.setattr(tokens, "_weigh", weigh)
-    for size in (UNSAMPLED, UNSAMPLED + 2, 8_000_000):
-        looked_at.clear()
-        token_counter("estimate").count(unit * (size // len(unit)))
-        assert sum(looked_at) == UNSAMPLED
 
 
 @pytest.mark.parametrize("name", ALL_NAMES)
