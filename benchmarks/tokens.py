@@ -21,7 +21,7 @@ from benchmarks.report import Numbers, Result, report
 from tract.tokens import token_counter
 
 AT_LEAST = {"estimate_mb_s": 60}
-AT_MOST = {"estimate_error": 0.04, "estimate_error_p95": 0.12, "estimate_vs_exact": 1.2}
+AT_MOST = {"estimate_error": 0.04, "estimate_error_p95": 0.12, "estimate_vs_exact": 1.5}
 SAMPLED = 65_536
 ROUNDS = 5
 CHINESE = "这个程序库保存对话的每一个版本，因此缩短上下文时不会丢失任何内容。"

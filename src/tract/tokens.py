@@ -1,9 +1,10 @@
 """Token counts: exact with the `tokens` extra, otherwise an estimate."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tract.errors import InputError
 from tract.estimate import estimate_tokens
@@ -35,11 +36,15 @@ def token_counter(name: str | None = None) -> TokenCounter:
 
 # --- exact ---------------------------------------------------------------------------------
 
-_Encode = Callable[[str], list[int]]
-_encoders: dict[str, _Encode] = {}
+_Count = Callable[[str], int]
+_loaded: dict[str, _Count] = {}
 _loading = Lock()
 
-# The encoder is slightly worse than linear on one endless word and returns a list of numbers;
+SPECIAL = "<|"
+"""What all special tokens of the vocabularies begin with."""
+_ID_SIZE = 4
+
+# The encoder is slightly worse than linear on one endless word and returns what it encoded;
 # pieces of this size keep speed and memory flat. A cut shifts the count by a token or two at most.
 _PIECE = 65_536
 
@@ -51,30 +56,36 @@ def _exact_is_installed() -> bool:
 def _exact_counter(name: str) -> TokenCounter:
     if not _exact_is_installed():
         raise missing_extra(f"token counter {name!r}", "tokens")
-    return TokenCounter(name, lambda text: _count_exactly(_encoder(name), text))
+    return TokenCounter(name, lambda text: _count_exactly(_load(name), text))
 
 
-def _encoder(name: str) -> _Encode:
-    if name in _encoders:
-        return _encoders[name]
+def _load(name: str) -> _Count:
+    if name in _loaded:
+        return _loaded[name]
     with _loading:
-        if name not in _encoders:
+        if name not in _loaded:
             import splintr
 
-            tokenizer = splintr.Tokenizer.from_pretrained(_VOCABULARIES[name])
-            # Not `encode`: it turns a literal "<|endoftext|>" in tool output into one token.
-            _encoders[name] = tokenizer.encode_ordinary
-        return _encoders[name]
+            _loaded[name] = partial(
+                _count_piece, splintr.Tokenizer.from_pretrained(_VOCABULARIES[name])
+            )
+        return _loaded[name]
 
 
-def _count_exactly(encode: _Encode, text: str) -> int:
+def _count_piece(tokenizer: Any, piece: str) -> int:
+    if SPECIAL in piece:  # otherwise "<|endoftext|>" in tool output would be one token
+        return len(tokenizer.encode_ordinary(piece))
+    return len(tokenizer.encode_flat(piece)) // _ID_SIZE  # bytes: no number is made for each token
+
+
+def _count_exactly(count: _Count, text: str) -> int:
     if text.isascii() and len(text) <= _PIECE:  # nearly all messages
-        return len(encode(text))
+        return count(text)
     try:
         text.encode()
     except UnicodeEncodeError:  # a lone surrogate
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return sum(len(encode(piece)) for piece in _pieces(text))
+    return sum(map(count, _pieces(text)))
 
 
 def _pieces(text: str) -> Iterator[str]:
