@@ -88,6 +88,14 @@ def test_words_of_ascii_are_those_of_any_text(text: str) -> None:
     assert words_of(text) | {"é"} == words_of(text + " é")
 
 
+@given(st.text(max_size=40) | st.text("aBZ_1 \n.éßſİK中の", max_size=40))
+def test_a_text_is_folded_in_parts_as_in_full(text: str) -> None:
+    folded = re.sub(
+        "([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])", r" \1 ", text.casefold()
+    )
+    assert words_of(text) == set(re.findall(r"\w+", folded))
+
+
 def test_a_long_word_stands_for_any() -> None:
     assert words_of("a " + "b" * LONGEST_WORD) == {"a", "b" * LONGEST_WORD}
     assert words_of("a " + "b" * (LONGEST_WORD + 1)) == {"a", LONG}
