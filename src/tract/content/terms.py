@@ -42,8 +42,9 @@ def words_of(text: str) -> set[str]:
         words = set(folded.encode("ascii").translate(_SPACED).decode("ascii").split())
     else:
         words = set(_WORD.findall(folded))
-    long = {word for word in words if len(word) > LONGEST_WORD}
-    return words - long | {LONG} if long else words
+    if max(map(len, words), default=0) <= LONGEST_WORD:
+        return words
+    return {word for word in words if len(word) <= LONGEST_WORD} | {LONG}
 
 
 def text_of(content: Json) -> str:
