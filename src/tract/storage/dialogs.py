@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import mul
 from typing import Any, NamedTuple
 
 import msgspec
@@ -50,7 +51,7 @@ class _Row(NamedTuple):
     def total(self) -> int:
         """A checksum that grows as they do: no row has to be read to add to it, and no flipped bit
         of any of them leaves it right."""
-        return sum(weight * value for weight, value in zip(_WEIGHTS, self, strict=True))
+        return sum(map(mul, _WEIGHTS, self))
 
 
 _WEIGHTS = (3, 5, 7, 11, 13, 17, 19)

@@ -156,7 +156,8 @@ def blob_row(draft: Draft, digest: bytes, object_above: int | None = None) -> Bl
     else:
         piece = _piece(data, digest)
     facts = (len(data), draft.token_count, draft.token_source, preview)
-    return _summed(BlobRow._make((*piece, *facts, 0, size_of(message))))
+    size = size_of(message)
+    return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts, size), size))
 
 
 def _piece(data: bytes, digest: bytes) -> Piece:

@@ -362,6 +362,7 @@ class Store:
     def _put_content(self, blob: BlobRow, draft: Draft) -> tuple[int, BlobRow]:
         """Return the key of the content, and its row as it is stored. A known content is not
         written again, unless it was forgotten: the counts of the first writer stay."""
+        payload = draft.payload or b""
         gist = stored_gist(draft.gist, blob.hash) if draft.gist else None
         blob_id = self.driver.insert(_INSERT_BLOB, (*blob, gist))
         if blob_id is None:
@@ -373,12 +374,13 @@ class Store:
                 self._run(REWRITE_BLOB, (*blob[1:], gist, blob_id))
             self.count_erasure()
             self.vocabulary.drop()  # it has the words of newer contents, but not those of this one
-        payload = draft.payload or b""
+            self.words.restore(blob_id, payload)
+        else:
+            self.words.add(blob_id, blob.hash, payload)
         if self.objects and blob.codec in IN_OBJECTS:
             # It may have been uploaded before, and deleted since. From here on, no one deletes it.
             self.objects.ensure(blob.hash, payload)
         put_chunks(self.driver, blob_id, blob, payload)
-        self.words.add(blob_id, payload)
         return blob_id, blob
 
     def upload(self, payload: bytes | None) -> None:
