@@ -7,7 +7,6 @@ of the frameworks.
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import json
 import tempfile
@@ -17,6 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from benchmarks.glue import glue_lines
 from benchmarks.measure import ROOT
 from benchmarks.report import Numbers, Result, report
 from tests.llm_server import LLMServer, Reply
@@ -199,42 +199,6 @@ def share(agent: Agent, scale: Scale) -> float:
     """Bytes of the requests, with tract ÷ without."""
     sizes = [run(agent, read_log, scale.calls, 0, has_tract=own).size for own in (True, False)]
     return sizes[0] / sizes[1]
-
-
-# Lines
-
-
-def glue_lines(path: Path) -> int:
-    """The lines of a program that mention tract, without its imports."""
-    source = path.read_text("utf-8")
-    tree = ast.parse(source)
-    names: set[str] = set()
-    imports: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            imports |= set(range(node.lineno, (node.end_lineno or 0) + 1))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tract"):
-            names |= {alias.asname or alias.name for alias in node.names}
-    for node in ast.walk(tree):  # what they are bound to
-        if isinstance(node, ast.withitem) and _mentions(node.context_expr, names):
-            names |= _names(node.optional_vars)
-        if isinstance(node, ast.Assign) and _is_made_of(node.value, names):
-            names |= {name for target in node.targets for name in _names(target)}
-    used = {n.lineno for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in names}
-    return len(used - imports)
-
-
-def _names(node: ast.AST | None) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} if node else set()
-
-
-def _mentions(node: ast.AST, names: set[str]) -> bool:
-    return not names.isdisjoint(_names(node))
-
-
-def _is_made_of(node: ast.AST, names: set[str]) -> bool:
-    """Whether a value is what a name of tract returns."""
-    return isinstance(node, ast.Call) and _mentions(node.func, names)
 
 
 # Report

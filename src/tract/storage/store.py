@@ -49,7 +49,9 @@ from tract.storage.grants import Grants
 from tract.storage.objects import OBJECT_BYTES, Objects
 from tract.storage.receipts import Receipts
 from tract.storage.rows import (
+    INLINE_BELOW,
     READ_COLUMNS,
+    REST_COLUMNS,
     STEP_COLUMNS,
     BlobRow,
     CommitRow,
@@ -84,8 +86,8 @@ _HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
     LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id WHERE d.name = ?"""
 _BRANCHES = f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name".replace("JOIN", "LEFT JOIN", 1)
 """A dialog without branches has one row too: none of them may be missed."""
-INLINE_BELOW = 4096
-"""Contents up to this size are read together with their commits, larger ones when needed."""
+FEW_KEYS, MANY_KEYS = 32, 2_048
+"""Keys whose rows are read first, and at most at a time, if the chain has most of those before."""
 given_up: ContextVar[Event | None] = ContextVar("given_up", default=None)
 """Set once the caller does not wait any more: nothing is written from then on."""
 
@@ -567,22 +569,41 @@ class Store:
     def steps(self, head: Head, known: Head = EMPTY) -> list[Step] | None:
         """The chain from the root to the head, verified, with short contents. With `known`, the
         steps after it; None if the head is not a descendant of it."""
-        rows = sorted(self._run(_CHAIN, (head.id, known.id or 0)))
+        rows = self._chain_rows(head.id, known.id or 0)
         if known.id and (not rows or rows.pop(0)[:2] != known):
             return None
-        changes = [row[0] for row in rows if row[2] != "append"]
-        links = self._links(changes) if changes else {}
-        steps = steps_of(rows, known.hash, links, self._is_left)
+        steps = self._steps(rows, known.hash)
         if not steps or steps[-1].hash != head.hash:
             raise CorruptError(f"a commit is missing: key {head.id}")
         return steps
+
+    def _chain_rows(self, head_id: int | None, first_id: int) -> list[Row]:
+        """The rows of a chain from a key on. Most of its keys follow each other, so it is read by
+        ranges of keys; where others write in between, parents are followed row by row."""
+        rows: list[Row] = []
+        wanted, size = head_id, FEW_KEYS
+        while wanted is not None and wanted >= first_id:
+            start = max(first_id, wanted - size + 1)
+            span, count = wanted - start + 1, len(rows)
+            wanted = _descend(self._run(_RANGE, (start, wanted, head_id)), wanted, rows)
+            if 2 * (len(rows) - count) < span:
+                rows += sorted(self._run(_CHAIN, (wanted or 0, first_id)), reverse=True)
+                break
+            size = min(4 * size, MANY_KEYS)
+        return rows[::-1]
+
+    def _steps(self, rows: Sequence[Row], parent: bytes | None) -> list[Step]:
+        keys = [row[0] for row in rows if row[-1]]
+        rests = {row[0]: row[1:] for row in self.driver.run_in(_RESTS, keys)}
+        changes = [key for key, rest in rests.items() if rest[0] != "append"]
+        return steps_of(rows, rests, parent, self._links(changes), self._is_left)
 
     def step(self, commit: Head) -> Step:
         """One commit, as a step of its chain."""
         for row in self._run(_STEP, (commit.id,)):
             if row[1] != commit.hash:
                 raise CorruptError(f"the index of commits is damaged at key {commit.id}")
-            return steps_of([row[:-1]], row[-1], self._links([row[0]]), self._is_left)[0]
+            return self._steps([row[:-1]], row[-1])[0]
         raise CorruptError(f"a commit is missing: key {commit.id}")
 
     def has_result(self, dialog: str, call_id: str) -> bool:
@@ -657,6 +678,25 @@ class Store:
         if not self.driver.depth:  # inside a transaction it may not be committed yet
             self._toolsets[digest] = toolset
         return toolset
+
+
+def _descend(rows: list[Row], wanted: int, chain: list[Row]) -> int | None:
+    """Add to a chain those of its rows that are among these, the newest first. The next key."""
+    keys, parents = [row[0] for row in rows], [row[2] for row in rows]
+    if keys and keys[0] == wanted and parents[:-1] == keys[1:]:  # nothing came in between
+        chain += rows
+        return _older(rows[-1])
+    following: int | None = wanted
+    for row in rows:
+        if row[0] == following:
+            chain.append(row)
+            following = _older(row)
+    return following
+
+
+def _older(row: Row) -> int | None:
+    """The key of the parent, which is older; a damaged file may say otherwise."""
+    return row[2] if row[2] is not None and row[2] < row[0] else None
 
 
 def _checked_out(dialog: str, row: Row) -> CheckedOut:
@@ -742,13 +782,10 @@ VALUES ({", ".join("?" * len(CommitRow._fields))},
     coalesce(?, (SELECT active_toolset_id FROM commits WHERE id = ?)))
 ON CONFLICT (dialog_id, hash) DO NOTHING"""
 
-_PARTS = """
-LEFT JOIN blobs b ON b.id = c.blob_id LEFT JOIN toolsets s ON s.id = c.toolset_id"""
+_BLOB = "LEFT JOIN blobs b ON b.id = c.blob_id"
+_PARTS = f"{_BLOB} LEFT JOIN toolsets s ON s.id = c.toolset_id"
 _INLINE = f"CASE WHEN b.json_size <= {INLINE_BELOW} THEN b.payload END"
 _ROW = READ_COLUMNS.replace("b.payload", _INLINE)
-_STEP_ROW = STEP_COLUMNS.replace("b.payload", _INLINE).replace(
-    "b.hash", f"CASE WHEN {_INLINE} IS NULL THEN b.hash END"
-)
 
 _CHAIN = f"""
 WITH RECURSIVE chain (id, parent_id) AS (
@@ -757,11 +794,21 @@ WITH RECURSIVE chain (id, parent_id) AS (
     SELECT c.id, c.parent_id FROM chain JOIN commits c ON c.id = chain.parent_id
     WHERE c.id >= ? AND c.id < chain.id  -- a parent is older; a damaged file may say otherwise
 )
-SELECT {_STEP_ROW}
-FROM chain JOIN commits c ON c.id = chain.id {_PARTS}"""
+SELECT {STEP_COLUMNS}
+FROM chain JOIN commits c ON c.id = chain.id {_BLOB}"""
+
+_RANGE = f"""
+SELECT {STEP_COLUMNS} FROM commits c {_BLOB}
+WHERE c.id BETWEEN ? AND ?
+    AND +c.dialog_id = (SELECT dialog_id FROM commits WHERE id = ?)  -- + rules out its index
+ORDER BY c.id DESC"""
+
+_RESTS = f"""
+SELECT c.id, {REST_COLUMNS} FROM commits c LEFT JOIN toolsets s ON s.id = c.toolset_id
+WHERE c.id IN"""
 
 _STEP = f"""
-SELECT {_STEP_ROW}, p.hash FROM commits c {_PARTS}
+SELECT {STEP_COLUMNS}, p.hash FROM commits c {_BLOB}
 LEFT JOIN commits p ON p.id = c.parent_id WHERE c.id = ?"""
 
 _PAGE = f"""
