@@ -25,7 +25,18 @@ TRACES = re.compile(
     r"/root/|/work/|/mnt/|/opt/(?![Ff]robnicate)|tract-recordings|pg-recording|sandboxing"
     r"|https?://(?:registry|pypi|files|proxy|repo|deb|index|static)\.(?!example\.org)"
 )
-SHARED = {"__init__", "dialogs", "glue", "load", "measure", "outputs", "report", "stores"}
+SHARED = {
+    "__init__",
+    "archive",
+    "contest",
+    "dialogs",
+    "glue",
+    "load",
+    "measure",
+    "outputs",
+    "report",
+    "stores",
+}
 NAMES = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - SHARED)
 
 
