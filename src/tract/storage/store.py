@@ -42,7 +42,7 @@ from tract.storage.contents import (
     is_left,
     put_chunks,
 )
-from tract.storage.dialogs import DIALOG_COLUMNS, Changes, Dialogs, Totals, verified
+from tract.storage.dialogs import DIALOG_COLUMNS, Changes, Dialogs, Locked, Totals, verified
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.grants import Grants
 from tract.storage.objects import OBJECT_BYTES, Objects
@@ -239,6 +239,7 @@ class Store:
         """The heads of all branches of all dialogs, by the names of both."""
         sql = """SELECT d.name, r.name, r.head_id, r.commit_hash, r.checksum
             FROM dialogs d JOIN branches r ON r.dialog_id = d.id"""
+        self.dialogs.settle()
         return {
             (unescape(dialog), unescape(name)): _sealed_head((dialog, name), *head)
             for dialog, name, *head in self._run(sql)
@@ -246,6 +247,10 @@ class Store:
 
     def branch(self, dialog: str, name: str) -> Stand | None:
         names = stored_name(dialog), stored_name(name)
+        with self.lock:
+            locked = self.dialogs.changes.branches.get(names) if self.depth else None
+        if locked:
+            return self._stand(locked)
         for erasures, settings, *head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):
             self._notice(erasures)
             return Stand(_branch_head(names, *head), settings)
@@ -255,6 +260,7 @@ class Store:
         """What is checked out in a dialog. A row that is as it was when it was verified last needs
         no second look."""
         stored = stored_name(dialog)
+        self.dialogs.settle()
         for row in self._run(_CHECKED_OUT, (stored,)):
             self._notice(row[0])
             known = self._checked_out.get(stored)
@@ -268,11 +274,18 @@ class Store:
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Stand] | None:
         """The key of the dialog, and the branch, locked until the transaction ends."""
         names = stored_name(dialog), stored_name(name)
-        for erasures, settings, dialog_id, *head in self._run(self._lock_branch, names):
-            self._notice(erasures)
-            self._names[dialog_id] = names[0]
-            return dialog_id, Stand(_sealed_head(names, *head), settings)
-        return None
+        branches = self.dialogs.changes.branches
+        if names not in branches:
+            for erasures, settings, dialog_id, *columns in self._run(self._lock_branch, names):
+                head = _sealed_head(names, *columns)
+                branches[names] = Locked(dialog_id, erasures, settings, head, head)
+                self._names[dialog_id] = names[0]
+        locked = branches.get(names)
+        return (locked.dialog_id, self._stand(locked)) if locked else None
+
+    def _stand(self, locked: Locked) -> Stand:
+        self._notice(locked.erasures)
+        return Stand(locked.head, locked.result_settings)
 
     def create_branch(self, dialog: str, name: str, head: Head) -> None:
         names = stored_name(dialog), stored_name(name)
@@ -283,7 +296,9 @@ class Store:
 
     def delete_branch(self, dialog: str, name: str) -> None:
         sql = f"DELETE FROM branches WHERE dialog_id = {_DIALOG} AND name = ? RETURNING dialog_id"
-        for (dialog_id,) in self._run(sql, (stored_name(dialog), stored_name(name))):
+        names = stored_name(dialog), stored_name(name)
+        for (dialog_id,) in self._run(sql, names):
+            self.dialogs.changes.branches.pop(names, None)
             self.dialogs.add(dialog_id, Totals(branches=-1))
 
     # Writing commits
@@ -427,13 +442,15 @@ class Store:
             self.dialogs.add(dialog_id, Totals(tokens=sign * tokens, bytes=sign * size))
 
     def move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
-        """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
-        and no commit follows a head that the branch does not have."""
-        stored = stored_name(name)
-        checksum = branch_checksum(self._names[dialog_id], stored, new)
-        values = (*new, checksum, dialog_id, stored, old.id or 0)
-        if not self._run(_MOVE_BRANCH, values):
-            raise CorruptError(f"branch {name!r} has moved, or points to a wrong commit")
+        """Have a branch stand at another commit. One that is locked is written when the transaction
+        ends, however often it is moved."""
+        names, branches = (self._names[dialog_id], stored_name(name)), self.dialogs.changes.branches
+        if names not in branches:
+            self.dialogs.move_branch(dialog_id, names, old, new)
+        elif branches[names].head == old:
+            branches[names] = branches[names]._replace(head=new)
+        else:
+            raise CorruptError(f"branch {name!r} has moved")
 
     def result_shapes(self, dialog_id: int) -> list[Shape | None]:
         """The forms in which results of a dialog were committed."""
@@ -768,13 +785,6 @@ _LOCK_BLOB = f"{WITHOUT_PAYLOAD} r WHERE hash = ? {{lock}}"
 _CREATE_BRANCH = f"""
 INSERT INTO branches (dialog_id, name, head_id, commit_hash, checksum)
 VALUES ({_DIALOG}, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING dialog_id"""
-
-_MOVE_BRANCH = """
-UPDATE branches SET head_id = ?, commit_hash = ?, checksum = ?
-WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
-    head_id IS NULL OR commit_hash = (
-        SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))
-RETURNING 1"""
 
 _SIZES = """
 SELECT c.dialog_id, b.token_count, b.text_size FROM commits c JOIN blobs b ON b.id = c.blob_id
