@@ -117,6 +117,20 @@ def test_one_damaged_content_of_many_is_refused(db: str, damage: str) -> None:
         list(t.store.contents.read_all(sizes))
 
 
+@pytest.mark.parametrize(
+    "damage", ["json_size = 'x'", "payload = 'x'", "codec = 'x'", "hash = 'x'"]
+)
+def test_a_column_of_another_type_is_refused(tmp_path: Path, damage: str) -> None:
+    """A flipped bit can do that to a file of SQLite."""
+    db = str(tmp_path / "t.db")
+    with Tract.open(db) as t:
+        for number in range(3):
+            t.tool_result(f"c{number}", "run", f"{number} " + "x y\n" * 2_000)
+    execute(db, f"UPDATE blobs SET {damage} WHERE id = 2")
+    with Tract.open(db) as t, pytest.raises(CorruptError):
+        list(t.store.contents.read_all({1: 8_000, 2: 8_000, 3: 8_000}))
+
+
 # Parts
 
 LONG = "".join(f"line {number} {'z' * (number % 90)}\n" for number in range(30_000))

@@ -355,17 +355,21 @@ class Compiler:
 
 def _message(step: Step, content: Json) -> Message:
     """The message of a commit with this content. Every cold start runs this once per message."""
-    if type(content) is list and step.role != "tool":
-        content = unpack_content(step.role or "", content)
-        calls = [[block.id, block.name] for block in content if isinstance(block, ToolCall)]
-        is_altered = calls != list(step.calls)
-    else:
-        is_altered = bool(step.calls)
-    if is_altered:
-        raise CorruptError(f"commit {step.hash.hex()}: its calls were altered")
+    if type(content) is not str or step.calls:
+        content = _unpacked(step, content)
     return Message(
         step.role or "", content, step.tool_call_id, step.name, step.is_error, step.origin
     )
+
+
+def _unpacked(step: Step, packed: Json) -> Json:
+    """The content, if it has the calls that are stored beside it."""
+    content, calls = unpack_content(step.role or "", packed), []
+    if isinstance(content, tuple):
+        calls = [[block.id, block.name] for block in content if isinstance(block, ToolCall)]
+    if calls != list(step.calls):
+        raise CorruptError(f"commit {step.hash.hex()}: its calls were altered")
+    return content
 
 
 def _tombstone(step: Step) -> Message:

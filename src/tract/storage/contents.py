@@ -372,14 +372,14 @@ class Contents:
             rows = self._driver.run(f"{_PAYLOADS} {marks(keys)}", keys)
             for missing in set(keys) - {row[0] for row in rows}:
                 self.read(missing)  # says so
-            for start, end in groups([row[4] for row in rows]):
+            for start, end in groups([_joint_size(row) or 0 for row in rows]):
                 yield rows[start:end]
 
     def _verified(
         self, rows: Sequence[Row], inflated: Future[list[Data | None]]
     ) -> Iterator[tuple[int, Data | None]]:
         for (blob_id, digest, *_), data in zip(rows, inflated.result(), strict=True):
-            is_right = data is not None and sha256(data).digest() == digest
+            is_right = isinstance(data, Data) and sha256(data).digest() == digest
             yield blob_id, data if is_right else self._read_or_none(blob_id)
 
     def _read_or_none(self, blob_id: int) -> bytes | None:
@@ -447,10 +447,16 @@ def _portions(sizes: Mapping[int, int]) -> Iterator[list[int]]:
 
 def _inflated(rows: Sequence[Row]) -> list[Data | None]:
     """What is in rows of _PAYLOADS, not verified; None where that is to be read by itself."""
-    short = [row for row in rows if row[2] == codec.ZSTD and row[4] <= LONGEST]
-    contents = inflate_frames([row[3] for row in short], [row[4] for row in short]) or ()
-    inflated = dict(zip((row[0] for row in short), contents, strict=False))
+    joint = [row for row in rows if _joint_size(row) is not None]
+    contents = inflate_frames([row[3] for row in joint], [row[4] for row in joint]) or ()
+    inflated = dict(zip((row[0] for row in joint), contents, strict=False))
     return [row[3] if row[2] == codec.PLAIN else inflated.get(row[0]) for row in rows]
+
+
+def _joint_size(row: Row) -> int | None:
+    """The size of a content that is decompressed with others. A damaged row may say anything."""
+    is_joint = row[2] == codec.ZSTD and isinstance(row[4], int) and 0 <= row[4] <= LONGEST
+    return row[4] if is_joint else None
 
 
 _PAYLOADS = "SELECT id, hash, codec, payload, json_size FROM blobs WHERE id IN"

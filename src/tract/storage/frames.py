@@ -27,8 +27,9 @@ which takes as long as to fill it."""
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _START = _MAGIC + bytes([0, 7 << 3])
 """The header of a frame with a window of 1 << 17 bytes, and nothing else."""
-_ZEROS = bytes([16 << 3, 0, 0]) + bytes(16)
-"""A block as it is: what the first offsets refer to."""
+_FIRST = 16
+_ZEROS = bytes([_FIRST << 3, 0, 0]) + bytes(_FIRST)
+"""A block of zeros as they are: what the first offsets refer to."""
 _RESET = bytes.fromhex("3c0000 00 01 54 000300 0b 3c0000 00 02 54 000200 1c")
 """Two blocks without literals: they copy 3 bytes from offset 8, then from 4, then from 1."""
 _COPIED = 9
@@ -64,11 +65,11 @@ def _inflate(frames: Sequence[bytes], sizes: Sequence[int]) -> Iterator[memoryvi
         parts.append(_RESET)
         parts += _blocks(frame)
     parts.append(_END)
-    total = len(_ZEROS) - 3 + sum(sizes) + _COPIED * len(sizes)
+    total = _FIRST + sum(sizes) + _COPIED * len(sizes)
     data = zstd.ZstdDecompressor().decompress(b"".join(parts), max_length=total + 1)
     if len(data) != total:
         raise ValueError(f"the frames have {len(data)} bytes, not {total}")
-    view, at = memoryview(data), len(_ZEROS) - 3
+    view, at = memoryview(data), _FIRST
     for size in sizes:
         at += _COPIED
         yield view[at : at + size]

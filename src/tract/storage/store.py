@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from secrets import randbits
 from threading import Event, RLock
 from typing import Any, NamedTuple, TypeVar
@@ -558,7 +559,7 @@ class Store:
         """The chain from the root to the head, verified, with short contents. With `known`, the
         steps after it; None if the head is not a descendant of it."""
         newest_first = self._chain_pages(_STEPS, head.id, known.id or 0)
-        rows = [row for page in newest_first for row in page][::-1]
+        rows = list(chain.from_iterable(newest_first))[::-1]
         if known.id and (not rows or rows.pop(0)[:2] != known):
             return None
         steps = self._steps(rows, known.hash)
@@ -698,16 +699,16 @@ def _in_order(commits: Sequence[Head], made: Iterable[tuple[Row, Made]]) -> list
     return [values[commit.id or 0] for commit in commits]
 
 
-def _descend(rows: list[Row], wanted: int, chain: list[Row]) -> int | None:
+def _descend(rows: list[Row], wanted: int, ancestors: list[Row]) -> int | None:
     """Add to a chain those of its rows that are among these, the newest first. The next key."""
     keys, parents = [row[0] for row in rows], [row[2] for row in rows]
     if keys and keys[0] == wanted and parents[:-1] == keys[1:]:  # nothing came in between
-        chain += rows
+        ancestors += rows
         return _older(rows[-1])
     following: int | None = wanted
     for row in rows:
         if row[0] == following:
-            chain.append(row)
+            ancestors.append(row)
             following = _older(row)
     return following
 
