@@ -10,28 +10,45 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
-from itertools import count
 from pathlib import Path
+from random import Random
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
-from benchmarks.measure import connect, ratio, settings_of, timed
-from benchmarks.outputs import output
+from benchmarks.archive import archive
+from benchmarks.contest import (
+    FULL,
+    QUICK,
+    Bench,
+    Row,
+    Scale,
+    against,
+    call,
+    messages,
+    opened,
+    result,
+    result_of,
+    seconds_to_read,
+    summary,
+)
+from benchmarks.measure import connect, settings_of, timed
 from benchmarks.report import Numbers, Result, report
 from benchmarks.stores import (
     CONVERSATION,
     STORES,
     AdvancedSession,
+    LangGraph,
     Store,
     TractStore,
     Wire,
     version_of,
 )
+from benchmarks.tools import make_tools
 from tract import Tract
 
 AT_MOST = {
@@ -41,118 +58,14 @@ AT_MOST = {
     "cold_10k_vs_fastest_peer": 1.0,
     "cold_50k_vs_fastest_peer": 1.0,
     "list_vs_raw": 6,
+    "fork_vs_openai_agents": 0.1,
+    "disk_vs_smallest_peer": 0.3,
+    "edit_vs_langchain": 1.0,
+    "archive_search_vs_scan": 1.0,
 }
 
 FASTEST = ("jsonl", "openai_agents")
 """The peers that tract must not be slower than when a history is opened."""
-SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 14_000, 22_000, 40_000, 50_000)
-"""Bytes of results: 65 MB in 10,000 messages."""
-LARGE = 3
-"""Times as large: 200 MB in 10,000 messages."""
-TURN = 20
-"""Messages from one prompt to the next: 9 calls with their results, and an answer."""
-
-
-class Scale(NamedTuple):
-    histories: tuple[int, int, int]
-    """Messages before an append."""
-    openings: tuple[int, int, int]
-    listed: int
-    turns: int
-    rewritten_turns: int
-    """Of a store that writes its full history each time."""
-    appends: int
-    rounds: int
-
-
-FULL = Scale((10, 1_000, 10_000), (1_000, 10_000, 50_000), 10_000, 1_000, 100, 20, 5)
-QUICK = Scale((10, 20, 40), (20, 40, 60), 40, 4, 2, 2, 1)
-
-
-# Messages
-
-
-def messages(amount: int, first: int = 0, factor: int = 1) -> list[Wire]:
-    return [message(number, factor) for number in range(first, first + amount)]
-
-
-def message(number: int, factor: int = 1) -> Wire:
-    """Prompt, calls with results, answer."""
-    place = number % TURN
-    if place == 0:
-        return {"role": "user", "content": f"Please look at part {number} again, and closely."}
-    if place == TURN - 1:
-        return {"role": "assistant", "content": f"Part {number} is done. It was one line."}
-    return result(number, factor) if place % 2 == 0 else call(number)
-
-
-def call(number: int) -> Wire:
-    function = {"name": "run", "arguments": json.dumps({"command": f"make part_{number}"})}
-    calls = [{"id": f"call_{number}", "type": "function", "function": function}]
-    return {"role": "assistant", "content": "", "tool_calls": calls}
-
-
-def result(number: int, factor: int = 1) -> Wire:
-    content = output(number, SIZES[number // 2 % len(SIZES)] * factor)
-    text = content if isinstance(content, str) else json.dumps(content)
-    named = {"role": "tool", "tool_call_id": f"call_{number - 1}", "name": "run"}
-    return {**named, "content": f"{number}\n{text}"}
-
-
-# Stores
-
-
-class Bench:
-    """A folder with a file for each store and history."""
-
-    def __init__(self, folder: Path, scale: Scale) -> None:
-        self.folder = folder
-        self.scale = scale
-        self.stores = [store for store in STORES if not store.missing()]
-        self._names = count(1)
-
-    def new_path(self) -> Path:
-        return self.folder / f"{next(self._names)}.db"
-
-    def filled(self, store: type[Store], history: Sequence[Wire]) -> Path:
-        path = self.new_path()
-        with opened(store, path) as new:
-            if history:
-                new.fill([store.native(wire) for wire in history])
-        return path
-
-
-@contextmanager
-def opened(store: type[Store], path: Path) -> Iterator[Store]:
-    new = store(path)
-    try:
-        yield new
-    finally:
-        new.close()
-
-
-Row = dict[str, float]
-"""What each store took in one round, in seconds."""
-
-
-def summary(work: str, rounds: Sequence[Row], unit: str = "ms") -> Numbers:
-    factor = {"ms": 1e3, "s": 1.0}[unit]
-    numbers: Numbers = {}
-    for name in rounds[0]:
-        column = [row[name] for row in rounds]
-        numbers[f"{work}_{name}_{unit}"] = median(column) * factor
-        numbers[f"{work}_{name}_spread"] = max(column) / min(column)
-    return numbers
-
-
-def against(rounds: Sequence[Row], name: str, others: Sequence[str]) -> float:
-    """A store ÷ the fastest of others, in the same round."""
-    present = [other for other in others if other in rounds[0]]
-    if not present:
-        return float("nan")
-    return ratio([(row[name], min(row[other] for other in present)) for row in rounds])
-
-
 # Append
 
 
@@ -263,30 +176,18 @@ def cold_rounds(bench: Bench, size: int) -> list[Row]:
     paths = {store: bench.filled(store, history) for store in bench.stores}
     del history
     rounds = [
-        {store.name: _seconds_to_read(store, path, size) for store, path in paths.items()}
+        {store.name: seconds_to_read(store, path, size) for store, path in paths.items()}
         for _ in range(bench.scale.rounds)
     ]
     for path in paths.values():
-        path.unlink()
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     return rounds
-
-
-def _seconds_to_read(store: type[Store], path: Path, expected: int) -> float:
-    """Each starts with a heap that holds nothing of the other."""
-    gc.collect()
-    seconds, (new, read) = timed(lambda: _open_and_read(store, path))
-    new.close()
-    assert len(read) == expected, (store.name, len(read))
-    return seconds
-
-
-def _open_and_read(store: type[Store], path: Path) -> tuple[Store, list[Any]]:
-    new = store(path)
-    return new, new.messages()
 
 
 # List
 
+LARGE = 3
+"""Times as large: 200 MB in 10,000 messages."""
 PLAIN = """SELECT commit_hash, parent_hash, operation, content_hash, role, tool_call_id, name,
     is_error, form, message, token_count, byte_size, preview, created_at FROM entries ORDER BY id"""
 SHOWN = 200
@@ -306,7 +207,7 @@ def listing(bench: Bench) -> Iterator[Result]:
     del history
     rounds = [_list_round(ways) for _ in range(bench.scale.rounds)]
     lazy = [
-        {"tract": _seconds_to_read(_References, references, bench.scale.listed)}
+        {"tract": seconds_to_read(_References, references, bench.scale.listed)}
         for _ in range(bench.scale.rounds)
     ]
     behind = {
@@ -388,9 +289,139 @@ def _select(plain: Path) -> Sequence[Any]:
     return rows
 
 
+# Fork
+
+
+def fork(bench: Bench) -> Iterator[Result]:
+    """A second conversation that continues from the last message."""
+    history = messages(bench.scale.listed)
+    with ExitStack() as stack:
+        stores = []
+        for store in bench.stores:
+            path = bench.filled(store, history)
+            stores.append(stack.enter_context(opened(store, path)))
+        rounds = [
+            {store.name: timed(partial(store.fork, f"fork-{number}"))[0] for store in stores}
+            for number in range(bench.scale.rounds)
+        ]
+    value = against(rounds, "tract", ["openai_agents"])
+    yield Result("fork_vs_openai_agents", value, summary("fork", rounds))
+
+
+# Disk
+
+REPEATED = 0.3
+
+
+def disk(bench: Bench) -> Iterator[Result]:
+    """Bytes of all files after turns of which some return what an earlier one returned. tract
+    stores 40 definitions of tools too, the others none."""
+    sizes = {store.name: float(_bytes_on_disk(bench, store)) for store in bench.stores}
+    others = [sizes[s.name] for s in bench.stores if s is not TractStore and not s.copies_history]
+    behind = {f"disk_{name}_mb": size / 1e6 for name, size in sizes.items()}
+    behind["disk_text_mb"] = sum(len(wire["content"]) for pair in _turns(bench) for wire in pair)
+    behind["disk_text_mb"] /= 1e6
+    behind |= {"disk_turns": bench.scale.turns, "disk_langgraph_turns": bench.scale.rewritten_turns}
+    yield Result("disk_vs_smallest_peer", sizes["tract"] / min(others), behind)
+
+
+def _turns(bench: Bench, amount: int | None = None) -> list[list[Wire]]:
+    random = Random(1)
+    results: list[str] = []
+    turns = []
+    for number in range(1, 2 * (amount or bench.scale.turns), 2):
+        again = results and random.random() < REPEATED
+        results.append(random.choice(results) if again else result(number + 1)["content"])
+        turns.append([call(number), result_of(number + 1, results[-1])])
+    return turns
+
+
+def _bytes_on_disk(bench: Bench, store: type[Store]) -> int:
+    turns = _turns(bench, bench.scale.rewritten_turns if store.copies_history else None)
+    path = bench.new_path()
+    with opened(store, path) as new:
+        if isinstance(new, TractStore):
+            new.t.set_tools(make_tools())
+        for turn in turns:
+            new.extend([store.native(wire) for wire in turn])
+    files = [
+        file for place in path.parent.glob(f"{path.name}*") for file in (place, *place.glob("*"))
+    ]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+# Edit of the context
+
+KEPT = 3
+"""The newest results, which stay as they are."""
+
+
+def edit(bench: Bench) -> Iterator[Result]:
+    """Results but the newest are replaced by something short, then all messages are sent.
+    LangChain does it again before every call of a model; tract once, and the next turn costs what
+    is new."""
+    history = messages(bench.scale.listed)
+    rounds = [_edit_round(bench, history) for _ in range(bench.scale.rounds)]
+    yield Result(
+        "edit_vs_langchain", against(rounds, "tract", ["langchain"]), summary("edit", rounds)
+    )
+
+
+def _edit_round(bench: Bench, history: Sequence[Wire]) -> Row:
+    row: Row = {}
+    with opened(TractStore, bench.filled(TractStore, history)) as store:
+        assert isinstance(store, TractStore)
+        store.messages()
+        gc.collect()
+        row["tract"] = timed(lambda: _shorten(store.t))[0]
+        row["tract_next_turn"] = timed(lambda: _go_on(store))[0]
+    if LangGraph.missing() or version_of("langchain") is None:
+        return row
+    natives = [LangGraph.native(wire) for wire in history]
+    gc.collect()
+    row["langchain"] = timed(lambda: _clear(natives))[0]
+    return row
+
+
+def _shorten(t: Tract) -> list[Any]:
+    results = [info.commit_hash for info in t.list_tool_results()]
+    t.reshape(dict.fromkeys(results[:-KEPT], "reference"))
+    return t.compile().to_openai()
+
+
+def _go_on(store: TractStore) -> list[Any]:
+    store.extend([call(1), result(2)])
+    return store.messages()
+
+
+def _clear(natives: Sequence[Any]) -> list[Any]:
+    from langchain.agents.middleware import ClearToolUsesEdit, ContextEditingMiddleware
+    from langchain.agents.middleware.types import ModelRequest
+    from langchain_core.messages import convert_to_openai_messages
+
+    edits = [ClearToolUsesEdit(trigger=1, keep=KEPT)]
+    middleware: Any = ContextEditingMiddleware(edits=edits)
+    model: Any = None
+    request: Any = ModelRequest(model=model, messages=list(natives))
+    sent: list[Any] = []
+    middleware.wrap_model_call(
+        request, lambda edited: sent.extend(convert_to_openai_messages(edited.messages))
+    )
+    return sent
+
+
 # Report
 
-MEASURES = {"append": append, "loop": loop, "cold": cold, "list": listing}
+MEASURES = {
+    "append": append,
+    "loop": loop,
+    "cold": cold,
+    "list": listing,
+    "fork": fork,
+    "disk": disk,
+    "edit": edit,
+    "archive": archive,
+}
 
 
 def facts() -> dict[str, Any]:

@@ -66,7 +66,7 @@ class Store(ABC):
     def messages(self) -> list[Any]: ...
 
     @abstractmethod
-    def fork(self) -> None:
+    def fork(self, name: str) -> None:
         """Start a second conversation that continues from here."""
 
     @abstractmethod
@@ -110,8 +110,8 @@ class TractStore(Store):
     def messages(self) -> list[Any]:
         return self.t.compile().to_openai()
 
-    def fork(self) -> None:
-        self.t.branch("fork")
+    def fork(self, name: str) -> None:
+        self.t.branch(name)
 
     def settings(self) -> str:
         return sqlite_settings(self.t.session.store.driver.connection)
@@ -137,26 +137,34 @@ class RawStore(Store):
     """The plain driver, with the binding and the settings of tract."""
 
     name = "raw"
-    put = "INSERT INTO messages (message) VALUES (?)"
+    schema = (
+        "CREATE TABLE IF NOT EXISTS messages"
+        " (id INTEGER PRIMARY KEY, conversation TEXT, message TEXT)",
+        "CREATE INDEX IF NOT EXISTS places ON messages (conversation, id)",
+        "CREATE TABLE IF NOT EXISTS forks (name TEXT PRIMARY KEY, last INTEGER)",
+    )
 
     def open(self) -> None:
         self.connection = connect(self.path, _settings_of_tract())
-        sql = "CREATE TABLE IF NOT EXISTS messages (id INTEGER PRIMARY KEY, message TEXT)"
-        self.connection.execute(sql)
+        for sql in self.schema:
+            self.connection.execute(sql)
 
     def extend(self, messages: Sequence[Any]) -> None:
+        rows = [(self.conversation, json.dumps(message)) for message in messages]
         self.connection.execute("BEGIN IMMEDIATE")
-        self.connection.executemany(self.put, [(json.dumps(message),) for message in messages])
+        sql = "INSERT INTO messages (conversation, message) VALUES (?, ?)"
+        self.connection.executemany(sql, rows)
         self.connection.execute("COMMIT")
 
     def messages(self) -> list[Any]:
-        rows = self.connection.execute("SELECT message FROM messages ORDER BY id").fetchall()
+        sql = "SELECT message FROM messages WHERE conversation = ? ORDER BY id"
+        rows = self.connection.execute(sql, (self.conversation,)).fetchall()
         return [json.loads(message) for (message,) in rows]
 
-    def fork(self) -> None:
+    def fork(self, name: str) -> None:
         """A row that names the last message that is shared."""
-        self.connection.execute("CREATE TABLE IF NOT EXISTS forks (name TEXT, last INTEGER)")
-        self.connection.execute("INSERT INTO forks SELECT 'fork', max(id) FROM messages")
+        sql = "INSERT INTO forks SELECT ?, max(id) FROM messages WHERE conversation = ?"
+        self.connection.execute(sql, (name, self.conversation))
 
     def settings(self) -> str:
         return sqlite_settings(self.connection)
@@ -172,12 +180,16 @@ def _settings_of_tract() -> list[str]:
 
 
 class JsonLines(Store):
-    """One line for each message, and fsync after each write."""
+    """One line for each message, fsync after each write, a file for each conversation."""
 
     name = "jsonl"
 
     def open(self) -> None:
-        self.file = self.path.open("a+", encoding="utf-8")
+        self.file = self.file_of(self.conversation).open("a+", encoding="utf-8")
+
+    def file_of(self, conversation: str) -> Path:
+        self.path.mkdir(exist_ok=True)
+        return self.path / conversation
 
     def extend(self, messages: Sequence[Any]) -> None:
         self.file.writelines(json.dumps(message) + "\n" for message in messages)
@@ -188,9 +200,9 @@ class JsonLines(Store):
         self.file.seek(0)
         return [json.loads(line) for line in self.file]
 
-    def fork(self) -> None:
-        copy = self.path.with_suffix(".fork")
-        shutil.copyfile(self.path, copy)
+    def fork(self, name: str) -> None:
+        copy = self.file_of(name)
+        shutil.copyfile(self.file_of(self.conversation), copy)
         with copy.open("rb+") as file:
             os.fsync(file.fileno())
 
@@ -237,10 +249,10 @@ class AgentsSession(Store):
         items: list[Any] = self.loop.run_until_complete(self.session.get_items())
         return items
 
-    def fork(self) -> None:
+    def fork(self, name: str) -> None:
         """It has no forks: a new session gets all items."""
         items = self.messages()
-        other = type(self)(self.path, "fork")
+        other = type(self)(self.path, name)
         other.extend(items)
         other.close()
 
@@ -265,11 +277,11 @@ class AdvancedSession(AgentsSession):
         options: Any = {"session_id": self.conversation, "db_path": self.path}
         return AdvancedSQLiteSession(create_tables=True, **options)
 
-    def fork(self) -> None:
+    def fork(self, name: str) -> None:
         """From its last user message."""
         turns = self.loop.run_until_complete(self.session.get_conversation_turns())
         last = turns[-1]["turn"]
-        self.loop.run_until_complete(self.session.create_branch_from_turn(last, "fork"))
+        self.loop.run_until_complete(self.session.create_branch_from_turn(last, name))
 
     def list(self) -> dict[int, Any]:
         turns: dict[int, Any] = self.loop.run_until_complete(
@@ -332,7 +344,7 @@ class LangGraph(Store):
         values: dict[str, list[Any]] = self.graph.get_state(self.config).values
         return values["messages"]
 
-    def fork(self) -> None:
+    def fork(self, name: str) -> None:
         """One more checkpoint after an older one is a fork of its thread."""
         at = self.graph.get_state(self.config).config
         self.graph.update_state(at, {"messages": []}, as_node="agent")
@@ -412,8 +424,8 @@ class LogStore(Store):
         messages: list[Any] = self.logs.thread_messages(self.conversation)
         return messages
 
-    def fork(self) -> None:
-        self.logs.fork(self.logs.thread_tip(self.conversation))
+    def fork(self, name: str) -> None:
+        self.logs.fork(self.logs.thread_tip(self.conversation), name)
 
     def settings(self) -> str:
         return sqlite_settings(self.database.conn)

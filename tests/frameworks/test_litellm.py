@@ -18,7 +18,9 @@ from typing import Any
 
 import pytest
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # or else it is fetched from the network
+from tests.frameworks.conftest import QUIET
+
+os.environ.update(QUIET)  # it reads them when it is imported
 litellm = pytest.importorskip("litellm", reason="litellm needs an environment of its own")
 
 from tests.agents import (  # noqa: E402

@@ -359,7 +359,9 @@ class Sqlite(Driver):
             self.run("SELECT rowid FROM content_words WHERE content_words MATCH 'a' LIMIT 1")
         problems = [_explained(row[0]) for row in self.run(_CHECK) if row[0] != "ok"]
         [(page_size,)] = self.run("PRAGMA page_size")
-        if self._file and files.state(self.place)[0] % page_size:
+        # A power cut may stop what writes the log back: the log still has the whole page then.
+        has_part = self._file is not None and files.state(self.place)[0] % page_size != 0
+        if has_part and not files.log_size(self.place):
             problems.append("the file ends in the middle of a page")
         for code in re.findall(r"error code=(\d+)", "\n".join(problems)):
             if int(code) & 255 == _IO_ERROR:  # the rest of the code is the kind of it
