@@ -477,4 +477,8 @@ _UNSEALED = """
 SELECT c.blob_id, c.position, c.first_line, b.hash, c.hash, c.codec
 FROM chunks c JOIN blobs b ON b.id = c.blob_id"""
 
+INSERT_BLOB = f"""
+INSERT INTO blobs ({BLOB_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)
+ON CONFLICT (hash) DO NOTHING"""
+
 REWRITE_BLOB = f"UPDATE blobs SET {' = ?, '.join(BlobRow._fields[1:])} = ?, gist = ? WHERE id = ?"

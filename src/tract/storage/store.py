@@ -36,7 +36,7 @@ from tract.model import (
 from tract.storage.audit import Audit
 from tract.storage.codec import FORGOTTEN, IN_OBJECTS, stored_gist
 from tract.storage.contents import (
-    BLOB_COLUMNS,
+    INSERT_BLOB,
     REWRITE_BLOB,
     WITHOUT_PAYLOAD,
     Contents,
@@ -47,6 +47,8 @@ from tract.storage.dialogs import DIALOG_COLUMNS, Changes, Dialogs, Locked, Tota
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.grants import Grants
 from tract.storage.objects import OBJECT_BYTES, Objects
+from tract.storage.page import INSERT_COMMIT, Page
+from tract.storage.queue import QueueDriver
 from tract.storage.receipts import Receipts
 from tract.storage.rows import (
     INLINE_BELOW,
@@ -55,7 +57,6 @@ from tract.storage.rows import (
     REST_COLUMNS,
     STEP_COLUMNS,
     BlobRow,
-    CommitRow,
     ReadRow,
     as_datetime,
     blob_row,
@@ -147,6 +148,7 @@ class Store:
         self.receipts = Receipts(driver)
         self.words = WordIndex(driver, self.contents)
         self.vocabulary = Vocabulary(driver, self.words)
+        self._page = Page(driver, self.words) if isinstance(driver, QueueDriver) else None
         self._run = driver.run
         self._lock_branch = driver.translate(_LOCK_BRANCH)
         self._lock_blob = driver.translate(_LOCK_BLOB)
@@ -185,6 +187,8 @@ class Store:
             check_wanted()
             if self.depth == 1:
                 self.dialogs.changes = Changes()
+                if self._page:
+                    self._page.clear()
             before = self.dialogs.changes.copy()
             try:
                 yield
@@ -355,21 +359,28 @@ class Store:
         self, dialog_id: int, head: Head, draft: Draft, content: bytes | None, digest: bytes
     ) -> tuple[Head, ReadRow | None]:
         """The commit and its row; no row if an equal commit exists, made on another branch."""
-        blob_id = blob = toolset_id = toolset = None
+        blob_id = blob = toolset_id = toolset = waiting = None
+        changes = self.dialogs.changes
+        page = self._page if head.id is not None and head.id == changes.newest else None
         if content:
             new = blob_row(draft, content, self._object_above)
-            blob_id, blob = self._put_content(new, draft)
+            placed = page.place(new, draft) if page else None
+            blob_id, blob, waiting = placed or (*self._put_content(new, draft), None)
         if draft.toolset:
             toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
             self.restore_tools(draft.toolset)
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
         active = toolset_id if draft.operation in DECIDING else None
-        commit_id = self.driver.insert(_INSERT_COMMIT, (*row, active, head.id))
+        if page:
+            commit_id: int | None = page.add(head, row, active, draft.links, waiting)
+        else:
+            commit_id = self.driver.insert(INSERT_COMMIT, (*row, active, head.id))
         if commit_id is None:
             return self._find(dialog_id, [digest]) or EMPTY, None
+        changes.newest = commit_id
         size = (blob.token_count, blob.text_size) if blob else (0, 0)
         self.dialogs.add(dialog_id, Totals(0, 1, *size, row.is_error), row.created_at)
-        if draft.links:
+        if draft.links and not page:
             links = enumerate(draft.links)
             rows = [(commit_id, n, link.kind, link.target_id, link.value) for n, link in links]
             self.driver.insert_rows("commit_links", rows)
@@ -380,7 +391,7 @@ class Store:
         written again, unless it was forgotten: the counts of the first writer stay."""
         payload = draft.payload or b""
         gist = stored_gist(draft.gist, blob.hash) if draft.gist else None
-        blob_id = self.driver.insert(_INSERT_BLOB, (*blob, gist))
+        blob_id = self.driver.insert(INSERT_BLOB, (*blob, gist))
         if blob_id is None:
             blob_id, known = self._known_content(blob.hash)
             if known.codec != FORGOTTEN:
@@ -790,16 +801,6 @@ VALUES ({_DIALOG}, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING dialog_id"""
 _SIZES = """
 SELECT c.dialog_id, b.token_count, b.text_size FROM commits c JOIN blobs b ON b.id = c.blob_id
 WHERE b.id IN"""
-
-_INSERT_BLOB = f"""
-INSERT INTO blobs ({BLOB_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)
-ON CONFLICT (hash) DO NOTHING"""
-
-_INSERT_COMMIT = f"""
-INSERT INTO commits ({", ".join(CommitRow._fields)}, active_toolset_id)
-VALUES ({", ".join("?" * len(CommitRow._fields))},
-    coalesce(?, (SELECT active_toolset_id FROM commits WHERE id = ?)))
-ON CONFLICT (dialog_id, hash) DO NOTHING"""
 
 _BLOB = "LEFT JOIN blobs b ON b.id = c.blob_id"
 _PARTS = f"{_BLOB} LEFT JOIN toolsets s ON s.id = c.toolset_id"
