@@ -35,11 +35,11 @@ from tract.model import Head
 from tract.storage.rows import branch_checksum
 
 AT_MOST = {
-    "append_full_vs_raw": 1.5,
-    "append_relaxed_vs_raw": 5,
-    "append_growth": 1.3,
-    "turn_growth": 3,
-    "cold_vs_raw": 3,
+    "append_full_vs_raw": 1.35,
+    "append_relaxed_vs_raw": 2,
+    "append_growth": 1.2,
+    "turn_growth": 1.3,
+    "cold_vs_raw": 2,
     "log_lazy_rss_mb": 64,
     "size_vs_text": 3,
     "statements_per_append": 5,

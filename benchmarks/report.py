@@ -25,9 +25,11 @@ def report(
     run: Callable[[bool], Iterable[Result]],
     at_least: Mapping[str, float] | None = None,
     options: argparse.ArgumentParser | None = None,
+    facts: Callable[[], Mapping[str, object]] = dict,
 ) -> None:
     """Run what the command line asks for. `run` is told whether it is to be quick. `options` are
-    those that the benchmark handles by itself, for the help."""
+    those that the benchmark handles by itself, for the help. `facts` are what the numbers depend
+    on, such as versions."""
     parents = [options] if options else []
     parser = argparse.ArgumentParser(
         prog=f"dev.py bench {name}", description=purpose, parents=parents
@@ -37,17 +39,19 @@ def report(
     args = parser.parse_args()
     results = run(args.quick)
     if args.json:
-        print(_as_json(list(results)))
+        print(json.dumps({**numbers_of(list(results)), **facts()}))
         return
+    for fact, value in facts().items():
+        print(f"{fact}: {json.dumps(value)}")
     print(f"{'key':<22} {'value':>8}  bound")
     for result in results:
         print(_as_line(result, _judged(result, at_most, at_least or {})), flush=True)
 
 
-def _as_json(results: Sequence[Result]) -> str:
+def numbers_of(results: Sequence[Result]) -> Numbers:
     bounded = {result.key: result.value for result in results}
     behind = {key: value for result in results for key, value in result.behind.items()}
-    return json.dumps({key: round(value, 3) for key, value in (bounded | behind).items()})
+    return {key: round(value, 3) for key, value in (bounded | behind).items()}
 
 
 def _judged(result: Result, at_most: Mapping[str, float], at_least: Mapping[str, float]) -> str:
