@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.faults.harness import ask, execute, is_postgres
+from tests.statements import statements
 from tests.strategies import json_objects, messages, texts
 from tests.toolkit import tool_lists
 from tract import (
@@ -36,7 +37,7 @@ from tract.core.drafts import Details, append
 from tract.model import Draft, Head
 from tract.storage import open_store
 from tract.storage.codec import CHUNK_SIZE, TEXT_STRIDE
-from tract.storage.sqlite import Sqlite, binding, is_safe_for_wal
+from tract.storage.sqlite import binding, is_safe_for_wal
 
 ODD_TEXTS = [
     "",
@@ -580,20 +581,6 @@ def test_a_write_returns_the_counts_of_the_first_writer(tmp_path: Path) -> None:
 
 
 # Costs
-
-
-def statements(t: Tract) -> list[str]:
-    """Those that are run from here on; not what a table of SQLite runs itself, in comments."""
-    seen: list[str] = []
-    driver = t.session.store.driver
-    assert isinstance(driver, Sqlite)
-
-    def note(sql: str) -> None:
-        if not sql.startswith("--"):
-            seen.append(sql)
-
-    driver.connection.set_trace_callback(note)
-    return seen
 
 
 def test_statements_per_append(tmp_path: Path) -> None:

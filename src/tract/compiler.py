@@ -165,7 +165,7 @@ class Compiler:
             return
         items = shown_items(chain.places, start, view)
         rendered = self.render(items)
-        outdated = chain.outdated_answers()
+        outdated = chain.outdated_answers(items[0].place.at) if items else ()
         for number, item in enumerate(items):
             if item.place.origin.id in outdated:
                 before, size = rendered[number]
