@@ -28,12 +28,15 @@ TRACES = re.compile(
 SHARED = {
     "__init__",
     "archive",
+    "charts",
     "contest",
     "dialogs",
     "load",
     "measure",
     "outputs",
+    "performance",
     "report",
+    "runs",
     "stores",
 }
 NAMES = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - SHARED)
