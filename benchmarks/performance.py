@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
+from math import isnan, nan
 from pathlib import Path
 from typing import NamedTuple
 
@@ -120,12 +121,17 @@ def bounds(name: str) -> dict[str, tuple[str, float]]:
 
 def _goals(runs: dict[str, Runs]) -> Iterator[Sequence[str]]:
     for name, stored in runs.items():
-        numbers = stored.numbers
         for key, (sign, bound) in bounds(name).items():
-            if key in numbers:
-                is_kept = numbers[key] <= bound if sign == "≤" else numbers[key] >= bound
-                shown = f"{sign} {figure(bound)}"
-                yield f"`{name}`: `{key}`", figure(numbers[key]), shown, "" if is_kept else "missed"
+            value = stored.numbers.get(key, nan)
+            shown = f"{sign} {figure(bound)}"
+            yield f"`{name}`: `{key}`", figure(value), shown, _judged(value, sign, bound)
+
+
+def _judged(value: float, sign: str, bound: float) -> str:
+    if isnan(value):
+        return "not measured"
+    is_kept = value <= bound if sign == "≤" else value >= bound
+    return "" if is_kept else "missed"
 
 
 # Peers
@@ -265,7 +271,7 @@ def _versions(run: Run) -> str:
 
 def figure(value: float) -> str:
     """Three digits are what a measure is good for."""
-    if value != value:
+    if isnan(value):
         return NONE
     if abs(value) >= 100:
         return f"{value:,.0f}"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from benchmarks.runs import new_run, save
+from benchmarks.runs import new_run, save, versions_here
 
 Numbers = dict[str, float]
 
@@ -43,13 +43,14 @@ def report(
     args = parser.parse_args()
     if args.quick and args.save:
         parser.error("--save is for a full run, and this one is quick")
+    versions = versions_here()
     results = run(args.quick)
     shown = results if args.json else _shown(results, at_most, at_least or {}, facts)
     numbers = numbers_of(list(shown))
     if args.json:
         print(json.dumps({**numbers, **facts()}))
     if args.save:
-        save(new_run(command_of(name, sys.argv[1:]), numbers, facts()), name)
+        save(new_run(command_of(name, sys.argv[1:]), numbers, facts(), versions), name)
 
 
 def command_of(name: str, options: Sequence[str]) -> str:

@@ -78,12 +78,18 @@ def save(run: Run, name: str, folder: Path = RESULTS) -> Path:
     return path
 
 
-def new_run(command: str, numbers: Mapping[str, float], facts: Mapping[str, Any]) -> Run:
-    """A run that ends now, on this machine. Versions among the facts join those of tract."""
+def new_run(
+    command: str,
+    numbers: Mapping[str, float],
+    facts: Mapping[str, Any],
+    versions: Mapping[str, str],
+) -> Run:
+    """A run that ends now, on this machine. `versions` are those at its start, because the source
+    may change meanwhile; versions among the facts join them."""
     others = dict(facts)
-    versions = {**versions_here(), **others.pop("versions", {})}
     date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return Run(command, date, machine(), versions, dict(numbers), others)
+    all_versions = {**versions, **others.pop("versions", {})}
+    return Run(command, date, machine(), all_versions, dict(numbers), others)
 
 
 # Here

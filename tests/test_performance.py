@@ -49,19 +49,21 @@ def test_a_figure_that_no_command_produced_is_refused(
         performance.main()
 
 
-def test_every_stored_run_is_of_a_benchmark_and_has_what_that_bounds() -> None:
+def test_every_stored_run_is_of_a_benchmark_that_bounds_some_of_it() -> None:
     for name, stored in load_all().items():
         module = import_module(f"benchmarks.{name}")
         assert stored.name == name
         assert all(run.command.startswith(f"python3 dev.py bench {name}") for run in stored.runs)
-        bounds = {**module.AT_MOST, **getattr(module, "AT_LEAST", {})}
-        assert bounds.keys() <= stored.numbers.keys()
+        assert {**module.AT_MOST, **getattr(module, "AT_LEAST", {})}.keys() & stored.numbers.keys()
 
 
 def test_a_goal_that_is_missed_says_so() -> None:
     page = pages({"core": Runs("core", [a_run(cold_vs_raw=9.0, append_growth=1.0)])})[PAGE]
-    rows = re.findall(r"^\| `core`: `(\w+)` \| (\S+) \| ≤ \S+ \| (\w*) ", page, re.MULTILINE)
-    assert sorted(rows) == [("append_growth", "1", ""), ("cold_vs_raw", "9", "missed")]
+    rows = re.findall(r"^\| `core`: `(\w+)` \| (\S+) \| ≤ \S+ \| ([\w ]*?) *\|", page, re.MULTILINE)
+    judged = {key: (value, verdict) for key, value, verdict in rows}
+    assert judged["append_growth"] == ("1", "")
+    assert judged["cold_vs_raw"] == ("9", "missed")
+    assert judged["turn_growth"] == ("–", "not measured")
 
 
 def test_a_number_belongs_to_the_last_run_that_measured_it(tmp_path: Path) -> None:
