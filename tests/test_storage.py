@@ -665,6 +665,17 @@ def test_batch_is_one_transaction(tmp_path: Path) -> None:
         assert sum(sql.startswith("COMMIT") for sql in seen) == 1
 
 
+def test_a_batch_moves_its_branch_once(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        seen = statements(t)
+        with t.batch():
+            for i in range(10):
+                info = t.user(f"{i}")
+                assert t.head == info.commit_hash
+        assert sum("UPDATE branches" in sql for sql in seen) == 1
+        assert sum("FROM branches r JOIN dialogs" in sql for sql in seen) <= 2  # one is for none
+
+
 def test_compile_of_a_turn_reads_only_what_is_new(tmp_path: Path) -> None:
     with Tract.open(tmp_path / "t.db") as t:
         with t.batch():

@@ -151,10 +151,13 @@ class Compiler:
 
     def _transcribe(self, transcript: Transcript, start: int, view: ResultView) -> None:
         """Extend a transcript by the messages from a position on."""
-        chain, load = self._chain, self.load
+        chain = self._chain
         if chain.is_plain and view == AS_THEY_ARE:  # the usual case, at every cold start
             steps = chain.appended_steps(start)
-            messages = [load(s) if s.data is not None else self.message(s) for s in steps]
+            messages = [
+                self.message(step) if step.data is None else _message(step, step.data)
+                for step in steps
+            ]
             tokens = [step.token_count for step in steps]
             transcript.extend(messages, steps, tokens, [step.id for step in steps])
             return
@@ -319,20 +322,28 @@ class Compiler:
     def load(self, step: Step) -> Message:
         """Return the message of a commit; raise ForgottenError if it was forgotten."""
         data = step.data if step.data is not None else self._store.contents.read(step.blob_id or 0)
-        content, calls = from_json(data), []
-        if isinstance(content, list):
-            content = unpack_content(step.role or "", content)
-            calls = [[block.id, block.name] for block in content if isinstance(block, ToolCall)]
-        if calls != list(step.calls):
-            raise CorruptError(f"commit {step.hash.hex()}: its calls were altered")
-        return Message(
-            step.role or "", content, step.tool_call_id, step.name, step.is_error, step.origin
-        )
+        return _message(step, data)
 
     def _start_anew(self) -> None:
         self._erasures = self._store.erasures
         self._chain, self._head, self._large, self._failed = Chain(), EMPTY, {}, {}
         self._transcript, self._transcribed = Transcript(), 0
+
+
+def _message(step: Step, data: bytes) -> Message:
+    """The message of a commit with this content. Every cold start runs this once per message."""
+    content = from_json(data)
+    if type(content) is list and step.role != "tool":
+        content = unpack_content(step.role or "", content)
+        calls = [[block.id, block.name] for block in content if isinstance(block, ToolCall)]
+        is_altered = calls != list(step.calls)
+    else:
+        is_altered = bool(step.calls)
+    if is_altered:
+        raise CorruptError(f"commit {step.hash.hex()}: its calls were altered")
+    return Message(
+        step.role or "", content, step.tool_call_id, step.name, step.is_error, step.origin
+    )
 
 
 def _tombstone(step: Step) -> Message:

@@ -81,7 +81,7 @@ class _ModelCalls:
         if context.agent is not self._agent():
             return
         self._put_back(context.messages)
-        with logged("record messages of crewai"):
+        with logged(self._mirror.tract, "record messages of crewai"):
             tools = getattr(context.executor, "tools", None) or ()
             self._mirror.follow(context.messages, _definitions(tools))
             self._reshape(context.messages)
@@ -92,7 +92,7 @@ class _ModelCalls:
             return
         self._put_back(context.messages)
         if isinstance(context.response, str) and STEP not in context.response:
-            with logged("record an answer of crewai"):
+            with logged(self._mirror.tract, "record an answer of crewai"):
                 answer = {"role": "assistant", "content": context.response}
                 self._mirror.follow([*context.messages, answer])
 

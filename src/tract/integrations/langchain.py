@@ -6,7 +6,6 @@ agent = create_agent(model, tools, middleware=[TractMiddleware("agent.db", resul
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from threading import RLock
@@ -18,8 +17,9 @@ from tract.context import CompiledContext
 from tract.core.drafts import Details
 from tract.core.fetching import REFUSALS, refusal
 from tract.core.wording import GET_TOOL_RESULT, GET_TOOL_RESULT_SCHEMA
-from tract.errors import InputError, TractError
+from tract.errors import InputError
 from tract.extras import missing_extra
+from tract.integrations.failures import logged
 from tract.integrations.langchain_messages import (
     check_messages,
     load,
@@ -49,10 +49,6 @@ try:
 except ModuleNotFoundError as error:
     raise missing_extra("LangChain", "langchain") from error
 
-_log = logging.getLogger("tract")
-
-FAILURES = (TractError, ValueError, TypeError, RecursionError)
-"""What recording may raise: the database fails, or a message or a tool cannot be stored."""
 KEPT = 256
 """Conversations that are kept open. Others are opened again when they go on."""
 
@@ -105,7 +101,6 @@ class TractMiddleware(AgentMiddleware):
         self._results, self._auto = results, auto
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._lock = RLock()
-        self._reported: set[str] = set()
 
     def here(self) -> Tract:
         """The dialog of the agent that runs."""
@@ -141,40 +136,25 @@ class TractMiddleware(AgentMiddleware):
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         """Record what came after the last answer, such as results that end a run."""
-        try:
+        with logged(self.tract, "record the end of a run of LangChain"):
             self._conversation().follow(_messages(state))
-        except FAILURES as error:
-            self._report(error)
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         await asyncio.to_thread(self.after_agent, state, runtime)
 
     def _reshape(self, request: ModelRequest) -> ModelRequest:
-        try:
+        with logged(self.tract, "record a request of LangChain, which is sent as it is"):
             return self._conversation().reshape(request)
-        except FAILURES as error:
-            self._report(error)
-            return request
+        return request
 
     def _record_response(self, request: ModelRequest, response: ModelResponse) -> None:
-        try:
+        with logged(self.tract, "record an answer to LangChain"):
             self._conversation().follow([*_messages(request.state), *response.result])
-        except FAILURES as error:
-            self._report(error)
 
     def _record_result(self, request: ToolCallRequest, result: Any) -> None:
-        try:
+        with logged(self.tract, "record a result of LangChain"):
             if isinstance(result, ToolMessage):
                 self._conversation().add(_messages(request.state), result)
-        except FAILURES as error:
-            self._report(error)
-
-    def _report(self, error: Exception) -> None:
-        """Log a failure, once. The agent goes on without tract."""
-        fact = f"{type(error).__name__}: {error}"
-        if fact not in self._reported:
-            self._reported.add(fact)
-            _log.error("tract does not record this agent of LangChain: %s", fact)
 
     def _conversation(self) -> Conversation:
         name, parent = dialog_of(self.tract.dialog)

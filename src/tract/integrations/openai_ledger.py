@@ -3,7 +3,6 @@ them."""
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
@@ -15,6 +14,7 @@ from tract.core.drafts import NO_DETAILS, Details
 from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError
 from tract.extras import missing_extra
+from tract.integrations.failures import report
 from tract.integrations.mirror import Mirror
 from tract.model import EMPTY, CommitOperation, Head, Message, Raw
 from tract.providers.frameworks.lists import LoadedList
@@ -45,8 +45,6 @@ UNREAD = "openai-agents"
 """Whose block an item is that cannot be read as one of OpenAI Responses."""
 TEXT_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 """Outputs that may be any text, such as a reference."""
-
-log = logging.getLogger("tract")
 
 
 def load(items: Sequence[Item], tools: Sequence[Any] | None) -> LoadedList:
@@ -109,7 +107,6 @@ class Ledger(Mirror):
         """Who runs, if hooks report it. The agents that it uses as tools have other dialogs."""
         self.is_filtered = False
         """Whether the filter has recorded what is sent next."""
-        self.has_failed = False
         self._unsaved: list[Item] = []  # recorded, and not yet added by the SDK to its session
         self._instructed: tuple[str, str] | None = None
         self._popped: tuple[str, Head] | None = None  # the branch that `pop` made, as it made it
@@ -215,14 +212,8 @@ class Ledger(Mirror):
         try:
             return request.definitions()
         except AgentsException as error:
-            self.report(f"the tools of agent {request.agent.name!r}", error)
+            report(self.tract, f"record the tools of agent {request.agent.name!r}", error)
             return None
-
-    def report(self, what: str, error: Exception) -> None:
-        """Log the first failure."""
-        if not self.has_failed:
-            log.warning("tract cannot record %s: %s", what, error)
-        self.has_failed = True
 
     def _has(self, request: Request, tools: Sequence[Any] | None) -> bool:
         """Whether nothing of a request is new."""

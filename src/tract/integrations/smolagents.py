@@ -66,7 +66,7 @@ class _Steps:
     def take(self, step: MemoryStep, agent: MultiStepAgent) -> None:
         """Record a step, which is not in the memory yet, and all before it."""
         steps = [*agent.memory.steps, step]
-        with logged("record a step of smolagents"):
+        with logged(self._mirror.tract, "record a step of smolagents"):
             is_calling = isinstance(agent, ToolCallingAgent)
             tools = agent.tools_and_managed_agents if is_calling else []
             self._mirror.follow([agent.memory.system_prompt, *steps], _definitions(tools))

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from msgspec.structs import replace
 
 from tract.content.blocks import is_blocks, whole_text
+from tract.core.duplicates import duplicate
 from tract.errors import InputError, RoleError
 from tract.hashing import json_or_text
 from tract.model import ROLES, Json, Message, Origin, Raw, Text, ToolCall, readable
@@ -41,7 +42,7 @@ class WireIds:
     def __init__(self, legal: str) -> None:
         self._legal = re.compile(legal)
         self._seen: dict[str, int] = {}
-        self._used: set[str] = set()
+        self._replacements: set[str] = set()
         self._turn: dict[str, list[str]] = {}
 
     def start_turn(self) -> None:
@@ -53,14 +54,25 @@ class WireIds:
         other._turn = {call_id: list(wires) for call_id, wires in self._turn.items()}
         return other
 
+    def copy(self) -> WireIds:
+        """The same ids, for other messages that follow."""
+        other = self.aside()
+        other._seen, other._replacements = self._seen.copy(), self._replacements.copy()
+        return other
+
     def call(self, call_id: str) -> str:
+        is_new = not self._is_used(call_id)
         self._seen[call_id] = times = self._seen.get(call_id, 0) + 1
         wire = call_id
-        if call_id in self._used or not self._legal.fullmatch(call_id):
+        if not (is_new and self._legal.fullmatch(call_id)):
             wire = self._replacement(call_id, times)
-        self._used.add(wire)
+            self._replacements.add(wire)
         self._turn.setdefault(call_id, []).append(wire)
         return wire
+
+    def _is_used(self, wire: str) -> bool:
+        """Whether a call was sent under this id, unless the id is illegal."""
+        return wire in self._seen or wire in self._replacements
 
     def _replacement(self, call_id: str, times: int) -> str:
         """One that is made of the id and of how often it came, so that it means the same call
@@ -68,7 +80,7 @@ class WireIds:
         seed = f"{call_id}\0{times}"
         while True:
             wire = "call_" + sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-            if wire not in self._used:
+            if not self._is_used(wire):
                 return wire
             seed += "\0"
 
@@ -224,6 +236,12 @@ class Dump:
             self.trim(part, known.get(str(part.get("type")))) if isinstance(part, dict) else part
             for part in parts
         ]
+
+    def copy(self) -> Self:
+        """The same state, to be fed other messages."""
+        other = duplicate(self)
+        other.ids = self.ids.copy()
+        return other
 
     def with_tail(self, tail: Iterable[Message]) -> Self:
         """A copy that was fed the tail, too."""

@@ -43,13 +43,15 @@ from tract.storage.contents import (
     is_left,
     put_chunks,
 )
-from tract.storage.dialogs import DIALOG_COLUMNS, Changes, Dialogs, Totals, verified
+from tract.storage.dialogs import DIALOG_COLUMNS, Changes, Dialogs, Locked, Totals, verified
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.grants import Grants
 from tract.storage.objects import OBJECT_BYTES, Objects
 from tract.storage.receipts import Receipts
 from tract.storage.rows import (
+    INLINE_BELOW,
     READ_COLUMNS,
+    REST_COLUMNS,
     STEP_COLUMNS,
     BlobRow,
     CommitRow,
@@ -84,8 +86,8 @@ _HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
     LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id WHERE d.name = ?"""
 _BRANCHES = f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name".replace("JOIN", "LEFT JOIN", 1)
 """A dialog without branches has one row too: none of them may be missed."""
-INLINE_BELOW = 4096
-"""Contents up to this size are read together with their commits, larger ones when needed."""
+FEW_KEYS, MANY_KEYS = 32, 2_048
+"""Keys whose rows are read first, and at most at a time, if the chain has most of those before."""
 given_up: ContextVar[Event | None] = ContextVar("given_up", default=None)
 """Set once the caller does not wait any more: nothing is written from then on."""
 
@@ -237,6 +239,7 @@ class Store:
         """The heads of all branches of all dialogs, by the names of both."""
         sql = """SELECT d.name, r.name, r.head_id, r.commit_hash, r.checksum
             FROM dialogs d JOIN branches r ON r.dialog_id = d.id"""
+        self.dialogs.settle()
         return {
             (unescape(dialog), unescape(name)): _sealed_head((dialog, name), *head)
             for dialog, name, *head in self._run(sql)
@@ -244,6 +247,10 @@ class Store:
 
     def branch(self, dialog: str, name: str) -> Stand | None:
         names = stored_name(dialog), stored_name(name)
+        with self.lock:
+            locked = self.dialogs.changes.branches.get(names) if self.depth else None
+        if locked:
+            return self._stand(locked)
         for erasures, settings, *head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):
             self._notice(erasures)
             return Stand(_branch_head(names, *head), settings)
@@ -253,6 +260,7 @@ class Store:
         """What is checked out in a dialog. A row that is as it was when it was verified last needs
         no second look."""
         stored = stored_name(dialog)
+        self.dialogs.settle()
         for row in self._run(_CHECKED_OUT, (stored,)):
             self._notice(row[0])
             known = self._checked_out.get(stored)
@@ -266,11 +274,18 @@ class Store:
     def lock_branch(self, dialog: str, name: str) -> tuple[int, Stand] | None:
         """The key of the dialog, and the branch, locked until the transaction ends."""
         names = stored_name(dialog), stored_name(name)
-        for erasures, settings, dialog_id, *head in self._run(self._lock_branch, names):
-            self._notice(erasures)
-            self._names[dialog_id] = names[0]
-            return dialog_id, Stand(_sealed_head(names, *head), settings)
-        return None
+        branches = self.dialogs.changes.branches
+        if names not in branches:
+            for erasures, settings, dialog_id, *columns in self._run(self._lock_branch, names):
+                head = _sealed_head(names, *columns)
+                branches[names] = Locked(dialog_id, erasures, settings, head, head)
+                self._names[dialog_id] = names[0]
+        locked = branches.get(names)
+        return (locked.dialog_id, self._stand(locked)) if locked else None
+
+    def _stand(self, locked: Locked) -> Stand:
+        self._notice(locked.erasures)
+        return Stand(locked.head, locked.result_settings)
 
     def create_branch(self, dialog: str, name: str, head: Head) -> None:
         names = stored_name(dialog), stored_name(name)
@@ -281,7 +296,9 @@ class Store:
 
     def delete_branch(self, dialog: str, name: str) -> None:
         sql = f"DELETE FROM branches WHERE dialog_id = {_DIALOG} AND name = ? RETURNING dialog_id"
-        for (dialog_id,) in self._run(sql, (stored_name(dialog), stored_name(name))):
+        names = stored_name(dialog), stored_name(name)
+        for (dialog_id,) in self._run(sql, names):
+            self.dialogs.changes.branches.pop(names, None)
             self.dialogs.add(dialog_id, Totals(branches=-1))
 
     # Writing commits
@@ -360,6 +377,7 @@ class Store:
     def _put_content(self, blob: BlobRow, draft: Draft) -> tuple[int, BlobRow]:
         """Return the key of the content, and its row as it is stored. A known content is not
         written again, unless it was forgotten: the counts of the first writer stay."""
+        payload = draft.payload or b""
         gist = stored_gist(draft.gist, blob.hash) if draft.gist else None
         blob_id = self.driver.insert(_INSERT_BLOB, (*blob, gist))
         if blob_id is None:
@@ -371,12 +389,13 @@ class Store:
                 self._run(REWRITE_BLOB, (*blob[1:], gist, blob_id))
             self.count_erasure()
             self.vocabulary.drop()  # it has the words of newer contents, but not those of this one
-        payload = draft.payload or b""
+            self.words.restore(blob_id, payload)
+        else:
+            self.words.add(blob_id, blob.hash, payload)
         if self.objects and blob.codec in IN_OBJECTS:
             # It may have been uploaded before, and deleted since. From here on, no one deletes it.
             self.objects.ensure(blob.hash, payload)
         put_chunks(self.driver, blob_id, blob, payload)
-        self.words.add(blob_id, payload)
         return blob_id, blob
 
     def upload(self, payload: bytes | None) -> None:
@@ -423,13 +442,15 @@ class Store:
             self.dialogs.add(dialog_id, Totals(tokens=sign * tokens, bytes=sign * size))
 
     def move_branch(self, dialog_id: int, name: str, old: Head, new: Head) -> None:
-        """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
-        and no commit follows a head that the branch does not have."""
-        stored = stored_name(name)
-        checksum = branch_checksum(self._names[dialog_id], stored, new)
-        values = (*new, checksum, dialog_id, stored, old.id or 0)
-        if not self._run(_MOVE_BRANCH, values):
-            raise CorruptError(f"branch {name!r} has moved, or points to a wrong commit")
+        """Have a branch stand at another commit. One that is locked is written when the transaction
+        ends, however often it is moved."""
+        names, branches = (self._names[dialog_id], stored_name(name)), self.dialogs.changes.branches
+        if names not in branches:
+            self.dialogs.move_branch(dialog_id, names, old, new)
+        elif branches[names].head == old:
+            branches[names] = branches[names]._replace(head=new)
+        else:
+            raise CorruptError(f"branch {name!r} has moved")
 
     def result_shapes(self, dialog_id: int) -> list[Shape | None]:
         """The forms in which results of a dialog were committed."""
@@ -548,22 +569,41 @@ class Store:
     def steps(self, head: Head, known: Head = EMPTY) -> list[Step] | None:
         """The chain from the root to the head, verified, with short contents. With `known`, the
         steps after it; None if the head is not a descendant of it."""
-        rows = sorted(self._run(_CHAIN, (head.id, known.id or 0)))
+        rows = self._chain_rows(head.id, known.id or 0)
         if known.id and (not rows or rows.pop(0)[:2] != known):
             return None
-        changes = [row[0] for row in rows if row[2] != "append"]
-        links = self._links(changes) if changes else {}
-        steps = steps_of(rows, known.hash, links, self._is_left)
+        steps = self._steps(rows, known.hash)
         if not steps or steps[-1].hash != head.hash:
             raise CorruptError(f"a commit is missing: key {head.id}")
         return steps
+
+    def _chain_rows(self, head_id: int | None, first_id: int) -> list[Row]:
+        """The rows of a chain from a key on. Most of its keys follow each other, so it is read by
+        ranges of keys; where others write in between, parents are followed row by row."""
+        rows: list[Row] = []
+        wanted, size = head_id, FEW_KEYS
+        while wanted is not None and wanted >= first_id:
+            start = max(first_id, wanted - size + 1)
+            span, count = wanted - start + 1, len(rows)
+            wanted = _descend(self._run(_RANGE, (start, wanted, head_id)), wanted, rows)
+            if 2 * (len(rows) - count) < span:
+                rows += sorted(self._run(_CHAIN, (wanted or 0, first_id)), reverse=True)
+                break
+            size = min(4 * size, MANY_KEYS)
+        return rows[::-1]
+
+    def _steps(self, rows: Sequence[Row], parent: bytes | None) -> list[Step]:
+        keys = [row[0] for row in rows if row[-1]]
+        rests = {row[0]: row[1:] for row in self.driver.run_in(_RESTS, keys)}
+        changes = [key for key, rest in rests.items() if rest[0] != "append"]
+        return steps_of(rows, rests, parent, self._links(changes), self._is_left)
 
     def step(self, commit: Head) -> Step:
         """One commit, as a step of its chain."""
         for row in self._run(_STEP, (commit.id,)):
             if row[1] != commit.hash:
                 raise CorruptError(f"the index of commits is damaged at key {commit.id}")
-            return steps_of([row[:-1]], row[-1], self._links([row[0]]), self._is_left)[0]
+            return self._steps([row[:-1]], row[-1])[0]
         raise CorruptError(f"a commit is missing: key {commit.id}")
 
     def has_result(self, dialog: str, call_id: str) -> bool:
@@ -640,6 +680,25 @@ class Store:
         return toolset
 
 
+def _descend(rows: list[Row], wanted: int, chain: list[Row]) -> int | None:
+    """Add to a chain those of its rows that are among these, the newest first. The next key."""
+    keys, parents = [row[0] for row in rows], [row[2] for row in rows]
+    if keys and keys[0] == wanted and parents[:-1] == keys[1:]:  # nothing came in between
+        chain += rows
+        return _older(rows[-1])
+    following: int | None = wanted
+    for row in rows:
+        if row[0] == following:
+            chain.append(row)
+            following = _older(row)
+    return following
+
+
+def _older(row: Row) -> int | None:
+    """The key of the parent, which is older; a damaged file may say otherwise."""
+    return row[2] if row[2] is not None and row[2] < row[0] else None
+
+
 def _checked_out(dialog: str, row: Row) -> CheckedOut:
     """What is checked out, from a row of _CHECKED_OUT, verified."""
     _, branch_of, *columns = row
@@ -709,13 +768,6 @@ _CREATE_BRANCH = f"""
 INSERT INTO branches (dialog_id, name, head_id, commit_hash, checksum)
 VALUES ({_DIALOG}, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING dialog_id"""
 
-_MOVE_BRANCH = """
-UPDATE branches SET head_id = ?, commit_hash = ?, checksum = ?
-WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
-    head_id IS NULL OR commit_hash = (
-        SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))
-RETURNING 1"""
-
 _SIZES = """
 SELECT c.dialog_id, b.token_count, b.text_size FROM commits c JOIN blobs b ON b.id = c.blob_id
 WHERE b.id IN"""
@@ -730,13 +782,10 @@ VALUES ({", ".join("?" * len(CommitRow._fields))},
     coalesce(?, (SELECT active_toolset_id FROM commits WHERE id = ?)))
 ON CONFLICT (dialog_id, hash) DO NOTHING"""
 
-_PARTS = """
-LEFT JOIN blobs b ON b.id = c.blob_id LEFT JOIN toolsets s ON s.id = c.toolset_id"""
+_BLOB = "LEFT JOIN blobs b ON b.id = c.blob_id"
+_PARTS = f"{_BLOB} LEFT JOIN toolsets s ON s.id = c.toolset_id"
 _INLINE = f"CASE WHEN b.json_size <= {INLINE_BELOW} THEN b.payload END"
 _ROW = READ_COLUMNS.replace("b.payload", _INLINE)
-_STEP_ROW = STEP_COLUMNS.replace("b.payload", _INLINE).replace(
-    "b.hash", f"CASE WHEN {_INLINE} IS NULL THEN b.hash END"
-)
 
 _CHAIN = f"""
 WITH RECURSIVE chain (id, parent_id) AS (
@@ -745,11 +794,21 @@ WITH RECURSIVE chain (id, parent_id) AS (
     SELECT c.id, c.parent_id FROM chain JOIN commits c ON c.id = chain.parent_id
     WHERE c.id >= ? AND c.id < chain.id  -- a parent is older; a damaged file may say otherwise
 )
-SELECT {_STEP_ROW}
-FROM chain JOIN commits c ON c.id = chain.id {_PARTS}"""
+SELECT {STEP_COLUMNS}
+FROM chain JOIN commits c ON c.id = chain.id {_BLOB}"""
+
+_RANGE = f"""
+SELECT {STEP_COLUMNS} FROM commits c {_BLOB}
+WHERE c.id BETWEEN ? AND ?
+    AND +c.dialog_id = (SELECT dialog_id FROM commits WHERE id = ?)  -- + rules out its index
+ORDER BY c.id DESC"""
+
+_RESTS = f"""
+SELECT c.id, {REST_COLUMNS} FROM commits c LEFT JOIN toolsets s ON s.id = c.toolset_id
+WHERE c.id IN"""
 
 _STEP = f"""
-SELECT {_STEP_ROW}, p.hash FROM commits c {_PARTS}
+SELECT {STEP_COLUMNS}, p.hash FROM commits c {_BLOB}
 LEFT JOIN commits p ON p.id = c.parent_id WHERE c.id = ?"""
 
 _PAGE = f"""
