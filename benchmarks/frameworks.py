@@ -1,254 +1,62 @@
 """What an adapter costs, and what it saves: the same agent with and without tract.
 
 `python3 dev.py bench frameworks [--json] [--quick]`. The model is a script on this machine. Runs
-with and without tract take turns, and times are medians. Each number that has a bound is the worst
-of the frameworks.
+with and without tract take turns, and times are medians of the time between two requests. Each
+number that has a bound is the worst of the frameworks. Those that need an environment of their own
+run in the one that `dev.py test --frameworks` builds, or are left out.
 """
 
 from __future__ import annotations
 
-import ast
-import asyncio
 import json
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from statistics import median
-from typing import Any, NamedTuple
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
 
+from benchmarks.adapters import Scale
+from benchmarks.agents import APART, HERE
+from benchmarks.glue import glue_lines
 from benchmarks.measure import ROOT
 from benchmarks.report import Numbers, Result, report
-from tests.llm_server import LLMServer, Reply
-from tract import Tract
+from tests.frameworks.conftest import QUIET
 
 AT_MOST: dict[str, float] = {"overhead_ms": 3, "glue_lines": 3, "wire_kb": 0.35}
-RESULTS = {"inline_tokens": 500, "preview_tokens": 100}
 EXAMPLES = ROOT / "examples" / "frameworks"
-
-
-class Scale(NamedTuple):
-    calls: int
-    """Of the session whose bytes are counted."""
-    history: int
-    """Messages before the calls that are timed."""
-    timed: int
-    rounds: int
-
-
-FULL, QUICK = Scale(40, 200, 20, 7), Scale(2, 4, 2, 1)
-
-
-def read_log(number: int) -> str:
-    """Read a part of the log.
-
-    Args:
-        number: Which part.
-    """
-    lines = (f"{number:03} {line:04} GET /orders/{line * 7919 % 9973} 200" for line in range(400))
-    return "\n".join(lines)
-
-
-def read_line(number: int) -> str:
-    """Read a line of the log.
-
-    Args:
-        number: Which line.
-    """
-    return f"{number:03} GET /orders 200"
-
-
-# One agent for each framework. It runs until the model calls no tool.
-
-Tool = Callable[[int], str]
-Agent = Callable[[str, Tool, "Tract | None", int], None]
-"""Where the model is, the tool, the dialog or None, and how many messages come before."""
-
-
-def langchain(url: str, tool: Tool, t: Tract | None, history: int) -> None:
-    from langchain.agents import create_agent
-    from langchain_core.messages import AIMessage, HumanMessage
-    from langchain_openai import ChatOpenAI
-
-    from tract.integrations.langchain import TractMiddleware
-
-    model: Any = ChatOpenAI(model="m", base_url=url, api_key="k")  # type: ignore[arg-type]
-    middleware: Any = [TractMiddleware(t, results=RESULTS)] if t else []
-    agent: Any = create_agent(model, [tool], middleware=middleware)
-    turns = ((HumanMessage(f"ask {n}"), AIMessage(f"answer {n}")) for n in range(history // 2))
-    earlier = [message for turn in turns for message in turn]
-    agent.invoke({"messages": [*earlier, HumanMessage("Look.")]}, {"recursion_limit": 1000})
-
-
-def openai_agents(url: str, tool: Tool, t: Tract | None, history: int) -> None:
-    import agents
-    from openai import AsyncOpenAI
-
-    from tract.integrations.openai_agents import fetch_tool, run_options
-
-    async def run() -> None:
-        async with AsyncOpenAI(base_url=url, api_key="k") as client:
-            model = agents.OpenAIResponsesModel("m", client)
-            tools: Any = [agents.function_tool(tool), *([fetch_tool(t)] if t else [])]
-            agent: Any = agents.Agent("a", model=model, tools=tools)
-            options: Any = run_options(t, results=RESULTS) if t else {}
-            turns = [(f"ask {n}", f"answer {n}") for n in range(history // 2)]
-            texts = [text for turn in turns for text in turn]
-            roles = ("user", "assistant")
-            items: Any = [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
-            question = {"role": "user", "content": "Look."}
-            await agents.Runner.run(agent, [*items, question], max_turns=1000, **options)
-
-    agents.set_tracing_disabled(True)
-    asyncio.run(run())
-
-
-def pydantic_ai(url: str, tool: Tool, t: Tract | None, history: int) -> None:
-    from pydantic_ai import Agent, UsageLimits
-    from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.providers.openai import OpenAIProvider
-
-    from tract.integrations.pydantic_ai import TractCapability
-
-    model = OpenAIChatModel("m", provider=OpenAIProvider(base_url=url, api_key="k"))
-    capabilities = [TractCapability(t, results=RESULTS)] if t else []
-    agent: Any = Agent(model, tools=[tool], capabilities=capabilities)
-    earlier: list[Any] = []
-    for n in range(history // 2):
-        earlier.append(ModelRequest([UserPromptPart(f"ask {n}")]))
-        earlier.append(ModelResponse([TextPart(f"answer {n}")]))
-    limits = UsageLimits(request_limit=None)
-    agent.run_sync("Look.", message_history=earlier, usage_limits=limits)
-
-
-def openai_sdk(url: str, tool: Tool, t: Tract | None, history: int) -> None:
-    import openai
-
-    from tract import record_client
-
-    client: Any = openai.OpenAI(base_url=url, api_key="k")
-    client = record_client(client, t, results=RESULTS) if t else client
-    schema = {"type": "object", "properties": {"number": {"type": "integer"}}}
-    function = {"name": tool.__name__, "parameters": schema}
-    messages: list[Any] = []
-    for n in range(history // 2):
-        messages.append({"role": "user", "content": f"ask {n}"})
-        messages.append({"role": "assistant", "content": f"answer {n}"})
-    messages.append({"role": "user", "content": "Look."})
-    tools = [{"type": "function", "function": function}]
-    while True:
-        answer = client.chat.completions.create(model="m", messages=messages, tools=tools)
-        message = answer.choices[0].message
-        messages.append(message.model_dump(exclude_none=True))
-        if not message.tool_calls:
-            return
-        for call in message.tool_calls:
-            result = tool(json.loads(call.function.arguments)["number"])
-            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
-
-
-AGENTS: dict[str, Agent] = {
-    "langchain": langchain,
-    "openai_agents": openai_agents,
-    "pydantic_ai": pydantic_ai,
-    "openai_sdk": openai_sdk,
-}
-
-
-class Run(NamedTuple):
-    seconds: float
-    """For each request."""
-    size: int
-    """Of all requests, in bytes."""
-
-
-def run(agent: Agent, tool: Tool, calls: int, history: int, *, has_tract: bool) -> Run:
-    asked = [Reply(calls=[(f"call_{n}", tool.__name__, {"number": n})]) for n in range(calls)]
-    with tempfile.TemporaryDirectory() as folder, LLMServer(*asked, Reply("Done.")) as server:
-        t = Tract.open(Path(folder, "t.db")) if has_tract else None
-        began = time.perf_counter()
-        agent(server.openai_url, tool, t, history)
-        seconds = (time.perf_counter() - began) / (calls + 1)
-        if t:
-            assert len(t.list_tool_results()) == calls
-            t.close()
-        assert len(server.requests) == calls + 1
-        return Run(seconds, sum(len(json.dumps(request.body)) for request in server.requests))
-
-
-def overhead(agent: Agent, scale: Scale) -> float:
-    """Milliseconds that each request takes longer. A first run loads what is loaded once, and what
-    a run costs once is not counted: a run with fewer calls is subtracted."""
-    times: dict[tuple[bool, int], list[float]] = {}
-    for number in range(scale.rounds + 1):
-        for has_tract in (False, True):
-            for calls in (1, scale.timed + 1):
-                took = run(agent, read_line, calls, scale.history, has_tract=has_tract)
-                if number:
-                    times.setdefault((has_tract, calls), []).append(took.seconds * (calls + 1))
-    per_call = {
-        has_tract: (median(times[has_tract, scale.timed + 1]) - median(times[has_tract, 1]))
-        / scale.timed
-        for has_tract in (False, True)
-    }
-    return (per_call[True] - per_call[False]) * 1e3
-
-
-def share(agent: Agent, scale: Scale) -> float:
-    """Bytes of the requests, with tract ÷ without."""
-    sizes = [run(agent, read_log, scale.calls, 0, has_tract=own).size for own in (True, False)]
-    return sizes[0] / sizes[1]
-
-
-# Lines
-
-
-def glue_lines(path: Path) -> int:
-    """The lines of a program that mention tract, without its imports."""
-    source = path.read_text("utf-8")
-    tree = ast.parse(source)
-    names: set[str] = set()
-    imports: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            imports |= set(range(node.lineno, (node.end_lineno or 0) + 1))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tract"):
-            names |= {alias.asname or alias.name for alias in node.names}
-    for node in ast.walk(tree):  # what they are bound to
-        if isinstance(node, ast.withitem) and _mentions(node.context_expr, names):
-            names |= _names(node.optional_vars)
-        if isinstance(node, ast.Assign) and _is_made_of(node.value, names):
-            names |= {name for target in node.targets for name in _names(target)}
-    used = {n.lineno for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in names}
-    return len(used - imports)
-
-
-def _names(node: ast.AST | None) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} if node else set()
-
-
-def _mentions(node: ast.AST, names: set[str]) -> bool:
-    return not names.isdisjoint(_names(node))
-
-
-def _is_made_of(node: ast.AST, names: set[str]) -> bool:
-    """Whether a value is what a name of tract returns."""
-    return isinstance(node, ast.Call) and _mentions(node.func, names)
-
-
-# Report
+FULL, QUICK = Scale(40, 200, 20, 5), Scale(2, 4, 2, 1)
 
 
 def measure(quick: bool) -> Iterator[Result]:
+    pythons = dict(_pythons())
+    left_out = [name for name in HERE | APART if name not in pythons]
+    if left_out:
+        print("left out, no environment:", *left_out, file=sys.stderr)
     scale = QUICK if quick else FULL
-    times = {f"{name}_ms": overhead(agent, scale) for name, agent in AGENTS.items()}
-    yield _worst("overhead_ms", times)
-    lines = {
-        f"{path.stem}_lines": float(glue_lines(path)) for path in sorted(EXAMPLES.glob("*.py"))
-    }
-    yield _worst("glue_lines", lines)
-    yield _worst("wire_kb", {f"{name}_kb": share(agent, scale) for name, agent in AGENTS.items()})
+    numbers = {name: _measured(python, name, scale) for name, python in pythons.items()}
+    yield _worst("overhead_ms", {f"{name}_ms": own["ms"] for name, own in numbers.items()})
+    lines = {path.stem: float(glue_lines(path)) for path in sorted(EXAMPLES.glob("*.py"))}
+    yield _worst("glue_lines", {f"{name}_lines": count for name, count in lines.items()})
+    yield _worst("wire_kb", {f"{name}_kb": own["kb"] for name, own in numbers.items()})
+
+
+def _pythons() -> Iterator[tuple[str, str]]:
+    """The interpreter of each framework that is installed."""
+    yield from dict.fromkeys(HERE, sys.executable).items()
+    for name in APART:
+        python = ROOT / ".frameworks" / name / "bin" / "python"
+        if python.exists():
+            yield name, str(python)
+
+
+def _measured(python: str, name: str, scale: Scale) -> Any:
+    """The numbers of one adapter. Its framework may print before them."""
+    command = [python, "-m", "benchmarks.adapters", name, json.dumps(scale)]
+    environment = {**os.environ, **QUIET}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{name}:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def _worst(key: str, numbers: Numbers) -> Result:

@@ -25,8 +25,11 @@ TRACES = re.compile(
     r"/root/|/work/|/mnt/|/opt/(?![Ff]robnicate)|tract-recordings|pg-recording|sandboxing"
     r"|https?://(?:registry|pypi|files|proxy|repo|deb|index|static)\.(?!example\.org)"
 )
-SHARED = {"__init__", "dialogs", "load", "measure", "outputs", "report"}
-NAMES = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - SHARED)
+NAMES = sorted(
+    path.stem
+    for path in (ROOT / "benchmarks").glob("*.py")
+    if " report(" in path.read_text("utf-8") and path.stem != "report"  # not a part of one
+)
 
 
 def bounds(name: str) -> dict[str, float]:
@@ -89,7 +92,8 @@ def test_a_benchmark_measures_all_that_it_bounds(name: str) -> None:
         pytest.skip(browser.NONE)
     command = [sys.executable, "-m", f"benchmarks.{name}", "--quick", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    unexpected = [line for line in done.stderr.splitlines() if not line.startswith("left out")]
+    assert (done.returncode, unexpected) == (0, [])
     assert set(json.loads(done.stdout)) >= set(bounds(name))
 
 

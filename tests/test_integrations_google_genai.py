@@ -304,7 +304,8 @@ def test_a_recorder_that_fails_does_not_break_the_call(
             response = client.models.generate_content(model=MODEL, contents="Hi")
     assert response.text == "Hello."
     [record] = [record for record in caplog.records if record.name == "tract"]
-    assert "was not recorded" in record.message
+    assert "could not record a request of google-genai" in record.message
+    assert [str(error) for error in t.handler_errors] == [record.message]
 
 
 def test_other_requests_pass(t: Tract) -> None:

@@ -439,9 +439,10 @@ async def test_a_recorder_that_fails_says_so_once(caplog: pytest.LogCaptureFixtu
         agent.tools[3] = function_tool(TOOLS[0], name_override="get_tool_result")
         t.close()
         await Runner.run(agent, PROMPT, **options)
-    assert [record.message[:35] for record in caplog.records if record.name == "tract"] == [
-        "tract cannot record dialog 'default"
+    assert [record.message[:42] for record in caplog.records if record.name == "tract"] == [
+        "tract could not record a run of the Agents"
     ]
+    assert len(t.handler_errors) > 1
 
 
 # The session

@@ -2,7 +2,6 @@
 
 from agents import Agent, Runner, function_tool
 
-from tract import Tract
 from tract.integrations.openai_agents import TractSession, fetch_tool, run_options
 
 
@@ -12,8 +11,7 @@ def read_log(path: str) -> str:
     return "\n".join(f"{number:05} GET /orders/{number} 200" for number in range(5_000))
 
 
-t = Tract.open("agent.db", dialog="orders")
-agent = Agent("Support", tools=[read_log, fetch_tool(t)])
-options = {"session": TractSession(t), **run_options(t, results=500)}
-result = Runner.run_sync(agent, "Why do orders fail?", **options)
+session = TractSession("agent.db", "orders")
+agent = Agent("Support", tools=[read_log, fetch_tool(session.tract)])
+result = Runner.run_sync(agent, "Why do orders fail?", **run_options(session, results=500))
 print(result.final_output)

@@ -9,6 +9,7 @@ import pytest
 QUIET = {
     "CREWAI_DISABLE_TELEMETRY": "true",
     "CREWAI_TRACING_ENABLED": "false",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # or else it is fetched from the network
     "OTEL_SDK_DISABLED": "true",
 }
 

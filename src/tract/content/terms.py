@@ -39,18 +39,20 @@ Span = tuple[int, int]
 def words_of(text: str) -> set[str]:
     """The words of a text, as the index has them."""
     if text.isascii():
-        words = set(_ascii_words(text))
-    else:
-        parts = set(text.split())  # no word has a space, and folding makes none
-        folded = " ".join([part for part in parts if not part.isascii()]).casefold()
-        words = {*_WORD.findall(folded), *_ascii_words(" ".join(filter(str.isascii, parts)))}
-    long = {word for word in words if len(word) > LONGEST_WORD}
-    return words - long | {LONG} if long else words
+        words = _ascii_words(text)
+    else:  # most parts are ASCII also where others are not; no word has a space, folding makes none
+        parts = set(text.split())
+        words = _ascii_words(" ".join(filter(str.isascii, parts)))
+        others = " ".join([part for part in parts if not part.isascii()])
+        words.update(_WORD.findall(others.casefold()))
+    if max(map(len, words), default=0) <= LONGEST_WORD:
+        return words
+    return {word for word in words if len(word) <= LONGEST_WORD} | {LONG}
 
 
-def _ascii_words(text: str) -> list[str]:
-    """The same as with the pattern, in a third of the time."""
-    return text.encode("ascii").translate(_SPACED).decode("ascii").split()
+def _ascii_words(text: str) -> set[str]:
+    """The same as with `_WORD` in small letters, in a third of the time."""
+    return set(text.encode("ascii").translate(_SPACED).decode("ascii").split())
 
 
 def text_of(content: Json) -> str:

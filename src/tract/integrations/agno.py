@@ -63,13 +63,13 @@ class ResultForms(CompressionManager):  # type: ignore[misc]
         """Record, and say whether the form of a result has changed. The list is the run's own:
         agno appends to it."""
         self._messages = messages
-        with logged("record messages of agno"):
+        with logged(self._mirror.tract, "record messages of agno"):
             self._mirror.follow(messages, _definitions(tools or ()))
             return any(self._changes(messages))
         return False
 
     def compress(self, messages: list[AgnoMessage], *_: Any, **__: Any) -> None:
-        with logged("show a model of agno results in their forms"):
+        with logged(self._mirror.tract, "show a model of agno results in their forms"):
             for message, text in self._changes(messages):
                 message.compressed_content = text
 
@@ -83,7 +83,7 @@ class ResultForms(CompressionManager):  # type: ignore[misc]
 
     def record_answer(self) -> None:
         """Record the last answer, to which no call of the model follows."""
-        with logged("record an answer of agno"):
+        with logged(self._mirror.tract, "record an answer of agno"):
             self._mirror.follow(self._messages)
 
     def _changes(self, messages: Sequence[AgnoMessage]) -> Iterator[tuple[AgnoMessage, str | None]]:

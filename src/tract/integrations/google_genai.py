@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial, wraps
 from typing import Any, NamedTuple
 
 from tract.core.wording import GET_TOOL_RESULT
-from tract.errors import InputError, TractError
+from tract.errors import InputError
 from tract.extras import missing_extra
+from tract.integrations.failures import logged
 from tract.integrations.mirror import Item, Mirror, Shown, Source, items_of, load_items, opened
 from tract.integrations.settings import Results, configure
 from tract.model import Json, Message
@@ -34,7 +34,6 @@ except ImportError as error:
 
 GEMINI = PROVIDERS["gemini"]
 SYSTEM, RESULT = "systemInstruction", "functionResponse"
-_log = logging.getLogger("tract")
 
 Body = dict[str, Json]
 
@@ -69,8 +68,8 @@ class _Asked(NamedTuple):
 
 
 class _Recorder:
-    """Records what one client sends and receives. An error of the recorder is logged, and the
-    request is sent as it is."""
+    """Records what one client sends and receives. An error of the recorder is reported, and
+    the request is sent as it is."""
 
     def __init__(self, mirror: Mirror, *, is_reshaping: bool) -> None:
         self._mirror = mirror
@@ -147,28 +146,25 @@ class _Recorder:
 
     def _ask(self, body: Body) -> _Asked:
         """Record a request, and make of it what is sent."""
-        try:
+        t = self._mirror.tract
+        with logged(t, "record a request of google-genai, which is sent as it is"):
             loaded = self._reader.read(body)
-            with self._mirror.tract.session.lock:
+            with t.session.lock:
                 self._mirror.follow(items_of(loaded), loaded.tools or [])
                 if self._is_reshaping and _offers_fetching(loaded):
                     body = _reshaped(body, loaded, self._mirror.shown())
-        except TractError as error:
-            _log.warning("a request of google-genai was not recorded: %s", error)
-            return _Asked(body, None)
-        return _Asked(body, loaded)
+            return _Asked(body, loaded)
+        return _Asked(body, None)
 
     def _take(self, loaded: Loaded | None, events: Sequence[Any]) -> None:
         """Record the answer to a request. One that was cut is not in the client's history either,
         so it is left out."""
         assembler = ContentAssembler()
-        try:
+        with logged(self._mirror.tract, "record an answer to google-genai"):
             for event in events:
                 assembler.feed(_parsed(event.body))
             if loaded is not None and assembler.is_complete:
                 self._add(loaded, join_pieces(assembler.response()))
-        except TractError as error:
-            _log.warning("an answer to google-genai was not recorded: %s", error)
 
     def _add(self, loaded: Loaded, response: Body) -> None:
         first = response["candidates"][0]

@@ -6,7 +6,6 @@ agent = create_agent(model, tools, middleware=[TractMiddleware("agent.db", resul
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from threading import RLock
@@ -18,8 +17,10 @@ from tract.context import CompiledContext
 from tract.core.drafts import Details
 from tract.core.fetching import REFUSALS, refusal
 from tract.core.wording import GET_TOOL_RESULT, GET_TOOL_RESULT_SCHEMA
-from tract.errors import InputError, TractError
+from tract.errors import InputError
 from tract.extras import missing_extra
+from tract.integrations.definitions import Definitions
+from tract.integrations.failures import logged
 from tract.integrations.langchain_messages import (
     check_messages,
     load,
@@ -49,10 +50,6 @@ try:
 except ModuleNotFoundError as error:
     raise missing_extra("LangChain", "langchain") from error
 
-_log = logging.getLogger("tract")
-
-FAILURES = (TractError, ValueError, TypeError, RecursionError)
-"""What recording may raise: the database fails, or a message or a tool cannot be stored."""
 KEPT = 256
 """Conversations that are kept open. Others are opened again when they go on."""
 
@@ -105,7 +102,6 @@ class TractMiddleware(AgentMiddleware):
         self._results, self._auto = results, auto
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._lock = RLock()
-        self._reported: set[str] = set()
 
     def here(self) -> Tract:
         """The dialog of the agent that runs."""
@@ -141,40 +137,25 @@ class TractMiddleware(AgentMiddleware):
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         """Record what came after the last answer, such as results that end a run."""
-        try:
+        with logged(self.tract, "record the end of a run of LangChain"):
             self._conversation().follow(_messages(state))
-        except FAILURES as error:
-            self._report(error)
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         await asyncio.to_thread(self.after_agent, state, runtime)
 
     def _reshape(self, request: ModelRequest) -> ModelRequest:
-        try:
+        with logged(self.tract, "record a request of LangChain, which is sent as it is"):
             return self._conversation().reshape(request)
-        except FAILURES as error:
-            self._report(error)
-            return request
+        return request
 
     def _record_response(self, request: ModelRequest, response: ModelResponse) -> None:
-        try:
+        with logged(self.tract, "record an answer to LangChain"):
             self._conversation().follow([*_messages(request.state), *response.result])
-        except FAILURES as error:
-            self._report(error)
 
     def _record_result(self, request: ToolCallRequest, result: Any) -> None:
-        try:
+        with logged(self.tract, "record a result of LangChain"):
             if isinstance(result, ToolMessage):
                 self._conversation().add(_messages(request.state), result)
-        except FAILURES as error:
-            self._report(error)
-
-    def _report(self, error: Exception) -> None:
-        """Log a failure, once. The agent goes on without tract."""
-        fact = f"{type(error).__name__}: {error}"
-        if fact not in self._reported:
-            self._reported.add(fact)
-            _log.error("tract does not record this agent of LangChain: %s", fact)
 
     def _conversation(self) -> Conversation:
         name, parent = dialog_of(self.tract.dialog)
@@ -208,8 +189,7 @@ class Conversation:
         self._lock = RLock()
         self._system: BaseMessage | None = None
         self._other_system: str | None = None
-        self._tools: list[Any] = []
-        self._definitions: list[dict[str, Json]] = []
+        self._definitions = Definitions(convert_to_openai_tool)
 
     def follow(
         self, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Json]] | None = None
@@ -229,7 +209,7 @@ class Conversation:
         """Record a request. Return what is sent instead."""
         with self._lock:
             self._take_system(request.system_message)
-            self.follow(_messages(request.state), self._define(request.tools))
+            self.follow(_messages(request.state), self._definitions.of(request.tools))
             shown = self.mirror.shown()
             has_other_system = self._other_system is not None
         if not (shown.is_rewritten or rejects(request.messages)):
@@ -258,13 +238,6 @@ class Conversation:
         pairs = zip(listed.loaded.messages, listed.details, strict=True)
         return listed._replace(details=[_with_system(*pair, text) for pair in pairs])
 
-    def _define(self, tools: list[Any]) -> list[dict[str, Json]]:
-        """The definitions of tools. Making them is slow, and agents have the same ones again."""
-        if not _are_same(tools, self._tools):
-            self._tools = list(tools)
-            self._definitions = [convert_to_openai_tool(tool) for tool in tools]
-        return self._definitions
-
 
 def dialog_of(default: str) -> tuple[str, str | None]:
     """The dialog of the agent that runs, and of the agent that started it, if any. It is named by
@@ -283,11 +256,6 @@ def _short(step: str) -> str:
     """The name of a step, with the beginning of its id."""
     name, _, step_id = step.partition(":")
     return f"{name}:{step_id[:8]}" if step_id else name
-
-
-def _are_same(some: list[Any], others: list[Any]) -> bool:
-    pairs = zip(some, others, strict=False)
-    return len(some) == len(others) and all(one is other for one, other in pairs)
 
 
 def _messages(state: Any) -> list[BaseMessage]:

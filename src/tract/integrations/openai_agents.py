@@ -7,13 +7,13 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from inspect import isawaitable
-from typing import Any, TypedDict, TypeVar
+from typing import Any, NotRequired, TypedDict, TypeVar
 
 from tract.core import fetching
 from tract.core.drafts import Details
 from tract.core.wording import GET_TOOL_RESULT_SCHEMA
-from tract.errors import TractError
 from tract.extras import missing_extra
+from tract.integrations.failures import logged
 from tract.integrations.mirror import Source, opened
 from tract.integrations.openai_ledger import Item, Ledger, Request, ledger_of
 from tract.integrations.settings import Results, configure
@@ -154,27 +154,33 @@ def fetch_tool(t: Tract) -> FunctionTool:
 class RunOptions(TypedDict):
     """Options of `Runner.run`, `run_sync` and `run_streamed`."""
 
+    session: NotRequired[TractSession]
     hooks: TractHooks
     run_config: RunConfig
 
 
 def run_options(
-    t: Tract,
+    source: Tract | TractSession,
     run_config: RunConfig | None = None,
     *,
     results: Results | None = None,
     on_server: bool = False,
 ) -> RunOptions:
     """The options with which a run is recorded and reshaped: `Runner.run(agent, question,
-    **run_options(t))`. A filter that the configuration has comes first. `results` are the arguments
-    of `Tract.configure_results`, or just its `inline_tokens`."""
+    **run_options(t))`. With a session instead of a dialog, the run continues it. A filter that the
+    configuration has comes first. `results` are the arguments of `Tract.configure_results`, or just
+    its `inline_tokens`."""
+    t = source if isinstance(source, Tract) else source.tract
     configure(t, results)
     config = run_config or RunConfig()
     own = tract_input_filter(t, on_server=on_server)
     first = config.call_model_input_filter
     both = own if first is None else _chained(first, own)
-    hooks = TractHooks(t, model=config.model)
-    return {"hooks": hooks, "run_config": replace(config, call_model_input_filter=both)}
+    options = RunOptions(
+        hooks=TractHooks(t, model=config.model),
+        run_config=replace(config, call_model_input_filter=both),
+    )
+    return options if isinstance(source, Tract) else {**options, "session": source}
 
 
 # What the SDK knows
@@ -182,11 +188,9 @@ def run_options(
 
 async def _attempt(ledger: Ledger, action: Callable[..., Result], *args: Any) -> Result | None:
     """Run an action in a thread. If it fails, the agent goes on without."""
-    try:
+    with logged(ledger.tract, "record a run of the Agents SDK, which goes on without it"):
         return await asyncio.to_thread(action, *args)
-    except TractError as error:
-        ledger.report(f"dialog {ledger.tract.dialog!r}", error)
-        return None
+    return None
 
 
 def _send(ledger: Ledger, request: Request, on_server: bool) -> list[Item]:

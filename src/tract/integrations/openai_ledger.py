@@ -3,7 +3,6 @@ them."""
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
@@ -15,7 +14,8 @@ from tract.core.drafts import NO_DETAILS, Details
 from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError
 from tract.extras import missing_extra
-from tract.integrations.mirror import Mirror
+from tract.integrations.failures import report
+from tract.integrations.mirror import End, Mirror
 from tract.model import EMPTY, CommitOperation, Head, Message, Raw
 from tract.providers.frameworks.lists import LoadedList
 from tract.providers.openai_responses import original_items
@@ -45,8 +45,6 @@ UNREAD = "openai-agents"
 """Whose block an item is that cannot be read as one of OpenAI Responses."""
 TEXT_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 """Outputs that may be any text, such as a reference."""
-
-log = logging.getLogger("tract")
 
 
 def load(items: Sequence[Item], tools: Sequence[Any] | None) -> LoadedList:
@@ -109,7 +107,6 @@ class Ledger(Mirror):
         """Who runs, if hooks report it. The agents that it uses as tools have other dialogs."""
         self.is_filtered = False
         """Whether the filter has recorded what is sent next."""
-        self.has_failed = False
         self._unsaved: list[Item] = []  # recorded, and not yet added by the SDK to its session
         self._instructed: tuple[str, str] | None = None
         self._popped: tuple[str, Head] | None = None  # the branch that `pop` made, as it made it
@@ -215,14 +212,8 @@ class Ledger(Mirror):
         try:
             return request.definitions()
         except AgentsException as error:
-            self.report(f"the tools of agent {request.agent.name!r}", error)
+            report(self.tract, f"record the tools of agent {request.agent.name!r}", error)
             return None
-
-    def report(self, what: str, error: Exception) -> None:
-        """Log the first failure."""
-        if not self.has_failed:
-            log.warning("tract cannot record %s: %s", what, error)
-        self.has_failed = True
 
     def _has(self, request: Request, tools: Sequence[Any] | None) -> bool:
         """Whether nothing of a request is new."""
@@ -253,17 +244,18 @@ class Ledger(Mirror):
             answered = _without_open_calls(self._known)
             if self._known != messages[: len(self._known)] and _begins(messages, answered):
                 self._known = answered
-            is_at_end = True
             if self._at == self._now() and _begins(messages, self._known):
                 new = messages[len(self._known) :]
-                go_on(session, load(new, None if tools == self._tools else tools))
+                changed = None if tools == self._tools else tools
+                at: End | None = self._after(go_on(session, load(new, changed)))
                 self._unsaved += new
             else:
                 written = record_list(session, load(messages, tools), is_request=tools is not None)
                 # Without a new message, more may be recorded after the end of the list.
                 is_at_end = any(info.operation == CommitOperation.APPEND for info in written)
+                at = self._now() if is_at_end else None
                 self._instructed = None  # another branch may have others
-            self._known, self._at = list(messages), self._now() if is_at_end else None
+            self._known, self._at = list(messages), at
             self._tools = self._tools if tools is None else list(tools)
 
     def _extend(self, items: Sequence[Item], tools: Sequence[Any] | None) -> None:
@@ -278,8 +270,8 @@ class Ledger(Mirror):
         with session.batch():
             is_known = self._at == self._now()
             loaded, unknown = load(items, None)
-            go_on(session, LoadedList(loaded, [details] * len(unknown)))
-            at = self._now() if is_known else None
+            written = go_on(session, LoadedList(loaded, [details] * len(unknown)))
+            at = self._after(written) if is_known else None
         self._known, self._at = [*self._known, *items], at
 
     def _instruct(self, request: Request) -> None:

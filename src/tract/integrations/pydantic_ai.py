@@ -8,7 +8,6 @@ The messages of pydantic-ai itself stay as they are, with results in full.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -18,8 +17,8 @@ from typing import Any, TypeVar
 
 from tract.core.fetching import async_fetch_tool, in_thread
 from tract.core.wording import GET_TOOL_RESULT
-from tract.errors import TractError
 from tract.extras import missing_extra
+from tract.integrations.failures import logged
 from tract.integrations.mirror import Source, opened
 from tract.integrations.pydantic_messages import (
     Recorder,
@@ -51,7 +50,6 @@ except ImportError:
 __all__ = ["TractCapability", "load_messages", "record_messages", "tract_history"]
 
 Value = TypeVar("Value")
-log = logging.getLogger("tract")
 
 
 class Recording(Recorder):
@@ -61,19 +59,16 @@ class Recording(Recorder):
         """Runs at the same time on one dialog have one lock."""
         super().__init__(tract)
         self.lock = lock
-        self._has_failed = False
         self.is_busy = False
 
     def attempt(self, work: Callable[..., Value], *args: Any) -> Value | None:
-        """Do it, or say once why not."""
-        try:
-            with self.lock:
-                return work(*args)
-        except TractError as error:
-            if not self._has_failed:
-                log.error("tract does not record this agent, which goes on without it: %s", error)
-            self._has_failed = True
-            return None
+        """Do it, or report why not."""
+        with (
+            logged(self.tract, "record an agent of pydantic-ai, which goes on without it"),
+            self.lock,
+        ):
+            return work(*args)
+        return None
 
     def reshape(
         self,

@@ -4,19 +4,17 @@ and the answer after its request."""
 from __future__ import annotations
 
 import json
-import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from threading import Lock
-from traceback import format_exception_only
 from typing import Any, NamedTuple
 
 from tract.core.alignment import Atom, atoms
 from tract.core.drafts import NO_DETAILS
-from tract.errors import HandlerError, InputError
+from tract.errors import InputError
+from tract.integrations.failures import logged
 from tract.integrations.mirror import shown_in
 from tract.integrations.wire import PREVIOUS, Body, continues, history_of, reshaped
 from tract.model import CommitInfo, CommitOperation, Head, Json, Message
@@ -28,7 +26,6 @@ from tract.session.branches import create_numbered
 from tract.session.record import go_on, record_list
 from tract.tract import Tract
 
-_log = logging.getLogger("tract")
 _WAITING = 32
 """Requests without an answer that are remembered: one that comes again is a retry."""
 _UNANSWERED = ("queued", "in_progress", "failed", "cancelled")
@@ -82,7 +79,7 @@ class Recorder:
     def begin(self, content: bytes, provider: str) -> Exchange | None:
         """Record what is new in a request that is about to be sent. None if that fails; it is
         reported, and the request can be sent as it is."""
-        with self._reporting("the request is sent as it is"):
+        with logged(self.tract, "record a request, which is sent as it is"):
             key = sha256(content).digest()
             known = self._retried(key)
             if known is not None:
@@ -97,7 +94,7 @@ class Recorder:
     def end(self, exchange: Exchange, text: Callable[[], str]) -> None:
         """Record the answer to a request. An answer that is not complete is left out; that is
         reported."""
-        with self._reporting("the caller has what came of it"):
+        with logged(self.tract, "record an answer, which the caller has"):
             response = _response(text())
             self._forget(exchange)
             if exchange.head is None:  # then the answer says where it leaves what is recorded
@@ -211,22 +208,6 @@ class Recorder:
     def _position(self) -> Position:
         session = self.tract.session
         return Position(session.branch, len(session.chain().appended_steps()))
-
-    @contextmanager
-    def _reporting(self, outcome: str) -> Iterator[None]:
-        """Whatever fails here costs a record, never the caller's request."""
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - the caller did not ask for this work
-            self.report(error, outcome)
-
-    def report(self, reason: Exception, outcome: str) -> None:
-        """Log a failure, and add it to the errors of the dialog."""
-        fact = "".join(format_exception_only(reason)).strip()[:300]
-        error = HandlerError(f"not recorded in {self.tract.dialog!r}, {outcome}: {fact}")
-        error.__cause__ = reason
-        self.tract.handler_errors.append(error)
-        _log.warning("%s", error)
 
 
 def _loaded(body: Body, provider: str) -> LoadedList:

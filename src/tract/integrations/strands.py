@@ -65,12 +65,12 @@ class TractHooks:
 
     def _add(self, event: MessageAddedEvent) -> None:
         self._messages.append(event.message)
-        with logged("record a message of Strands"):
+        with logged(self.tract, "record a message of Strands"):
             self._mirror.follow(self._history(event.agent.system_prompt))
 
     def _show(self, context: InvokeModelContext) -> InvokeModelContext:
         """What the model is sent: the messages in the context are a copy of the agent's."""
-        with logged("show a model of Strands results in their forms"):
+        with logged(self.tract, "show a model of Strands results in their forms"):
             history = self._history(context.agent.system_prompt)
             self._mirror.follow(history, context.tool_specs)
             shown = self._mirror.shown()
