@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tract.errors import BusyError
-from tract.model import Draft, Head, Link
+from tract.model import Draft, Link
 from tract.storage.codec import CHUNKED, FORGOTTEN, IN_OBJECTS, TEXT_CHUNKED, stored_gist
 from tract.storage.contents import INSERT_BLOB, WITHOUT_PAYLOAD
 from tract.storage.driver import PAGE
@@ -85,7 +85,6 @@ class Page:
 
     def add(
         self,
-        head: Head,
         row: CommitRow,
         active: int | None,
         links: tuple[Link, ...],
@@ -96,7 +95,7 @@ class Page:
         if content and content.blob.hash not in self._contents:
             self._contents[content.blob.hash] = content
             self._bytes += len(content.payload)
-        commit_id = self._next_key(head.id or 0)
+        commit_id = self._next_key(row.parent_id or 0)
         self._driver.keep(Waiting(commit_id, row, active, links, content), self._write)
         if self._bytes > PAGE_BYTES:
             self._driver.send()
@@ -114,11 +113,7 @@ class Page:
         contents = {item.content.blob.hash: item.content for item in items if item.content}
         keys = self._put(list(contents.values()))
         self._driver.run_many(INSERT_WITH_KEY, [_values(item, keys) for item in items])
-        links = [
-            (item.commit_id, place, link.kind, link.target_id, link.value)
-            for item in items
-            for place, link in enumerate(item.links)
-        ]
+        links = [row for item in items for row in link_rows(item.commit_id, item.links)]
         self._driver.insert_rows("commit_links", links)
 
     def _put(self, contents: Sequence[NewContent]) -> dict[bytes, int]:
@@ -145,6 +140,14 @@ class Page:
             "another process has stored the same content meanwhile, and counted it differently; "
             "nothing was written: repeat it"
         )
+
+
+def link_rows(commit_id: int, links: Sequence[Link]) -> list[Sequence[object]]:
+    """The rows of the links of a commit."""
+    return [
+        (commit_id, position, link.kind, link.target_id, link.value)
+        for position, link in enumerate(links)
+    ]
 
 
 def _values(item: Waiting, keys: dict[bytes, int]) -> Sequence[object]:

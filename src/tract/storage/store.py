@@ -47,7 +47,7 @@ from tract.storage.dialogs import DIALOG_COLUMNS, Changes, Dialogs, Locked, Tota
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.grants import Grants
 from tract.storage.objects import OBJECT_BYTES, Objects
-from tract.storage.page import INSERT_COMMIT, Page
+from tract.storage.page import INSERT_COMMIT, Page, link_rows
 from tract.storage.queue import QueueDriver
 from tract.storage.receipts import Receipts
 from tract.storage.rows import (
@@ -57,6 +57,7 @@ from tract.storage.rows import (
     REST_COLUMNS,
     STEP_COLUMNS,
     BlobRow,
+    CommitRow,
     ReadRow,
     as_datetime,
     blob_row,
@@ -360,8 +361,8 @@ class Store:
     ) -> tuple[Head, ReadRow | None]:
         """The commit and its row; no row if an equal commit exists, made on another branch."""
         blob_id = blob = toolset_id = toolset = waiting = None
-        changes = self.dialogs.changes
-        page = self._page if head.id is not None and head.id == changes.newest else None
+        is_newest = head.id is not None and head.id == self.dialogs.changes.newest
+        page = self._page if is_newest else None
         if content:
             new = blob_row(draft, content, self._object_above)
             placed = page.place(new, draft) if page else None
@@ -372,19 +373,24 @@ class Store:
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
         active = toolset_id if draft.operation in DECIDING else None
         if page:
-            commit_id: int | None = page.add(head, row, active, draft.links, waiting)
+            commit_id: int | None = page.add(row, active, draft.links, waiting)
         else:
-            commit_id = self.driver.insert(INSERT_COMMIT, (*row, active, head.id))
+            commit_id = self._insert_commit(row, active, draft.links)
         if commit_id is None:
             return self._find(dialog_id, [digest]) or EMPTY, None
-        changes.newest = commit_id
+        self.dialogs.changes.newest = commit_id
         size = (blob.token_count, blob.text_size) if blob else (0, 0)
         self.dialogs.add(dialog_id, Totals(0, 1, *size, row.is_error), row.created_at)
-        if draft.links and not page:
-            links = enumerate(draft.links)
-            rows = [(commit_id, n, link.kind, link.target_id, link.value) for n, link in links]
-            self.driver.insert_rows("commit_links", rows)
         return Head(commit_id, digest), ReadRow(row, toolset, blob)
+
+    def _insert_commit(
+        self, row: CommitRow, active: int | None, links: tuple[Link, ...]
+    ) -> int | None:
+        """The key of a commit; None if an equal one exists."""
+        commit_id = self.driver.insert(INSERT_COMMIT, (*row, active, row.parent_id))
+        if commit_id is not None and links:
+            self.driver.insert_rows("commit_links", link_rows(commit_id, links))
+        return commit_id
 
     def _put_content(self, blob: BlobRow, draft: Draft) -> tuple[int, BlobRow]:
         """Return the key of the content, and its row as it is stored. A known content is not

@@ -263,12 +263,14 @@ class WordIndex:
 
     def add_all(self, contents: Sequence[tuple[int, bytes, bytes]]) -> None:
         """Index new contents, each with its key and its hash."""
-        if self._is_ready and isinstance(self.table, Arrays):
-            words = ((blob_id, words_of(text_of(from_json(data)))) for blob_id, _, data in contents)
-            self.table.add_all(list(words))
-        else:
-            for content in contents:
-                self.add(*content)
+        for number, content in enumerate(contents):
+            if self._is_ready and isinstance(self.table, Arrays):
+                rest = contents[number:]
+                self.table.add_all(
+                    [(key, words_of(text_of(from_json(data)))) for key, _, data in rest]
+                )
+                return
+            self.add(*content)
 
     def restore(self, blob_id: int, data: bytes) -> None:
         """Index a content that was forgotten and is written again. What is in the backlog is
