@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.rework import CHANGES as REWORK
 from tests.strategies import histories
 from tests.toolkit import tool, tool_lists
 from tract import ForgottenError, Message, Priority, ToolCall, Tract
 from tract.compiler import Compiler
 from tract.core.chain import Chain
 from tract.core.wording import FORGOTTEN
+from tract.providers import dumps
 
 
 def view(context: Any) -> str:
@@ -84,11 +86,33 @@ def steps(t: Tract) -> list[Callable[[], object]]:
     ]
 
 
-def test_after_every_operation_it_equals_a_fresh_compile(db: str) -> None:
+@pytest.mark.parametrize("step", [1, 2, 3, dumps.STEP])
+def test_after_every_operation_it_equals_a_fresh_compile(
+    db: str, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dumps, "STEP", step)
+    monkeypatch.setattr(dumps, "SPREAD", 2)
     with Tract.open(db) as t:
-        for step in steps(t):
-            step()
+        for operation in steps(t):
+            operation()
             assert_fresh(t, db)
+
+
+@given(st.lists(st.sampled_from(REWORK), min_size=1, max_size=8), st.data())
+def test_after_any_changes_it_equals_a_fresh_compile(
+    changes: list[Callable[[Tract, st.DataObject], None]], data: st.DataObject
+) -> None:
+    with pytest.MonkeyPatch.context() as patch, Tract.open() as t:
+        patch.setattr(dumps, "STEP", 2)
+        patch.setattr(dumps, "SPREAD", 2)
+        contexts = []
+        for change in changes:
+            change(t, data)
+            contexts.append((t.compile(), t.head))
+            fresh = Compiler(t.store, t.tokens.count).compile(t.session.head())
+            assert view(contexts[-1][0]) == view(fresh)
+        for context, head in contexts:
+            assert head is None or view(context) == view(t.compile(at=head))
 
 
 def test_what_another_instance_appends_is_seen(db: str) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import histories
@@ -18,50 +18,52 @@ from tract.providers.dumps import GrowingDump
 MARKED = {"anthropic.block": {"type": "text", "cache_control": {"type": "ephemeral"}}}
 THOUGHT = Raw("responses", {"type": "reasoning", "id": "rs_1", "summary": []})
 
-special = st.sampled_from(
-    [
-        Message("user", (Text("a breakpoint", MARKED),)),
-        Message("user", (Text("another", MARKED), Text("and one more", MARKED))),
-        Message("assistant", (Text("cut off after a thought"), THOUGHT)),
-        Message("assistant", (ToolCall("", "shell", "ls", {"responses.item": {"type": "x"}}),)),
-    ]
-)
-moves = st.one_of(
-    st.tuples(st.just("add"), histories | st.lists(special, min_size=1, max_size=3)),
-    st.tuples(st.sampled_from(["cut", "look back"]), st.integers(0, 30)),
-)
+SAID = [
+    *(Message("user", text) for text in ("go on", "hm")),
+    *(Message("assistant", (ToolCall(call_id, "run", {}),)) for call_id in ("a", "b", "é x")),
+    Message("assistant", (Text("two"), ToolCall("a", "run", {}), ToolCall("c", "run", {}))),
+    *(Message("tool", f"of {call_id}", call_id, "run") for call_id in ("a", "b", "é x", "c")),
+    Message("system", "be brief"),
+    Message("user", (Text("a breakpoint", MARKED),)),
+    Message("user", (Text("another", MARKED), Text("and one more", MARKED))),
+    Message("assistant", (Text("cut off after a thought"), THOUGHT)),
+]
+"""Open calls, late and stray results, reused ids, and what a dump takes back later."""
+parts = st.lists(st.sampled_from(SAID), min_size=1, max_size=8) | histories
+moves = st.lists(st.tuples(st.integers(0, 60), parts), min_size=2, max_size=6)
+"""Each goes back to some message, if there are as many, and goes on with others."""
 
 
 def dumped(dump: GrowingDump, messages: list[Message], size: int) -> str:
     return json.dumps(dump.dump(messages, size, {}, ()))
 
 
-@given(st.lists(moves, max_size=6), st.integers(1, 4), st.integers(2, 3))
+@pytest.mark.parametrize("name", PROVIDERS)
+@given(moves, st.integers(1, 4), st.integers(2, 3))
+@settings(max_examples=100)
 def test_it_equals_one_that_is_made_at_once(
-    steps: list[tuple[str, Any]], step: int, spread: int
+    name: str, steps: list[tuple[int, list[Message]]], step: int, spread: int
 ) -> None:
+    messages: list[Message] = []
+    dump = GrowingDump(PROVIDERS[name])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dumps, "STEP", step)
         patch.setattr(dumps, "SPREAD", spread)
-        for target in PROVIDERS.values():
-            messages: list[Message] = []
-            dump = GrowingDump(target)
-            for move, value in steps:
-                size = len(messages)
-                if move == "add":
-                    messages = [*messages, *value]
-                    size = len(messages)
-                elif move == "look back":
-                    size = min(value, size)
-                else:
-                    old, all_messages = dump, messages
-                    messages, dump = messages[:value], dump.before(value)
-                    size = len(messages)
-                    assert dumped(dump, messages, size) == fresh(target, messages, size)
-                    assert dumped(old, all_messages, len(all_messages)) == fresh(
-                        target, all_messages, len(all_messages)
-                    )
-                assert dumped(dump, messages, size) == fresh(target, messages, size)
+        for back, more in steps:
+            if back < len(messages):
+                assert_fresh(dump, messages, back)  # an older context
+                before, dump = dump, dump.before(back)
+                following = [*messages[:back], *more]
+                assert_fresh(dump, following, len(following))
+                assert_fresh(before, messages, len(messages))
+                messages = following
+            else:
+                messages = [*messages, *more]
+                assert_fresh(dump, messages, len(messages))
+
+
+def assert_fresh(dump: GrowingDump, messages: list[Message], size: int) -> None:
+    assert dumped(dump, messages, size) == fresh(dump.target, messages, size)
 
 
 def fresh(target: Any, messages: list[Message], size: int) -> str:

@@ -14,6 +14,7 @@ from random import SystemRandom
 import pytest
 
 from tests.properties.driver import BrokenRuleError, play, script, smaller, steps_of
+from tract.providers import dumps
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
 LENGTH, SHORT = 40, 20
@@ -22,6 +23,12 @@ for PostgreSQL in the plain suite, where each step takes longer."""
 SEEDS = range(10)
 SECONDS = 600
 """Of the long run, on both databases together."""
+
+
+@pytest.fixture(autouse=True)
+def dumps_go_back_in_short_histories(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dumps, "STEP", 2)
+    monkeypatch.setattr(dumps, "SPREAD", 3)
 
 
 def run(seed: int, place: str | None = None, length: int = LENGTH) -> None:

@@ -23,13 +23,13 @@ class GrowingDump:
     earlier messages, most of them near the end, where a change then costs what follows it."""
 
     def __init__(self, target: Provider) -> None:
-        self._target = target
+        self.target = target
         self._kept: list[_State] = []
         self._last: _State | None = None
 
     def before(self, size: int) -> GrowingDump:
         """One for other messages, of which the first are the same."""
-        other = GrowingDump(self._target)
+        other = GrowingDump(self.target)
         other._kept = [state for state in self._kept if state.fed <= size]
         return other
 
@@ -44,7 +44,7 @@ class GrowingDump:
         state = self._last
         if state is None or not state.goes_on(size, changes):
             kept = self._newest(size, changes)
-            state = kept.copy() if kept else _State(self._target)
+            state = kept.copy() if kept else _State(self.target)
         if size == len(messages):  # not an older context
             self._grow(state, messages, changes)
         self._feed(state, messages[state.fed : size], changes)
@@ -77,7 +77,7 @@ class GrowingDump:
         """Add messages. What is behind a late result is dumped again."""
         state.arrange(messages, changes)
         if state.is_outdated(state.arrangement):
-            kept = self._newest(state.fed, changes, state.arrangement) or _State(self._target)
+            kept = self._newest(state.fed, changes, state.arrangement) or _State(self.target)
             state.dump, state.dumped = kept.dump.copy(), kept.dumped
         state.dump_rest()
 
