@@ -47,6 +47,17 @@ FRAMEWORK_VERSIONS = {
     "crewai": ["crewai==1.15.30"],
     "litellm": ["litellm[mcp]==1.106.2"],
 }
+PEERS = ROOT / ".peers"
+PEER_VERSIONS = [
+    "openai-agents==0.24.0",
+    "langgraph==1.2.22",
+    "langgraph-checkpoint-sqlite==3.1.2",
+    "langchain==1.4.7",
+    "langchain-core==1.7.2",
+    "llm==0.36",
+    "psycopg[binary]==3.3.8",
+    "splintr-rs==0.22.0",
+]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MEMORY = Path("/dev/shm")  # a file system in memory, on Linux
 ROOM = 4_000_000_000
@@ -88,9 +99,7 @@ def main() -> int:
     if args.command == "demo":
         return python("-m", "tract", "demo", *rest)
     if args.command == "bench":
-        if args.name == "page":
-            set_up_browser()
-        return python("-m", f"benchmarks.{args.name}", *rest)
+        return bench_of(args.name, rest)
     if args.command == "mutate":
         return python("-m", "tests.mutants", *rest)
     if args.command == "docs":
@@ -107,6 +116,18 @@ def main() -> int:
         return max(test_framework(name, rest) for name in FRAMEWORK_VERSIONS)
     set_up_browser()
     return python("-m", "pytest", *test_options(args.long, is_choice=bool(rest)), *rest)
+
+
+def bench_of(name: str, options: list[str]) -> int:
+    """Run a benchmark. The one of peers runs where they are installed, unless it is quick: then it
+    compares with those that happen to be in .venv."""
+    if name == "page":
+        set_up_browser()
+    folder = VENV
+    if name == "peers" and not {"--quick", "--help", "-h"} & set(options):
+        set_up_environment(PEERS, PEER_VERSIONS)
+        folder = PEERS
+    return python("-m", f"benchmarks.{name}", *options, folder=folder)
 
 
 def test_options(is_long: bool, is_choice: bool) -> list[str]:
@@ -179,15 +200,19 @@ def set_up_clients() -> None:
 
 
 def set_up_framework(name: str) -> None:
-    """Make .frameworks/NAME hold a framework and tract, unless its stamp says it does."""
+    """Make .frameworks/NAME hold a framework, tract, and what runs its tests."""
     pytest = re.findall(r"^pytest==[\d.]+", CONSTRAINTS.read_text(), re.MULTILINE)
-    wanted = [*FRAMEWORK_VERSIONS[name], *pytest]
-    folder, written = FRAMEWORKS / name, json.dumps([sys.version, *wanted])
+    set_up_environment(FRAMEWORKS / name, [*FRAMEWORK_VERSIONS[name], *pytest])
+
+
+def set_up_environment(folder: Path, wanted: list[str]) -> None:
+    """Make a folder an environment with these packages and tract, unless its stamp says it is."""
+    written = json.dumps([sys.version, *wanted])
     stamp = folder / "tract-stamp"
     if stamp.is_file() and stamp.read_text() == written:
         return
     start = time.monotonic()
-    say(f"setting up .frameworks/{name} (once) ...", end="")
+    say(f"setting up {folder.relative_to(ROOT)} (once) ...", end="")
     stamp.unlink(missing_ok=True)
     venv.create(folder, clear=True, symlinks=os.name != "nt", with_pip=True)
     pip = [program("python", folder), "-m", "pip", "install", "--disable-pip-version-check"]

@@ -22,7 +22,7 @@ from tract import CompressorConfig, Tract, compress_messages
 from tract.content.preview import gist
 
 AT_MOST = {
-    "lazy_open_vs_full": 0.2,
+    "lazy_open_vs_full": 0.1,
     "lazy_rss_mb": 96,
     "slice_ms": 10,
     "pure_vs_copy": 10,

@@ -23,7 +23,7 @@ from tract import Tract
 
 AT_MOST = {
     "tools_size_overhead": 1.15,
-    "tools_append_overhead": 1.2,
+    "tools_append_overhead": 1.1,
     "tools_compile_overhead": 1.1,
 }
 

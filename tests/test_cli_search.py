@@ -74,6 +74,8 @@ def test_more_hits_and_no_hits_are_named(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_index_is_switched(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_index, "SLICE", 2)
+    assert "4 contents to be indexed" in ok("search", "--index", "status")
+    ok("search", "disk")
     assert ok("search", "--index", "status") == "the word index is on\n"
     assert ok_json("search", "--index", "status") == {"is_on": True, "to_index": 0}
     assert ok("search", "--index", "off") == "the word index is off\n"

@@ -47,14 +47,29 @@ def test_a_tidy_history_stays_as_it_is() -> None:
     assert notes(history) == []
 
 
-def test_a_late_result_is_counted_as_a_rewrite() -> None:
-    """Whoever dumped the stand-in already must dump anew."""
+def test_what_a_late_result_replaces_is_known() -> None:
+    """Whoever dumped the stand-in already must dump anew from there."""
     arrangement = Arrangement()
-    rewrites = []
+    late = []
     for message in (call("a"), user(), result("a"), user()):
         arrangement.feed(message)
-        rewrites.append(arrangement.rewrites)
-    assert rewrites == [0, 0, 1, 1]
+        late.append(arrangement.late[:])
+    assert late == [[], [], [1], [1]]
+
+
+@given(histories, histories, histories)
+def test_a_copy_goes_on_by_itself(
+    start: list[Message], one: list[Message], other: list[Message]
+) -> None:
+    arrangement = Arrangement()
+    for message in start:
+        arrangement.feed(message)
+    copy = arrangement.copy()
+    for each, rest in ((arrangement, one), (copy, other)):
+        for message in rest:
+            each.feed(message)
+        assert [*each.messages, *each.ending()[0]] == arranged([*start, *rest])
+        assert [*each.notes, *each.ending()[1]] == notes([*start, *rest])
 
 
 @given(tidy_histories())

@@ -134,7 +134,14 @@ PRICES = PriceList(prices_of({"m": {"input": 3, "output": 15, "cached": 0.3}}))
 spendings = st.builds(
     lambda model, usage: Spending("s", None, model, None, usage),
     st.sampled_from(["m", "unknown"]),
-    st.builds(Usage, *[st.integers(0, 10**7)] * 4, st.none() | st.floats(0, 99)),
+    st.builds(
+        Usage,
+        *[st.integers(0, 10**7)] * 4,
+        st.none() | st.floats(0, 99),
+        written_hour=st.integers(0, 10**7),
+        thought=st.integers(0, 10**7),
+        searches=st.integers(0, 2**64),  # no stored number is larger
+    ),
 )
 
 

@@ -838,6 +838,35 @@ def test_a_failing_commit_in_a_batch_can_be_caught(t: Tract) -> None:
     assert shown(t) == ["1", "2"]
 
 
+def test_a_batch_sees_its_own_branches(t: Tract) -> None:
+    """However it asks: the branches are written when it ends."""
+    with t.batch():
+        first = t.user("1")
+        assert t.branches() == {"main": first.commit_hash}
+        t.branch("side")
+        t.checkout("side")
+        second = t.user("2")
+        t.checkout("main")
+        assert t.head == first.commit_hash
+        with suppress(RuntimeError), t.batch():
+            t.user("lost")
+            t.branches()
+            raise RuntimeError
+        third = t.user("3")
+        assert t.branches() == {"main": third.commit_hash, "side": second.commit_hash}
+        t.delete_branch("side")
+    assert (shown(t), t.branches()) == (["1", "3"], {"main": third.commit_hash})
+    assert t.fsck().ok
+
+
+def test_a_batch_sees_its_own_settings(t: Tract) -> None:
+    with t.batch():
+        t.user("go")
+        t.configure_results(inline_tokens=10)
+        t.tool_result("c", "f", "word " * 500)
+        assert t.list_tool_results()[0].form == "reference"
+
+
 def test_a_batch_is_not_seen_by_others_before_it_ends(db: str) -> None:
     with open_tract(db) as one, open_tract(db) as other:
         one.user("1")

@@ -7,6 +7,7 @@ import re
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -160,6 +161,59 @@ def test_a_file_that_is_gone_is_noticed(tmp_path: Path, how: str) -> None:
         for use in (lambda: t.user("lost"), t.compile, t.branches, t.dialogs):
             with pytest.raises(StorageError, match=r"t\.db was (deleted|replaced).*open it again"):
                 use()
+
+
+def settle(t: Tract) -> None:
+    """Write until only the folder of the file is looked at."""
+    time.sleep(files.TICK / 1e9 + 0.05)
+    t.user("settled")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="it looks at each file there")
+def test_a_folder_in_which_nothing_changes_is_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    identity = files.identity
+
+    def look(path: str) -> files.Identity | None:
+        looks.append(path)
+        return identity(path)
+
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        settle(t)
+        monkeypatch.setattr(files, "identity", look)
+        t.user("one")
+        assert looks == []
+        (tmp_path / "another file").touch()
+        t.user("two")
+        assert set(looks) >= {str(path), files.log(str(path))}
+
+
+@pytest.mark.parametrize("place", ["t.db", "link.db", "folder/t.db"])
+@pytest.mark.parametrize("how", AWAY)
+def test_a_file_that_goes_away_later_is_noticed(tmp_path: Path, how: str, place: str) -> None:
+    (tmp_path / "real").mkdir()
+    path = tmp_path / "real" / "t.db"
+    (tmp_path / "link.db").symlink_to(path)
+    (tmp_path / "folder").symlink_to(path.parent)
+    with Tract.open(path.parent / "t.db" if place == "t.db" else tmp_path / place) as t:
+        t.user("before")
+        settle(t)
+        AWAY[how](path)
+        with pytest.raises(StorageError, match=r"\.db was (deleted|replaced).*open it again"):
+            t.user("lost")
+
+
+def test_a_folder_that_is_replaced_is_noticed(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with Tract.open(folder / "t.db") as t:
+        settle(t)
+        folder.rename(tmp_path / "moved")
+        with pytest.raises(StorageError, match="was deleted"):
+            t.user("lost")
 
 
 def test_a_file_that_goes_away_in_a_batch(tmp_path: Path) -> None:

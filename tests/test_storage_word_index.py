@@ -1,4 +1,4 @@
-"""The index of words: written with each content, complete, and without what was erased."""
+"""The index of words: written in groups, complete, and without what was erased."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tests.faults.harness import execute, is_postgres
 from tract import StorageError, Tract
 from tract.errors import ObjectStoreError
 from tract.storage import search, vocabulary, word_index
+from tract.storage.rows import text_sum
 from tract.storage.word_index import Backlog
 
 
@@ -21,11 +22,16 @@ def small_databases_use_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def found(t: Tract, *words: str) -> int:
-    """How many contents the index names for all of these words."""
+    """How many contents the index names for all of these words, once all are indexed."""
+    t.session.store.words.catch_up(10)
+    return found_now(t, *words)
+
+
+def found_now(t: Tract, *words: str) -> int:
     return len(t.session.store.words.table.find([[word] for word in words], 100))
 
 
-def test_words_are_written_with_their_content(db: str) -> None:
+def test_the_index_has_the_words_of_each_content_once(db: str) -> None:
     with Tract.open(db) as t:
         t.user("alpha beta_gamma")
         t.user("alpha delta")
@@ -36,6 +42,63 @@ def test_words_are_written_with_their_content(db: str) -> None:
             t.user("epsilon")
             print(1 / 0)
         assert found(t, "epsilon") == 0
+        assert t.fsck().ok
+
+
+def test_sqlite_indexes_new_contents_in_groups(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_index, "GROUP", 4)
+    with Tract.open(db) as t:
+        seen = []
+        for number in range(9):
+            t.user(f"alpha {number}")
+            seen.append(found_now(t, "alpha"))
+        grouped = [0, 0, 0, 4, 4, 4, 4, 8, 8]
+        assert seen == (list(range(1, 10)) if is_postgres(db) else grouped)
+        assert len(list(t.search("alpha"))) == 9
+        assert t.fsck().ok
+
+
+def test_long_contents_do_not_wait(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_index, "GROUP_BYTES", 1000)
+    with Tract.open(db) as t:
+        t.user("alpha")
+        t.user("alpha " * 200)
+        assert found_now(t, "alpha") == 2
+
+
+def test_a_group_is_written_by_several_processes(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one has written, and others have rolled back or erased, is indexed by the next."""
+    monkeypatch.setattr(word_index, "GROUP", 4)
+    for number in range(3):
+        with Tract.open(db) as t:
+            t.user(f"alpha {number}")
+            with suppress(ZeroDivisionError), t.batch():
+                for more in range(5):
+                    t.user(f"alpha beta {number} {more}")
+                print(1 / 0)
+    with Tract.open(db) as t, Tract.open(db, dialog="other") as other:
+        t.forget(next(t.log()))
+        other.user("alpha 3")
+        assert found_now(t, "alpha") == 3
+        t.user("alpha 2")  # it comes back, with a key that the index has passed
+        assert found_now(t, "alpha") == 4
+        assert found(t, "beta") == 0
+        assert t.fsck().ok
+
+
+def test_only_new_contents_wait_in_a_file_of_an_older_tract(db: str) -> None:
+    with Tract.open(db) as t:
+        for number in range(3):
+            t.user(f"alpha {number}")
+        found(t, "alpha")
+    old = (1, 1, 1)  # all contents after it were indexed with their commits
+    set_state = f"UPDATE word_index SET is_on = 1, done = 1, until = 1, checksum = {text_sum(*old)}"
+    execute(db, set_state)
+    execute(db, "UPDATE tract_schema SET version = 17")
+    with Tract.open(db) as t:
+        assert t.session.store.words.backlog().size == 0
+        t.user("alpha 3")
+        assert found(t, "alpha") == 4
         assert t.fsck().ok
 
 
@@ -159,6 +222,7 @@ def test_fsck_notices_words_that_are_missing(db: str) -> None:
         t.user("gamma")
         first, _ = (row[0] for row in execute(db, "SELECT id FROM blobs ORDER BY id"))
         index = t.session.store.words
+        index.catch_up(10)
         index.table.remove([first])
         assert "1 contents" in " ".join(t.fsck().problems)
         index.table.add(first, {"alpha"})
@@ -182,6 +246,7 @@ def test_damage_stops_no_write_and_is_mended(db: str, damage: str) -> None:
         pytest.skip("a table of SQLite")
     with Tract.open(db) as t:
         t.user("alpha")
+        assert found(t, "alpha") == 1
     execute(db, damage)
     with Tract.open(db) as t:
         assert any("word index" in problem or "fts5" in problem for problem in t.fsck().problems)
@@ -282,6 +347,7 @@ def test_a_search_does_not_wait_for_a_writer(db: str) -> None:
 def test_a_backup_of_postgres_is_indexed_later(db: str, tmp_path: Path) -> None:
     with Tract.open(db) as t:
         t.user("alpha")
+        t.session.store.words.catch_up(10)
         t.backup(tmp_path / "copy.db")
     with Tract.open(tmp_path / "copy.db") as copy:
         assert copy.session.store.words.backlog().size == is_postgres(db)

@@ -11,13 +11,13 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from tract.core.chain import Chain
-from tract.core.ordering import Arrangement
 from tract.core.toolsets import Offered
 from tract.core.wording import NO_MESSAGES
 from tract.model import Form, Json, Message, Step, Toolset
 from tract.providers import PROVIDERS, Provider
 from tract.providers import provider as provider_named
-from tract.providers.common import legal_name, with_legal_name, with_legal_names
+from tract.providers.common import legal_name, with_legal_name
+from tract.providers.dumps import GrowingDump, ToolChanges
 from tract.providers.tools import (
     Offer,
     convert_tool,
@@ -28,7 +28,6 @@ from tract.providers.tools import (
 )
 from tract.providers.toolsets import changes_of
 
-ToolChanges = Mapping[int, list[Json]]
 NOTHING_OFFERED = Offered(None)
 
 
@@ -49,11 +48,12 @@ class Transcript:
         self.thoughtless: list[int] = []
         """The answers that are shown without their thoughts."""
         self.token_count = 0
-        self.token_sources: set[str] = set()
+        self.token_sources: dict[str, int] = {}
+        """What counted the tokens, each with the first message that it counted those of."""
         self.called: dict[str, int] = {}
         """The tools that were called, each with the message that called it first."""
         self._lock = Lock()
-        self._wires: dict[tuple[str, bool], _Wire] = {}
+        self._dumps: dict[tuple[str, bool], GrowingDump] = {}
 
     def extend(
         self,
@@ -68,9 +68,9 @@ class Transcript:
         """Add messages; `forms` where not all of them are whole, `is_lazy` if the model can fetch
         the rest."""
         for place, step in enumerate(steps, len(self.steps)):
+            self.token_sources.setdefault(step.token_source, place)
             for _, name in step.calls:
                 self.called.setdefault(name, place)
-        self.token_sources = self.token_sources | {step.token_source for step in steps}
         self.messages += messages
         self.steps += steps
         self.places += places
@@ -85,15 +85,16 @@ class Transcript:
         if size == len(self.places):
             return self
         beginning = Transcript()
-        beginning.extend(
-            self.messages[:size],
-            self.steps[:size],
-            self.tokens[:size],
-            self.places[:size],
-            self.forms[:size],
-            is_lazy=self.is_lazy,
-        )
+        beginning.messages, beginning.steps = self.messages[:size], self.steps[:size]
+        beginning.places, beginning.forms = self.places[:size], self.forms[:size]
+        beginning.tokens = self.tokens[:size]
+        beginning.token_count = self.token_count - sum(self.tokens[size:])
+        beginning.token_sources = _among(self.token_sources, size)
+        beginning.called = _among(self.called, size)
+        beginning.is_lazy = self.is_lazy
         beginning.thoughtless = self.thoughtless[: bisect_left(self.thoughtless, size)]
+        with self._lock:
+            beginning._dumps = {key: dump.before(size) for key, dump in self._dumps.items()}
         return beginning
 
     def dump(
@@ -106,54 +107,9 @@ class Transcript:
         """The first messages for a provider with what follows them, and what had to be repaired."""
         with self._lock:
             key = target.name, bool(changes)
-            wire = self._wires.get(key)
-            if wire is None or not wire.goes_on(size, changes or {}):
-                wire = _Wire(target)
-            if size == len(self.messages):
-                self._wires[key] = wire
-            return wire.dump(self.messages, size, changes or {}, following)
-
-
-class _Wire:
-    """A dump that goes on where it stopped."""
-
-    def __init__(self, target: Provider) -> None:
-        self._fed = 0
-        self._target = target
-        self._arrangement = Arrangement()
-        self._dump = target.dump()
-        self._dumped = 0
-        self._rewrites = 0
-        self._changes: ToolChanges = {}
-
-    def goes_on(self, size: int, changes: ToolChanges) -> bool:
-        """Whether what was dumped is a beginning of the requested dump."""
-        return self._fed <= size and all(
-            changes.get(place) == blocks for place, blocks in self._changes.items()
-        )
-
-    def dump(
-        self,
-        messages: list[Message],
-        size: int,
-        changes: ToolChanges,
-        following: Sequence[Message],
-    ) -> tuple[Any, list[str]]:
-        arrangement, names = self._arrangement, self._target.tool_names
-        for message in messages[self._fed : size]:
-            arrangement.feed(message)
-        self._fed, self._changes = size, changes
-        if arrangement.rewrites != self._rewrites:  # a late result changed what was dumped
-            self._dump, self._dumped = self._target.dump(), 0
-            self._rewrites = arrangement.rewrites
-        self._dump.tool_changes = changes
-        for message in arrangement.messages[self._dumped :]:
-            self._dump.feed(with_legal_names(message, names))
-        self._dumped = len(arrangement.messages)
-        tail, notes = arrangement.ending()
-        sent = self._dump.finish(with_legal_names(m, names) for m in [*tail, *following])
-        dump = self._dump
-        return sent, [*arrangement.notes, *notes, *dump.notes, *dump.last_notes]
+            if key not in self._dumps:
+                self._dumps[key] = GrowingDump(target)
+            return self._dumps[key].dump(self.messages, size, changes or {}, following)
 
 
 class Seen(NamedTuple):
@@ -191,7 +147,6 @@ class CompiledContext:
         self._extra_tokens = extra_tokens
         self.commit_count = len(transcript.messages)
         self._message_tokens = transcript.token_count + following_tokens
-        self._token_sources = transcript.token_sources
 
     def __repr__(self) -> str:
         return (
@@ -215,7 +170,8 @@ class CompiledContext:
     @property
     def token_source(self) -> str:
         """What counted the tokens; "mixed" where it was not always the same."""
-        sources = self._token_sources | {t.token_source for t in self._offered.definitions}
+        sources = {*_among(self._transcript.token_sources, self.commit_count)}
+        sources |= {tool.token_source for tool in self._offered.definitions}
         return "mixed" if len(sources) > 1 else "".join(sources)
 
     @property
@@ -410,9 +366,7 @@ class CompiledContext:
     @property
     def called(self) -> list[str]:
         """The tools that the messages call, in the order of their first calls."""
-        return [
-            name for name, place in self._transcript.called.items() if place < self.commit_count
-        ]
+        return [*_among(self._transcript.called, self.commit_count)]
 
     def _dump(self, target: Provider) -> tuple[Any, list[str]]:
         return self._transcript.dump(target, self.commit_count, None, self._following)
@@ -456,6 +410,11 @@ class CompiledContext:
             removed = [legal_name(name, target.tool_names) for name in change.removed]
             blocks[change.answer] = target.tool_changes(removed, added)
         return {answer: content for answer, content in blocks.items() if content}
+
+
+def _among(firsts: Mapping[str, int], size: int) -> dict[str, int]:
+    """What comes first in one of that many messages."""
+    return {name: place for name, place in firsts.items() if place < size}
 
 
 def context_of(messages: Sequence[Message], token_count: int = 0) -> CompiledContext:

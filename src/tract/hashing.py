@@ -3,7 +3,8 @@
 Content is stored as ASCII JSON in the caller's key order, and its hash is taken over those very
 bytes, so verifying is a plain hash. Sorted JSON is used where two spellings of one value must have
 one hash: the commit envelope and tool schemas. The encoder is always the standard one, because
-others print floats and large integers differently.
+others print floats and large integers differently. The decoder may be another one: all return the
+same values.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from hashlib import sha256
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from json.encoder import (  # type: ignore[attr-defined]
     c_make_encoder,
+    encode_basestring,
     encode_basestring_ascii,
 )
 from typing import Any
+
+import msgspec
 
 from tract.errors import CorruptError, NotJsonError
 
@@ -30,24 +33,26 @@ QUOTE = ord('"')
 Encode = Callable[[Any], str]
 
 
-def _encoder(sort_keys: bool = False) -> Encode:
+def _encoder(*, sort_keys: bool = False, ensure_ascii: bool = True) -> Encode:
     """The standard encoder. It builds the same C encoder for every value, which costs more than a
     short value does; here it is built once."""
     standard = json.JSONEncoder(
-        ensure_ascii=True, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys
+        ensure_ascii=ensure_ascii, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys
     )
     if c_make_encoder is None:  # another Python than CPython
         return standard.encode
-    parts = c_make_encoder(
-        None, standard.default, encode_basestring_ascii, None, ":", ",", sort_keys, False, False
-    )
+    escape = encode_basestring_ascii if ensure_ascii else encode_basestring
+    parts = c_make_encoder(None, standard.default, escape, None, ":", ",", sort_keys, False, False)
     return lambda value: "".join(parts(value, 0))
 
 
 checked_json = _encoder()
 """ASCII JSON of a value that was checked before."""
-_encode_sorted = _encoder(sort_keys=True)
-_decode = json.JSONDecoder().raw_decode
+checked_sorted_json = _encoder(sort_keys=True)
+"""The same with sorted keys."""
+checked_wire_json = _encoder(ensure_ascii=False)
+"""The same in the caller's order, with all characters as they are."""
+_decode = msgspec.json.Decoder().decode
 
 
 def to_json(value: Json) -> str:
@@ -77,7 +82,7 @@ def check_json(value: Json) -> None:
 
 def to_sorted_json(value: Json) -> str:
     """ASCII JSON with sorted keys: one text for equal values."""
-    return _check_and_encode(_encode_sorted, value)
+    return _check_and_encode(checked_sorted_json, value)
 
 
 def escape(text: str) -> str:
@@ -85,13 +90,12 @@ def escape(text: str) -> str:
     return encode_basestring_ascii(text)[1:-1]
 
 
-def from_json(data: bytes) -> Json:
-    """The value of stored bytes. A text without escapes, the usual case, needs no parser."""
-    if data[0] != QUOTE:
-        return _decode(data.decode("ascii"))[0]
-    if b"\\" not in data:
-        return data[1:-1].decode("ascii")
-    return scanstring(data.decode("ascii"), 1)[0]  # a text needs no full parser
+def from_json(data: bytes | memoryview) -> Json:
+    """The value of stored bytes. Half of a surrogate pair is read by the standard decoder alone."""
+    try:
+        return _decode(data)
+    except msgspec.MsgspecError:
+        return json.loads(bytes(data))
 
 
 def content_hash(data: bytes) -> bytes:
@@ -108,7 +112,7 @@ def hash_tool_schema(schema: dict[str, Json]) -> str:
 
 def hash_stored_schema(data: bytes) -> bytes:
     """The same for a schema that was stored, and so was checked before."""
-    return sha256(_encode_sorted(from_json(data)).encode("ascii")).digest()
+    return sha256(checked_sorted_json(from_json(data)).encode("ascii")).digest()
 
 
 def toolset_hash(tools: Iterable[bytes]) -> bytes:
@@ -133,7 +137,14 @@ def commit_hash(
         **rest,
     }
     present = {key: v for key, v in fields.items() if v is not None and v is not False}
-    return sha256(_encode_sorted(present).encode("ascii")).digest()
+    return sha256(checked_sorted_json(present).encode("ascii")).digest()
+
+
+def envelope_hash(**fields: str | None) -> bytes:
+    """The same from the texts of the fields, in the order of their names; those that are None are
+    absent."""
+    present = ",".join(f'"{name}":{text}' for name, text in fields.items() if text is not None)
+    return sha256(f"{{{present}}}".encode("ascii")).digest()
 
 
 def append_hash(

@@ -14,7 +14,7 @@ from tests.faults.harness import finish, go, start
 from tract import Tract
 
 SECONDS = int(os.environ.get("TRACT_SOAK_SECONDS", "3600"))
-TASKS = 16
+TASKS = 32
 MEGABYTE = 1_000_000
 MORE, MEMORY, FILE = 1.05, 6 * MEGABYTE, MEGABYTE // 2
 """The last quarter may have so much more than the second one: 5 %, and what memory in pieces and

@@ -38,12 +38,20 @@ Span = tuple[int, int]
 def words_of(text: str) -> set[str]:
     """The words of a text, as the index has them."""
     folded = text.casefold()
-    if folded.isascii():  # the same, in a third of the time
-        words = set(folded.encode("ascii").translate(_SPACED).decode("ascii").split())
-    else:
-        words = set(_WORD.findall(folded))
-    long = {word for word in words if len(word) > LONGEST_WORD}
-    return words - long | {LONG} if long else words
+    if folded.isascii():
+        words = _ascii_words(folded)
+    else:  # most lines are ASCII also where others are not, and no word goes over a line
+        lines = folded.split("\n")
+        words = _ascii_words("\n".join(filter(str.isascii, lines)))
+        words.update(_WORD.findall("\n".join(line for line in lines if not line.isascii())))
+    if max(map(len, words), default=0) <= LONGEST_WORD:
+        return words
+    return {word for word in words if len(word) <= LONGEST_WORD} | {LONG}
+
+
+def _ascii_words(folded: str) -> set[str]:
+    """The same as with `_WORD`, in a third of the time."""
+    return set(folded.encode("ascii").translate(_SPACED).decode("ascii").split())
 
 
 def text_of(content: Json) -> str:

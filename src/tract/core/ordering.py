@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tract.core.pairing import Pairing
+from tract.core.pairing import Pairing, Slot
 from tract.core.wording import no_result, quote
 from tract.model import Message
 
@@ -17,24 +17,27 @@ class Arrangement(Pairing):
     def __init__(self) -> None:
         super().__init__()
         self.messages: list[Message] = []
-        self.rewrites = 0  # how often a message that was already out has been replaced
+        self.late: list[int] = []
+        """Which of the messages late results have replaced, in the order of these results."""
+        self._stand_ins: dict[Slot, int] = {}
 
     def feed(self, message: Message) -> None:
         if message.role != "tool":
             waiting, strays = self.next_turn(message.tool_calls)
             for unanswered in waiting:
-                unanswered.position = len(self.messages)
+                self._stand_ins[unanswered] = len(self.messages)
                 self.messages.append(no_result(unanswered.call))
             self.messages += [*map(quote, strays), message]
             return
         slot = self.answer(message)
         if slot is None:
             return
-        if slot.position is None:
+        position = self._stand_ins.pop(slot, None)
+        if position is None:
             self.messages.append(message)
         else:
-            self.messages[slot.position] = message
-            self.rewrites += 1
+            self.messages[position] = message
+            self.late.append(position)
 
     def ending(self) -> tuple[list[Message], list[str]]:
         """What is still needed to end here, and the notes on it. Nothing is remembered of it."""

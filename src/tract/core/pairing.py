@@ -6,10 +6,11 @@ Ids cannot be trusted to be unique. Some agents use the same id in every turn, s
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 import msgspec
 
+from tract.core.duplicates import duplicate
 from tract.model import Message, ToolCall
 
 Owner = TypeVar("Owner")
@@ -28,6 +29,15 @@ class OpenCalls(Generic[Owner]):
             owners.setdefault(call_id, []).append(owner)
         for call_id, asked in owners.items():
             self._waiting.setdefault(call_id, []).append(asked)
+
+    def copy(self) -> OpenCalls[Owner]:
+        """The same calls, to be answered by other results."""
+        other: OpenCalls[Owner] = OpenCalls()
+        other._waiting = {
+            call_id: [owners[:] for owners in messages]
+            for call_id, messages in self._waiting.items()
+        }
+        return other
 
     def drop(self, call_id: str) -> None:
         """No call with this id waits, until one is added again."""
@@ -59,13 +69,10 @@ def pair(calls: Sequence[str], results: Iterable[str]) -> list[int | None]:
     return [answers.get(number) for number in range(len(calls))]
 
 
-class Slot(msgspec.Struct, eq=False):
-    """A call, and where its result goes."""
+class Slot(msgspec.Struct, frozen=True, eq=False):
+    """One call of one message: two that are equal are not the same."""
 
     call: ToolCall
-    position: int | None = None
-    """Where a stand-in is, once something followed the turn."""
-    note: int = 0
 
 
 class Pairing:
@@ -75,8 +82,15 @@ class Pairing:
     def __init__(self) -> None:
         self._open: OpenCalls[Slot] = OpenCalls()
         self._notes: dict[int, str] = {}
+        self._noted: dict[Slot, int] = {}  # by which note a call of an earlier turn still waits
         self._count = 0
         self._start_turn(())
+
+    def copy(self) -> Self:
+        """The same state, to be fed other messages."""
+        other: Self = duplicate(self)
+        other._open = self._open.copy()
+        return other
 
     def _start_turn(self, calls: Sequence[ToolCall]) -> None:
         self.waiting = dict.fromkeys(Slot(call) for call in calls)
@@ -92,7 +106,7 @@ class Pairing:
         and its strays. Both are noted, until a late result comes."""
         waiting, strays = list(self.waiting), self.strays
         for slot in waiting:
-            slot.note = self._note(_note_open(slot.call))
+            self._noted[slot] = self._note(_note_open(slot.call))
         for stray in strays:
             self._note(_note_stray(stray))
         self._start_turn(calls)
@@ -113,7 +127,7 @@ class Pairing:
             del self.waiting[slot]
             self._results.append(result)
         else:
-            del self._notes[slot.note]
+            del self._notes[self._noted.pop(slot)]
         return slot
 
     def feed(self, message: Message) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -13,8 +12,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 from msgspec.structs import replace
 
 from tract.content.blocks import is_blocks, whole_text
+from tract.core.duplicates import duplicate
 from tract.errors import InputError, RoleError
-from tract.hashing import json_or_text
+from tract.hashing import checked_wire_json, json_or_text
 from tract.model import ROLES, Json, Message, Origin, Raw, Text, ToolCall, readable
 from tract.providers.known_keys import Keys, is_framework_part
 
@@ -41,7 +41,7 @@ class WireIds:
     def __init__(self, legal: str) -> None:
         self._legal = re.compile(legal)
         self._seen: dict[str, int] = {}
-        self._used: set[str] = set()
+        self._replacements: set[str] = set()
         self._turn: dict[str, list[str]] = {}
 
     def start_turn(self) -> None:
@@ -53,14 +53,25 @@ class WireIds:
         other._turn = {call_id: list(wires) for call_id, wires in self._turn.items()}
         return other
 
+    def copy(self) -> WireIds:
+        """The same ids, for other messages that follow."""
+        other = self.aside()
+        other._seen, other._replacements = self._seen.copy(), self._replacements.copy()
+        return other
+
     def call(self, call_id: str) -> str:
+        is_new = not self._is_used(call_id)
         self._seen[call_id] = times = self._seen.get(call_id, 0) + 1
         wire = call_id
-        if call_id in self._used or not self._legal.fullmatch(call_id):
+        if not (is_new and self._legal.fullmatch(call_id)):
             wire = self._replacement(call_id, times)
-        self._used.add(wire)
+            self._replacements.add(wire)
         self._turn.setdefault(call_id, []).append(wire)
         return wire
+
+    def _is_used(self, wire: str) -> bool:
+        """Whether a call was sent under this id, unless the id is illegal."""
+        return wire in self._seen or wire in self._replacements
 
     def _replacement(self, call_id: str, times: int) -> str:
         """One that is made of the id and of how often it came, so that it means the same call
@@ -68,7 +79,7 @@ class WireIds:
         seed = f"{call_id}\0{times}"
         while True:
             wire = "call_" + sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-            if wire not in self._used:
+            if not self._is_used(wire):
                 return wire
             seed += "\0"
 
@@ -155,6 +166,8 @@ class Dump:
 
     def shown(self, message: Message, *result_types: str) -> Message:
         """The message as this provider is shown it: what is another's is a text, or left out."""
+        if is_text(message):
+            return message
         blocks = message.content if isinstance(message.content, tuple) else ()
         foreign = [isinstance(block, Raw) and self.is_foreign(block, message) for block in blocks]
         self.notes += self._unseen(message, foreign, result_types or ("text", "input_text"))
@@ -225,6 +238,12 @@ class Dump:
             for part in parts
         ]
 
+    def copy(self) -> Self:
+        """The same state, to be fed other messages."""
+        other = duplicate(self)
+        other.ids = self.ids.copy()
+        return other
+
     def with_tail(self, tail: Iterable[Message]) -> Self:
         """A copy that was fed the tail, too."""
         rest = copy(self)
@@ -291,9 +310,13 @@ def is_custom(call: ToolCall) -> bool:
     return any(kind in ("custom", "custom_tool_call") for kind in kinds)
 
 
-def json_text(value: Json) -> str:
-    """JSON for a place where the provider wants a text."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def is_text(message: Message) -> bool:
+    """Whether it is the same for every provider, as most messages are: a text without an origin."""
+    return message.origin is None and isinstance(message.content, str)
+
+
+json_text = checked_wire_json
+"""JSON for a place where the provider wants a text."""
 
 
 ANY = "any"

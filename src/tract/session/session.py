@@ -47,7 +47,8 @@ from tract.session.observer import Observer
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
 from tract.storage.objects import OBJECT_BYTES
-from tract.storage.store import INLINE_BELOW, CheckedOut, Stand
+from tract.storage.rows import INLINE_BELOW
+from tract.storage.store import CheckedOut, Stand
 from tract.tokens import TokenCounter, token_counter
 
 Commit = str | CommitInfo

@@ -9,8 +9,9 @@ from tract.errors import CorruptError, InputError, NotFoundError
 from tract.storage.driver import Driver, Durability
 from tract.storage.migrations import known_migrations, migrate, schema_version
 from tract.storage.objects import OBJECT_BYTES, Objects
+from tract.storage.rows import INLINE_BELOW
 from tract.storage.sqlite import Sqlite
-from tract.storage.store import INLINE_BELOW, Store
+from tract.storage.store import Store
 from tract.urls import without_scheme
 
 __all__ = ["Store", "open_store"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import mul
 from typing import Any, NamedTuple
 
 import msgspec
@@ -50,7 +51,7 @@ class _Row(NamedTuple):
     def total(self) -> int:
         """A checksum that grows as they do: no row has to be read to add to it, and no flipped bit
         of any of them leaves it right."""
-        return sum(weight * value for weight, value in zip(_WEIGHTS, self, strict=True))
+        return sum(map(mul, _WEIGHTS, self))
 
 
 _WEIGHTS = (3, 5, 7, 11, 13, 17, 19)
@@ -71,9 +72,26 @@ DIALOG_COLUMNS = ", ".join(DialogRow._fields)
 _SEALED = len(DialogRow._fields) + 1  # columns, with their checksum
 
 
-class Changes(msgspec.Struct):
-    """What a transaction counts, and writes when it ends: until then, no other writer waits."""
+class Locked(NamedTuple):
+    """A branch that a transaction has locked: no one else moves it until that ends."""
 
+    dialog_id: int
+    erasures: int
+    result_settings: str | None
+    stored: Head
+    """Where the database has it."""
+    head: Head
+    """Where it stands."""
+
+
+class Changes(msgspec.Struct):
+    """What a transaction counts and moves, and writes when it ends: until then, no other writer
+    waits for totals, and a branch that many commits move is written once."""
+
+    newest: int | None = None
+    """The commit that it has written last: nothing can follow it yet."""
+    branches: dict[tuple[str, str], Locked] = {}
+    """The branches that it has locked, by the names of dialog and branch as they are stored."""
     added: dict[int, tuple[Totals, int | None]] = {}
     """What it adds to the totals of dialogs, by key, and the last time."""
     created: int = 0
@@ -82,7 +100,8 @@ class Changes(msgspec.Struct):
     """The number by which others notice that it erases something, or brings it back."""
 
     def copy(self) -> Changes:
-        return Changes(self.added.copy(), self.created, self.erasures)
+        branches, added = self.branches.copy(), self.added.copy()
+        return Changes(self.newest, branches, added, self.created, self.erasures)
 
 
 class Dialogs:
@@ -134,17 +153,29 @@ class Dialogs:
         added[dialog_id] = more, at
 
     def flush(self) -> None:
-        """Write what was counted, always in the same order, so that two writers that end never wait
-        for each other: dialogs by key, then the one row of `tract_schema`."""
+        """Write where branches stand and what was counted, always in the same order, so that two
+        writers that end never wait for each other: dialogs by key, then the one row of
+        `tract_schema`."""
+        self._driver.send()
         changes = self.changes
+        for names, branch in changes.branches.items():
+            if branch.head != branch.stored:
+                self.move_branch(branch.dialog_id, names, branch.stored, branch.head)
         for dialog_id, (more, at) in sorted(changes.added.items()):
             self._run(_ADD, (*more, at, _Row(*more).total, at, dialog_id))
         if changes.created or changes.erasures:
             self._run(_COUNT, (changes.created, changes.erasures))
         self.changes = Changes()
 
+    def move_branch(self, dialog_id: int, names: tuple[str, str], old: Head, new: Head) -> None:
+        """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
+        and no commit follows a head that the branch does not have."""
+        values = (*new, branch_checksum(*names, new), dialog_id, names[1], old.id or 0)
+        if not self._run(_MOVE_BRANCH, values):
+            raise CorruptError(f"branch {names[1]!r:.80} has moved, or points to a wrong commit")
+
     def settle(self) -> None:
-        """Write the totals before they are read in the same transaction."""
+        """Write branches and totals before they are read in the same transaction."""
         with self._driver.lock:
             if self._driver.depth:
                 self.flush()
@@ -204,6 +235,10 @@ class Dialogs:
         for own in self._read(name, self._lock_row):
             new = own._replace(**columns)
             self._run(_CHANGE, (*new, text_sum(stored, *new), stored))
+            locked = self.changes.branches
+            for names in locked:
+                if names[0] == stored:
+                    locked[names] = locked[names]._replace(result_settings=new.result_settings)
 
     def _read(self, name: str, sql: str) -> Iterator[DialogRow]:
         """The row of a dialog, verified; none if it is not there."""
@@ -300,6 +335,13 @@ ON CONFLICT DO NOTHING RETURNING id"""
 _CREATE_BRANCH = """
 INSERT INTO branches (dialog_id, name, checksum)
 VALUES ((SELECT id FROM dialogs WHERE name = ?), ?, ?) ON CONFLICT DO NOTHING RETURNING dialog_id"""
+
+_MOVE_BRANCH = """
+UPDATE branches SET head_id = ?, commit_hash = ?, checksum = ?
+WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
+    head_id IS NULL OR commit_hash = (
+        SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))
+RETURNING 1"""
 
 _ROW = f"SELECT {DIALOG_COLUMNS}, checksum FROM dialogs WHERE name = ?"
 _LOCK_ROW = f"SELECT {DIALOG_COLUMNS}, checksum FROM dialogs r WHERE name = ? {{lock}}"

@@ -44,9 +44,9 @@ from tract.storage.copies import Phrases, phrases_of, shared
 from tract.storage.driver import Driver, Row
 from tract.storage.names import rename, unique_name
 from tract.storage.redaction import Redaction
-from tract.storage.rows import commit_checksum, row_hash, split, stored_json
+from tract.storage.rows import INLINE_BELOW, commit_checksum, row_hash, split, stored_json
 from tract.storage.sqlite import MEMORY, Sqlite
-from tract.storage.store import INLINE_BELOW, Store
+from tract.storage.store import Store
 from tract.storage.survey import (
     DAMAGED,
     NAMES,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import time
 from contextlib import suppress
 from errno import EACCES, EIO, EMLINK, ENOSPC, ENOSYS, ENOTSUP, EOPNOTSUPP, EPERM
 from glob import escape
@@ -27,6 +28,10 @@ _NO_LINKS = (EPERM, EACCES, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK)
 """How a file system says that it has no hard links, or no more of them."""
 
 Identity = tuple[int, int]
+FolderState = tuple[int, int, int]
+TICK, COARSE_TICK = 100_000_000, 3_000_000_000
+"""Nanoseconds within which two changes may have the same time; the second, if a file system counts
+in seconds."""
 _creating = Lock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
@@ -158,6 +163,26 @@ def identity(path: str) -> Identity | None:
     except OSError as error:
         raise failure(path, "be examined", error) from error
     return stat.st_dev, stat.st_ino
+
+
+def folder_state(folder: str) -> FolderState | None:
+    """Which folder it is, and when it changed last: one look at it instead of one at each of its
+    files. None where a system does not promise that this time changes with every entry."""
+    if os.name != "posix":
+        return None
+    try:
+        stat = os.stat(folder)  # noqa: PTH116  # as above
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino, stat.st_ctime_ns
+
+
+def is_settled(state: FolderState, path: str) -> bool:
+    """Whether every later change of the folder has another time, also on a file system with coarse
+    times, and decides about this file. Behind a link, another folder does."""
+    changed = state[2]
+    least = TICK if changed % 1_000_000_000 else COARSE_TICK
+    return time.time_ns() - changed > least and not Path(path).is_symlink()
 
 
 def log(path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -18,7 +18,9 @@ from tract.hashing import (
     Json,
     append_hash,
     checked_json,
+    checked_sorted_json,
     commit_hash,
+    envelope_hash,
     escape,
     from_json,
 )
@@ -46,13 +48,17 @@ from tract.storage.codec import (
     PLAIN,
     TEXT_CHUNKED,
     TEXT_OBJECT,
+    ZSTD,
     Piece,
     inflate,
     pack,
     unpack,
 )
 from tract.storage.driver import Row
+from tract.storage.frames import inflate_frames
 
+INLINE_BELOW = 4096
+"""Contents up to this size are read together with their commits, larger ones when needed."""
 Links = tuple[Link, ...]
 IsLeft = Callable[[bytes, bytes], bool]
 """Whether something was erased of what has the first hash, and the rest has the second."""
@@ -151,7 +157,8 @@ def blob_row(draft: Draft, digest: bytes, object_above: int | None = None) -> Bl
     else:
         piece = _piece(data, digest)
     facts = (len(data), draft.token_count, draft.token_source, preview)
-    return _summed(BlobRow._make((*piece, *facts, 0, size_of(message))))
+    size = size_of(message)
+    return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts, size), size))
 
 
 def _piece(data: bytes, digest: bytes) -> Piece:
@@ -241,8 +248,12 @@ READ_COLUMNS = ", ".join(
 def row_hash(read: ReadRow, parent: bytes | None, links: Links) -> bytes:
     """The hash that a commit with these columns has, unless something was erased of it."""
     row, toolset, blob = read
-    start = (row.operation, parent, blob.hash if blob else None, row.role)
-    return _stored_hash(start, links, toolset, *row[6:13], row.form)
+    content = blob.hash if blob else None
+    rest = row.operation, toolset, row.is_error, *row[9:13], row.form
+    if parent and content and rest == _NO_REST:
+        return append_hash(parent, content, row.role, None, row.tool_call_id, row.name)
+    texts = row.role, row.tool_call_id, row.name
+    return _stored_hash(row.hash, parent, content, *texts, rest, links)
 
 
 def verify(read: ReadRow, parent: bytes | None, links: Links, is_left: IsLeft) -> None:
@@ -268,10 +279,15 @@ def verify_blob(blob: BlobRow) -> None:
 
 
 def info_of(
-    read: ReadRow, parent: bytes | None, links: Links, message: Message | None = None
+    read: ReadRow,
+    parent: bytes | None,
+    links: Links,
+    message: Message | None = None,
+    *,
+    is_own: bool = False,
 ) -> CommitInfo:
     """A commit for people. With its message, its content is not parsed. Metadata always is: what is
-    returned must not change with what the caller passed in."""
+    returned must not change with what the caller passed in, unless the message is its own."""
     row, toolset, blob = read
     call_id, name, config = row.tool_call_id, row.name, row.generation_config
     if call_id is not None and "\\" in call_id:
@@ -285,7 +301,7 @@ def info_of(
     if call_id is not None:
         metadata = {"tool_call_id": call_id, "name": name}
     elif row.calls:
-        metadata = {"tool_calls": _described_calls(row.calls, message)}
+        metadata = {"tool_calls": _described_calls(row.calls, message, is_own)}
     if row.metadata is not None:
         metadata = {**metadata, **stored_json(row.metadata), **metadata}
     replaces: tuple[str, ...] = ()
@@ -314,15 +330,15 @@ def info_of(
         usage=row.usage if row.usage is None else stored_json(row.usage),
         token_count=blob.token_count if blob else 0,
         byte_size=blob.text_size if blob else 0,
-        preview=_preview(blob, message) if blob else "",
+        preview=_preview(blob.preview, message) if blob else "",
         created_at=as_datetime(row.created_at),
     )
 
 
-def _preview(blob: BlobRow, message: Message | None) -> str:
-    if message is None and blob.preview is None:
-        return ERASED
-    return glance(message) if message and blob.preview is None else unescape(blob.preview or "")
+def _preview(stored: str | None, message: Message | None) -> str:
+    if stored is not None:
+        return unescape(stored)
+    return ERASED if message is None else glance(message)
 
 
 def message_of(role: str | None, data: bytes) -> Message:
@@ -330,13 +346,14 @@ def message_of(role: str | None, data: bytes) -> Message:
     return Message(role or "", unpack_content(role or "", from_json(data)))
 
 
-def _described_calls(stored: str, message: Message | None) -> list[dict[str, Json]]:
+def _described_calls(stored: str, message: Message | None, is_own: bool) -> list[dict[str, Json]]:
     """The calls with their arguments; without them if the content was forgotten."""
     if message is None:
         return [{"id": call_id, "name": name} for call_id, name in stored_json(stored)]
-    # A copy: the message may be the caller's.
     calls = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in message.tool_calls]
-    described: list[dict[str, Json]] = from_json(checked_json(calls).encode("ascii"))
+    if is_own:
+        return calls
+    described: list[dict[str, Json]] = from_json(checked_json(calls).encode("ascii"))  # a copy
     return described
 
 
@@ -344,54 +361,69 @@ def _described_calls(stored: str, message: Message | None) -> list[dict[str, Jso
 
 
 # The hash of a content is not read where its bytes are: it is computed from them.
-STEP_COLUMNS = """
-    c.id, c.hash, c.operation, c.role, c.blob_id, b.hash, b.codec, b.payload,
-    b.json_size, b.token_count, b.token_source, b.preview, b.checksum,
-    c.calls, c.tool_call_id, c.name, c.is_error, c.origin, c.message, c.metadata,
-    c.generation_config, c.form, s.hash, b.text_size, c.usage, c.created_at, c.checksum"""
+STEP_COLUMNS = f"""
+    c.id, c.hash, c.parent_id, c.role, c.blob_id,
+    CASE WHEN b.json_size <= {INLINE_BELOW} AND b.codec <= {ZSTD} THEN b.payload ELSE b.hash END,
+    b.codec, b.json_size, b.token_count, b.token_source, b.preview, b.checksum, b.text_size,
+    c.calls, c.tool_call_id, c.name, c.usage, c.created_at, c.checksum,
+    c.operation <> 'append' OR c.is_error <> 0 OR c.toolset_id IS NOT NULL OR coalesce(
+        c.origin, c.message, c.metadata, c.generation_config, c.form) IS NOT NULL"""
+"""The last one is whether the row has REST_COLUMNS: a column costs time even where it is empty."""
+LIST_COLUMNS = STEP_COLUMNS.replace(
+    "THEN b.payload", "AND (b.preview IS NULL OR c.calls IS NOT NULL) THEN b.payload"
+)
+"""The same with fewer contents: just those that a preview or the arguments of calls are made of."""
+REST_COLUMNS = """
+    c.operation, s.hash, c.is_error, c.origin, c.message, c.metadata, c.generation_config, c.form"""
 
 
 def steps_of(
-    rows: Iterable[Row], parent: bytes | None, links: Mapping[int, Links], is_left: IsLeft
+    rows: Sequence[Row],
+    rests: Mapping[int, Row],
+    links: Mapping[int, Links],
+    parent: bytes | None,
+    is_left: IsLeft,
 ) -> list[Step]:
-    """The commits of a chain in rows of STEP_COLUMNS, verified."""
+    """The commits of a chain in rows of STEP_COLUMNS, verified; `rests` are the REST_COLUMNS of
+    those that have them."""
     steps: list[Step] = []
     try:
         # Every cold start runs this once per message: the usual row is handled inline. Only a text
         # with a backslash has to be parsed.
+        inflated = iter(_inflated(rows))
         for row in rows:
             (
-                commit_id, digest, operation, role, blob_id, content, codec, payload,
-                json_size, token_count, token_source, preview, checksum,
-                calls, call_id, name, is_error, origin, note, metadata, config, form, toolset,
-                text_size, usage, created_at, own_sum,
+                commit_id, digest, _, role, blob_id, content,
+                codec, json_size, token_count, token_source, preview, checksum, text_size,
+                calls, call_id, name, usage, created_at, own_sum, has_rest,
             ) = row  # fmt: skip
             data = None
-            if own_sum != commit_checksum(usage, calls, created_at):
+            beside = _NOTHING if usage is calls is None else text_sum(usage, calls)
+            if own_sum != created_at ^ beside:
                 raise CorruptError(f"commit {digest.hex()}: calls, usage or time were altered")
             if checksum is not None:
-                facts = json_size, token_count, token_source, preview, text_size
-                if checksum != blob_checksum(codec, *facts):
+                texts = _source_sum(codec, token_source)
+                if preview is not None:
+                    texts = _preview_sum(codec, token_source, preview)
+                if checksum != json_size ^ text_size << 12 ^ token_count << 24 ^ texts:
                     raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
-                if payload is not None:
-                    data = payload if codec == PLAIN else inflate(payload, json_size)
+                if json_size <= INLINE_BELOW and codec <= ZSTD:
+                    data = content if codec == PLAIN else next(inflated)
                     content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
-            is_plain = origin is note is metadata is config is None and not is_error
-            if is_plain and parent and operation == "append":
-                actual = append_hash(parent, content, role, toolset, call_id, name, form)
+            if parent and not has_rest:
+                actual = append_hash(parent, content, role, None, call_id, name)
                 step = Step(
-                    commit_id, digest, operation, role, blob_id, data, token_count, token_source,
-                    toolset,
+                    commit_id, digest, "append", role, blob_id, data, token_count, token_source,
+                    None,
                     unescape(call_id) if call_id is not None and "\\" in call_id else call_id,
                     unescape(name) if name is not None and "\\" in name else name,
-                    calls=_calls(calls) if calls else (),
-                    shape=_shape(form) if form else None,
-                    byte_size=text_size,
+                    False, None, _calls(calls) if calls else (), None, (), None, text_size,
                 )  # fmt: skip
             else:
-                own, start = links.get(commit_id, ()), (operation, parent, content, role)
-                step = _unusual_step(row, data, own)
-                actual = _stored_hash(start, own, toolset, *row[14:22])
+                rest = rests[commit_id] if has_rest else _NO_REST
+                own = links.get(commit_id, ())
+                step = _unusual_step(row, rest, data, own)
+                actual = _stored_hash(digest, parent, content, role, call_id, name, rest, own)
             if actual != digest and not is_left(digest, actual):
                 raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
             steps.append(step)
@@ -401,38 +433,146 @@ def steps_of(
     return steps
 
 
-def _unusual_step(row: Row, data: bytes | None, links: Links) -> Step:
+def listed_info(
+    row: Row,
+    rest: Row | None,
+    parent: bytes | None,
+    links: Links,
+    is_left: IsLeft,
+    read: Callable[[int], bytes],
+) -> CommitInfo:
+    """The commit in a row of LIST_COLUMNS for people, verified. `rest` are its REST_COLUMNS, if it
+    has them; `read` loads a content."""
+    digest, role, calls, call_id, name, usage = row[1], row[3], *row[13:17]
+    try:
+        content, message = _listed_content(row, read)
+        if parent and content and rest is None:
+            actual = append_hash(parent, content, role, None, call_id, name)
+        else:
+            columns = role, call_id, name, rest or _NO_REST
+            actual = _stored_hash(digest, parent, content, *columns, links)
+        if actual != digest and not is_left(digest, actual):
+            raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
+        if rest or calls or usage or not content:
+            parts = _parts(row, rest or _NO_REST, content)
+            return info_of(parts, parent, links, message, is_own=True)
+        return _plain_info(row, parent, content, message)
+    except DAMAGE as error:
+        raise CorruptError(f"a row of commits is damaged: {error}") from error
+
+
+def _listed_content(row: Row, read: Callable[[int], bytes]) -> tuple[bytes | None, Message | None]:
+    """The hash of the content in a row of LIST_COLUMNS, and the message, if the row does not say
+    enough about it. The sums in the row are verified, the hash is not."""
+    content, codec, json_size, tokens, source, preview, checksum, text_size, calls = row[5:14]
+    if row[18] != commit_checksum(row[16], calls, row[17]):
+        raise CorruptError(f"commit {row[1].hex()}: calls, usage or time were altered")
+    if checksum is None:
+        return None, None
+    if checksum != blob_checksum(codec, json_size, tokens, source, preview, text_size):
+        raise CorruptError(f"commit {row[1].hex()}: its size, tokens or preview are wrong")
+    if (preview is not None and calls is None) or codec == FORGOTTEN:
+        return content, None
+    if json_size > INLINE_BELOW or codec > ZSTD:
+        return content, message_of(row[3], read(row[4]))
+    data = content if codec == PLAIN else inflate(content, json_size)
+    return sha256(data).digest(), message_of(row[3], data)
+
+
+def _plain_info(
+    row: Row, parent: bytes | None, content: bytes, message: Message | None
+) -> CommitInfo:
+    """What `info_of` returns for a commit that has just a role and a content, in half the time."""
+    call_id, name = _text(row[14]), _text(row[15])
+    return CommitInfo(
+        row[1].hex(),
+        parent.hex() if parent else None,
+        CommitOperation.APPEND,
+        content.hex(),
+        row[3],
+        call_id,
+        name,
+        metadata={} if call_id is None else {"tool_call_id": call_id, "name": name},
+        token_count=row[8],
+        byte_size=row[12],
+        preview=_preview(row[10], message),
+        created_at=as_datetime(row[17]),
+    )
+
+
+def _parts(row: Row, rest: Row, content: bytes | None) -> ReadRow:
+    """The same commit as it is stored, without its content."""
+    operation, toolset, is_error, origin, note, metadata, config, form = rest
+    calls, call_id, name, usage, created_at, own_sum = row[13:19]
+    start = 0, None, row[1], row[4], operation, row[3], call_id, name, is_error
+    texts = origin, note, metadata, config, usage, calls
+    commit = CommitRow(*start, *texts, created_at, own_sum, None, form)
+    blob = BlobRow(content, row[6], None, *row[7:13]) if content else None
+    return ReadRow(commit, toolset, blob)
+
+
+def _inflated(rows: Sequence[Row]) -> list[bytes]:
+    """The contents that are read with their commits, and are compressed."""
+    packed = [row for row in rows if row[6] == ZSTD and row[7] <= INLINE_BELOW]
+    payloads, sizes = [row[5] for row in packed], [row[7] for row in packed]
+    contents = inflate_frames(payloads, sizes)
+    if contents is None:  # at least one is damaged
+        return [inflate(payload, size) for payload, size in zip(payloads, sizes, strict=True)]
+    return [bytes(content) for content in contents]
+
+
+_NO_REST = ("append", None, 0, None, None, None, None, None)
+
+
+def _unusual_step(row: Row, rest: Row, data: bytes | None, links: Links) -> Step:
     """A step with more to it than a role and a content."""
-    commit_id, digest, operation, role, blob_id = row[:5]
-    calls, call_id, name, is_error, origin, _, _, config, form, toolset, text_size = row[13:24]
+    commit_id, digest, _, role, blob_id, _, _, _, token_count, token_source = row[:10]
+    text_size, calls, call_id, name = row[12:16]
+    operation, toolset, is_error, origin, _, _, config, form = rest
     return Step(
-        commit_id, digest, operation, role, blob_id, data, row[9] or 0, row[10] or "", toolset,
-        _text(call_id), _text(name), bool(is_error), stored_json(origin),
+        commit_id, digest, operation, role, blob_id, data, token_count or 0, token_source or "",
+        toolset, _text(call_id), _text(name), bool(is_error), stored_json(origin),
         _calls(calls) if calls else (), stored_json(config), links,
         _shape(form) if form else None, text_size or 0,
     )  # fmt: skip
 
 
 def _stored_hash(
-    start: tuple[str, bytes | None, bytes | None, str | None],
-    links: Links,
-    toolset: bytes | None,
+    digest: bytes,
+    parent: bytes | None,
+    content: bytes | None,
+    role: str | None,
     call_id: str | None,
     name: str | None,
-    is_error: int,
-    origin: str | None,
-    note: str | None,
-    metadata: str | None,
-    config: str | None,
-    form: str | None,
+    rest: Row,
+    links: Links,
 ) -> bytes:
-    """The hash that a commit with these columns must have."""
-    operation, parent, content, role = start
-    is_plain = origin is note is metadata is config is None and not is_error
-    if is_plain and operation == "append" and parent and content:
-        return append_hash(parent, content, role, toolset, call_id, name, form)
+    """The hash that a commit with these columns must have. The texts of columns are nearly always
+    what the envelope has of them. If that is not the hash, their values decide."""
+    operation, toolset, is_error, origin, note, metadata, config, form = rest
+    quick = envelope_hash(
+        content=_hex(content),
+        form=form and checked_json(form),
+        generation_config=_sorted_text(config),
+        is_error="true" if is_error else None,
+        links=checked_sorted_json(_links_json(links)) if links else None,
+        message=_quoted(note),
+        metadata=_sorted_text(metadata),
+        name=_quoted(name),
+        operation=_quoted(operation),
+        origin=_sorted_text(origin),
+        parent=_hex(parent),
+        role=_quoted(role),
+        tool_call_id=_quoted(call_id),
+        toolset=_hex(toolset),
+    )
+    if quick == digest:
+        return quick
     return commit_hash(
-        *start,
+        operation,
+        parent,
+        content,
+        role,
         tool_call_id=_text(call_id),
         name=_text(name),
         is_error=bool(is_error),
@@ -444,6 +584,20 @@ def _stored_hash(
         toolset=toolset.hex() if toolset else None,
         form=form,
     )
+
+
+def _quoted(stored: str | None) -> str | None:
+    return None if stored is None else f'"{stored}"'
+
+
+def _hex(digest: bytes | None) -> str | None:
+    return f'"{digest.hex()}"' if digest else None
+
+
+@lru_cache(256)
+def _sorted_text(stored: str | None) -> str | None:
+    """A column of JSON with sorted keys. Many commits have the same settings of a model."""
+    return None if stored is None else checked_sorted_json(stored_json(stored))
 
 
 _shape = lru_cache(64)(unpack_shape)
@@ -484,18 +638,29 @@ def blob_checksum(
     preview: str | None,
     text_size: int,
 ) -> int:
-    # Without a preview, the texts are nearly always the same: their sum is cached.
-    is_usual = preview is None
-    rest = _source_sum(codec, token_source) if is_usual else text_sum(codec, token_source, preview)
     try:
+        rest = _source_sum(codec, token_source)
+        if preview is not None:
+            rest = _preview_sum(codec, token_source, preview)
         return json_size ^ text_size << 12 ^ token_count << 24 ^ rest
-    except TypeError:
+    except (TypeError, AttributeError):  # a damaged column may have another type
         return -1
 
 
 @lru_cache(64)
 def _source_sum(codec: int, token_source: str) -> int:
+    """Of a content without a preview: nearly always the same."""
     return text_sum(codec, token_source, None)
+
+
+def _preview_sum(codec: int, token_source: str, preview: str) -> int:
+    """`text_sum` of the three, in a third of the time."""
+    return zlib.crc32(preview.encode("utf-8", "surrogatepass"), _start_sum(codec, token_source))
+
+
+@lru_cache(64)
+def _start_sum(codec: int, token_source: str) -> int:
+    return text_sum(codec, token_source, "")
 
 
 def text_sum(*facts: object) -> int:

@@ -101,6 +101,8 @@ class Sqlite(Driver):
         self._file: files.Identity | None = None  # what is open; None in memory
         self._logs: dict[str, files.Identity | None] = {}  # and its log and the index of that
         self._state: tuple[int, ...] | None = None  # of a file that is read without locks
+        self._folder = ""
+        self._settled: files.FolderState | None = None  # of the folder, when all files were there
         self._is_held = False  # by the thread that forks
         super().__init__(place if place == MEMORY else files.absolute(place), durability)
 
@@ -133,6 +135,7 @@ class Sqlite(Driver):
                 "use a new process"
             )
         self._file = self._file or before
+        self._folder, self._settled = str(Path(self.place).parent), None
         self._check_file()
         for other in list(_open):  # SQLite shares the locks of a file within a process
             other.check_logs_of(self._file)
@@ -206,9 +209,16 @@ class Sqlite(Driver):
             self._check_logs()
 
     def _check_files(self) -> None:
-        if self._file:
+        if self._file and not self._is_settled():
+            folder = files.folder_state(self._folder)  # a later change is noticed the next time
             self._check_file()
             self._check_logs()
+            self._settled = folder if folder and files.is_settled(folder, self.place) else None
+
+    def _is_settled(self) -> bool:
+        """Whether nothing in the folder has changed since all files were there: one look at it
+        instead of one at each of them."""
+        return self._settled is not None and files.folder_state(self._folder) == self._settled
 
     def _check_state(self) -> None:
         if self._state != files.state(self.place):
@@ -228,7 +238,7 @@ class Sqlite(Driver):
         with self.lock:
             if self._is_away or self._is_closed:
                 self._reopen()
-            if self._file and not self.connection.in_transaction:
+            if self._file and not self.connection.in_transaction and not self._is_settled():
                 self._check_file()
             try:
                 rows: list[Row] = self.connection.execute(sql, values).fetchall()
@@ -349,7 +359,9 @@ class Sqlite(Driver):
             self.run("SELECT rowid FROM content_words WHERE content_words MATCH 'a' LIMIT 1")
         problems = [_explained(row[0]) for row in self.run(_CHECK) if row[0] != "ok"]
         [(page_size,)] = self.run("PRAGMA page_size")
-        if self._file and files.state(self.place)[0] % page_size:
+        # A power cut may stop what writes the log back: the log still has the whole page then.
+        has_part = self._file is not None and files.state(self.place)[0] % page_size != 0
+        if has_part and not files.log_size(self.place):
             problems.append("the file ends in the middle of a page")
         for code in re.findall(r"error code=(\d+)", "\n".join(problems)):
             if int(code) & 255 == _IO_ERROR:  # the rest of the code is the kind of it

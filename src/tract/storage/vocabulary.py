@@ -14,7 +14,7 @@ from tract.storage.codec import DAMAGE, deflate, inflate
 from tract.storage.driver import Driver
 from tract.storage.rows import text_sum
 from tract.storage.transactions import snapshot, transaction
-from tract.storage.word_index import NOT_NOW, Backlog, WordIndex, is_hex, word_lists
+from tract.storage.word_index import NOT_NOW, WordIndex, is_hex, word_lists
 
 TAIL = 100
 """So many new contents are read by each search, before their words are added."""
@@ -115,7 +115,7 @@ class Vocabulary:
         # An identity column of PostgreSQL is not in the order of commits: while no one writes,
         # there is no content before the newest one that is still to come.
         with transaction(self._driver, alone=True, wait=False):
-            seen = state, *_ = self._state()
+            state, seen = self._index.backlog(), self._state()
             [(newest,)] = self._run("SELECT coalesce(max(id), 0) FROM blobs")
         if not state.is_on or state.size:  # another process has begun to index all contents
             return
@@ -126,10 +126,11 @@ class Vocabulary:
                 row = block.after, block.until, len(block.text), deflate(block.text)
                 self._run(_INSERT, (*row, _checksum(*row)))
 
-    def _state(self) -> tuple[Backlog, object, object]:
+    def _state(self) -> tuple[object, ...]:
         """It changes when another process adds words, erases some, or makes the index anew."""
         blocks = self._run("SELECT after, until FROM vocabulary ORDER BY id")
-        return self._index.backlog(), blocks, self._run("SELECT erasures FROM tract_schema")
+        erasures = self._run("SELECT erasures FROM tract_schema")
+        return self._index.backlog().done, blocks, erasures
 
     def _collect(self, covered: int, newest: int) -> Block:
         """The block that is to be stored."""

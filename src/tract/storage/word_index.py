@@ -1,4 +1,4 @@
-"""The index of words: which contents may have a word. It is written with each content."""
+"""The index of words: which contents may have a word. Writers extend it, a group at a time."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ SAMPLE, WORDS = 500, 50
 """Contents of which words are verified, and words of each; of more, some are chosen evenly."""
 SLICE = 200
 """Contents that one transaction indexes, while other writers wait."""
+GROUP, GROUP_BYTES = 100, 250_000
+"""New contents, and bytes of them, that SQLite indexes together: each by itself takes as long as
+all else that a commit writes."""
 
 REMEDY = "tract search --index on makes it anew"
 
@@ -40,7 +43,7 @@ class Backlog(NamedTuple):
     done: int
     """All contents up to here are indexed."""
     until: int
-    """Those up to here are not; all later ones are."""
+    """Those up to here are not; all later ones, if there are any, are."""
 
     @property
     def size(self) -> int:
@@ -56,6 +59,9 @@ class _Table(Protocol):
 
     lists_all: bool
     """Whether it can only list the words of all contents, not those of new ones."""
+    waits: bool
+    """Whether new contents are indexed in groups. Not where they are committed in another order
+    than that of their keys: a group would pass one that is not there yet."""
 
     def is_usable(self) -> bool: ...
     def add(self, blob_id: int, words: set[str]) -> None: ...
@@ -91,7 +97,7 @@ class FullText:
     """FTS5 of SQLite, without the texts and without the positions of words. Its tokenizer splits at
     spaces only: what a word is, is decided in `content.terms`."""
 
-    lists_all = True
+    lists_all = waits = True
 
     def __init__(self, driver: Driver) -> None:
         self._run = driver.run
@@ -154,7 +160,7 @@ class Arrays:
     """A column of arrays in PostgreSQL, with an inverted index. Not `tsvector`: that has at most
     1 MB. A word is stored as all texts are, in ASCII."""
 
-    lists_all = False
+    lists_all = waits = False
 
     def __init__(self, driver: Driver) -> None:
         self._run = driver.run
@@ -164,9 +170,13 @@ class Arrays:
         return "content_words" in self._driver.tables()
 
     def add(self, blob_id: int, words: set[str]) -> None:
+        self.add_all([(blob_id, words)])
+
+    def add_all(self, contents: Sequence[tuple[int, set[str]]]) -> None:
         sql = """INSERT INTO content_words VALUES (?, ?)
             ON CONFLICT (blob_id) DO UPDATE SET words = EXCLUDED.words"""
-        self._run(sql, (blob_id, sorted(map(escape, words))))
+        rows = [(blob_id, sorted(map(escape, words))) for blob_id, words in contents]
+        self._driver.run_many(sql, rows)
 
     def remove(self, blob_ids: Sequence[int]) -> None:
         for page in pages(blob_ids):
@@ -205,6 +215,9 @@ class WordIndex:
         self.table: _Table = FullText(driver) if isinstance(driver, Sqlite) else Arrays(driver)
         self._is_usable: bool | None = None
         self._is_ready = False  # to add words; as it was when it was looked up last
+        self._fresh: dict[bytes, bytes] = {}  # new contents, by hash: others need not be read again
+        self._fresh_bytes = 0
+        self._due = 0  # the key of the content with which a group is complete
 
     @property
     def is_usable(self) -> bool:
@@ -228,33 +241,70 @@ class WordIndex:
     def backlog(self) -> Backlog:
         """CorruptError if the index is damaged."""
         rows = self._run(_STATE)
-        if len(rows) != 1 or text_sum(*rows[0][:-1]) != rows[0][-1]:
+        if len(rows) != 1 or text_sum(*rows[0][:-2]) != rows[0][-2]:
             raise CorruptError(f"the word index is damaged, or has lost its state: {REMEDY}")
-        state = Backlog(*rows[0][:-1])
-        self._is_ready = self._is_ready and bool(state.is_on)
-        return state
+        [(is_on, done, until, _, newest)] = rows
+        self._is_ready = self._is_ready and bool(is_on)
+        return Backlog(is_on, done, max(done, newest) if self.table.waits and is_on else until)
 
-    def add(self, blob_id: int, data: bytes) -> None:
-        """Index a content that is written, in the transaction that writes it. If another process
-        has switched the index off meanwhile, this does no harm: it is dropped when it comes back
-        on. What is in the backlog is written again with it."""
+    def add(self, blob_id: int, digest: bytes, data: bytes) -> None:
+        """Index a new content in the transaction that writes it, or leave it to a later one. If
+        another process has switched the index off meanwhile, this does no harm: it is dropped when
+        it comes back on."""
+        if self.table.waits:
+            self._fresh[digest] = data
+            self._fresh_bytes += len(data)
+            if blob_id < self._due and self._fresh_bytes <= GROUP_BYTES:
+                return
         try:
-            self._add(blob_id, data)
+            (self._index_group if self.table.waits else self._add)(blob_id, data)
         except CorruptError:
             self._give_up()
+
+    def add_all(self, contents: Sequence[tuple[int, bytes, bytes]]) -> None:
+        """Index new contents, each with its key and its hash."""
+        if self._is_ready and isinstance(self.table, Arrays):
+            words = ((blob_id, words_of(text_of(from_json(data)))) for blob_id, _, data in contents)
+            self.table.add_all(list(words))
+        else:
+            for content in contents:
+                self.add(*content)
+
+    def restore(self, blob_id: int, data: bytes) -> None:
+        """Index a content that was forgotten and is written again. What is in the backlog is
+        written with that."""
+        try:
+            if not self.table.waits or blob_id <= self.backlog().done:
+                self._add(blob_id, data)
+        except CorruptError:
+            self._give_up()
+
+    def _index_group(self, blob_id: int, _: bytes) -> None:
+        """Index new contents, if there are enough of them; of a long backlog, a part."""
+        state = self.backlog()
+        is_due = blob_id - state.done >= GROUP or self._fresh_bytes > GROUP_BYTES
+        if is_due and self._is_open(state):
+            state = self._index(state)
+        self._fresh.clear()
+        self._fresh_bytes = 0
+        self._due = GROUP + (state.done if blob_id - state.done < GROUP else blob_id)
 
     def _add(self, blob_id: int, data: bytes) -> None:
         if not self._is_ready:
             state = self.backlog()
-            if not state.is_on:
-                return
-            if not self.is_usable:  # the next process that can, does
+            if state.is_on and not self.is_usable:  # the next process that can, does
                 done = state.done if state.size else blob_id - 1
                 _set(self._driver, state._replace(done=done, until=max(blob_id, state.until)))
+            if not self._is_open(state):
                 return
+        self.table.add(blob_id, words_of(text_of(from_json(data))))
+
+    def _is_open(self, state: Backlog) -> bool:
+        """Whether words can be added."""
+        if state.is_on and self.is_usable and not self._is_ready:
             self.table.find([[UNREADABLE]], 1)  # damage is noticed here, not by a later statement
             self._is_ready = True
-        self.table.add(blob_id, words_of(text_of(from_json(data))))
+        return self._is_ready
 
     def _give_up(self) -> None:
         """Have no one use the index until it is made anew: it must not refuse what is written."""
@@ -335,14 +385,22 @@ class WordIndex:
             state = self.backlog()  # another process may have been faster
             if not (state.is_on and state.size):
                 return state
-            rows = self._run(_NEXT, (state.done, state.until, SLICE))
-            self.table.remove([blob_id for blob_id, _ in rows])
-            for blob_id, codec in rows:
-                if codec != FORGOTTEN:
-                    self.table.add(blob_id, self._words(blob_id))
-            state = state._replace(done=rows[-1][0] if len(rows) == SLICE else state.until)
-            _set(self._driver, state)
-            return state
+            return self._index(state)
+
+    def _index(self, state: Backlog) -> Backlog:
+        """Index the first contents of the backlog, and return the rest of it."""
+        rows = self._run(_NEXT, (state.done, state.until, SLICE))
+        fresh = {blob_id: self._fresh.get(digest) for blob_id, _, digest in rows}
+        # An older tract may have indexed them.
+        self.table.remove([blob_id for blob_id, data in fresh.items() if data is None])
+        for blob_id, codec, _ in rows:
+            if codec != FORGOTTEN:
+                data = fresh[blob_id]
+                words = self._words(blob_id) if data is None else words_of(text_of(from_json(data)))
+                self.table.add(blob_id, words)
+        state = state._replace(done=rows[-1][0] if len(rows) == SLICE else state.until)
+        _set(self._driver, state)
+        return state
 
     def _words(self, blob_id: int) -> set[str]:
         """A content that is damaged may have any word: whoever searches reads it."""
@@ -393,6 +451,15 @@ def postpone(driver: Driver, is_on: int = 1) -> None:
     driver.run("INSERT INTO word_index VALUES (?, ?, ?, ?)", (*state, text_sum(*state)))
 
 
+def begin_groups(driver: Driver) -> None:
+    """Have only contents that are written from now on wait for their group, if all are indexed."""
+    if isinstance(driver, Sqlite):
+        for is_on, done, until, *_ in driver.run(_STATE):
+            if is_on and done == until:
+                [(newest,)] = driver.run("SELECT coalesce(max(id), 0) FROM blobs")
+                _set(driver, Backlog(is_on, newest, newest))
+
+
 def copy_state(source: Driver, target: Driver) -> None:
     """Have a copy index its contents itself, unless the original has none."""
     is_off = source.run("SELECT is_on FROM word_index") == [(0,)]
@@ -407,6 +474,7 @@ def _set(driver: Driver, state: Backlog) -> None:
 _ALL_WORDS = """
 CREATE VIRTUAL TABLE IF NOT EXISTS temp.all_words USING fts5vocab (main, content_words, row)"""
 
-_STATE = "SELECT is_on, done, until, checksum FROM word_index"
+_STATE = """
+SELECT is_on, done, until, checksum, (SELECT coalesce(max(id), 0) FROM blobs) FROM word_index"""
 
-_NEXT = "SELECT id, codec FROM blobs WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
+_NEXT = "SELECT id, codec, hash FROM blobs WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"

@@ -14,7 +14,7 @@ from tract.storage.dialogs import seal_dialogs, seal_settings
 from tract.storage.driver import Driver
 from tract.storage.sqlite import MEMORY, Sqlite
 from tract.storage.transactions import transaction
-from tract.storage.word_index import has_full_text, postpone
+from tract.storage.word_index import begin_groups, has_full_text, postpone
 
 AFTERWARDS: tuple[tuple[int, Callable[[Driver], None]], ...] = (
     (13, seal_chunks),
@@ -23,6 +23,7 @@ AFTERWARDS: tuple[tuple[int, Callable[[Driver], None]], ...] = (
     (14, seal_settings),
     (14, bind_gists),
     (17, postpone),
+    (18, begin_groups),
 )
 """What SQL alone cannot do in a database that has contents, in the order in which it is done when
 all tables are as they are read."""

@@ -1,0 +1,143 @@
+"""A dump that grows equals one that is made at once, wherever it goes back to."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import histories
+from tract import Message, ToolCall
+from tract.model import Raw, Text
+from tract.providers import PROVIDERS, dumps
+from tract.providers.dumps import GrowingDump
+
+MARKED = {"anthropic.block": {"type": "text", "cache_control": {"type": "ephemeral"}}}
+THOUGHT = Raw("responses", {"type": "reasoning", "id": "rs_1", "summary": []})
+
+special = st.sampled_from(
+    [
+        Message("user", (Text("a breakpoint", MARKED),)),
+        Message("user", (Text("another", MARKED), Text("and one more", MARKED))),
+        Message("assistant", (Text("cut off after a thought"), THOUGHT)),
+        Message("assistant", (ToolCall("", "shell", "ls", {"responses.item": {"type": "x"}}),)),
+    ]
+)
+moves = st.one_of(
+    st.tuples(st.just("add"), histories | st.lists(special, min_size=1, max_size=3)),
+    st.tuples(st.sampled_from(["cut", "look back"]), st.integers(0, 30)),
+)
+
+
+def dumped(dump: GrowingDump, messages: list[Message], size: int) -> str:
+    return json.dumps(dump.dump(messages, size, {}, ()))
+
+
+@given(st.lists(moves, max_size=6), st.integers(1, 4), st.integers(2, 3))
+def test_it_equals_one_that_is_made_at_once(
+    steps: list[tuple[str, Any]], step: int, spread: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dumps, "STEP", step)
+        patch.setattr(dumps, "SPREAD", spread)
+        for target in PROVIDERS.values():
+            messages: list[Message] = []
+            dump = GrowingDump(target)
+            for move, value in steps:
+                size = len(messages)
+                if move == "add":
+                    messages = [*messages, *value]
+                    size = len(messages)
+                elif move == "look back":
+                    size = min(value, size)
+                else:
+                    old, all_messages = dump, messages
+                    messages, dump = messages[:value], dump.before(value)
+                    size = len(messages)
+                    assert dumped(dump, messages, size) == fresh(target, messages, size)
+                    assert dumped(old, all_messages, len(all_messages)) == fresh(
+                        target, all_messages, len(all_messages)
+                    )
+                assert dumped(dump, messages, size) == fresh(target, messages, size)
+
+
+def fresh(target: Any, messages: list[Message], size: int) -> str:
+    return dumped(GrowingDump(target), messages[:size], size)
+
+
+# What it costs
+
+
+def agent(turns: int) -> list[Message]:
+    history = []
+    for number in range(turns):
+        call = ToolCall(f"call_{number}", "grep", {"pattern": str(number)})
+        history += [
+            Message("user", f"question {number}"),
+            Message("assistant", (Text("looking"), call)),
+            Message("tool", f"result {number}", call.id, "grep"),
+            Message("assistant", f"answer {number}"),
+        ]
+    return history
+
+
+class Fed:
+    """How many messages the dumps of a provider were fed."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, name: str) -> None:
+        self.count = 0
+        kind = PROVIDERS[name].dump
+        feed = kind.feed
+
+        def count_feed(dump: Any, message: Message) -> None:
+            self.count += 1
+            feed(dump, message)
+
+        patch.setattr(kind, "feed", count_feed)
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+@pytest.mark.parametrize("back", [1, 60, 500, 3_000])
+def test_going_back_costs_what_follows(
+    monkeypatch: pytest.MonkeyPatch, name: str, back: int
+) -> None:
+    messages = agent(1_500)
+    dump = GrowingDump(PROVIDERS[name])
+    dumped(dump, messages, len(messages))
+    size = len(messages) - back
+    other = [*messages[:size], Message("user", "edited"), *messages[size + 1 :]]
+    fed = Fed(monkeypatch, name)
+    after = dumped(dump.before(size), other, len(other))
+    assert fed.count <= dumps.SPREAD * back + 2 * dumps.STEP
+    monkeypatch.undo()
+    assert after == fresh(PROVIDERS[name], other, len(other))
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_a_late_result_costs_what_follows_its_call(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    messages = [*agent(1_000), Message("assistant", (ToolCall("late", "run", {}),))]
+    messages += [Message("user", "go on"), Message("assistant", "yes")]
+    dump = GrowingDump(PROVIDERS[name])
+    dumped(dump, messages, len(messages))
+    fed = Fed(monkeypatch, name)
+    messages.append(Message("tool", "done", "late", "run"))
+    dumped(dump, messages, len(messages))
+    messages.append(Message("user", "thanks"))
+    after = dumped(dump, messages, len(messages))
+    assert fed.count <= 2 * dumps.STEP
+    monkeypatch.undo()
+    assert after == fresh(PROVIDERS[name], messages, len(messages))
+
+
+def test_few_states_are_kept() -> None:
+    dump = GrowingDump(PROVIDERS["openai"])
+    messages: list[Message] = []
+    for number in range(3_000):
+        messages.append(Message("user", f"question {number}"))
+        dump.dump(messages, len(messages), {}, ())
+    assert 3 <= len(dump._kept) <= 6
