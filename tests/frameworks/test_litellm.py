@@ -35,8 +35,8 @@ from tests.agents import (  # noqa: E402
     script,
     server,
 )
-from tests.llm_server import LLMServer, Reply  # noqa: E402
-from tract import GET_TOOL_RESULT_TOOL, Tract  # noqa: E402
+from tests.llm_server import LLMServer, Reply, Request  # noqa: E402
+from tract import GET_TOOL_RESULT_TOOL, Tract, validate  # noqa: E402
 from tract.integrations.litellm import TractLogger  # noqa: E402
 
 pytestmark = pytest.mark.frameworks
@@ -193,6 +193,67 @@ def test_a_recorder_that_fails_does_not_break_the_call(
     assert response.choices[0].message.content == "Hello."
     assert "could not record a request of litellm" in caplog.text
     assert t.handler_errors
+
+
+RESUMED = """
+import sys
+import litellm
+from tract import GET_TOOL_RESULT_TOOL, Tract
+from tract.integrations.litellm import TractLogger
+
+t = Tract.open(sys.argv[1])
+litellm.callbacks = [log := TractLogger(t, results=500)]
+messages = t.compile(load_tool_results=True).to_openai()
+messages.append({"role": "user", "content": "Are you sure?"})
+options = {"model": "openai/scripted", "api_base": sys.argv[2], "api_key": "key"}
+tools = [GET_TOOL_RESULT_TOOL["openai"]]
+litellm.completion(messages=log.prepare(messages, tools), tools=tools, **options)
+"""
+
+
+def test_another_process_goes_on(t: Tract, tmp_path: Path) -> None:
+    with server() as model:
+        asyncio.run(work(t, logger_of(t, RESULTS), model, ask_async))
+    with LLMServer(Reply("Yes.")) as model:
+        command = [sys.executable, "-c", RESUMED, str(tmp_path / "agents.db"), model.openai_url]
+        subprocess.run(command, cwd=ROOT, check=True)
+    [request] = model.requests
+    assert validate(request.body, "openai") == []
+    assert len(json.dumps(request.body)) < 20_000
+    assert [message.text for message in t.compile().messages][-2:] == ["Are you sure?", "Yes."]
+    assert len(t.branches()) == 1
+    assert t.get_content(t.list_tool_results("call_1")[0].commit_hash) == LOG
+
+
+def test_twenty_agents_are_branches_of_one_dialog(t: Tract) -> None:
+    log = logger_of(t, RESULTS)
+
+    async def run(model: LLMServer, number: int) -> None:
+        messages: list[Any] = [{"role": "user", "content": f"{PROMPT} {number}"}]
+        while True:
+            response = await ask_async(log, messages, options_of(model))
+            messages.append(response.choices[0].message)
+            if not messages[-1].tool_calls:
+                return
+            messages += results_of(t, messages[-1])
+
+    async def run_all(model: LLMServer) -> None:
+        await asyncio.gather(*(run(model, number) for number in range(20)))
+
+    def reply(request: Request) -> Reply:
+        answers = [m for m in request.body["messages"] if m["role"] == "assistant"]
+        return script()[len(answers)]
+
+    with LLMServer(*[reply] * 80) as model:
+        asyncio.run(run_all(model))
+    assert not t.handler_errors
+    contexts = [t.compile(branch, load_tool_results=True).messages for branch in t.branches()]
+    assert {context[0].text for context in contexts} == {f"{PROMPT} {n}" for n in range(20)}
+    for context in contexts:
+        assert [message.role[0] for message in context] == list("uattatata")
+        assert (context[2].content, context[-1].text) == (LOG, ANSWER)
+    assert len(contexts) == 20
+    assert all(len(json.dumps(request.body)) < 20_000 for request in model.requests)
 
 
 def test_the_example_of_the_page_runs(tmp_path: Path) -> None:

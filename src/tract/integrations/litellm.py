@@ -198,7 +198,8 @@ class TractLogger(CustomLogger):  # type: ignore[misc,unused-ignore]
     def _add(self, asked: Asked, response: Any) -> None:
         answer = _plain(response.choices[0].message)
         answer.details = _details(response)
-        self._mirror.follow([*asked.chat, answer], asked.tools)
+        with self.tract.session.lock:  # the first of the locks, as in `_follow`
+            self._mirror.follow([*asked.chat, answer], asked.tools)
 
 
 def _plain(message: Any) -> Entry:

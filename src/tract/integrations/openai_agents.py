@@ -7,7 +7,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from inspect import isawaitable
-from typing import Any, NotRequired, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar, overload
 
 from tract.core import fetching
 from tract.core.drafts import Details
@@ -154,9 +154,34 @@ def fetch_tool(t: Tract) -> FunctionTool:
 class RunOptions(TypedDict):
     """Options of `Runner.run`, `run_sync` and `run_streamed`."""
 
-    session: NotRequired[TractSession]
     hooks: TractHooks
     run_config: RunConfig
+
+
+class SessionOptions(RunOptions):
+    """The same, with the session that the run continues."""
+
+    session: TractSession
+
+
+@overload
+def run_options(
+    source: Tract,
+    run_config: RunConfig | None = None,
+    *,
+    results: Results | None = None,
+    on_server: bool = False,
+) -> RunOptions: ...
+
+
+@overload
+def run_options(
+    source: TractSession,
+    run_config: RunConfig | None = None,
+    *,
+    results: Results | None = None,
+    on_server: bool = False,
+) -> SessionOptions: ...
 
 
 def run_options(
@@ -165,7 +190,7 @@ def run_options(
     *,
     results: Results | None = None,
     on_server: bool = False,
-) -> RunOptions:
+) -> RunOptions | SessionOptions:
     """The options with which a run is recorded and reshaped: `Runner.run(agent, question,
     **run_options(t))`. With a session instead of a dialog, the run continues it. A filter that the
     configuration has comes first. `results` are the arguments of `Tract.configure_results`, or just
@@ -180,7 +205,9 @@ def run_options(
         hooks=TractHooks(t, model=config.model),
         run_config=replace(config, call_model_input_filter=both),
     )
-    return options if isinstance(source, Tract) else {**options, "session": source}
+    if isinstance(source, Tract):
+        return options
+    return SessionOptions(**options, session=source)
 
 
 # What the SDK knows
