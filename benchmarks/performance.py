@@ -157,9 +157,9 @@ bench peers`."""
 POWER = """\
 What each connection answers when it is asked for its settings, and how often `strace` sees it
 call fsync or fdatasync. The losses follow from these; only those of tract are tested with
-simulated power cuts ([Reliability](reliability.md)). langgraph runs with `durability="sync"`; by default it writes
-in the background, and a crash loses the last step. tract also verifies a hash of every byte
-that it reads; llm does on request, the others do not."""
+simulated power cuts ([Reliability](reliability.md)). langgraph runs with `durability="sync"`;
+by default it writes in the background, and a crash loses the last step. tract also verifies a
+hash of every byte that it reads; llm does on request, the others do not."""
 
 
 def _work(numbers: dict[str, float], names: Sequence[str]) -> Iterator[Sequence[str]]:
