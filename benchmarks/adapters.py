@@ -7,12 +7,14 @@ import json
 import sys
 import tempfile
 import time
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 from benchmarks.agents import APART, HERE, LAST, WITHOUT_HISTORY, Tool
-from tests.llm_server import LLMServer, Reply
+from tests.llm_server import LLMServer, Reply, Request
 from tract import Tract
 
 
@@ -26,9 +28,14 @@ class Scale(NamedTuple):
 
 
 class Run(NamedTuple):
-    seconds: float
+    arrivals: list[float]
+    """When each request came, in seconds."""
     size: int
     """Of all requests, in bytes."""
+
+    @property
+    def gaps(self) -> list[float]:
+        return [after - before for before, after in pairwise(self.arrivals)]
 
 
 def read_log(number: int) -> str:
@@ -54,36 +61,33 @@ def run(name: str, tool: Tool, calls: int, history: int, *, has_tract: bool) -> 
     """One session of an agent."""
     calls += history // 2 if name in WITHOUT_HISTORY else 0
     asked = [Reply(calls=[(f"call_{n}", tool.__name__, {"number": n})]) for n in range(calls)]
-    last = LAST.get(name, Reply("Done."))
-    with tempfile.TemporaryDirectory() as folder, LLMServer(*asked, last) as server:
+    last, arrivals = LAST.get(name, Reply("Done.")), list[float]()
+
+    def note(_: Request, reply: Reply) -> Reply:
+        arrivals.append(time.perf_counter())
+        return reply
+
+    steps = [partial(note, reply=reply) for reply in (*asked, last)]
+    with tempfile.TemporaryDirectory() as folder, LLMServer(*steps) as server:
         t = Tract.open(Path(folder, "t.db")) if has_tract else None
-        began = time.perf_counter()
         (HERE | APART)[name](server, tool, t, history)
-        seconds = time.perf_counter() - began
         if t:
             assert not t.handler_errors, t.handler_errors[0]
             assert len(t.list_tool_results()) == calls + len(last.calls)
             t.close()
         assert len(server.requests) == calls + 1
-        return Run(seconds, sum(len(json.dumps(request.body)) for request in server.requests))
+        return Run(arrivals, sum(len(json.dumps(request.body)) for request in server.requests))
 
 
 def overhead(name: str, scale: Scale) -> float:
-    """Milliseconds that each request takes longer. A first run loads what is loaded once, and what
-    a run costs once is not counted: a run with fewer calls is subtracted."""
-    times: dict[tuple[bool, int], list[float]] = {}
+    """Milliseconds that come between two requests because of tract. A first run loads what is
+    loaded once."""
+    gaps: dict[bool, list[float]] = {True: [], False: []}
     for number in range(scale.rounds + 1):
-        for has_tract in (False, True):
-            for calls in (1, scale.timed + 1):
-                took = run(name, read_line, calls, scale.history, has_tract=has_tract)
-                if number:
-                    times.setdefault((has_tract, calls), []).append(took.seconds)
-    per_call = {
-        has_tract: (median(times[has_tract, scale.timed + 1]) - median(times[has_tract, 1]))
-        / scale.timed
-        for has_tract in (False, True)
-    }
-    return (per_call[True] - per_call[False]) * 1e3
+        for has_tract, own in gaps.items():
+            took = run(name, read_line, scale.timed, scale.history, has_tract=has_tract)
+            own += took.gaps[-scale.timed :] if number else []
+    return (median(gaps[True]) - median(gaps[False])) * 1e3
 
 
 def share(name: str, scale: Scale) -> float:

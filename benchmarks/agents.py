@@ -13,7 +13,7 @@ from tract import GET_TOOL_RESULT_TOOL, Tract
 RESULTS = {"inline_tokens": 500, "preview_tokens": 100}
 SCHEMA = {"type": "object", "properties": {"number": {"type": "integer"}}}
 QUESTION = "Look."
-Tool = Callable[[int], str]
+Tool = Callable[..., str]
 Agent = Callable[[LLMServer, Tool, "Tract | None", int], None]
 """The server of the model, the tool, the dialog or None, and how many messages come before."""
 
@@ -209,7 +209,7 @@ def crewai(server: LLMServer, tool: Tool, t: Tract | None, _: int) -> None:
 
 
 def litellm(server: LLMServer, tool: Tool, t: Tract | None, history: int) -> None:
-    import litellm as framework
+    import litellm as framework  # type: ignore[import-not-found,unused-ignore]
 
     from tract.integrations.litellm import TractLogger
 

@@ -13,7 +13,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import cached_property
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -39,6 +39,7 @@ AT_MOST = {
     "append_relaxed_vs_raw": 2,
     "append_growth": 1.2,
     "turn_growth": 1.3,
+    "edit_turn_growth": 3,
     "cold_vs_raw": 2,
     "log_lazy_rss_mb": 64,
     "size_vs_text": 3,
@@ -245,6 +246,26 @@ def _turn(fill: Fill) -> Callable[[Tract, Iterator[int]], object]:
     return turn
 
 
+def edit_turn_growth(bench: Bench) -> Result:
+    """A turn after an edit of a message that is a few turns old."""
+    rounds = _growth_rounds(bench, bench.agent, _edit_turn(bench))
+    large, small = medians(rounds)
+    behind = {"edit_turn_few_us": small * 1e6, "edit_turn_many_us": large * 1e6}
+    return Result("edit_turn_growth", ratio(rounds), behind)
+
+
+def _edit_turn(bench: Bench) -> Callable[[Tract, Iterator[int]], object]:
+    turn = _turn(bench.agent)
+
+    def edit_turn(t: Tract, numbers: Iterator[int]) -> object:
+        results = [i for i in islice(t.log(), 12) if i.role == "tool" and i.operation == "append"]
+        old = results[-1]
+        t.tool_result(str(old.tool_call_id), "grep", f"edited after {t.head}", edit=old)
+        return turn(t, numbers)
+
+    return edit_turn
+
+
 def _growth_rounds(
     bench: Bench, fill: Fill, act: Callable[[Tract, Iterator[int]], object]
 ) -> list[list[float]]:
@@ -387,7 +408,16 @@ def _settings(t: Tract) -> list[str]:
 
 # Report
 
-MEASURES = (append_full, append_relaxed, append_growth, turn_growth, cold, log_memory, size)
+MEASURES = (
+    append_full,
+    append_relaxed,
+    append_growth,
+    turn_growth,
+    edit_turn_growth,
+    cold,
+    log_memory,
+    size,
+)
 
 
 def run(scale: Scale) -> Iterator[Result]:

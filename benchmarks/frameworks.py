@@ -1,9 +1,9 @@
 """What an adapter costs, and what it saves: the same agent with and without tract.
 
 `python3 dev.py bench frameworks [--json] [--quick]`. The model is a script on this machine. Runs
-with and without tract take turns, and times are medians. Each number that has a bound is the worst
-of the frameworks. Those that need an environment of their own run in the one that `dev.py test
---frameworks` builds, or are left out.
+with and without tract take turns, and times are medians of the time between two requests. Each
+number that has a bound is the worst of the frameworks. Those that need an environment of their own
+run in the one that `dev.py test --frameworks` builds, or are left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.frameworks.conftest import QUIET
 
 AT_MOST: dict[str, float] = {"overhead_ms": 3, "glue_lines": 3, "wire_kb": 0.35}
 EXAMPLES = ROOT / "examples" / "frameworks"
-FULL, QUICK = Scale(40, 200, 20, 7), Scale(2, 4, 2, 1)
+FULL, QUICK = Scale(40, 200, 20, 5), Scale(2, 4, 2, 1)
 
 
 def measure(quick: bool) -> Iterator[Result]:

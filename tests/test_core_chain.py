@@ -23,7 +23,7 @@ from tract.core.chain import Chain
 from tract.core.ordering import Arrangement
 from tract.core.place import Look, Place, outermost, summaries_of
 from tract.errors import EditError
-from tract.model import Form, Head, Message, Priority, Shape, ToolCall
+from tract.model import Form, Head, Message, Priority, Shape, Step, ToolCall
 
 SKIP, NORMAL, PINNED = Priority
 
@@ -1046,3 +1046,39 @@ def test_answers_between_a_change_and_its_undo_are_outdated() -> None:
     build.void(edit)
     build.append("assistant")
     assert fold(build).outdated_answers() == {between.id}
+
+
+@settings(max_examples=50)
+@given(chains_with_summaries(checked=False))
+def test_the_outdated_answers_from_one_place_on(build: Builder) -> None:
+    chain = fold(build)
+    outdated = chain.outdated_answers()
+    for place in chain.places:
+        since = {answer for answer in outdated if answer >= place.at}
+        assert chain.outdated_answers(place.at) == since
+
+
+class Unread(list[Step]):
+    """Steps that are looked up, but never gone through."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("all steps are read")
+
+    __reversed__ = __iter__
+
+
+def test_a_question_about_one_commit_does_not_read_the_others() -> None:
+    build = ChainBuilder()
+    first = build.append(tools=b"one")
+    mark = build.mark(first, "skip")
+    offer = build.offer(b"two")
+    chain = fold(build)
+    chain.steps = Unread(chain.steps)
+    assert chain.has(mark)
+    assert not chain.has(Head(99, b"other"))
+    assert chain.order(mark) == mark.id
+    assert chain.before(chain.place(first)) is None
+    assert [step.id for step in chain.changes([first])] == [mark.id]
+    undone = chain.changes([offer])
+    assert chain.toolset_without(undone) == b"one"
+    assert [digest for _, digest in chain.toolset_changes()] == [b"one", b"two"]

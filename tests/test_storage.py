@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.faults.harness import ask, execute, is_postgres
+from tests.statements import statements
 from tests.strategies import json_objects, messages, texts
 from tests.toolkit import tool_lists
 from tract import (
@@ -36,7 +37,7 @@ from tract.core.drafts import Details, append
 from tract.model import Draft, Head
 from tract.storage import open_store
 from tract.storage.codec import CHUNK_SIZE, TEXT_STRIDE
-from tract.storage.sqlite import Sqlite, binding, is_safe_for_wal
+from tract.storage.sqlite import binding, is_safe_for_wal
 
 ODD_TEXTS = [
     "",
@@ -387,6 +388,29 @@ def test_notes_are_what_was_recorded_or_damage(db: str, damage: str) -> None:
             t.store.notes(heads)
 
 
+@pytest.mark.parametrize("writers", [1, 2, 7])
+def test_a_chain_is_read_whoever_writes_in_between(db: str, writers: int) -> None:
+    """Ranges of keys are read as long as most of them belong to the chain."""
+    with closing(open_store(db)) as store:
+        texts = [f"text {number}" for number in range(150)]
+        with store.writing():
+            for name in map(str, range(writers)):
+                store.dialogs.create(name, "main")
+            for number, text in enumerate(texts):
+                for name in map(str, range(writers if number % 100 > 20 else 1)):
+                    key, (head, _) = store.lock_branch(name, "main") or pytest.fail("no branch")
+                    store.append(key, "main", head, draft(text))
+        head = store.branches("0")["main"]
+        steps = store.steps(head) or []
+        assert [step.data for step in steps] == [f'"{text}"'.encode() for text in texts]
+        known = Head(steps[9].id, steps[9].hash)
+        assert store.steps(head, known) == steps[10:]
+        for page in (1, 2, 40, 500):
+            infos = list(store.log(head.id, page))
+            assert [info.preview for info in infos] == texts[::-1]
+            assert [info.parent_hash for info in infos[:-1]] == [i.commit_hash for i in infos[1:]]
+
+
 def test_what_does_not_stem_from_a_known_commit_is_not_its_continuation(db: str) -> None:
     with closing(open_store(db)) as store, store.writing():
         store.dialogs.create("d", "main")
@@ -557,20 +581,6 @@ def test_a_write_returns_the_counts_of_the_first_writer(tmp_path: Path) -> None:
 
 
 # Costs
-
-
-def statements(t: Tract) -> list[str]:
-    """Those that are run from here on; not what a table of SQLite runs itself, in comments."""
-    seen: list[str] = []
-    driver = t.session.store.driver
-    assert isinstance(driver, Sqlite)
-
-    def note(sql: str) -> None:
-        if not sql.startswith("--"):
-            seen.append(sql)
-
-    driver.connection.set_trace_callback(note)
-    return seen
 
 
 def test_statements_per_append(tmp_path: Path) -> None:

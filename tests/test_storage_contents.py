@@ -58,6 +58,79 @@ def around(text: str, place: int) -> str:
     return filler + text + "y" * (CHUNK_SIZE + 1)
 
 
+# Many at once
+
+
+def test_many_contents_are_read_at_once(t: Tract) -> None:
+    contents = ["x\ny" * 3_000, "z" * 20_000, {"items": list(range(9_000))}, LONG, "short"]
+    keys = [result(t, content, f"c{n}") for n, content in enumerate(contents)]
+    sizes = dict.fromkeys(keys, 10_000)
+    read = {key: bytes(data or b"") for key, data in t.store.contents.read_all(sizes)}
+    assert read == {key: to_json(c).encode() for key, c in zip(keys, contents, strict=True)}
+    forgotten = t.tool_result("last", "run", "secret " * 2_000)
+    t.forget(forgotten.commit_hash)
+    [(key,)] = t.store.driver.run("SELECT max(blob_id) FROM commits")
+    assert list(t.store.contents.read_all({key: 1})) == [(key, None)]
+
+
+def test_large_results_cost_a_statement_for_many(t: Tract, monkeypatch: Any) -> None:
+    """Both in a history as it is, and in one in which something was changed."""
+    for number in range(60):
+        t.tool_result(f"c{number}", "run", f"{number} " + "x y\n" * 2_000)
+    expected = [message.content for message in t.compile().messages]
+    statements: list[str] = []
+    driver, run = type(t.store.driver), type(t.store.driver).run
+
+    def count(own: Any, sql: str, values: Any = ()) -> Any:
+        statements.append(sql)
+        return run(own, sql, values)
+
+    monkeypatch.setattr(driver, "run", count)
+    for change in (lambda: None, lambda: t.annotate(next(t.log()), "pinned")):
+        change()
+        head = t.session.head()
+        statements.clear()
+        read = t.session.new_compiler().compile(head)
+        assert [message.content for message in read.messages] == expected
+        assert len(statements) < 20
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE blobs SET payload = (SELECT payload FROM blobs WHERE id = 1) WHERE id = 2",
+        "UPDATE blobs SET codec = 0 WHERE id = 2",
+        "UPDATE blobs SET codec = 3 WHERE id = 2",
+        "UPDATE blobs SET json_size = 1 WHERE id = 2",
+        "UPDATE blobs SET payload = NULL WHERE id = 2",
+        "DELETE FROM blobs WHERE id = 2",
+    ],
+)
+def test_one_damaged_content_of_many_is_refused(db: str, damage: str) -> None:
+    with Tract.open(db) as t:
+        for number in range(3):
+            t.tool_result(f"c{number}", "run", f"{number} " + "x y\n" * 2_000)
+        sizes = dict.fromkeys((1, 2, 3), 8_000)
+        assert len(list(t.store.contents.read_all(sizes))) == 3
+    execute(db, damage)
+    with Tract.open(db) as t, pytest.raises(CorruptError):
+        list(t.store.contents.read_all(sizes))
+
+
+@pytest.mark.parametrize(
+    "damage", ["json_size = 'x'", "payload = 'x'", "codec = 'x'", "hash = 'x'"]
+)
+def test_a_column_of_another_type_is_refused(tmp_path: Path, damage: str) -> None:
+    """A flipped bit can do that to a file of SQLite."""
+    db = str(tmp_path / "t.db")
+    with Tract.open(db) as t:
+        for number in range(3):
+            t.tool_result(f"c{number}", "run", f"{number} " + "x y\n" * 2_000)
+    execute(db, f"UPDATE blobs SET {damage} WHERE id = 2")
+    with Tract.open(db) as t, pytest.raises(CorruptError):
+        list(t.store.contents.read_all({1: 8_000, 2: 8_000, 3: 8_000}))
+
+
 # Parts
 
 LONG = "".join(f"line {number} {'z' * (number % 90)}\n" for number in range(30_000))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -83,6 +84,45 @@ def test_many_hits_come_in_pages(db: str) -> None:
         ]
         hits = t.search("line 77")
         assert next(hits).snippet == "line 2077 of many"
+
+
+def test_the_commits_of_a_long_dialog_are_listed_in_few_statements(
+    db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No index has them in their order: each statement looks at all of them."""
+    for name, value in {"SEARCH_PAGE": 3, "WALK": 10, "KEYS": 40}.items():
+        monkeypatch.setattr(search, name, value)
+    with Tract.open(db) as t, t.sibling("other") as other:
+        with t.batch():
+            for number in range(100):
+                t.user(f"line {number}: many = {number}")
+                other.user(f"line {number} of another, with = too")
+        seen: list[str] = []
+        run = t.store.driver.run
+
+        def count(sql: str, *args: Any) -> Any:
+            seen.append(sql)
+            return run(sql, *args)
+
+        monkeypatch.setattr(t.store.driver, "run", count)
+        for text in ("=", "line many", "many"):
+            seen.clear()
+            hits = [hit.snippet for hit in t.search(text)]
+            assert hits == [f"line {n}: many = {n}" for n in reversed(range(100))]
+            listings = [sql for sql in seen if "c.id < ?" in sql]
+            assert 1 <= len(listings) <= 5
+
+
+def test_a_short_dialog_is_read_if_a_word_is_common_elsewhere(
+    db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "WALK", 10)
+    with Tract.open(db) as t, t.sibling("other") as other, t.batch():
+        t.user("a common word")
+        for number in range(50):
+            other.user(f"common {number}")
+    with Tract.open(db) as t:
+        assert [hit.snippet for hit in t.search("common")] == ["a common word"]
 
 
 def test_a_search_without_words_reads_everything_and_says_so(db: str) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.faults.harness import execute
+from tests.statements import statements
 from tract import Tract
 
 
@@ -69,3 +72,13 @@ def test_a_title_that_was_read_goes_when_another_process_erases_it(db: str) -> N
         assert [info.facts.title for info in t.dialogs()] == ["My key is hunter2."]
         other.forget(secret)
         assert [info.facts.title for info in t.dialogs()] == [None]
+
+
+def test_a_prompt_is_looked_up_and_read_by_two_statements(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        for number in range(20):
+            t.sibling(f"{number}").user(f"Review file {number}.")
+    with Tract.open(tmp_path / "t.db") as t:
+        seen = statements(t)
+        assert len(t.dialogs()) == 20
+        assert len(seen) <= 2 * 20 + 3, seen[-8:]

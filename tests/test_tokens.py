@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import importlib.util
-import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.texts import CHINESE, ENDLESS, PROSE, SAMPLES, UNSAMPLED
 from tract import tokens
 from tract.errors import InputError
 from tract.tokens import TokenCounter, token_counter
@@ -23,72 +23,6 @@ needs_exact = pytest.mark.skipif(not EXACT_IS_INSTALLED, reason="needs the extra
 EXACT_NAMES = ["o200k", "cl100k"] if EXACT_IS_INSTALLED else []
 ALL_NAMES = [*EXACT_NAMES, "estimate", "chars/4"]
 
-
-def noise(number: int) -> bytes:
-    return hashlib.sha256(str(number).encode()).digest()
-
-
-def code_line(number: int) -> str:
-    return (
-        f"    def load_part_{number}(self, path: Path) -> dict[str, int]:\n"
-        f'        """Read one part and return how often each key occurs."""\n'
-        f"        if not path.exists():\n            raise FileNotFoundError(path)\n"
-        f"        return self._countKeys(path.read_text(), limit={number})\n\n"
-    )
-
-
-def log_line(number: int) -> str:
-    return (
-        f"2025-03-{number % 28 + 1:02d}T10:{number % 60:02d}:07.{number * 37 % 1000:03d}Z INFO "
-        f"[worker-{number}] request {noise(number).hex()[:16]} completed in {number * 13}ms\n"
-    )
-
-
-PROSE = (
-    "The library keeps every version of a conversation, so that nothing an agent has seen is "
-    "lost when its window is shortened. A reader can go back to any earlier point, compare two "
-    "branches, and find out why the model answered the way it did. It doesn't need a server; "
-    "a single file on the local disk is enough for most people.\n"
-)
-CHINESE = (
-    "这个程序库保存对话的每一个版本,因此缩短上下文时不会丢失任何内容。"
-    "读者可以回到以前的任何时刻。\n"
-)
-JAPANESE = (
-    "このライブラリは会話のすべての版を保存します。読者はいつでも以前の時点に戻ることができます。\n"
-)
-KOREAN = (
-    "이 라이브러리는 대화의 모든 버전을 저장합니다. "
-    "독자는 언제든지 이전 시점으로 돌아갈 수 있습니다.\n"
-)
-
-SAMPLES = {
-    "prose": PROSE * 3,
-    "code": "".join(code_line(n) for n in range(8)),
-    "json": json.dumps(
-        [
-            {"id": n, "name": f"item {n}", "tags": ["new", "large"], "price": n / 8}
-            for n in range(20)
-        ]
-    ),
-    "json indented": json.dumps([{"path": "src/main.py", "line": n} for n in range(20)], indent=2),
-    "log": "".join(log_line(n) for n in range(20)),
-    "grep": "".join(f"src/tract/part_{n}.py:{n * 7}:    return parse({n})\n" for n in range(20)),
-    "base64": base64.b64encode(b"".join(noise(n) for n in range(30))).decode(),
-    "hex": b"".join(noise(n) for n in range(20)).hex(),
-    "chinese": CHINESE * 5,
-    "japanese": JAPANESE * 5,
-    "korean": KOREAN * 5,
-    "emoji": "".join(f"🧪🚦🪐 step {n} 🥁 done 🦉\n" for n in range(20)),
-    "whitespace": "".join(f"{'':{n % 6 * 8}}end\n\n" for n in range(40)),
-    "numbers": "\n".join(f"{n * n * 7919},{n * 0.37:.4f},-{n * 31}" for n in range(1, 40)),
-}
-
-UNSAMPLED = 65_536
-"""The longest text of which each character is looked at."""
-
-ENDLESS = ["a", "A", " ", "\n", "=", "0", "\0", "中", "😀", "\u0301"]
-ENDLESS += ["aB", " \n", "a1", "é", "\ud800"]
 
 FROZEN = {  # exact counts by o200k and cl100k
     "prose": (207, 210),
@@ -106,6 +40,13 @@ FROZEN = {  # exact counts by o200k and cl100k
     "whitespace": (113, 113),
     "numbers": (424, 424),
 }
+
+
+@cache
+def tokenizer(vocabulary: str) -> Any:
+    import splintr
+
+    return splintr.Tokenizer.from_pretrained(vocabulary)
 
 
 def test_every_sample_has_a_frozen_count() -> None:
@@ -165,6 +106,23 @@ def test_special_token_text_counts_as_ordinary_text(name: str, text: str) -> Non
 
 
 @needs_exact
+@pytest.mark.parametrize("vocabulary", ["o200k_base", "cl100k_base"])
+def test_every_special_token_begins_alike(vocabulary: str) -> None:
+    """A text without this beginning may be encoded in the faster way, which knows them."""
+    special = tokenizer(vocabulary).special_tokens()
+    assert special
+    assert all(token.startswith(tokens.SPECIAL) for token in special)
+
+
+@needs_exact
+@pytest.mark.parametrize("name", EXACT_NAMES)
+@given(text=st.text(), special=st.sampled_from(["", "<", "|>", "<|im_end|>"]))
+def test_a_count_is_that_of_ordinary_text(name: str, text: str, special: str) -> None:
+    text = text.encode("utf-8", "replace").decode() + special
+    assert token_counter(name).count(text) == len(tokenizer(f"{name}_base").encode_ordinary(text))
+
+
+@needs_exact
 @pytest.mark.parametrize("name", EXACT_NAMES)
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_a_text_of_many_pieces_counts_as_its_parts(name: str, kind: str) -> None:
@@ -216,32 +174,15 @@ def test_the_encoder_gets_each_character_once_in_pieces(
     """It is slightly worse than linear, so that the size of a piece bounds the time of a text."""
     pieces: list[str] = []
 
-    def encode(piece: str) -> list[int]:
+    def count(piece: str) -> int:
         pieces.append(piece)
-        return []
+        return 0
 
-    monkeypatch.setitem(tokens._encoders, name, encode)
+    monkeypatch.setitem(tokens._loaded, name, count)
     text = unit * (1_000_000 // len(unit))
     token_counter(name).count(text)
     assert max(map(len, pieces)) <= UNSAMPLED
     assert "".join(pieces) == text.replace("\ud800", "\ufffd")
-
-
-@pytest.mark.parametrize("unit", ENDLESS, ids=ascii)
-def test_the_estimate_looks_at_no_more_than_its_samples(
-    unit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked_at: list[int] = []
-
-    def weigh(text: str) -> float:
-        looked_at.append(len(text))
-        return 1.0
-
-    monkeypatch.setattr(tokens, "_weigh", weigh)
-    for size in (UNSAMPLED, UNSAMPLED + 2, 8_000_000):
-        looked_at.clear()
-        token_counter("estimate").count(unit * (size // len(unit)))
-        assert sum(looked_at) == UNSAMPLED
 
 
 @pytest.mark.parametrize("name", ALL_NAMES)

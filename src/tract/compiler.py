@@ -33,6 +33,7 @@ from tract.model import (
     Form,
     Gist,
     Head,
+    Json,
     Message,
     Step,
     Text,
@@ -154,8 +155,9 @@ class Compiler:
         chain = self._chain
         if chain.is_plain and view == AS_THEY_ARE:  # the usual case, at every cold start
             steps = chain.appended_steps(start)
+            large = self._large_messages(steps)
             messages = [
-                self.message(step) if step.data is None else _message(step, step.data)
+                large[step.hash] if step.data is None else _message(step, from_json(step.data))
                 for step in steps
             ]
             tokens = [step.token_count for step in steps]
@@ -163,7 +165,7 @@ class Compiler:
             return
         items = shown_items(chain.places, start, view)
         rendered = self.render(items)
-        outdated = chain.outdated_answers()
+        outdated = chain.outdated_answers(items[0].place.at) if items else ()
         for number, item in enumerate(items):
             if item.place.origin.id in outdated:
                 before, size = rendered[number]
@@ -187,6 +189,9 @@ class Compiler:
         short = [item.place for item in items if item.shape.form in (Form.REFERENCE, Form.SUMMARY)]
         calls = self.calls(short)
         gists = self.gists(short, calls)
+        if self._keeps:  # loads them together
+            full = (item for item in items if item.shape.form == Form.FULL and not item.is_left_out)
+            self._large_messages(item.place.shown for item in full)
         sent = [(item.place.origin.id, self._render(item, gists, calls)) for item in items]
         return [self._without_thoughts(*one) if at in outdated else one for at, one in sent]
 
@@ -319,10 +324,28 @@ class Compiler:
                 self._large[step.hash] = message
         return message
 
+    def _large_messages(self, steps: Iterable[Step]) -> dict[bytes, Message]:
+        """Return the large messages among these, by their commits. New ones are loaded together."""
+        large = [step for step in steps if step.data is None]
+        messages = {s.hash: self._large[s.hash] for s in large if s.hash in self._large}
+        new: dict[int, list[Step]] = {}
+        for step in large:
+            if step.hash not in messages:
+                new.setdefault(step.blob_id or 0, []).append(step)
+        sizes = {blob_id: steps[0].byte_size for blob_id, steps in new.items()}
+        for blob_id, data in self._store.contents.read_all(sizes) if sizes else ():
+            content = None if data is None else from_json(data)
+            for step in new[blob_id]:
+                message = _tombstone(step) if data is None else _message(step, content)
+                messages[step.hash] = message
+        if self._keeps:
+            self._large |= messages
+        return messages
+
     def load(self, step: Step) -> Message:
         """Return the message of a commit; raise ForgottenError if it was forgotten."""
         data = step.data if step.data is not None else self._store.contents.read(step.blob_id or 0)
-        return _message(step, data)
+        return _message(step, from_json(data))
 
     def _start_anew(self) -> None:
         self._erasures = self._store.erasures
@@ -330,20 +353,23 @@ class Compiler:
         self._transcript, self._transcribed = Transcript(), 0
 
 
-def _message(step: Step, data: bytes) -> Message:
+def _message(step: Step, content: Json) -> Message:
     """The message of a commit with this content. Every cold start runs this once per message."""
-    content = from_json(data)
-    if type(content) is list and step.role != "tool":
-        content = unpack_content(step.role or "", content)
-        calls = [[block.id, block.name] for block in content if isinstance(block, ToolCall)]
-        is_altered = calls != list(step.calls)
-    else:
-        is_altered = bool(step.calls)
-    if is_altered:
-        raise CorruptError(f"commit {step.hash.hex()}: its calls were altered")
+    if type(content) is not str or step.calls:
+        content = _unpacked(step, content)
     return Message(
         step.role or "", content, step.tool_call_id, step.name, step.is_error, step.origin
     )
+
+
+def _unpacked(step: Step, packed: Json) -> Json:
+    """The content, if it has the calls that are stored beside it."""
+    content, calls = unpack_content(step.role or "", packed), []
+    if isinstance(content, tuple):
+        calls = [[block.id, block.name] for block in content if isinstance(block, ToolCall)]
+    if calls != list(step.calls):
+        raise CorruptError(f"commit {step.hash.hex()}: its calls were altered")
+    return content
 
 
 def _tombstone(step: Step) -> Message:

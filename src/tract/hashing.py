@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from hashlib import sha256
 from json.encoder import (  # type: ignore[attr-defined]
     c_make_encoder,
+    encode_basestring,
     encode_basestring_ascii,
 )
 from typing import Any
@@ -32,17 +33,16 @@ QUOTE = ord('"')
 Encode = Callable[[Any], str]
 
 
-def _encoder(sort_keys: bool = False) -> Encode:
+def _encoder(*, sort_keys: bool = False, ensure_ascii: bool = True) -> Encode:
     """The standard encoder. It builds the same C encoder for every value, which costs more than a
     short value does; here it is built once."""
     standard = json.JSONEncoder(
-        ensure_ascii=True, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys
+        ensure_ascii=ensure_ascii, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys
     )
     if c_make_encoder is None:  # another Python than CPython
         return standard.encode
-    parts = c_make_encoder(
-        None, standard.default, encode_basestring_ascii, None, ":", ",", sort_keys, False, False
-    )
+    escape = encode_basestring_ascii if ensure_ascii else encode_basestring
+    parts = c_make_encoder(None, standard.default, escape, None, ":", ",", sort_keys, False, False)
     return lambda value: "".join(parts(value, 0))
 
 
@@ -50,6 +50,8 @@ checked_json = _encoder()
 """ASCII JSON of a value that was checked before."""
 checked_sorted_json = _encoder(sort_keys=True)
 """The same with sorted keys."""
+checked_wire_json = _encoder(ensure_ascii=False)
+"""The same in the caller's order, with all characters as they are."""
 _decode = msgspec.json.Decoder().decode
 
 
@@ -88,12 +90,12 @@ def escape(text: str) -> str:
     return encode_basestring_ascii(text)[1:-1]
 
 
-def from_json(data: bytes) -> Json:
+def from_json(data: bytes | memoryview) -> Json:
     """The value of stored bytes. Half of a surrogate pair is read by the standard decoder alone."""
     try:
         return _decode(data)
     except msgspec.MsgspecError:
-        return json.loads(data)
+        return json.loads(bytes(data))
 
 
 def content_hash(data: bytes) -> bytes:

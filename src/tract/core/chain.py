@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise, product, takewhile
 from math import inf
 from typing import NamedTuple
@@ -51,6 +51,7 @@ class Chain:
         """Whether a result was ever not shown in full."""
         self._appended: list[Step] = []
         self._answers: list[int] = []
+        self._deciding: list[Step] = []  # those that put a toolset in force
         self._folded = 0  # how many steps have found their places
         self._known: dict[int, Place] = {}  # by the first commit; undone summaries included
         self._with_past: list[Place] = []
@@ -79,7 +80,8 @@ class Chain:
         self.steps += new
         self._appended += appended
         self._answers += [step.id for step in appended if step.role == "assistant"]
-        self.toolset = next(recorded_toolsets(reversed(new)), self.toolset)
+        self._deciding += [step for step in new if step.toolset and step.operation in DECIDING]
+        self.toolset = next(recorded_toolsets(reversed(self._deciding)), None)
         shapes = [step.shape for step in new if step.shape]
         self.is_lazy = self.is_lazy or not all(shape.is_verbatim for shape in shapes)
         self.is_plain = self.is_plain and not shapes and not any(step.links for step in new)
@@ -323,8 +325,7 @@ class Chain:
         the summaries that stand for it included."""
         self._fold()
         named = list(commits)
-        steps = {step.id: step for step in self.steps}
-        undone = {step.id: step for commit in named for step in self._changes(commit, steps)}
+        undone = {step.id: step for commit in named for step in self._changes(commit)}
         together = dict(undone)
         while more := self._also_undone(together.values()):
             together |= {step.id: step for step in more}
@@ -334,8 +335,8 @@ class Chain:
             raise EditError(f"these can only be undone together: restore({names})")
         return list(undone.values())
 
-    def _changes(self, commit: Head, steps: Mapping[int, Step]) -> list[Step]:
-        step = steps.get(commit.id or 0)
+    def _changes(self, commit: Head) -> list[Step]:
+        step = self._step(commit.id or 0)
         if step is None:
             raise EditError(f"commit {_hex(commit)} is not in the history at this point")
         if commit.id in self._voided:
@@ -446,8 +447,17 @@ class Chain:
 
     def before(self, place: Place) -> Step | None:
         """The commit after which this place came; None at the root."""
-        index = self.steps.index(place.origin)
+        index = self._index(place.origin.id)
         return self.steps[index - 1] if index else None
+
+    def _index(self, commit: int) -> int:
+        """The number of a step, or of the one before which it would be."""
+        return bisect_left(self.steps, commit, key=lambda step: step.id)
+
+    def _step(self, commit: int) -> Step | None:
+        index = self._index(commit)
+        step = self.steps[index] if index < len(self.steps) else None
+        return step if step and step.id == commit else None
 
     def appended_steps(self, start: int = 0) -> list[Step]:
         """What was appended, from one place on."""
@@ -469,10 +479,11 @@ class Chain:
             raise EditError(f"commit {_hex(commit)} is not in the history at this point")
         return place.at if place else commit.id or 0
 
-    def outdated_answers(self) -> set[int]:
-        """The answers before which something was altered since, or looked different than now for
-        the sake of a change that is undone. What a provider let its model think in them does not
-        fit any more. An undo brings it back, an opposite mark does not."""
+    def outdated_answers(self, start: int = 0) -> set[int]:
+        """The answers, from one place on (`Place.at`), before which something was altered since, or
+        looked different than now for the sake of a change that is undone. What a provider let its
+        model think in them does not fit any more. An undo brings it back, an opposite mark does
+        not."""
         ranges = [
             (bisect_right(self._answers, since), bisect_left(self._answers, until))
             for place in self._with_past
@@ -480,7 +491,7 @@ class Chain:
             for since, until in self._other_times(place)
         ]
         outdated: set[int] = set()
-        reached = 0
+        reached = bisect_left(self._answers, start)
         for first, end in sorted(ranges):
             outdated.update(self._answers[max(first, reached) : end])
             reached = max(reached, end)
@@ -516,7 +527,7 @@ class Chain:
         return effects
 
     def has(self, commit: Head) -> bool:
-        return any(step.id == commit.id for step in self.steps)
+        return self._step(commit.id or 0) is not None
 
     def toolset_at(self, commit: Head) -> bytes | None:
         """The toolset that was recorded with the commit, else the one in force at it."""
@@ -536,17 +547,17 @@ class Chain:
     def toolset_changes(self) -> list[tuple[Step, bytes]]:
         """The toolsets in their order, each with the commit that put it in force."""
         changes: list[tuple[Step, bytes]] = []
-        for step in self.steps:
-            active = changes[-1][1] if changes else None
-            if step.toolset not in (None, active) and step.operation in DECIDING:
-                changes.append((step, step.toolset))
+        for step, toolset in zip(self._deciding, recorded_toolsets(self._deciding), strict=True):
+            if not changes or toolset != changes[-1][1]:
+                changes.append((step, toolset))
         return changes
 
     def toolset_without(self, undone: Iterable[Step]) -> bytes | None:
         """The toolset that would be in force without these changes."""
         gone = undone_commits([*self._undos.values()], (step.id for step in undone))
         # An undo records the set that it brings back; here it does not count as one of its own.
-        left = [s for s in reversed(self.steps) if s.id not in gone and not undo_targets(s)]
+        newest_first = reversed(self._deciding)
+        left = (s for s in newest_first if s.id not in gone and not undo_targets(s))
         return next(recorded_toolsets(left), None)
 
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tract.core.drafts import NO_DETAILS
 from tract.core.wording import GET_TOOL_RESULT
 from tract.extras import missing_package
+from tract.integrations.definitions import Definitions
 from tract.integrations.failures import logged
 from tract.integrations.mirror import Mirror, Source, opened
 from tract.integrations.settings import Results, configure
@@ -74,6 +75,7 @@ class _ModelCalls:
     def __init__(self, tract: Tract, agent: weakref.ref[Agent]) -> None:
         self._mirror = Mirror(tract, _load)
         self._agent = agent
+        self._definitions = Definitions(_definition)
         self._full: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def before(self, context: LLMCallHookContext) -> None:
@@ -82,8 +84,8 @@ class _ModelCalls:
             return
         self._put_back(context.messages)
         with logged(self._mirror.tract, "record messages of crewai"):
-            tools = getattr(context.executor, "tools", None) or ()
-            self._mirror.follow(context.messages, _definitions(tools))
+            tools = _own(getattr(context.executor, "tools", None) or ())
+            self._mirror.follow(context.messages, self._definitions.of(tools))
             self._reshape(context.messages)
 
     def after(self, context: LLMCallHookContext) -> None:
@@ -115,16 +117,13 @@ class _ModelCalls:
         self._full.clear()
 
 
-def _definitions(tools: Sequence[Any]) -> list[dict[str, Json]]:
-    return [
-        {
-            "name": tool.name,
-            "description": tool.description,
-            "input_schema": tool.args_schema.model_json_schema(),
-        }
-        for tool in tools
-        if tool.name != GET_TOOL_RESULT
-    ]
+def _own(tools: Sequence[Any]) -> list[Any]:
+    return [tool for tool in tools if tool.name != GET_TOOL_RESULT]
+
+
+def _definition(tool: Any) -> dict[str, Json]:
+    about = {"name": tool.name, "description": tool.description}
+    return {**about, "input_schema": tool.args_schema.model_json_schema()}
 
 
 # Messages of crewai, which are those of Chat Completions, in ours

@@ -19,6 +19,7 @@ from tract.core.fetching import REFUSALS, refusal
 from tract.core.wording import GET_TOOL_RESULT, GET_TOOL_RESULT_SCHEMA
 from tract.errors import InputError
 from tract.extras import missing_extra
+from tract.integrations.definitions import Definitions
 from tract.integrations.failures import logged
 from tract.integrations.langchain_messages import (
     check_messages,
@@ -188,8 +189,7 @@ class Conversation:
         self._lock = RLock()
         self._system: BaseMessage | None = None
         self._other_system: str | None = None
-        self._tools: list[Any] = []
-        self._definitions: list[dict[str, Json]] = []
+        self._definitions = Definitions(convert_to_openai_tool)
 
     def follow(
         self, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Json]] | None = None
@@ -209,7 +209,7 @@ class Conversation:
         """Record a request. Return what is sent instead."""
         with self._lock:
             self._take_system(request.system_message)
-            self.follow(_messages(request.state), self._define(request.tools))
+            self.follow(_messages(request.state), self._definitions.of(request.tools))
             shown = self.mirror.shown()
             has_other_system = self._other_system is not None
         if not (shown.is_rewritten or rejects(request.messages)):
@@ -238,13 +238,6 @@ class Conversation:
         pairs = zip(listed.loaded.messages, listed.details, strict=True)
         return listed._replace(details=[_with_system(*pair, text) for pair in pairs])
 
-    def _define(self, tools: list[Any]) -> list[dict[str, Json]]:
-        """The definitions of tools. Making them is slow, and agents have the same ones again."""
-        if not _are_same(tools, self._tools):
-            self._tools = list(tools)
-            self._definitions = [convert_to_openai_tool(tool) for tool in tools]
-        return self._definitions
-
 
 def dialog_of(default: str) -> tuple[str, str | None]:
     """The dialog of the agent that runs, and of the agent that started it, if any. It is named by
@@ -263,11 +256,6 @@ def _short(step: str) -> str:
     """The name of a step, with the beginning of its id."""
     name, _, step_id = step.partition(":")
     return f"{name}:{step_id[:8]}" if step_id else name
-
-
-def _are_same(some: list[Any], others: list[Any]) -> bool:
-    pairs = zip(some, others, strict=False)
-    return len(some) == len(others) and all(one is other for one, other in pairs)
 
 
 def _messages(state: Any) -> list[BaseMessage]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from threading import Condition
 from typing import Any, NamedTuple
 
@@ -44,16 +43,15 @@ PATIENCE = 2.0
 MOST_PREPARED, MOST_UNDER_WAY = 32, 1000
 """So many requests are remembered: those that were prepared, and those that have no answer yet."""
 
-Chat = list[dict[str, Json]]
 
-
-@dataclass(frozen=True)
-class Entry:
+class Entry(dict[str, Json]):
     """A message of a chat. What is known about an answer does not come back with it, so it is not
     compared."""
 
-    fields: dict[str, Json]
-    details: Details = field(default=NO_DETAILS, compare=False)
+    details: Details = NO_DETAILS
+
+
+Chat = list[Entry]
 
 
 class Asked(NamedTuple):
@@ -61,6 +59,13 @@ class Asked(NamedTuple):
 
     chat: Chat
     tools: list[Any]
+
+
+class Prepared(NamedTuple):
+    """A request that was recorded, and what the model should see of its messages."""
+
+    shown: Chat
+    asked: Asked
 
 
 class TractLogger(CustomLogger):  # type: ignore[misc,unused-ignore]
@@ -75,23 +80,28 @@ class TractLogger(CustomLogger):  # type: ignore[misc,unused-ignore]
         configure(self.tract, results)
         self._is_reshaping = results is not None
         self._mirror = Mirror(self.tract, _load)
-        self._prepared: deque[tuple[Chat, Asked]] = deque(maxlen=MOST_PREPARED)
+        self._prepared: deque[Prepared] = deque(maxlen=MOST_PREPARED)
         self._under_way: dict[str, Asked] = {}
         self._changed = Condition()
 
     def prepare(self, messages: Sequence[Any], tools: Sequence[Any] | None = None) -> list[Any]:
         """Record messages, and return what the model should see of them."""
+        prepared = self._prepare(messages, tools)
+        if prepared is None:
+            return list(messages)
+        self._prepared.append(prepared)
+        return prepared.shown
+
+    def _prepare(self, messages: Sequence[Any], tools: Sequence[Any] | None) -> Prepared | None:
         with logged(self.tract, "record a request of litellm, which is sent as it is"):
             asked = Asked([_plain(message) for message in messages], list(tools or ()))
-            shown = self._follow(asked)
-            self._prepared.append((shown, asked))
-            return shown
-        return list(messages)
+            return Prepared(self._follow(asked), asked)
+        return None
 
     def _follow(self, asked: Asked) -> Chat:
         self._await_answers(asked)
         with self.tract.session.lock:
-            self._mirror.follow([Entry(fields) for fields in asked.chat], asked.tools)
+            self._mirror.follow(asked.chat, asked.tools)
             if self._is_reshaping and _offers_fetching(asked.tools):
                 return _reshaped(asked.chat, self._mirror.shown())
         return asked.chat
@@ -109,16 +119,23 @@ class TractLogger(CustomLogger):  # type: ignore[misc,unused-ignore]
     ) -> dict[str, Any] | None:
         if getattr(call_type, "value", None) != "acompletion":
             return None
-        shown = await asyncio.to_thread(self.prepare, kwargs["messages"], kwargs.get("tools"))
-        self._start(kwargs, shown)
-        return {**kwargs, "messages": shown}
+        prepare, tools = self._prepare, kwargs.get("tools")
+        prepared = await asyncio.to_thread(prepare, kwargs["messages"], tools)
+        if prepared is None:
+            return None
+        self._start(kwargs, prepared.asked)
+        return {**kwargs, "messages": prepared.shown}
 
     def log_pre_api_call(self, model: str, messages: Any, kwargs: dict[str, Any]) -> None:
         if kwargs.get("call_type") != "completion":  # the others have the hook above
             return
-        if self._asked(messages) is None:  # it was not prepared
-            messages = self.prepare(messages, (kwargs.get("optional_params") or {}).get("tools"))
-        self._start(kwargs, messages)
+        asked = self._asked(messages)
+        if asked is None:  # it was not prepared
+            tools = (kwargs.get("optional_params") or {}).get("tools")
+            prepared = self._prepare(messages, tools)
+            asked = prepared and prepared.asked
+        if asked is not None:
+            self._start(kwargs, asked)
 
     async def async_post_call_success_deployment_hook(
         self, request_data: dict[str, Any], response: Any, call_type: Any
@@ -149,10 +166,7 @@ class TractLogger(CustomLogger):  # type: ignore[misc,unused-ignore]
 
     # Answers
 
-    def _start(self, kwargs: dict[str, Any], shown: Sequence[Any]) -> None:
-        asked = self._asked(shown)
-        if asked is None:  # it could not be recorded
-            return
+    def _start(self, kwargs: dict[str, Any], asked: Asked) -> None:
         with self._changed:
             self._under_way[kwargs["litellm_call_id"]] = asked
             if len(self._under_way) > MOST_UNDER_WAY:  # calls that were cancelled have no end
@@ -182,23 +196,22 @@ class TractLogger(CustomLogger):  # type: ignore[misc,unused-ignore]
             self._changed.notify_all()
 
     def _add(self, asked: Asked, response: Any) -> None:
-        answer = Entry(_plain(response.choices[0].message), _details(response))
-        entries = [Entry(fields) for fields in asked.chat]
-        self._mirror.follow([*entries, answer], asked.tools)
+        answer = _plain(response.choices[0].message)
+        answer.details = _details(response)
+        self._mirror.follow([*asked.chat, answer], asked.tools)
 
 
-def _plain(message: Any) -> dict[str, Json]:
+def _plain(message: Any) -> Entry:
     """A message as a dict: callers send back the objects that they receive."""
     fields = message if isinstance(message, dict) else message.model_dump()
     if not isinstance(fields, dict):
         raise InputError(f"not a message: {type(message).__name__}")
-    return {key: value for key, value in fields.items() if value is not None or key == "content"}
+    return Entry((k, value) for k, value in fields.items() if value is not None or k == "content")
 
 
 def _load(entries: Sequence[Entry], tools: Sequence[Any] | None) -> LoadedList:
-    chat = [entry.fields for entry in entries]
     listed = {} if tools is None else {"tools": list(tools)}
-    loaded = load({"messages": chat, **listed}, OPENAI)
+    loaded = load({"messages": [dict(entry) for entry in entries], **listed}, OPENAI)
     return LoadedList(loaded, [entry.details for entry in entries])
 
 
@@ -229,7 +242,7 @@ def _offers_fetching(tools: Sequence[Any]) -> bool:
 
 def _reshaped(chat: Chat, shown: Shown) -> Chat:
     if shown.is_rewritten:
-        return shown.context.to_openai()
+        return list(map(Entry, shown.context.to_openai()))
     numbers: Counter[str] = Counter()
     messages: Chat = []
     for message in chat:
@@ -237,6 +250,6 @@ def _reshaped(chat: Chat, shown: Shown) -> Chat:
             call_id = str(message.get("tool_call_id"))
             result = shown.results.get((call_id, numbers[call_id]))
             numbers[call_id] += 1
-            message = {**message, "content": result.text} if result else message
+            message = Entry(message, content=result.text) if result else message
         messages.append(message)
     return messages

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tract.context import CompiledContext
 from tract.core.drafts import NO_DETAILS, Details
 from tract.core.wording import SKIPPED
-from tract.model import Form, Message
+from tract.model import CommitInfo, CommitOperation, Form, Message
 from tract.providers.frameworks.lists import LoadedList
 from tract.providers.requests import Loaded
 from tract.session.record import go_on, record_list
@@ -124,12 +124,20 @@ class Mirror:
             self._early, self._at = [*self._early, message], at
 
     def _go_on(self, new: Sequence[Any], tools: Sequence[Any] | None) -> End:
-        """Append messages, without those that were recorded early."""
+        """Append messages to what was followed, without those that were recorded early."""
         unrecorded = [message for message in new if message not in self._early]
         changed = None if tools == self._tools else tools
-        if unrecorded or changed is not None:
-            go_on(self.tract.session, self._load(unrecorded, changed))
-        return self._now()
+        if not unrecorded and changed is None:
+            return self._after([])
+        return self._after(go_on(self.tract.session, self._load(unrecorded, changed)))
+
+    def _after(self, written: Sequence[CommitInfo]) -> End:
+        """Where the branch ends that was followed to its end and then extended. Reading it again
+        would cost what the next request reads anyway."""
+        assert self._at is not None
+        branch, number = self._at
+        appended = sum(info.operation == CommitOperation.APPEND for info in written)
+        return branch, number + appended
 
     def _continues(self, messages: Sequence[Any]) -> bool:
         """Whether a list begins with what was followed, and nothing else was recorded since."""

@@ -15,7 +15,7 @@ from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import InputError
 from tract.extras import missing_extra
 from tract.integrations.failures import report
-from tract.integrations.mirror import Mirror
+from tract.integrations.mirror import End, Mirror
 from tract.model import EMPTY, CommitOperation, Head, Message, Raw
 from tract.providers.frameworks.lists import LoadedList
 from tract.providers.openai_responses import original_items
@@ -244,17 +244,18 @@ class Ledger(Mirror):
             answered = _without_open_calls(self._known)
             if self._known != messages[: len(self._known)] and _begins(messages, answered):
                 self._known = answered
-            is_at_end = True
             if self._at == self._now() and _begins(messages, self._known):
                 new = messages[len(self._known) :]
-                go_on(session, load(new, None if tools == self._tools else tools))
+                changed = None if tools == self._tools else tools
+                at: End | None = self._after(go_on(session, load(new, changed)))
                 self._unsaved += new
             else:
                 written = record_list(session, load(messages, tools), is_request=tools is not None)
                 # Without a new message, more may be recorded after the end of the list.
                 is_at_end = any(info.operation == CommitOperation.APPEND for info in written)
+                at = self._now() if is_at_end else None
                 self._instructed = None  # another branch may have others
-            self._known, self._at = list(messages), self._now() if is_at_end else None
+            self._known, self._at = list(messages), at
             self._tools = self._tools if tools is None else list(tools)
 
     def _extend(self, items: Sequence[Item], tools: Sequence[Any] | None) -> None:
@@ -269,8 +270,8 @@ class Ledger(Mirror):
         with session.batch():
             is_known = self._at == self._now()
             loaded, unknown = load(items, None)
-            go_on(session, LoadedList(loaded, [details] * len(unknown)))
-            at = self._now() if is_known else None
+            written = go_on(session, LoadedList(loaded, [details] * len(unknown)))
+            at = self._after(written) if is_known else None
         self._known, self._at = [*self._known, *items], at
 
     def _instruct(self, request: Request) -> None:

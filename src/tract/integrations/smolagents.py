@@ -6,7 +6,7 @@ The agent's memory stays as it is: only the messages that a step becomes for the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from tract.core.drafts import NO_DETAILS, Details
 from tract.core.wording import GET_TOOL_RESULT, GET_TOOL_RESULT_SCHEMA
 from tract.extras import missing_package
+from tract.integrations.definitions import Definitions
 from tract.integrations.failures import logged
 from tract.integrations.mirror import Mirror, Source, opened
 from tract.integrations.settings import Results, configure
@@ -32,6 +33,8 @@ try:
 except ImportError as missing:
     raise missing_package("tract.integrations.smolagents", "smolagents") from missing
 
+TO_MESSAGES = "to_messages"
+"""The method of a step that returns what the model sees of it."""
 OUTPUTS = "tract_outputs"
 """The attribute of a step that has the results of its calls, which smolagents joins into one
 text."""
@@ -62,28 +65,33 @@ class _Steps:
 
     def __init__(self, tract: Tract) -> None:
         self._mirror = Mirror(tract, _load)
+        self._definitions = Definitions(get_tool_json_schema)
 
     def take(self, step: MemoryStep, agent: MultiStepAgent) -> None:
         """Record a step, which is not in the memory yet, and all before it."""
         steps = [*agent.memory.steps, step]
         with logged(self._mirror.tract, "record a step of smolagents"):
             is_calling = isinstance(agent, ToolCallingAgent)
-            tools = agent.tools_and_managed_agents if is_calling else []
-            self._mirror.follow([agent.memory.system_prompt, *steps], _definitions(tools))
-            self._reshape([step for step in steps if isinstance(step, ActionStep)])
+            tools = _own(agent.tools_and_managed_agents) if is_calling else []
+            history = [agent.memory.system_prompt, *steps]
+            self._mirror.follow(history, self._definitions.of(tools))
+            self._reshape(steps)
 
-    def _reshape(self, steps: Sequence[ActionStep]) -> None:
+    def _reshape(self, steps: Sequence[MemoryStep]) -> None:
         shown = self._mirror.shown().results
+        names = {call_id for call_id, _ in shown}
         counts: Counter[str] = Counter()
         for step in steps:
+            vars(step).pop(TO_MESSAGES, None)
+            if not isinstance(step, ActionStep) or names.isdisjoint(_output_ids(step)):
+                continue
             texts = dict(sorted(_outputs(step).items()))
             keys = {call_id: (call_id, counts[call_id]) for call_id in texts}
             counts.update(texts.keys())
             forms = {call_id: shown[key].text for call_id, key in keys.items() if key in shown}
-            vars(step).pop("to_messages", None)
             if forms and step.observations is not None:
                 text = "\n".join((texts | forms).values())
-                vars(step)["to_messages"] = partial(_to_messages, step, text)
+                vars(step)[TO_MESSAGES] = partial(_to_messages, step, text)
 
 
 def _to_messages(step: ActionStep, text: str, summary_mode: bool = False) -> list[Any]:
@@ -103,6 +111,11 @@ def _keep_outputs(agent: ToolCallingAgent) -> None:
             yield output
 
     agent.process_tool_calls = process_tool_calls
+
+
+def _output_ids(step: ActionStep) -> Iterable[str]:
+    """The ids of the calls of a step that may have a result."""
+    return vars(step).get(OUTPUTS) or [call.id for call in step.tool_calls or ()]
 
 
 def _outputs(step: ActionStep) -> dict[str, str]:
@@ -140,8 +153,8 @@ def _fetch_tool(t: Tract) -> Tool:
     return FetchTool()
 
 
-def _definitions(tools: Sequence[Any]) -> list[dict[str, Json]]:
-    return [get_tool_json_schema(tool) for tool in tools if tool.name != GET_TOOL_RESULT]
+def _own(tools: Sequence[Any]) -> list[Any]:
+    return [tool for tool in tools if tool.name != GET_TOOL_RESULT]
 
 
 # Steps in our messages

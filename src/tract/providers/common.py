@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 from tract.content.blocks import is_blocks, whole_text
 from tract.core.duplicates import duplicate
 from tract.errors import InputError, RoleError
-from tract.hashing import json_or_text
+from tract.hashing import checked_wire_json, json_or_text
 from tract.model import ROLES, Json, Message, Origin, Raw, Text, ToolCall, readable
 from tract.providers.known_keys import Keys, is_framework_part
 
@@ -167,6 +166,8 @@ class Dump:
 
     def shown(self, message: Message, *result_types: str) -> Message:
         """The message as this provider is shown it: what is another's is a text, or left out."""
+        if is_text(message):
+            return message
         blocks = message.content if isinstance(message.content, tuple) else ()
         foreign = [isinstance(block, Raw) and self.is_foreign(block, message) for block in blocks]
         self.notes += self._unseen(message, foreign, result_types or ("text", "input_text"))
@@ -309,9 +310,13 @@ def is_custom(call: ToolCall) -> bool:
     return any(kind in ("custom", "custom_tool_call") for kind in kinds)
 
 
-def json_text(value: Json) -> str:
-    """JSON for a place where the provider wants a text."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def is_text(message: Message) -> bool:
+    """Whether it is the same for every provider, as most messages are: a text without an origin."""
+    return message.origin is None and isinstance(message.content, str)
+
+
+json_text = checked_wire_json
+"""JSON for a place where the provider wants a text."""
 
 
 ANY = "any"

@@ -22,6 +22,7 @@ from tract.providers.common import (
     fill,
     hollow,
     is_custom,
+    is_text,
     json_text,
     kind_of,
     rest_of,
@@ -131,6 +132,9 @@ class Dump(common.Dump):
         super().__init__(LEGAL_ID)
 
     def feed(self, message: Message) -> None:
+        if is_text(message):
+            self.out.append(self._text(message))
+            return
         message = self.shown(message)
         if message.role == "tool":
             values = {
@@ -156,16 +160,30 @@ class Dump(common.Dump):
             wire["content"] = self.trim_all(wire["content"])
         self.out.append(self.trim(wire, _known(message.role)))
 
+    def _text(self, message: Message) -> dict[str, Json]:
+        """What comes of the rest for a message that is the same for every provider."""
+        if message.role == "tool":
+            call_id = self.ids.result(message.tool_call_id or "")
+            return {"role": "tool", "tool_call_id": call_id, "content": result_words(message)}
+        self.ids.start_turn()
+        wire = {"role": message.role, "content": message.content}
+        return wire if message.name is None else {**wire, "name": message.name}
+
     def _spoken(self, message: Message) -> dict[str, Json]:
         self.ids.start_turn()
         if not isinstance(message.content, tuple):
             return {"role": message.role, "content": message.content}
         values = {"role": message.role, "content": content_of(message)}
-        if message.tool_calls:
-            values["tool_calls"] = [self._call(call) for call in message.tool_calls]
+        calls = message.tool_calls
+        if calls:
+            values["tool_calls"] = [self._call(call) for call in calls]
         return values
 
     def _call(self, call: ToolCall) -> dict[str, Json]:
+        if call.origin is None:
+            text = call.arguments if isinstance(call.arguments, str) else json_text(call.arguments)
+            function = {"name": call.name, "arguments": text}
+            return {"id": self.ids.call(call.id), "type": "function", "function": function}
         kind, key = ("custom", "input") if is_custom(call) else ("function", "arguments")
         arguments = call.arguments
         text = arguments if isinstance(arguments, str) else json_text(arguments)

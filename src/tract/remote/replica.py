@@ -16,6 +16,7 @@ from tract.errors import (
     BranchNotFoundError,
     CommitNotFoundError,
     DialogNotFoundError,
+    ForgottenError,
     NotFoundError,
 )
 from tract.hashing import to_json
@@ -292,6 +293,14 @@ class RemoteContents:
     def read(self, blob_id: int) -> bytes:
         payload: bytes = self._replica.get("payload", {"commit": self._commits[blob_id]}, {})
         return payload
+
+    def read_all(self, sizes: Mapping[int, int]) -> Iterator[tuple[int, bytes | None]]:
+        """One by one; None for a content that was forgotten."""
+        for blob_id in sizes:
+            try:
+                yield blob_id, self.read(blob_id)
+            except ForgottenError:
+                yield blob_id, None
 
     def text(self, blob_id: int) -> None:
         """No content is read in parts here: the server does that."""

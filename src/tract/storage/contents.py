@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from hashlib import sha256
 from itertools import count, pairwise
 from typing import NamedTuple
 
@@ -11,11 +14,15 @@ from tract.errors import CorruptError, ForgottenError, ObjectStoreError
 from tract.hashing import from_json
 from tract.model import Gist
 from tract.storage import codec
-from tract.storage.driver import PAGE, Driver
+from tract.storage.driver import PAGE, Driver, Row, marks
+from tract.storage.frames import LONGEST, groups, inflate_frames
 from tract.storage.objects import Objects
 from tract.storage.rows import BlobRow, chunk_checksum, measured, pulled, tombstone, verify_blob
 
 BLOB_COLUMNS = ", ".join(BlobRow._fields)
+Data = bytes | memoryview
+PORTION = 1 << 20
+"""Bytes of contents that are read together."""
 
 
 def put_chunks(driver: Driver, blob_id: int, blob: BlobRow, payload: bytes) -> None:
@@ -347,6 +354,40 @@ class Contents:
         """The full content."""
         return _unpacked(*self._find(blob_id))
 
+    def read_all(self, sizes: Mapping[int, int]) -> Iterator[tuple[int, Data | None]]:
+        """The full contents with these keys, each with its size; None for one that was forgotten.
+        While some are verified, the next ones are decompressed in another thread."""
+        ahead: deque[tuple[Sequence[Row], Future[list[Data | None]]]] = deque()
+        with ThreadPoolExecutor(1) as pool:
+            for rows in self._payloads(sizes):
+                ahead.append((rows, pool.submit(_inflated, rows)))
+                if len(ahead) > 1:
+                    yield from self._verified(*ahead.popleft())
+            for rows, inflated in ahead:
+                yield from self._verified(rows, inflated)
+
+    def _payloads(self, sizes: Mapping[int, int]) -> Iterator[Sequence[Row]]:
+        """The rows of contents, as many at a time as are decompressed together."""
+        for keys in _portions(sizes):
+            rows = self._driver.run(f"{_PAYLOADS} {marks(keys)}", keys)
+            for missing in set(keys) - {row[0] for row in rows}:
+                self.read(missing)  # says so
+            for start, end in groups([_joint_size(row) or 0 for row in rows]):
+                yield rows[start:end]
+
+    def _verified(
+        self, rows: Sequence[Row], inflated: Future[list[Data | None]]
+    ) -> Iterator[tuple[int, Data | None]]:
+        for (blob_id, digest, *_), data in zip(rows, inflated.result(), strict=True):
+            is_right = isinstance(data, Data) and sha256(data).digest() == digest
+            yield blob_id, data if is_right else self._read_or_none(blob_id)
+
+    def _read_or_none(self, blob_id: int) -> bytes | None:
+        try:
+            return self.read(blob_id)
+        except ForgottenError:
+            return None
+
     def open(self, blob_id: int) -> ShortContent | LongContent:
         """A content to be sent in pieces."""
         source, blob = self._find(blob_id)
@@ -390,6 +431,36 @@ class Contents:
         return forgotten
 
 
+def _portions(sizes: Mapping[int, int]) -> Iterator[list[int]]:
+    """The keys of contents, as many at a time as are read together."""
+    keys: list[int] = []
+    total = 0
+    for key, size in sizes.items():
+        keys.append(key)
+        total += size
+        if total >= PORTION or len(keys) == PAGE:
+            yield keys
+            keys, total = [], 0
+    if keys:
+        yield keys
+
+
+def _inflated(rows: Sequence[Row]) -> list[Data | None]:
+    """What is in rows of _PAYLOADS, not verified; None where that is to be read by itself."""
+    joint = [row for row in rows if _joint_size(row) is not None]
+    contents = inflate_frames([row[3] for row in joint], [row[4] for row in joint]) or ()
+    inflated = dict(zip((row[0] for row in joint), contents, strict=False))
+    return [row[3] if row[2] == codec.PLAIN else inflated.get(row[0]) for row in rows]
+
+
+def _joint_size(row: Row) -> int | None:
+    """The size of a content that is decompressed with others. A damaged row may say anything."""
+    is_joint = row[2] == codec.ZSTD and isinstance(row[4], int) and 0 <= row[4] <= LONGEST
+    return row[4] if is_joint else None
+
+
+_PAYLOADS = "SELECT id, hash, codec, payload, json_size FROM blobs WHERE id IN"
+
 WITHOUT_PAYLOAD = f"SELECT id, {BLOB_COLUMNS.replace('payload', 'NULL')} FROM blobs"
 
 _GISTS = """
@@ -405,5 +476,9 @@ _LAST = 2**31 - 1
 _UNSEALED = """
 SELECT c.blob_id, c.position, c.first_line, b.hash, c.hash, c.codec
 FROM chunks c JOIN blobs b ON b.id = c.blob_id"""
+
+INSERT_BLOB = f"""
+INSERT INTO blobs ({BLOB_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)
+ON CONFLICT (hash) DO NOTHING"""
 
 REWRITE_BLOB = f"UPDATE blobs SET {' = ?, '.join(BlobRow._fields[1:])} = ?, gist = ? WHERE id = ?"

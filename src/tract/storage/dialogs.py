@@ -88,6 +88,8 @@ class Changes(msgspec.Struct):
     """What a transaction counts and moves, and writes when it ends: until then, no other writer
     waits for totals, and a branch that many commits move is written once."""
 
+    newest: int | None = None
+    """The commit that it has written last: nothing can follow it yet."""
     branches: dict[tuple[str, str], Locked] = {}
     """The branches that it has locked, by the names of dialog and branch as they are stored."""
     added: dict[int, tuple[Totals, int | None]] = {}
@@ -98,7 +100,8 @@ class Changes(msgspec.Struct):
     """The number by which others notice that it erases something, or brings it back."""
 
     def copy(self) -> Changes:
-        return Changes(self.branches.copy(), self.added.copy(), self.created, self.erasures)
+        branches, added = self.branches.copy(), self.added.copy()
+        return Changes(self.newest, branches, added, self.created, self.erasures)
 
 
 class Dialogs:
@@ -153,6 +156,7 @@ class Dialogs:
         """Write where branches stand and what was counted, always in the same order, so that two
         writers that end never wait for each other: dialogs by key, then the one row of
         `tract_schema`."""
+        self._driver.send()
         changes = self.changes
         for names, branch in changes.branches.items():
             if branch.head != branch.stored:

@@ -80,6 +80,23 @@ class Driver(ABC):
         """All rows of one statement, also those that it is `RETURNING`; no cursor stays open. Each
         database has its own, because every call inside it is paid by every statement."""
 
+    def send(self) -> None:
+        """Send the rows that wait, if any do."""
+        return
+
+    def save(self, depth: int) -> None:
+        """Begin a part of a transaction that can be undone by itself."""
+        self.run(f"SAVEPOINT part_{depth}")
+
+    def release(self, depth: int) -> None:
+        """End such a part."""
+        self.run(f"RELEASE part_{depth}")
+
+    def undo(self, depth: int) -> None:
+        """Undo such a part."""
+        self.run(f"ROLLBACK TO part_{depth}")
+        self.run(f"RELEASE part_{depth}")
+
     def version(self) -> object:
         """Equal to the last one only if no other connection has written since."""
         return object()
@@ -88,6 +105,11 @@ class Driver(ABC):
         """The key of the row that a statement inserts; None if there is an equal one."""
         rows = self.run(f"{sql} RETURNING id", values)
         return rows[0][0] if rows else None
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run a statement for each of the rows."""
+        for row in rows:
+            self.run(sql, row)
 
     def run_in(self, sql: str, keys: Sequence[object]) -> Iterator[Row]:
         """The rows of a statement that ends with `IN`, for all of these keys."""

@@ -3,6 +3,7 @@ may have it, and their texts decide."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from heapq import nlargest
@@ -24,6 +25,9 @@ SEARCH_PAGE = 50
 WALK = 2000
 """Commits that are compared with the index at a time; up to so many contents, the commits of each
 are looked up instead."""
+KEYS = 50_000
+"""Keys of one dialog that are read at a time. No index has them in their order, so that each time
+all of them are looked at."""
 SMALL = 200
 """A database with so few contents is read in full, which verifies all of it."""
 NEWEST_PAGES = 10
@@ -161,6 +165,7 @@ class Search:
         self._filters, self._last = filters or Filters(), before.id or _NEWEST
         self._covers = covers  # whether a dialog is one of those that the caller may read
         self._facts: dict[str, DialogFacts] = {}
+        self._own: list[int] = []  # keys of the dialog that were read, oldest first
         if order not in ORDERS:
             raise InputError(f"unknown order {order!r:.80}; expected one of {', '.join(ORDERS)}")
         hits = self._search(use_index)
@@ -184,6 +189,8 @@ class Search:
         except StorageError as error:
             wanted, self.note = None, f"{_READ}the word index cannot be written ({error})"
         if wanted is None or candidates is None:
+            return (yield from self._scan())
+        if len(candidates.ids) > WALK and self._is_short():
             return (yield from self._scan())
         last = self._last
         if len(candidates.ids) > WALK:  # there are so many that some are among the newest
@@ -264,9 +271,16 @@ class Search:
 
     def _walk(self, candidates: Candidates, last: int) -> Iterator[list[int]]:
         """The same for many contents: each commit is compared with them."""
-        while rows := self.store.driver.run(_WALK, (last, WALK)):
-            yield [key for key, blob_id in rows if blob_id in candidates]
-            last = rows[-1][0]
+        while rows := self._contents(last):
+            yield sorted((key for key, blob_id in rows if blob_id in candidates), reverse=True)
+            last = min(_keys(rows))
+
+    def _contents(self, last: int) -> list[Row]:
+        """The next commits with the keys of their contents."""
+        driver = self.store.driver
+        if self._dialog is None:
+            return driver.run(_WALK, (last, WALK))
+        return list(driver.run_in(_CONTENTS, self._own_keys(last, WALK)))
 
     def _read_newest(self, last: int) -> Generator[Hit, None, int]:
         """The hits in the newest commits, all of which are read. Returns the last of them."""
@@ -296,15 +310,36 @@ class Search:
             self._check_count()
 
     def _page(self, last: int) -> list[Row]:
-        where = "" if self._dialog is None else "AND d.name = ?"
-        names = () if self._dialog is None else (escape(self._dialog),)
-        rows = self.store.driver.run(_PAGE.format(where=where), (last, *names, SEARCH_PAGE))
-        if len(set(_keys(rows))) != len(rows):
-            raise CorruptError("a commit is listed twice: an index of commits is damaged")
-        return rows
+        if self._dialog is None:
+            rows = self.store.driver.run(_PAGE, (last, SEARCH_PAGE))
+            _check_keys(_keys(rows))
+            return rows
+        own = escape(self._dialog)
+        while keys := self._own_keys(last, SEARCH_PAGE):
+            rows = sorted(self.store.driver.run_in(_COMMITS, keys), reverse=True)
+            if any(row[3] == own for row in rows):
+                return [row for row in rows if row[3] == own]
+            last = keys[0]  # all of these were deleted meanwhile
+        return []
+
+    def _own_keys(self, last: int, most: int) -> list[int]:
+        """The keys of the next commits of the dialog, oldest first."""
+        end = bisect_left(self._own, last)
+        if not end:
+            number = KEYS if self._own else WALK + 1  # most searches end soon
+            rows = self.store.driver.run(_KEYS, (escape(self._dialog or ""), last, number))
+            self._own = sorted(_keys(rows))
+            _check_keys(self._own)
+            end = len(self._own)
+        return self._own[max(0, end - most) : end]
+
+    def _is_short(self) -> bool:
+        """Whether it is about a dialog that is read faster than the contents are looked up."""
+        return self._dialog is not None and len(self._own_keys(self._last, WALK + 1)) <= WALK
 
     def _check_count(self) -> None:
         """Raise CorruptError if commits are missed that the dialogs have."""
+        self._own = []
         with snapshot(self.store.driver):
             known, seen, last = self._count(), 0, _NEWEST
             while rows := self._page(last):
@@ -384,6 +419,11 @@ def _keys(rows: Sequence[Row]) -> list[int]:
     return [row[0] for row in rows]
 
 
+def _check_keys(keys: Sequence[int]) -> None:
+    if len(set(keys)) != len(keys):
+        raise CorruptError("a commit is listed twice: an index of commits is damaged")
+
+
 def _longest(needs: Sequence[Need]) -> list[Need]:
     return nlargest(MOST_NEEDS, dict.fromkeys(needs), key=lambda need: len(need.word))
 
@@ -402,9 +442,13 @@ _ROWS = """
 SELECT c.id, c.hash, c.blob_id, d.name, c.role, c.is_error, c.created_at
 FROM commits c JOIN dialogs d ON d.id = c.dialog_id WHERE"""
 
-_PAGE = _ROWS + " c.id < ? {where} ORDER BY c.id DESC LIMIT ?"
+_PAGE = f"{_ROWS} c.id < ? ORDER BY c.id DESC LIMIT ?"
 _COMMITS = f"{_ROWS} c.id IN"
 
 _BY_CONTENT = "SELECT id FROM commits WHERE blob_id IN"
 _BY_RANGE = "SELECT id FROM commits WHERE blob_id > ? AND blob_id <= ?"
 _WALK = "SELECT id, blob_id FROM commits WHERE id < ? ORDER BY id DESC LIMIT ?"
+_CONTENTS = "SELECT id, blob_id FROM commits WHERE id IN"
+_KEYS = """
+SELECT c.id FROM dialogs d JOIN commits c ON c.dialog_id = d.id
+WHERE d.name = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?"""

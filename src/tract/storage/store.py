@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from functools import partial
-from itertools import zip_longest
+from itertools import chain
 from secrets import randbits
 from threading import Event, RLock
 from typing import Any, NamedTuple, TypeVar
@@ -36,7 +36,7 @@ from tract.model import (
 from tract.storage.audit import Audit
 from tract.storage.codec import FORGOTTEN, IN_OBJECTS, stored_gist
 from tract.storage.contents import (
-    BLOB_COLUMNS,
+    INSERT_BLOB,
     REWRITE_BLOB,
     WITHOUT_PAYLOAD,
     Contents,
@@ -47,14 +47,16 @@ from tract.storage.dialogs import DIALOG_COLUMNS, Changes, Dialogs, Locked, Tota
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.grants import Grants
 from tract.storage.objects import OBJECT_BYTES, Objects
+from tract.storage.page import INSERT_COMMIT, Page
+from tract.storage.queue import QueueDriver
 from tract.storage.receipts import Receipts
 from tract.storage.rows import (
     INLINE_BELOW,
+    LIST_COLUMNS,
     READ_COLUMNS,
     REST_COLUMNS,
     STEP_COLUMNS,
     BlobRow,
-    CommitRow,
     ReadRow,
     as_datetime,
     blob_row,
@@ -63,7 +65,7 @@ from tract.storage.rows import (
     commit_row,
     draft_hash,
     info_of,
-    message_of,
+    listed_info,
     split,
     steps_of,
     stored_json,
@@ -146,6 +148,7 @@ class Store:
         self.receipts = Receipts(driver)
         self.words = WordIndex(driver, self.contents)
         self.vocabulary = Vocabulary(driver, self.words)
+        self._page = Page(driver, self.words) if isinstance(driver, QueueDriver) else None
         self._run = driver.run
         self._lock_branch = driver.translate(_LOCK_BRANCH)
         self._lock_blob = driver.translate(_LOCK_BLOB)
@@ -184,6 +187,8 @@ class Store:
             check_wanted()
             if self.depth == 1:
                 self.dialogs.changes = Changes()
+                if self._page:
+                    self._page.clear()
             before = self.dialogs.changes.copy()
             try:
                 yield
@@ -354,21 +359,28 @@ class Store:
         self, dialog_id: int, head: Head, draft: Draft, content: bytes | None, digest: bytes
     ) -> tuple[Head, ReadRow | None]:
         """The commit and its row; no row if an equal commit exists, made on another branch."""
-        blob_id = blob = toolset_id = toolset = None
+        blob_id = blob = toolset_id = toolset = waiting = None
+        changes = self.dialogs.changes
+        page = self._page if head.id is not None and head.id == changes.newest else None
         if content:
             new = blob_row(draft, content, self._object_above)
-            blob_id, blob = self._put_content(new, draft)
+            placed = page.place(new, draft) if page else None
+            blob_id, blob, waiting = placed or (*self._put_content(new, draft), None)
         if draft.toolset:
             toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
             self.restore_tools(draft.toolset)
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
         active = toolset_id if draft.operation in DECIDING else None
-        commit_id = self.driver.insert(_INSERT_COMMIT, (*row, active, head.id))
+        if page:
+            commit_id: int | None = page.add(head, row, active, draft.links, waiting)
+        else:
+            commit_id = self.driver.insert(INSERT_COMMIT, (*row, active, head.id))
         if commit_id is None:
             return self._find(dialog_id, [digest]) or EMPTY, None
+        changes.newest = commit_id
         size = (blob.token_count, blob.text_size) if blob else (0, 0)
         self.dialogs.add(dialog_id, Totals(0, 1, *size, row.is_error), row.created_at)
-        if draft.links:
+        if draft.links and not page:
             links = enumerate(draft.links)
             rows = [(commit_id, n, link.kind, link.target_id, link.value) for n, link in links]
             self.driver.insert_rows("commit_links", rows)
@@ -379,7 +391,7 @@ class Store:
         written again, unless it was forgotten: the counts of the first writer stay."""
         payload = draft.payload or b""
         gist = stored_gist(draft.gist, blob.hash) if draft.gist else None
-        blob_id = self.driver.insert(_INSERT_BLOB, (*blob, gist))
+        blob_id = self.driver.insert(INSERT_BLOB, (*blob, gist))
         if blob_id is None:
             blob_id, known = self._known_content(blob.hash)
             if known.codec != FORGOTTEN:
@@ -497,36 +509,29 @@ class Store:
 
     def infos(self, commits: Sequence[Head]) -> list[CommitInfo]:
         """The commits, in the same order."""
-        return self._each(commits, self._info)
+        rows = list(self.driver.run_in(f"{_LISTED} WHERE c.id IN", _keys(commits)))
+        infos = self._listed([row[:-1] for row in rows], [row[-1] for row in rows])
+        return _in_order(commits, zip(rows, infos, strict=True))
 
     def notes(self, commits: Sequence[Head]) -> list[CommitNotes]:
         """The notes of commits, in the same order. It takes half the time, since no content is
         parsed."""
-        return self._each(commits, self._notes)
+        rows = self.rows(_keys(commits))
+        notes = ((row, self._notes(row, parent, links)) for row, parent, links in rows)
+        return _in_order(commits, notes)
 
-    def _each(
-        self,
-        commits: Sequence[Head],
-        make: Callable[[Row, bytes | None, tuple[Link, ...]], Made],
-    ) -> list[Made]:
-        wanted = {commit.id or 0: commit.hash for commit in commits}
-        values: dict[int, Made] = {}
-        for row, parent, links in self.rows(list(wanted)):
-            if row[1] != wanted[row[0]]:
-                raise CorruptError(f"the index of commits is damaged at key {row[0]}")
-            values[row[0]] = make(row, parent, links)
-        missing = wanted.keys() - values.keys()
-        if missing:
-            raise CorruptError(f"a commit is missing: key {min(missing)}")
-        return [values[commit.id or 0] for commit in commits]
+    def _listed(self, rows: Sequence[Row], parents: Iterable[bytes | None]) -> Iterator[CommitInfo]:
+        """The commits in rows of LIST_COLUMNS, each with the hash of its parent."""
+        rests, links = self._rests(rows)
+        for row, parent in zip(rows, parents, strict=True):
+            own = links.get(row[0], ())
+            rest = rests.get(row[0])
+            yield listed_info(row, rest, parent, own, self._is_left, self.contents.read)
 
     def rows(self, ids: Sequence[int]) -> Iterator[tuple[Row, bytes | None, tuple[Link, ...]]]:
         """The rows of commits as they are, each with the hash of its parent and its links."""
         rows = list(self.driver.run_in(f"{_WITH_PARENT} WHERE c.id IN", ids))
-        changes = [row[0] for row in rows if row[3] != "append"]
-        links: dict[int, tuple[Link, ...]] = {}
-        for page in pages(changes):
-            links |= _by_commit(self._run(f"{_LINKS} IN {marks(page)} {_IN_ORDER}", page))
+        links = self._links([row[0] for row in rows if row[3] != "append"])
         for *row, parent in rows:
             yield tuple(row), parent, links.get(row[0], ())
 
@@ -536,24 +541,19 @@ class Store:
 
     def keyed_log(self, head_id: int | None, page: int = PAGE) -> Iterator[tuple[int, CommitInfo]]:
         """The same with the key of each commit. A commit has a larger key than its parent."""
-        while head_id is not None:
-            rows = sorted(self._run(_PAGE, (head_id, page)), reverse=True)
-            if not rows:
-                raise CorruptError(f"a commit is missing: key {head_id}")
-            links = self._links([row[0] for row in rows if row[3] != "append"])
-            # One more row is read, for the hash of the last parent.
-            for row, parent in zip_longest(rows[:page], rows[1:]):
-                info = self._info(row, parent[1] if parent else None, links.get(row[0], ()))
-                yield row[0], info
-            head_id = rows[page][0] if len(rows) > page else None
+        last: list[Row] = []  # its parent is not read yet
+        for new in self._chain_pages(_LIST, head_id, page=page):
+            rows = [*last, *new]
+            yield from self._with_keys(rows[:-1], [row[1] for row in rows[1:]])
+            last = rows[-1:]
+        if head_id is not None and not last:
+            raise CorruptError(f"a commit is missing: key {head_id}")
+        yield from self._with_keys(last, [None] * len(last))
 
-    def _info(self, row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitInfo:
-        read, message = split(row), None
-        verify(read, parent, links, self._is_left)
-        commit, _, blob = read
-        if commit.calls and blob and blob.payload is None and blob.codec != FORGOTTEN:
-            message = message_of(commit.role, self.contents.read(commit.blob_id or 0))
-        return info_of(read, parent, links, message)
+    def _with_keys(
+        self, rows: Sequence[Row], parents: Sequence[bytes | None]
+    ) -> Iterator[tuple[int, CommitInfo]]:
+        return zip((row[0] for row in rows), self._listed(rows, parents), strict=True)
 
     def _notes(self, row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitNotes:
         read = split(row)
@@ -569,7 +569,8 @@ class Store:
     def steps(self, head: Head, known: Head = EMPTY) -> list[Step] | None:
         """The chain from the root to the head, verified, with short contents. With `known`, the
         steps after it; None if the head is not a descendant of it."""
-        rows = self._chain_rows(head.id, known.id or 0)
+        newest_first = self._chain_pages(_STEPS, head.id, known.id or 0)
+        rows = list(chain.from_iterable(newest_first))[::-1]
         if known.id and (not rows or rows.pop(0)[:2] != known):
             return None
         steps = self._steps(rows, known.hash)
@@ -577,26 +578,37 @@ class Store:
             raise CorruptError(f"a commit is missing: key {head.id}")
         return steps
 
-    def _chain_rows(self, head_id: int | None, first_id: int) -> list[Row]:
-        """The rows of a chain from a key on. Most of its keys follow each other, so it is read by
-        ranges of keys; where others write in between, parents are followed row by row."""
-        rows: list[Row] = []
-        wanted, size = head_id, FEW_KEYS
+    def _chain_pages(
+        self, sql: _ChainQueries, head_id: int | None, first_id: int = 0, page: int = MANY_KEYS
+    ) -> Iterator[list[Row]]:
+        """The rows of a chain from the newest to a key, page by page. Most of its keys follow each
+        other, so it is read by ranges of keys; where others write in between, parents are followed
+        row by row."""
+        wanted, size = head_id, min(FEW_KEYS, page)
         while wanted is not None and wanted >= first_id:
             start = max(first_id, wanted - size + 1)
-            span, count = wanted - start + 1, len(rows)
-            wanted = _descend(self._run(_RANGE, (start, wanted, head_id)), wanted, rows)
-            if 2 * (len(rows) - count) < span:
-                rows += sorted(self._run(_CHAIN, (wanted or 0, first_id)), reverse=True)
+            span, rows = wanted - start + 1, list[Row]()
+            wanted = _descend(self._run(sql.range, (start, wanted, head_id)), wanted, rows)
+            if rows:
+                yield rows
+            if 2 * len(rows) < span:
                 break
-            size = min(4 * size, MANY_KEYS)
-        return rows[::-1]
+            size = min(4 * size, page)
+        while wanted is not None and wanted >= first_id:
+            rows = sorted(self._run(sql.chain, (wanted, first_id, page)), reverse=True)
+            if not rows:
+                return
+            yield rows
+            wanted = _older(rows[-1])
 
     def _steps(self, rows: Sequence[Row], parent: bytes | None) -> list[Step]:
+        return steps_of(rows, *self._rests(rows), parent, self._is_left)
+
+    def _rests(self, rows: Sequence[Row]) -> tuple[dict[int, Row], dict[int, tuple[Link, ...]]]:
+        """What rows have beside their own columns: the others, and links."""
         keys = [row[0] for row in rows if row[-1]]
         rests = {row[0]: row[1:] for row in self.driver.run_in(_RESTS, keys)}
-        changes = [key for key, rest in rests.items() if rest[0] != "append"]
-        return steps_of(rows, rests, parent, self._links(changes), self._is_left)
+        return rests, self._links([key for key, rest in rests.items() if rest[0] != "append"])
 
     def step(self, commit: Head) -> Step:
         """One commit, as a step of its chain."""
@@ -646,11 +658,11 @@ class Store:
         return 0
 
     def _links(self, changes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
-        """The links of these commits, and perhaps of others that were written between them."""
-        if not changes:
-            return {}
-        sql = f"{_LINKS} BETWEEN ? AND ? {_IN_ORDER}"
-        return _by_commit(self._run(sql, (min(changes), max(changes))))
+        """The links of these commits."""
+        links: dict[int, tuple[Link, ...]] = {}
+        for page in pages(changes):
+            links |= _by_commit(self._run(f"{_LINKS} IN {marks(page)} {_IN_ORDER}", page))
+        return links
 
     def verify_commits(self) -> tuple[int, list[str]]:
         """Check all commits of all dialogs; their number, and the problems."""
@@ -680,16 +692,34 @@ class Store:
         return toolset
 
 
-def _descend(rows: list[Row], wanted: int, chain: list[Row]) -> int | None:
+def _keys(commits: Sequence[Head]) -> list[int]:
+    return list(dict.fromkeys(commit.id or 0 for commit in commits))
+
+
+def _in_order(commits: Sequence[Head], made: Iterable[tuple[Row, Made]]) -> list[Made]:
+    """What was made of the rows of these commits, in their order."""
+    wanted = {commit.id or 0: commit.hash for commit in commits}
+    values: dict[int, Made] = {}
+    for row, value in made:
+        if row[1] != wanted[row[0]]:
+            raise CorruptError(f"the index of commits is damaged at key {row[0]}")
+        values[row[0]] = value
+    missing = wanted.keys() - values.keys()
+    if missing:
+        raise CorruptError(f"a commit is missing: key {min(missing)}")
+    return [values[commit.id or 0] for commit in commits]
+
+
+def _descend(rows: list[Row], wanted: int, ancestors: list[Row]) -> int | None:
     """Add to a chain those of its rows that are among these, the newest first. The next key."""
     keys, parents = [row[0] for row in rows], [row[2] for row in rows]
     if keys and keys[0] == wanted and parents[:-1] == keys[1:]:  # nothing came in between
-        chain += rows
+        ancestors += rows
         return _older(rows[-1])
     following: int | None = wanted
     for row in rows:
         if row[0] == following:
-            chain.append(row)
+            ancestors.append(row)
             following = _older(row)
     return following
 
@@ -772,36 +802,38 @@ _SIZES = """
 SELECT c.dialog_id, b.token_count, b.text_size FROM commits c JOIN blobs b ON b.id = c.blob_id
 WHERE b.id IN"""
 
-_INSERT_BLOB = f"""
-INSERT INTO blobs ({BLOB_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)
-ON CONFLICT (hash) DO NOTHING"""
-
-_INSERT_COMMIT = f"""
-INSERT INTO commits ({", ".join(CommitRow._fields)}, active_toolset_id)
-VALUES ({", ".join("?" * len(CommitRow._fields))},
-    coalesce(?, (SELECT active_toolset_id FROM commits WHERE id = ?)))
-ON CONFLICT (dialog_id, hash) DO NOTHING"""
-
 _BLOB = "LEFT JOIN blobs b ON b.id = c.blob_id"
 _PARTS = f"{_BLOB} LEFT JOIN toolsets s ON s.id = c.toolset_id"
 _INLINE = f"CASE WHEN b.json_size <= {INLINE_BELOW} THEN b.payload END"
 _ROW = READ_COLUMNS.replace("b.payload", _INLINE)
 
-_CHAIN = f"""
-WITH RECURSIVE chain (id, parent_id) AS (
-    SELECT id, parent_id FROM commits WHERE id = ?
-    UNION ALL
-    SELECT c.id, c.parent_id FROM chain JOIN commits c ON c.id = chain.parent_id
-    WHERE c.id >= ? AND c.id < chain.id  -- a parent is older; a damaged file may say otherwise
-)
-SELECT {STEP_COLUMNS}
-FROM chain JOIN commits c ON c.id = chain.id {_BLOB}"""
 
-_RANGE = f"""
-SELECT {STEP_COLUMNS} FROM commits c {_BLOB}
+class _ChainQueries(NamedTuple):
+    """Two ways to read a chain."""
+
+    range: str
+    chain: str
+
+
+def _chain_queries(columns: str) -> _ChainQueries:
+    in_range = f"""
+SELECT {columns} FROM commits c {_BLOB}
 WHERE c.id BETWEEN ? AND ?
     AND +c.dialog_id = (SELECT dialog_id FROM commits WHERE id = ?)  -- + rules out its index
 ORDER BY c.id DESC"""
+    return _ChainQueries(in_range, f"{_CHAIN} SELECT {columns} {_OF_CHAIN}")
+
+
+_CHAIN = """
+WITH RECURSIVE chain (id, parent_id, place) AS (
+    SELECT id, parent_id, 1 FROM commits WHERE id = ?
+    UNION ALL
+    SELECT c.id, c.parent_id, place + 1 FROM chain JOIN commits c ON c.id = chain.parent_id
+    WHERE c.id >= ? AND c.id < chain.id  -- a parent is older; a damaged file may say otherwise
+        AND place < ?
+)"""
+_OF_CHAIN = f"FROM chain JOIN commits c ON c.id = chain.id {_BLOB}"
+_STEPS, _LIST = _chain_queries(STEP_COLUMNS), _chain_queries(LIST_COLUMNS)
 
 _RESTS = f"""
 SELECT c.id, {REST_COLUMNS} FROM commits c LEFT JOIN toolsets s ON s.id = c.toolset_id
@@ -811,14 +843,9 @@ _STEP = f"""
 SELECT {STEP_COLUMNS}, p.hash FROM commits c {_BLOB}
 LEFT JOIN commits p ON p.id = c.parent_id WHERE c.id = ?"""
 
-_PAGE = f"""
-WITH RECURSIVE chain (id, parent_id, place) AS (
-    SELECT id, parent_id, 0 FROM commits WHERE id = ?
-    UNION ALL
-    SELECT c.id, c.parent_id, place + 1
-    FROM chain JOIN commits c ON c.id = chain.parent_id WHERE place < ? AND c.id < chain.id
-)
-SELECT {_ROW} FROM chain JOIN commits c ON c.id = chain.id {_PARTS}"""
+_LISTED = f"""
+SELECT {LIST_COLUMNS}, p.hash FROM commits c {_BLOB}
+LEFT JOIN commits p ON p.id = c.parent_id AND p.dialog_id = c.dialog_id"""
 
 _WITH_PARENT = f"""
 SELECT {_ROW}, p.hash FROM commits c {_PARTS}

@@ -39,10 +39,11 @@ def each_titled_dialog(store: Store) -> Iterator[DialogInfo]:
 
 
 def _first_prompt(store: Store, dialog: str) -> str | None:
-    for commit_id, digest, blob_id in store.driver.run(_PROMPTS, (stored_name(dialog), FIRST)):
+    for commit_id, digest in store.driver.run(_PROMPTS, (stored_name(dialog), FIRST)):
         try:
-            store.infos([Head(commit_id, digest)])  # verifies the row
-            content = from_json(store.contents.read(blob_id))
+            step = store.step(Head(commit_id, digest))
+            data = step.data
+            content = from_json(store.contents.read(step.blob_id or 0) if data is None else data)
         except (ForgottenError, CorruptError):  # a list of dialogs needs no title to be one
             continue
         title = next(filter(None, map(title_of, texts(content))), None)
@@ -53,6 +54,6 @@ def _first_prompt(store: Store, dialog: str) -> str | None:
 
 # The index of commits is by dialog and has their ids: only the first rows are read.
 _PROMPTS = """
-SELECT id, hash, blob_id FROM commits WHERE role = 'user' AND operation = 'append' AND id IN (
+SELECT id, hash FROM commits WHERE role = 'user' AND operation = 'append' AND id IN (
     SELECT c.id FROM commits c JOIN dialogs d ON d.id = c.dialog_id
     WHERE d.name = ? ORDER BY c.id LIMIT ?) ORDER BY id"""

@@ -20,7 +20,7 @@ def transaction(driver: Driver, *, alone: bool = False, wait: bool = True) -> It
             raise ConflictError("this cannot be done inside a batch")
         if depth:
             check_open(driver)
-            driver.run(f"SAVEPOINT part_{depth}")
+            driver.save(depth)
         try:
             if not depth:
                 (driver.begin_alone if alone else driver.begin)()
@@ -31,7 +31,7 @@ def transaction(driver: Driver, *, alone: bool = False, wait: bool = True) -> It
                 driver.depth = depth
             check_open(driver)
             if depth:
-                driver.run(f"RELEASE part_{depth}")
+                driver.release(depth)
             else:
                 driver.commit()
         except BaseException:
@@ -67,5 +67,4 @@ def _roll_back(driver: Driver, depth: int) -> None:
     if not depth:
         driver.rollback()
     elif driver.in_transaction:
-        driver.run(f"ROLLBACK TO part_{depth}")
-        driver.run(f"RELEASE part_{depth}")
+        driver.undo(depth)

@@ -170,9 +170,13 @@ class Arrays:
         return "content_words" in self._driver.tables()
 
     def add(self, blob_id: int, words: set[str]) -> None:
+        self.add_all([(blob_id, words)])
+
+    def add_all(self, contents: Sequence[tuple[int, set[str]]]) -> None:
         sql = """INSERT INTO content_words VALUES (?, ?)
             ON CONFLICT (blob_id) DO UPDATE SET words = EXCLUDED.words"""
-        self._run(sql, (blob_id, sorted(map(escape, words))))
+        rows = [(blob_id, sorted(map(escape, words))) for blob_id, words in contents]
+        self._driver.run_many(sql, rows)
 
     def remove(self, blob_ids: Sequence[int]) -> None:
         for page in pages(blob_ids):
@@ -256,6 +260,15 @@ class WordIndex:
             (self._index_group if self.table.waits else self._add)(blob_id, data)
         except CorruptError:
             self._give_up()
+
+    def add_all(self, contents: Sequence[tuple[int, bytes, bytes]]) -> None:
+        """Index new contents, each with its key and its hash."""
+        if self._is_ready and isinstance(self.table, Arrays):
+            words = ((blob_id, words_of(text_of(from_json(data)))) for blob_id, _, data in contents)
+            self.table.add_all(list(words))
+        else:
+            for content in contents:
+                self.add(*content)
 
     def restore(self, blob_id: int, data: bytes) -> None:
         """Index a content that was forgotten and is written again. What is in the backlog is
