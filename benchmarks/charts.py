@@ -8,7 +8,8 @@ from math import ceil, floor, log10
 
 WIDTH, BAR, LEFT, TOP = 720, 24, 170, 34
 COLOURS = ("#2f6fde", "#d9822b", "#2a9d5c", "#b5479b", "#8a8f98", "#c23b3b", "#128c9c", "#9a7b1f")
-STYLE = """<style>text{font:13px system-ui,sans-serif;fill:#333}.axis{stroke:#999;stroke-opacity:.4}
+STYLE = """<style>text{font:13px system-ui,sans-serif;fill:#333}
+.title{font-weight:bold}.axis{stroke:#999;stroke-opacity:.4}
 @media(prefers-color-scheme:dark){text{fill:#ddd}}</style>"""
 
 Points = Sequence[tuple[float, float]]
@@ -99,5 +100,5 @@ def _svg(height: int, title: str, body: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img"'
         f' aria-label="{escape(title)}">{STYLE}\n'
-        f'<text x="8" y="20" font-weight="bold">{escape(title)}</text>\n{body}</svg>\n'
+        f'<text class="title" x="8" y="20">{escape(title)}</text>\n{body}</svg>\n'
     )

@@ -32,7 +32,7 @@ class Scale(NamedTuple):
     """Of a store that writes its full history each time."""
     appends: int
     conversations: int
-    """Of a thousand messages each, or of as many as there are conversations."""
+    """Each has as many messages: a multiple of TURN, so that none ends with an open call."""
     rounds: int
 
 

@@ -48,6 +48,7 @@ from benchmarks.stores import (
     Wire,
     version_of,
 )
+from benchmarks.syncs import syncs
 from benchmarks.tools import make_tools
 from tract import Tract
 
@@ -63,6 +64,7 @@ AT_MOST = {
     "edit_vs_langchain": 1.0,
     "archive_search_vs_scan": 1.0,
 }
+AT_LEAST = {"syncs_per_append": 1}
 
 FASTEST = ("jsonl", "openai_agents")
 """The peers that tract must not be slower than when a history is opened."""
@@ -426,6 +428,7 @@ MEASURES = {
     "disk": disk,
     "edit": edit,
     "archive": archive,
+    "syncs": syncs,
 }
 
 
@@ -463,6 +466,7 @@ def main() -> None:
         __doc__,
         AT_MOST,
         lambda quick: run(QUICK if quick else FULL, only),
+        AT_LEAST,
         options=options,
         facts=facts,
     )

@@ -144,7 +144,8 @@ def _peers(stored: Runs, plots: dict[str, str]) -> Iterator[str]:
     yield table(("", *(STORES[name] for name in names)), _work(numbers, names))
     yield "\n\n".join(_image(name, plots) for name in ("cold", "append"))
     yield "### What a power cut costs\n\n" + POWER
-    yield table(("store", "how it writes", "what it loses"), _settings(stored))
+    head = ("store", "how it writes", "syncs for each append", "what it loses")
+    yield table(head, _settings(stored))
 
 
 PEERS = """\
@@ -154,10 +155,11 @@ SQLite with tract's settings and one row of JSON for each message. langgraph sto
 state with every step: its loop and its disk are those of 100 turns. Command: `python3 dev.py
 bench peers`."""
 POWER = """\
-What each connection answers when it is asked for its settings. SQLite syncs before a commit
-returns with `FULL` and `EXTRA`. langgraph runs with `durability="sync"`; by default it writes
-in the background, and a crash loses the last step. tract also verifies a hash of every byte
-that it reads; llm does on request, the others do not."""
+What each connection answers when it is asked for its settings, and how often `strace` sees it
+call fsync or fdatasync. The losses follow from these; only those of tract are tested with
+simulated power cuts ([Reliability](reliability.md)). langgraph runs with `durability="sync"`;
+by default it writes in the background, and a crash loses the last step. tract also verifies a
+hash of every byte that it reads; llm does on request, the others do not."""
 
 
 def _work(numbers: dict[str, float], names: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -176,7 +178,8 @@ def _cell(numbers: dict[str, float], key: str, name: str) -> str:
 def _settings(stored: Runs) -> Iterator[Sequence[str]]:
     for name, text in stored.facts.get("settings", {}).items():
         losses = [loss for setting, loss in SETTINGS.items() if setting in text]
-        yield STORES[name], f"`{text}`", losses[0] if losses else "not known"
+        syncs = _cell(stored.numbers, "syncs_*", name)
+        yield STORES[name], f"`{text}`", syncs, losses[0] if losses else "not known"
 
 
 # Scale
