@@ -111,7 +111,8 @@ CREATE INDEX content_words_by_word ON content_words USING gin (words)""",
                 if self.connection.closed and not self._began:  # the server went away in between
                     self._connect()
                 cursor = self.connection.execute(_placeholders(sql), values or None, binary=True)
-                return cursor.fetchall() if cursor.description else []
+                # Not its description, which takes longer than a short statement.
+                return cursor.fetchall() if cursor.pgresult.nfields else []
             except self.failure as error:
                 raise self._storage_error(error) from error
 
