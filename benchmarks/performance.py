@@ -139,10 +139,10 @@ def _judged(value: float, sign: str, bound: float) -> str:
 
 def _peers(stored: Runs, plots: dict[str, str]) -> Iterator[str]:
     yield "## Beside other stores\n\n" + PEERS
-    numbers = stored.numbers
-    names = [name for name in STORES if any(f"_{name}_" in key for key in numbers)]
-    yield table(("", *(STORES[name] for name in names)), _work(numbers, names))
-    yield "\n\n".join(_image(name, plots) for name in ("cold", "append"))
+    names = [name for name in STORES if _has_work(stored.numbers, name)]
+    if names:
+        yield table(("", *(STORES[name] for name in names)), _work(stored.numbers, names))
+    yield from filter(None, (_image(name, plots) for name in ("cold", "append")))
     yield "### What a power cut costs\n\n" + POWER
     head = ("store", "how it writes", "syncs for each append", "what it loses")
     yield table(head, _settings(stored))
@@ -160,6 +160,10 @@ call fsync or fdatasync. The losses follow from these; only those of tract are t
 simulated power cuts ([Reliability](reliability.md)). langgraph runs with `durability="sync"`;
 by default it writes in the background, and a crash loses the last step. tract also verifies a
 hash of every byte that it reads; llm does on request, the others do not."""
+
+
+def _has_work(numbers: dict[str, float], name: str) -> bool:
+    return any(key.replace("*", name) in numbers for work in WORK for key in work.keys)
 
 
 def _work(numbers: dict[str, float], names: Sequence[str]) -> Iterator[Sequence[str]]:

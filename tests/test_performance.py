@@ -66,6 +66,13 @@ def test_a_goal_that_is_missed_says_so() -> None:
     assert judged["turn_growth"] == ("–", "not measured")
 
 
+def test_the_table_has_the_stores_that_were_measured() -> None:
+    numbers = {"cold_1000_tract_ms": 5.0, "fork_llm_ms": 7.0, "syncs_langgraph_delta": 2.0}
+    page = pages({"peers": Runs("peers", [a_run(**numbers)])})[PAGE]
+    assert "|  | tract | llm |" in page
+    assert "1,000 / 10,000 / 50,000, ms | 5 / – / – | – |" in page
+
+
 def test_a_number_belongs_to_the_last_run_that_measured_it(tmp_path: Path) -> None:
     for numbers in ({"a": 1.0, "b": 1.0}, {"b": 2.0}, {"a": 3.0}):
         save(a_run(**numbers), "core", tmp_path)
