@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.rework import CHANGES as REWORK
 from tests.strategies import histories
 from tests.toolkit import tool, tool_lists
-from tract import ForgottenError, Message, Priority, ToolCall, Tract
+from tract import ForgottenError, Form, Message, Priority, ToolCall, Tract, compiler
 from tract.compiler import Compiler
 from tract.core.chain import Chain
 from tract.core.wording import FORGOTTEN
@@ -277,3 +277,20 @@ def test_a_forgotten_content_that_comes_back_is_shown_by_every_instance(tmp_path
             assert_fresh(t, path)
             assert_fresh(reader, path)
         assert [m.text for m in reader.compile().messages] == ["secret", "x", "secret"]
+
+
+def test_what_is_written_as_a_reference_is_looked_at_once(
+    db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its gist is stored, so that whoever opens the history again does not make it again."""
+    log = "\n".join(f"line {number}: all is well" for number in range(150))
+    call = ToolCall("c1", "read", {"path": "a.log"})
+    with Tract.open(db) as t:
+        t.configure_results(inline_tokens=10)
+        t.assistant(tool_calls=[call])
+        t.tool_result("c1", "read", log)
+        written = view(t.compile())
+    monkeypatch.setattr(compiler, "gist_of", lambda *_: pytest.fail("it was looked at again"))
+    with Tract.open(db) as t:
+        assert view(t.compile()) == written
+        assert t.compile().message_forms[-1] == Form.REFERENCE

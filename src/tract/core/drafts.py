@@ -35,7 +35,7 @@ from tract.model import (
 from tract.tokens import TokenCounter
 
 GIST_ABOVE = 8_192
-"""A result with fewer bytes is looked at when it is shown as a reference, if ever."""
+"""A result with fewer bytes that is written in full is looked at again if it is shown otherwise."""
 
 
 REPEATED = {"tool": ("tool_call_id", "name"), "assistant": ("tool_calls",)}
@@ -130,13 +130,15 @@ def compress(sources: Sequence[Place], text: str, details: Details, tokens: Toke
 
 
 def needs_gist(draft: Draft) -> bool:
-    """Whether a gist is stored with it: it is a long result."""
-    is_result = draft.message is not None and draft.message.role == "tool"
-    return is_result and draft.gist is None and len(draft.payload or b"") > GIST_ABOVE
+    """Whether a gist is stored with it: it is a long result, or one that is shown by its gist."""
+    if draft.message is None or draft.message.role != "tool" or draft.gist is not None:
+        return False
+    is_shown = draft.shape is not None and draft.shape.form in (Form.REFERENCE, Form.SUMMARY)
+    return is_shown or len(draft.payload or b"") > GIST_ABOVE
 
 
 def with_gist(draft: Draft, call: ToolCall | None, tokens: TokenCounter) -> Draft:
-    """A long result with its gist. Its call is evidence of what the text is."""
+    """A result with its gist, if it needs one. Its call is evidence of what the text is."""
     if draft.message is None or not needs_gist(draft):
         return draft
     gist = gist_of(draft.message.content, call)

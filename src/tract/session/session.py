@@ -335,13 +335,14 @@ class Session:
         return self._write_all(drafts, parent)
 
     def _with_gist(self, draft: Draft) -> Draft:
-        """A long result with its gist. It is made before the transaction, which others wait for."""
-        message = draft.message
-        if message is None or not needs_gist(draft):
+        """A result with its gist, if it needs one in the form that it will have. It is made before
+        the transaction, which others wait for."""
+        expected = self.complete(draft, lambda _: None)
+        if expected.message is None or not needs_gist(expected):
             return draft
         with self.lock:
-            call = self.waiting_call(message.tool_call_id or "")
-        return with_gist(draft, call, self.tokens)
+            call = self.waiting_call(expected.message.tool_call_id or "")
+        return replace(draft, gist=with_gist(expected, call, self.tokens).gist)
 
     def waiting_call(self, call_id: str) -> ToolCall | None:
         """Return the call that the next result with this id would answer. The caller holds the
