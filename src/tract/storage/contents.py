@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
 from itertools import count, pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tract.errors import CorruptError, ForgottenError, ObjectStoreError
 from tract.hashing import from_json
@@ -18,6 +17,9 @@ from tract.storage.driver import PAGE, Driver, Row, marks
 from tract.storage.frames import LONGEST, groups, inflate_frames
 from tract.storage.objects import Objects
 from tract.storage.rows import BlobRow, chunk_checksum, measured, pulled, tombstone, verify_blob
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 BLOB_COLUMNS = ", ".join(BlobRow._fields)
 Data = bytes | memoryview
@@ -357,6 +359,8 @@ class Contents:
     def read_all(self, sizes: Mapping[int, int]) -> Iterator[tuple[int, Data | None]]:
         """The full contents with these keys, each with its size; None for one that was forgotten.
         While some are verified, the next ones are decompressed in another thread."""
+        from concurrent.futures import ThreadPoolExecutor  # a short command needs no thread
+
         ahead: deque[tuple[Sequence[Row], Future[list[Data | None]]]] = deque()
         with ThreadPoolExecutor(1) as pool:
             for rows in self._payloads(sizes):
