@@ -171,7 +171,7 @@ class Dialogs:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
         and no commit follows a head that the branch does not have."""
         values = (*new, branch_checksum(*names, new), dialog_id, names[1], old.id or 0)
-        if not self._run(_MOVE_BRANCH, values):
+        if not self._driver.change(_MOVE_BRANCH, values):
             raise CorruptError(f"branch {names[1]!r:.80} has moved, or points to a wrong commit")
 
     def settle(self) -> None:
@@ -340,8 +340,7 @@ _MOVE_BRANCH = """
 UPDATE branches SET head_id = ?, commit_hash = ?, checksum = ?
 WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
     head_id IS NULL OR commit_hash = (
-        SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))
-RETURNING 1"""
+        SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))"""
 
 _ROW = f"SELECT {DIALOG_COLUMNS}, checksum FROM dialogs WHERE name = ?"
 _LOCK_ROW = f"SELECT {DIALOG_COLUMNS}, checksum FROM dialogs r WHERE name = ? {{lock}}"

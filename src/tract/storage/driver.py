@@ -106,6 +106,10 @@ class Driver(ABC):
         rows = self.run(f"{sql} RETURNING id", values)
         return rows[0][0] if rows else None
 
+    def change(self, sql: str, values: Sequence[object]) -> int:
+        """How many rows a statement changes."""
+        return len(self.run(f"{sql} RETURNING 1", values))
+
     def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         """Run a statement for each of the rows."""
         for row in rows:

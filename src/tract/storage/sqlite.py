@@ -255,15 +255,19 @@ class Sqlite(Driver):
 
     def insert(self, sql: str, values: Sequence[object]) -> int | None:
         """Not with `RETURNING`, which takes as long as the insert."""
+        cursor = self._execute(sql, values)
+        return cursor.lastrowid if cursor.rowcount == 1 else None
+
+    def change(self, sql: str, values: Sequence[object]) -> int:
+        return int(self._execute(sql, values).rowcount)
+
+    def _execute(self, sql: str, values: Sequence[object]) -> Any:
+        """The cursor of a statement that returns no rows."""
         with self.lock:
             try:
-                return self._insert(sql, values)
+                return self.connection.execute(sql, values)
             except self.failure as error:
-                return self._repeat(error, lambda: self._insert(sql, values))
-
-    def _insert(self, sql: str, values: Sequence[object]) -> int | None:
-        cursor = self.connection.execute(sql, values)
-        return cursor.lastrowid if cursor.rowcount == 1 else None
+                return self._repeat(error, lambda: self.connection.execute(sql, values))
 
     def _repeat(self, error: Exception, action: Callable[[], Outcome]) -> Outcome:
         """Try again while another connection has the lock. SQLite itself would pause longer and
