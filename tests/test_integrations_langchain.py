@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -311,11 +312,13 @@ def test_twenty_agents_share_a_database(tmp_path: Path) -> None:
     def work(number: int) -> None:
         with agents.server() as server:
             tract = middlewares[number % len(middlewares)]
-            agent = agent_of(server, tract, ERRORS)
+            with making:
+                agent = agent_of(server, tract, ERRORS)
             how = "ainvoke" if number % 3 == 0 else "invoke"
             run(agent, how, thread(f"agent-{number}"))
             agents.check_wire(server.requests, "openai")
 
+    making = Lock()  # meanwhile LangChain ignores warnings, for all threads
     path = tmp_path / "t.db"
     middlewares = [TractMiddleware(path, results=agents.RESULTS) for _ in range(2)]
     with ThreadPoolExecutor(20) as pool:

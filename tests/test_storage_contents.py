@@ -6,6 +6,7 @@ import random
 import shutil
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,19 @@ def around(text: str, place: int) -> str:
 # Many at once
 
 
-def test_many_contents_are_read_at_once(t: Tract) -> None:
+def refuse(*_: object) -> None:
+    raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+
+@pytest.mark.parametrize("way", ["alone", "ahead", "at the end"])
+def test_many_contents_are_read_at_once(
+    t: Tract, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one thread or in two, also when the interpreter ends and none can start."""
+    if way != "alone":
+        monkeypatch.setattr("tract.storage.contents.AHEAD_ABOVE", 0)
+    if way == "at the end":
+        monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse)
     contents = ["x\ny" * 3_000, "z" * 20_000, {"items": list(range(9_000))}, LONG, "short"]
     keys = [result(t, content, f"c{n}") for n, content in enumerate(contents)]
     sizes = dict.fromkeys(keys, 10_000)

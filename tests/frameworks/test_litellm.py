@@ -18,9 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.conftest import QUIET
-
-os.environ.update(QUIET)  # it reads them when it is imported
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # read when it is imported
 litellm = pytest.importorskip("litellm", reason="litellm needs an environment of its own")
 
 from tests.agents import (  # noqa: E402

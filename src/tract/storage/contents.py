@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,12 +20,14 @@ from tract.storage.objects import Objects
 from tract.storage.rows import BlobRow, chunk_checksum, measured, pulled, tombstone, verify_blob
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Executor
 
 BLOB_COLUMNS = ", ".join(BlobRow._fields)
 Data = bytes | memoryview
 PORTION = 1 << 20
 """Bytes of contents that are read together."""
+AHEAD_ABOVE = 1 << 21
+"""Of fewer bytes, a second thread takes longer to start than it saves."""
 
 
 def put_chunks(driver: Driver, blob_id: int, blob: BlobRow, payload: bytes) -> None:
@@ -357,18 +360,27 @@ class Contents:
         return _unpacked(*self._find(blob_id))
 
     def read_all(self, sizes: Mapping[int, int]) -> Iterator[tuple[int, Data | None]]:
-        """The full contents with these keys, each with its size; None for one that was forgotten.
-        While some are verified, the next ones are decompressed in another thread."""
+        """The full contents with these keys, each with its size; None for forgotten ones."""
+        portions = self._payloads(sizes)
+        if sum(sizes.values()) > AHEAD_ABOVE:
+            yield from self._read_ahead(portions)
+        else:
+            for rows in portions:
+                yield from self._verified(rows, _inflated(rows))
+
+    def _read_ahead(self, portions: Iterator[Sequence[Row]]) -> Iterator[tuple[int, Data | None]]:
+        """While some are verified, the next ones are decompressed in another thread."""
         from concurrent.futures import ThreadPoolExecutor  # a short command needs no thread
 
-        ahead: deque[tuple[Sequence[Row], Future[list[Data | None]]]] = deque()
+        ahead: deque[tuple[Sequence[Row], Callable[[], list[Data | None]]]] = deque()
         with ThreadPoolExecutor(1) as pool:
-            for rows in self._payloads(sizes):
-                ahead.append((rows, pool.submit(_inflated, rows)))
+            for rows in portions:
+                ahead.append((rows, _inflate_later(pool, rows)))
                 if len(ahead) > 1:
-                    yield from self._verified(*ahead.popleft())
+                    rows, inflated = ahead.popleft()
+                    yield from self._verified(rows, inflated())
             for rows, inflated in ahead:
-                yield from self._verified(rows, inflated)
+                yield from self._verified(rows, inflated())
 
     def _payloads(self, sizes: Mapping[int, int]) -> Iterator[Sequence[Row]]:
         """The rows of contents, as many at a time as are decompressed together."""
@@ -380,9 +392,9 @@ class Contents:
                 yield rows[start:end]
 
     def _verified(
-        self, rows: Sequence[Row], inflated: Future[list[Data | None]]
+        self, rows: Sequence[Row], inflated: list[Data | None]
     ) -> Iterator[tuple[int, Data | None]]:
-        for (blob_id, digest, *_), data in zip(rows, inflated.result(), strict=True):
+        for (blob_id, digest, *_), data in zip(rows, inflated, strict=True):
             is_right = isinstance(data, Data) and sha256(data).digest() == digest
             yield blob_id, data if is_right else self._read_or_none(blob_id)
 
@@ -447,6 +459,13 @@ def _portions(sizes: Mapping[int, int]) -> Iterator[list[int]]:
             keys, total = [], 0
     if keys:
         yield keys
+
+
+def _inflate_later(pool: Executor, rows: Sequence[Row]) -> Callable[[], list[Data | None]]:
+    try:
+        return pool.submit(_inflated, rows).result
+    except RuntimeError:  # the interpreter ends: threads go on, but no new one starts
+        return partial(_inflated, rows)
 
 
 def _inflated(rows: Sequence[Row]) -> list[Data | None]:
