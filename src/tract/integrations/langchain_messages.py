@@ -211,7 +211,10 @@ def rejects(messages: Sequence[BaseMessage]) -> bool:
 
 
 def calls_of(message: BaseMessage) -> list[Any]:
-    """The calls of an answer, with those whose arguments are not JSON."""
+    """The calls of an answer, with those whose arguments are not JSON. Other messages are not asked
+    for what they do not have: pydantic answers that slowly."""
+    if message.type != "ai" and message.type != "AIMessageChunk":
+        return []
     return [*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())]
 
 
