@@ -143,9 +143,9 @@ class _Pages(AsyncIterator[Result]):
         """A call that is cancelled leaves what it has read to the next one."""
         try:
             self._source = self._source or self._start()
-            before = len(self._items)
-            self._items.extend(islice(self._source, PAGE))
-            if len(self._items) - before < PAGE:
+            page = list(islice(self._source, PAGE))
+            self._items.extend(page)  # in one step: a later call may take the first ones meanwhile
+            if len(page) < PAGE:
                 self._end = StopAsyncIteration()
         except TractError as error:
             self._end = error
