@@ -140,15 +140,19 @@ class _Pages(AsyncIterator[Result]):
         raise self._end or StopAsyncIteration
 
     def _read(self) -> None:
-        """A call that is cancelled leaves what it has read to the next one."""
+        """A call that is cancelled leaves what it has read to the next one, which may take it as
+        soon as it is there: so it comes in one step, and the end after it."""
+        page: list[Result] = []
+        end: Exception | None = None
         try:
             self._source = self._source or self._start()
-            page = list(islice(self._source, PAGE))
-            self._items.extend(page)  # in one step: a later call may take the first ones meanwhile
+            page.extend(islice(self._source, PAGE))
             if len(page) < PAGE:
-                self._end = StopAsyncIteration()
-        except TractError as error:
-            self._end = error
+                end = StopAsyncIteration()
+        except TractError as error:  # it comes after what was read before it
+            end = error
+        self._items.extend(page)
+        self._end = end
 
 
 # Who waits for whom
