@@ -11,6 +11,7 @@ from tests.faults.harness import execute, is_postgres
 from tract import StorageError, Tract
 from tract.errors import ObjectStoreError
 from tract.storage import search, vocabulary, word_index
+from tract.storage.codec import PLAIN
 from tract.storage.rows import text_sum
 from tract.storage.word_index import Backlog
 
@@ -84,6 +85,36 @@ def test_a_group_is_written_by_several_processes(db: str, monkeypatch: pytest.Mo
         assert found_now(t, "alpha") == 4
         assert found(t, "beta") == 0
         assert t.fsck().ok
+
+
+def test_a_writer_downloads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others wait for its lock. Here every content counts as one in an object store."""
+    monkeypatch.setattr(word_index, "GROUP", 4)
+    monkeypatch.setattr(word_index, "IN_OBJECTS", {PLAIN})
+    with Tract.open(tmp_path / "t.db") as t:
+        t.user("alpha 0")
+    with Tract.open(tmp_path / "t.db") as t:
+        index = t.session.store.words
+        with monkeypatch.context() as patch:
+            patch.setattr(index, "read_words", lambda _: pytest.fail("it was read"))
+            for number in range(1, 6):
+                t.user(f"alpha {number}")
+        assert found_now(t, "alpha") == 0
+        assert found(t, "alpha") == 6
+        for number in range(6, 10):
+            t.user(f"alpha {number}")
+        assert found_now(t, "alpha") == 10
+        assert t.fsck().ok
+
+
+def test_a_damaged_index_keeps_no_contents_in_memory(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.db")
+    with Tract.open(path) as t:
+        t.user("alpha")
+        execute(path, "DELETE FROM word_index")
+        for number in range(word_index.GROUP * 3):
+            t.user(f"alpha {number}")
+        assert len(t.session.store.words._fresh) <= word_index.GROUP
 
 
 def test_only_new_contents_wait_in_a_file_of_an_older_tract(db: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple, Protocol
 
 from tract.content.terms import UNREADABLE, text_of, words_of
@@ -15,7 +16,7 @@ from tract.errors import (
     ReadOnlyError,
 )
 from tract.hashing import escape, from_json
-from tract.storage.codec import DAMAGE, FORGOTTEN
+from tract.storage.codec import DAMAGE, FORGOTTEN, IN_OBJECTS
 from tract.storage.contents import Contents
 from tract.storage.driver import Driver, pages
 from tract.storage.rows import text_sum, unescape
@@ -286,10 +287,9 @@ class WordIndex:
         """Index new contents, if there are enough of them; of a long backlog, a part."""
         state = self.backlog()
         is_due = blob_id - state.done >= GROUP or self._fresh_bytes > GROUP_BYTES
-        if is_due and self._is_open(state):
-            state = self._index(state)
-        self._fresh.clear()
-        self._fresh_bytes = 0
+        if is_due:
+            state = self._index(state, has_lock=True) if self._is_open(state) else state
+            self._drop_fresh()
         self._due = GROUP + (state.done if blob_id - state.done < GROUP else blob_id)
 
     def _add(self, blob_id: int, data: bytes) -> None:
@@ -313,6 +313,11 @@ class WordIndex:
         """Have no one use the index until it is made anew: it must not refuse what is written."""
         self._run("DELETE FROM word_index")
         self._is_ready = False
+        self._drop_fresh()
+
+    def _drop_fresh(self) -> None:
+        self._fresh.clear()
+        self._fresh_bytes = 0
 
     def remove(self, blob_ids: Sequence[int]) -> None:
         """Forget the words of contents that are deleted. An SQLite that cannot leaves them to the
@@ -327,6 +332,7 @@ class WordIndex:
     def erase(self, blob_ids: Iterable[int]) -> int:
         """Forget the words of contents that are erased, and of all that are not there. Returns how
         many of the others there were."""
+        self._drop_fresh()  # they may be among these
         if not self.is_usable:
             return 0
         erased = set(blob_ids)
@@ -354,6 +360,7 @@ class WordIndex:
             if is_on and "content_words" not in self._driver.tables():
                 self._create_table()
             self._is_usable, self._is_ready = None, False
+            self._drop_fresh()
             if self.is_usable:
                 self.table.clear()
             self._run("DELETE FROM vocabulary")
@@ -390,9 +397,14 @@ class WordIndex:
                 return state
             return self._index(state)
 
-    def _index(self, state: Backlog) -> Backlog:
-        """Index the first contents of the backlog, and return the rest of it."""
+    def _index(self, state: Backlog, *, has_lock: bool = False) -> Backlog:
+        """Index the first contents of the backlog, and return the rest of it. A writer for whom
+        others wait stops before one that it would have to download: a search does that."""
         rows = self._run(_NEXT, (state.done, state.until, SLICE))
+        is_whole = len(rows) < SLICE
+        if has_lock:
+            near = [*takewhile(lambda row: row[1] not in IN_OBJECTS or row[2] in self._fresh, rows)]
+            is_whole, rows = is_whole and len(near) == len(rows), near
         fresh = {blob_id: self._fresh.get(digest) for blob_id, _, digest in rows}
         # An older tract may have indexed them.
         self.table.remove([blob_id for blob_id, data in fresh.items() if data is None])
@@ -401,7 +413,8 @@ class WordIndex:
                 data = fresh[blob_id]
                 words = self._words(blob_id) if data is None else words_of(text_of(from_json(data)))
                 self.table.add(blob_id, words)
-        state = state._replace(done=rows[-1][0] if len(rows) == SLICE else state.until)
+        last = rows[-1][0] if rows else state.done
+        state = state._replace(done=state.until if is_whole else last)
         _set(self._driver, state)
         return state
 
