@@ -657,10 +657,10 @@ def previews(place: Place) -> list[tuple[str, dict[str, Any]]]:
 def test_a_preview_says_what_the_change_does_and_leaves_nothing(own: Place, number: int) -> None:
     operation, arguments = previews(own)[number]
     watcher = open_store(str(own.path))
-    before, version = state(own), watcher.driver.version()
+    before, stamp = state(own), watcher.driver.stamp()
     preview = own.post("preview", operation=operation, arguments=arguments)
     assert preview.status_code == 200, preview.text
-    assert (state(own), watcher.driver.version()) == (before, version)
+    assert (state(own), watcher.driver.stamp()) == (before, stamp)
     watcher.close()
     assert own.client.get("/api/audit").json()["items"] == []
     assert own.client.post("/api/fsck", json={}).json()["problems"] == []

@@ -97,8 +97,8 @@ class Driver(ABC):
         self.run(f"ROLLBACK TO part_{depth}")
         self.run(f"RELEASE part_{depth}")
 
-    def version(self) -> object:
-        """Equal to the last one only if no other connection has written since."""
+    def stamp(self) -> object:
+        """Equal to an earlier one only if nothing was written since, by any connection."""
         return object()
 
     def insert(self, sql: str, values: Sequence[object]) -> int | None:

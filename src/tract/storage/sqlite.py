@@ -104,6 +104,7 @@ class Sqlite(Driver):
         self._folder = ""
         self._settled: files.FolderState | None = None  # of the folder, when all files were there
         self._is_held = False  # by the thread that forks
+        self._version: tuple[Any, int] = (None, 0)  # of what the last transaction began with
         super().__init__(place if place == MEMORY else files.absolute(place), durability)
 
     @property
@@ -248,10 +249,9 @@ class Sqlite(Driver):
                 self._check_state()
             return rows
 
-    def version(self) -> int:
-        """Another number whenever another connection has changed the database."""
-        [(version,)] = self.run("PRAGMA data_version")
-        return int(version)
+    def stamp(self) -> object:
+        connection, version = self._version if self.depth else self._read_version()
+        return connection, version, connection.total_changes
 
     def insert(self, sql: str, values: Sequence[object]) -> int | None:
         """Not with `RETURNING`, which takes as long as the insert."""
@@ -294,8 +294,15 @@ class Sqlite(Driver):
                 self.connection.execute("BEGIN IMMEDIATE")
             except self.failure as error:
                 self._repeat(error, lambda: self.connection.execute("BEGIN IMMEDIATE").fetchall())
-        if self.schema is not None:
+        version = self._read_version()
+        if self.schema is not None and version != self._version:  # perhaps it was migrated
             self.check_schema(self.run("SELECT version FROM tract_schema"))
+        self._version = version
+
+    def _read_version(self) -> tuple[Any, int]:
+        """The connection, with a number that is another one whenever others have written."""
+        [(version,)] = self.run("PRAGMA data_version")
+        return self.connection, version
 
     def begin_snapshot(self) -> None:
         self.run("BEGIN")

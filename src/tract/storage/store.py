@@ -157,6 +157,7 @@ class Store:
         self._toolsets: dict[bytes, Toolset] = {}
         self._checked_out: dict[str, tuple[Row, CheckedOut]] = {}  # as last read and verified
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
+        self._left: tuple[object, dict[tuple[str, str], Locked]] = (None, {})
         self.first_prompts: dict[Hashable, str] = {}
         """Titles that `titles` has read."""
         self.erasures = 0
@@ -184,21 +185,41 @@ class Store:
 
     @contextmanager
     def writing(self, *, alone: bool = False) -> Iterator[None]:
+        left = None
         with transaction(self.driver, alone=alone):
             check_wanted()
-            if self.depth == 1:
+            is_outer = self.depth == 1
+            before = Changes() if is_outer else self.dialogs.changes.copy()
+            if is_outer:
                 self.dialogs.changes = Changes()
                 if self._page:
                     self._page.clear()
-            before = self.dialogs.changes.copy()
             try:
                 yield
             except BaseException:
                 self.dialogs.changes = before
                 raise
-            if self.depth == 1:
+            if is_outer:
                 check_open(self.driver)
-                self.dialogs.flush()
+                branches = self._flush()
+                left = self.driver.stamp(), branches
+        if left:  # not before it is committed
+            self._left = left
+
+    def _flush(self) -> dict[tuple[str, str], Locked]:
+        """Write what the transaction has counted and moved, and return the branches as it leaves
+        them. After an erasure, they have to be read again."""
+        changes = self.dialogs.changes
+        self.dialogs.flush()
+        branches = {} if changes.erasures else changes.branches
+        return {names: branch._replace(stored=branch.head) for names, branch in branches.items()}
+
+    def _as_left(self, names: tuple[str, str]) -> Locked | None:
+        """A branch as the last transaction left it, if nothing was written since, by anyone: then
+        it need not be read."""
+        stamp, branches = self._left
+        is_known = names in branches and self.driver.stamp() == stamp
+        return branches[names] if is_known else None
 
     def close(self) -> None:
         self.driver.close()
@@ -255,6 +276,7 @@ class Store:
         names = stored_name(dialog), stored_name(name)
         with self.lock:
             locked = self.dialogs.changes.branches.get(names) if self.depth else None
+            locked = locked or self._as_left(names)
         if locked:
             return self._stand(locked)
         for erasures, settings, *head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):
@@ -281,13 +303,18 @@ class Store:
         """The key of the dialog, and the branch, locked until the transaction ends."""
         names = stored_name(dialog), stored_name(name)
         branches = self.dialogs.changes.branches
-        if names not in branches:
-            for erasures, settings, dialog_id, *columns in self._run(self._lock_branch, names):
-                head = _sealed_head(names, *columns)
-                branches[names] = Locked(dialog_id, erasures, settings, head, head)
-                self._names[dialog_id] = names[0]
-        locked = branches.get(names)
-        return (locked.dialog_id, self._stand(locked)) if locked else None
+        locked = branches.get(names) or self._as_left(names) or self._read_branch(names)
+        if locked is None:
+            return None
+        branches[names] = locked
+        return locked.dialog_id, self._stand(locked)
+
+    def _read_branch(self, names: tuple[str, str]) -> Locked | None:
+        for erasures, settings, dialog_id, *columns in self._run(self._lock_branch, names):
+            head = _sealed_head(names, *columns)
+            self._names[dialog_id] = names[0]
+            return Locked(dialog_id, erasures, settings, head, head)
+        return None
 
     def _stand(self, locked: Locked) -> Stand:
         self._notice(locked.erasures)

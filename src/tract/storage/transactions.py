@@ -3,32 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 
 from tract.errors import ConflictError, StorageError
 from tract.storage.driver import Driver
 
 
-@contextmanager
-def transaction(driver: Driver, *, alone: bool = False, wait: bool = True) -> Iterator[None]:
+def transaction(
+    driver: Driver, *, alone: bool = False, wait: bool = True
+) -> AbstractContextManager[None]:
     """Write all or nothing, and hold the connection's lock. Inside another transaction it is a
     savepoint that can fail by itself. With `alone`, it cannot be inside another one, and no one
     else writes meanwhile. Without `wait`, BusyError if another process writes."""
-    with driver.lock, nullcontext() if wait else driver.impatient():
-        depth = driver.depth
-        if depth and alone:
+    return _Transaction(driver, alone) if wait else _impatient(driver, alone)
+
+
+@contextmanager
+def _impatient(driver: Driver, alone: bool) -> Iterator[None]:
+    with driver.lock, driver.impatient(), _Transaction(driver, alone):
+        yield
+
+
+class _Transaction:
+    """Every write has one, and a generator would take twice as long."""
+
+    def __init__(self, driver: Driver, alone: bool) -> None:
+        self._driver, self._alone, self._depth = driver, alone, 0
+        self._lock = driver.lock  # in a child that was forked meanwhile, the driver has another
+
+    def __enter__(self) -> None:
+        driver = self._driver
+        self._lock.acquire()
+        try:
+            self._depth = driver.depth
+            self._begin()
+            driver.depth = self._depth + 1
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _begin(self) -> None:
+        driver, depth = self._driver, self._depth
+        if depth and self._alone:
             raise ConflictError("this cannot be done inside a batch")
         if depth:
             check_open(driver)
             driver.save(depth)
+            return
         try:
-            if not depth:
-                (driver.begin_alone if alone else driver.begin)()
-            driver.depth = depth + 1
-            try:
-                yield
-            finally:
-                driver.depth = depth
+            (driver.begin_alone if self._alone else driver.begin)()
+        except BaseException:
+            driver.rollback()
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        driver, depth = self._driver, self._depth
+        driver.depth = depth
+        try:
+            if kind is None:
+                self._end()
+            else:
+                _roll_back(driver, depth)
+        finally:
+            self._lock.release()
+
+    def _end(self) -> None:
+        driver, depth = self._driver, self._depth
+        try:
             check_open(driver)
             if depth:
                 driver.release(depth)

@@ -51,7 +51,7 @@ class Answers:
         self._store: Store | None = None
         self._kept: OrderedDict[tuple[object, ...], Kept] = OrderedDict()
         self._size = 0
-        self._version: object = None
+        self._stamp: object = None
         self._is_fresh = False
         self._stands: dict[tuple[str, str | None], At | None] = {}  # in this version
 
@@ -92,9 +92,9 @@ class Answers:
         event loop calls them before what is called soon."""
         if self._is_fresh:
             return
-        version = store.driver.version()
-        if version != self._version:
-            self._version, self._stands = version, {}
+        stamp = store.driver.stamp()
+        if stamp != self._stamp:
+            self._stamp, self._stands = stamp, {}
         self._is_fresh = True
         asyncio.get_running_loop().call_soon(self._let_stale)
 
