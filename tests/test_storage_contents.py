@@ -22,9 +22,11 @@ from tract.model import Gist
 from tract.storage.codec import (
     CHUNK_SIZE,
     CHUNKED,
+    TEXT,
     TEXT_CHUNKED,
     TEXT_STRIDE,
     chunks,
+    pack_text,
 )
 from tract.storage.contents import StoredText, seal_chunks
 from tract.storage.rows import blob_checksum
@@ -61,6 +63,8 @@ def around(text: str, place: int) -> str:
 
 # Many at once
 
+LINES = "x y\n" * 2_000
+
 
 def refuse(*_: object) -> None:
     raise RuntimeError("cannot schedule new futures after interpreter shutdown")
@@ -75,15 +79,24 @@ def test_many_contents_are_read_at_once(
         monkeypatch.setattr("tract.storage.contents.AHEAD_ABOVE", 0)
     if way == "at the end":
         monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse)
-    contents = ["x\ny" * 3_000, "z" * 20_000, {"items": list(range(9_000))}, LONG, "short"]
+    contents = [
+        "x\ny" * 3_000,
+        "é😀\ud800\n" * 3_000,
+        'ü𝄞"\n' * 3_000,
+        "z" * 20_000,
+        {"items": list(range(9_000))},
+        LONG,
+        "short",
+    ]
     keys = [result(t, content, f"c{n}") for n, content in enumerate(contents)]
     sizes = dict.fromkeys(keys, 10_000)
-    read = {key: bytes(data or b"") for key, data in t.store.contents.read_all(sizes)}
-    assert read == {key: to_json(c).encode() for key, c in zip(keys, contents, strict=True)}
+    assert dict(t.store.contents.values(sizes)) == dict(zip(keys, contents, strict=True))
+    assert [t.store.contents.value(key) for key in keys] == contents
+    assert [t.store.contents.read(key) for key in keys] == [to_json(c).encode() for c in contents]
     forgotten = t.tool_result("last", "run", "secret " * 2_000)
     t.forget(forgotten.commit_hash)
     [(key,)] = t.store.driver.run("SELECT max(blob_id) FROM commits")
-    assert list(t.store.contents.read_all({key: 1})) == [(key, None)]
+    assert list(t.store.contents.values({key: 1})) == []
 
 
 def test_large_results_cost_a_statement_for_many(t: Tract, monkeypatch: Any) -> None:
@@ -114,24 +127,65 @@ def test_large_results_cost_a_statement_for_many(t: Tract, monkeypatch: Any) -> 
         "UPDATE blobs SET payload = (SELECT payload FROM blobs WHERE id = 1) WHERE id = 2",
         "UPDATE blobs SET codec = 0 WHERE id = 2",
         "UPDATE blobs SET codec = 3 WHERE id = 2",
-        "UPDATE blobs SET json_size = 1 WHERE id = 2",
+        "UPDATE blobs SET json_size = 1, text_size = 1 WHERE id = 2",
         "UPDATE blobs SET payload = NULL WHERE id = 2",
         "DELETE FROM blobs WHERE id = 2",
     ],
 )
-def test_one_damaged_content_of_many_is_refused(db: str, damage: str) -> None:
+@pytest.mark.parametrize("content", [LINES, {"lines": LINES}], ids=["text", "json"])
+def test_one_damaged_content_of_many_is_refused(db: str, content: Any, damage: str) -> None:
     with Tract.open(db) as t:
         for number in range(3):
-            t.tool_result(f"c{number}", "run", f"{number} " + "x y\n" * 2_000)
+            t.tool_result(f"c{number}", "run", _numbered(content, number))
         sizes = dict.fromkeys((1, 2, 3), 8_000)
-        assert len(list(t.store.contents.read_all(sizes))) == 3
+        assert len(list(t.store.contents.values(sizes))) == 3
     execute(db, damage)
     with Tract.open(db) as t, pytest.raises(CorruptError):
-        list(t.store.contents.read_all(sizes))
+        list(t.store.contents.values(sizes))
+    with Tract.open(db) as t, pytest.raises(CorruptError):
+        t.store.contents.value(2)
+
+
+def _numbered(content: Any, number: int) -> Any:
+    is_text = isinstance(content, str)
+    return f"{number} {content}" if is_text else {**content, "number": number}
+
+
+@pytest.mark.parametrize("place", [0, 100, -33, -32, -1])
+def test_a_flipped_bit_in_a_long_text_is_noticed(t: Tract, place: int) -> None:
+    key = result(t, "é " + " ".join(map(str, range(3_000))))
+    [(kind, payload)] = t.store.driver.run("SELECT codec, payload FROM blobs WHERE id = ?", (key,))
+    assert kind == TEXT
+    damaged = bytearray(payload)
+    damaged[place] ^= 4
+    with t.store.writing():
+        sql = "UPDATE blobs SET payload = ? WHERE id = ?"
+        t.store.driver.run(sql, (bytes(damaged), key))
+    for read in (t.store.contents.read, t.store.contents.value, lambda k: [*values(t, k)]):
+        with pytest.raises(CorruptError):
+            read(key)
+    assert not t.fsck().ok
+
+
+def values(t: Tract, key: int) -> Iterator[Any]:
+    return t.store.contents.values({key: 1})
+
+
+def test_fsck_compares_a_long_text_with_the_hash_of_its_json(t: Tract) -> None:
+    """The seal alone does not prove that the content is the one that the commit names."""
+    text, other = "a " + LINES, "b " + LINES
+    key = result(t, text)
+    [(digest,)] = t.store.driver.run("SELECT hash FROM blobs WHERE id = ?", (key,))
+    piece = pack_text(other, digest)
+    assert piece
+    with t.store.writing():
+        sql = "UPDATE blobs SET payload = ? WHERE id = ?"
+        t.store.driver.run(sql, (piece.payload, key))
+    assert any("does not match its hash" in problem for problem in t.fsck().problems)
 
 
 @pytest.mark.parametrize(
-    "damage", ["json_size = 'x'", "payload = 'x'", "codec = 'x'", "hash = 'x'"]
+    "damage", ["json_size = 'x', text_size = 'x'", "payload = 'x'", "codec = 'x'", "hash = 'x'"]
 )
 def test_a_column_of_another_type_is_refused(tmp_path: Path, damage: str) -> None:
     """A flipped bit can do that to a file of SQLite."""
@@ -141,7 +195,7 @@ def test_a_column_of_another_type_is_refused(tmp_path: Path, damage: str) -> Non
             t.tool_result(f"c{number}", "run", f"{number} " + "x y\n" * 2_000)
     execute(db, f"UPDATE blobs SET {damage} WHERE id = 2")
     with Tract.open(db) as t, pytest.raises(CorruptError):
-        list(t.store.contents.read_all({1: 8_000, 2: 8_000, 3: 8_000}))
+        list(t.store.contents.values({1: 8_000, 2: 8_000, 3: 8_000}))
 
 
 # Parts

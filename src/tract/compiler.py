@@ -333,19 +333,19 @@ class Compiler:
             if step.hash not in messages:
                 new.setdefault(step.blob_id or 0, []).append(step)
         sizes = {blob_id: steps[0].byte_size for blob_id, steps in new.items()}
-        for blob_id, data in self._store.contents.read_all(sizes) if sizes else ():
-            content = None if data is None else from_json(data)
-            for step in new[blob_id]:
-                message = _tombstone(step) if data is None else _message(step, content)
-                messages[step.hash] = message
+        for blob_id, content in self._store.contents.values(sizes) if sizes else ():
+            for step in new.pop(blob_id):
+                messages[step.hash] = _message(step, content)
+        messages |= {step.hash: _tombstone(step) for steps in new.values() for step in steps}
         if self._keeps:
             self._large |= messages
         return messages
 
     def load(self, step: Step) -> Message:
         """Return the message of a commit; raise ForgottenError if it was forgotten."""
-        data = step.data if step.data is not None else self._store.contents.read(step.blob_id or 0)
-        return _message(step, from_json(data))
+        if step.data is not None:
+            return _message(step, from_json(step.data))
+        return _message(step, self._store.contents.value(step.blob_id or 0))
 
     def _start_anew(self) -> None:
         self._erasures = self._store.erasures

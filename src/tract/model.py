@@ -177,7 +177,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     def tool_calls(self) -> tuple[ToolCall, ...]:
         if not isinstance(self.content, tuple):
             return ()
-        return tuple(block for block in self.content if isinstance(block, ToolCall))
+        return tuple([block for block in self.content if isinstance(block, ToolCall)])
 
     def __repr__(self) -> str:
         return brief(

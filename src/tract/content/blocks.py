@@ -40,6 +40,8 @@ def has_pictures(message: Message) -> bool:
 
 def whole_text(message: Message) -> str:
     """A result as a text, whatever it is."""
+    if type(message.content) is str:  # the usual case, at every cold start
+        return message.content
     if is_blocks(message.content):
         return "\n".join(map(block_text, message.content))
     return result_text(message.content)

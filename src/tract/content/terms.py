@@ -30,8 +30,6 @@ _SPACED = bytes(n if n < 128 and (chr(n).isalnum() or n == 95) else 32 for n in 
 _IS_ALONE = re.compile(f"[{_ALONE}]")
 _PLAIN = re.compile(r"\S+")
 _CLOSING = re.compile(r'"(?=\s|\Z)')
-_ESCAPED = re.compile(r"[^ !#-\[\]-~]")
-"""What JSON in ASCII may write differently, and quotes."""
 
 Span = tuple[int, int]
 
@@ -111,19 +109,10 @@ class Terms:
             raise InputError("nothing to search for")
         if len(self._folded) > MOST_TERMS:
             raise InputError(f"a search has at most {MOST_TERMS} words, not {len(self._folded)}")
-        is_plain = not any(map(_ESCAPED.search, self._folded))
-        self._bytes = tuple(map(str.encode, self._folded)) if is_plain else None
 
     def needs(self) -> list[Need]:
         """The words of all texts that match; none if the terms have only punctuation."""
         return [need for term in self._folded for need in _needs(term)]
-
-    def may_be_in(self, data: bytes) -> bool:
-        """False if the terms certainly do not stand in a content, of which this is the JSON."""
-        if self._bytes is None or b"\\u" in data:
-            return True
-        lower = data.lower()
-        return all(term in lower for term in self._bytes)
 
     def match(self, text: str) -> Match | None:
         folded = text.casefold()

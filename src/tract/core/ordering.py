@@ -27,7 +27,8 @@ class Arrangement(Pairing):
             for unanswered in waiting:
                 self._stand_ins[unanswered] = len(self.messages)
                 self.messages.append(no_result(unanswered.call))
-            self.messages += [*map(quote, strays), message]
+            self.messages += map(quote, strays)
+            self.messages.append(message)
             return
         slot = self.answer(message)
         if slot is None:

@@ -26,7 +26,10 @@ class OpenCalls(Generic[Owner]):
         """Add the calls of one message."""
         owners: dict[str, list[Owner]] = {}
         for call_id, owner in calls:
-            owners.setdefault(call_id, []).append(owner)
+            if call_id in owners:
+                owners[call_id].append(owner)
+            else:
+                owners[call_id] = [owner]
         for call_id, asked in owners.items():
             self._waiting.setdefault(call_id, []).append(asked)
 
@@ -93,13 +96,13 @@ class Pairing:
         return other
 
     def _start_turn(self, calls: Sequence[ToolCall]) -> None:
-        self.waiting = dict.fromkeys(Slot(call) for call in calls)
+        self.waiting = {Slot(call): None for call in calls}
         """The calls of the last turn that still wait."""
         self.strays: list[Message] = []
         """The results of the last turn that no open call waited for."""
         self._results: list[Message] = []
         if calls:
-            self._open.ask((slot.call.id, slot) for slot in self.waiting)
+            self._open.ask([(slot.call.id, slot) for slot in self.waiting])
 
     def next_turn(self, calls: Sequence[ToolCall]) -> tuple[list[Slot], list[Message]]:
         """Begin a message with these calls. Returns the calls of the turn before that still wait,

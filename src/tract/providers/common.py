@@ -109,10 +109,10 @@ def with_legal_names(message: Message, names: ToolNames | None) -> Message:
         return message if name == message.name else replace(message, name=name)
     if not isinstance(message.content, tuple):
         return message
-    calls = [block for block in message.content if isinstance(block, ToolCall)]
-    if all(legal_name(call.name, names) == call.name for call in calls):
-        return message
-    return with_tool_names(message, lambda name: legal_name(name, names))
+    for block in message.content:
+        if isinstance(block, ToolCall) and legal_name(block.name, names) != block.name:
+            return with_tool_names(message, lambda name: legal_name(name, names))
+    return message
 
 
 def with_tool_names(message: Message, rename: Callable[[str], str]) -> Message:
@@ -360,8 +360,9 @@ ERROR = "Error: "
 def result_words(message: Message) -> str:
     """A result where it must be text: the error flag becomes a prefix."""
     text = whole_text(message)
-    has_prefix = text[: len(ERROR)].lower() == ERROR.lower()
-    return ERROR + text if message.is_error and not has_prefix else text
+    if not message.is_error or text[: len(ERROR)].lower() == ERROR.lower():
+        return text
+    return ERROR + text
 
 
 def as_object(arguments: Json) -> dict[str, Json]:

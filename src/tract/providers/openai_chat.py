@@ -135,6 +135,9 @@ class Dump(common.Dump):
         if is_text(message):
             self.out.append(self._text(message))
             return
+        if _is_answer(message):
+            self.out.append(self._answer(message))
+            return
         message = self.shown(message)
         if message.role == "tool":
             values = {
@@ -169,6 +172,16 @@ class Dump(common.Dump):
         wire = {"role": message.role, "content": message.content}
         return wire if message.name is None else {**wire, "name": message.name}
 
+    def _answer(self, message: Message) -> dict[str, Json]:
+        """What comes of the rest for an answer that has just calls, and texts beside them."""
+        self.ids.start_turn()
+        texts = [block.text for block in message.content if isinstance(block, Text)]
+        return {
+            "role": "assistant",
+            "content": "\n".join(texts) if texts else None,
+            "tool_calls": [self._call(call) for call in message.tool_calls],
+        }
+
     def _spoken(self, message: Message) -> dict[str, Json]:
         self.ids.start_turn()
         if not isinstance(message.content, tuple):
@@ -194,6 +207,20 @@ class Dump(common.Dump):
             self.notes.append(f"a call of {call.name:.80} has no id; it is sent as {call_id!r:.80}")
         values = {"id": call_id, "type": kind, kind: function}
         return self.trim(fill(call.origin, BLOCK, values, "id", "type"), CHAT_AROUND | {kind})
+
+
+def _is_answer(message: Message) -> bool:
+    """Whether it has just calls, and texts beside them, as most messages of an agent do."""
+    content, has_calls = message.content, False
+    is_bare = message.origin is None and message.name is None
+    if message.role != "assistant" or not (is_bare and isinstance(content, tuple)):
+        return False
+    for block in content:
+        if isinstance(block, ToolCall):
+            has_calls = True
+        elif isinstance(block, Raw) or block.origin is not None:
+            return False
+    return has_calls
 
 
 def _known(role: str) -> frozenset[str]:

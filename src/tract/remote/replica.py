@@ -7,6 +7,7 @@ by the same code. It reads; whatever is written goes to the server.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from threading import RLock
 from typing import Any
@@ -19,7 +20,7 @@ from tract.errors import (
     ForgottenError,
     NotFoundError,
 )
-from tract.hashing import to_json
+from tract.hashing import from_json, to_json
 from tract.model import EMPTY, CommitInfo, DialogInfo, Gist, Head, Json, Step, Toolset
 from tract.remote import wire
 from tract.remote.operations import BY_NAME, MOST
@@ -294,13 +295,14 @@ class RemoteContents:
         payload: bytes = self._replica.get("payload", {"commit": self._commits[blob_id]}, {})
         return payload
 
-    def read_all(self, sizes: Mapping[int, int]) -> Iterator[tuple[int, bytes | None]]:
-        """One by one; None for a content that was forgotten."""
+    def value(self, blob_id: int) -> Json:
+        return from_json(self.read(blob_id))
+
+    def values(self, sizes: Mapping[int, int]) -> Iterator[tuple[int, Json]]:
+        """One by one, without forgotten ones."""
         for blob_id in sizes:
-            try:
-                yield blob_id, self.read(blob_id)
-            except ForgottenError:
-                yield blob_id, None
+            with suppress(ForgottenError):
+                yield blob_id, self.value(blob_id)
 
     def text(self, blob_id: int) -> None:
         """No content is read in parts here: the server does that."""

@@ -6,6 +6,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterator
+from hashlib import sha256
 from threading import local
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-PLAIN, ZSTD, CHUNKED, FORGOTTEN, TEXT_CHUNKED, OBJECT, TEXT_OBJECT = range(7)
+PLAIN, ZSTD, CHUNKED, FORGOTTEN, TEXT_CHUNKED, OBJECT, TEXT_OBJECT, TEXT = range(8)
 IN_OBJECTS = (OBJECT, TEXT_OBJECT)
 """The bytes of such a content are an object. A text has chunks, which are parts of the object."""
 
@@ -29,6 +30,8 @@ CHUNK_SIZE = 1 << 20
 TEXT_STRIDE = 1 << 16
 """Characters of a chunk of text. A character has at most twelve bytes of JSON."""
 LEVEL = 3
+SEAL = 32
+"""Bytes of the seal at the end of a text, which a decompressor does not reach."""
 MAX_GIST = 1 << 16
 DAMAGE = (TypeError, AttributeError, ValueError, LookupError)
 """What comes of a column that is not what it should be."""
@@ -63,9 +66,38 @@ def pack(data: bytes, digest: bytes | None = None) -> Piece:
     return Piece(digest, PLAIN, data)
 
 
+def pack_text(text: str, digest: bytes) -> Piece | None:
+    """A text in UTF-8, compressed, and its seal; None if that is not possible, or not shorter. To
+    read it, no JSON has to be parsed, which takes as long as to decompress and to verify it."""
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:  # it has half of a surrogate pair
+        return None
+    payload = deflate(data) + seal_text(data, digest)
+    return Piece(digest, TEXT, payload) if len(payload) < len(data) else None
+
+
+def seal_text(data: bytes | memoryview, digest: bytes) -> bytes:
+    """A hash that binds a text in UTF-8 to the hash of its JSON."""
+    seal = sha256(digest)
+    seal.update(data)
+    return seal.digest()
+
+
+def unpack_text(digest: bytes, payload: bytes | None, json_size: int) -> str:
+    """The text, verified. It is never longer than its JSON."""
+    data = inflate(payload, json_size)
+    if (payload or b"")[-SEAL:] != seal_text(data, digest):
+        raise CorruptError(f"content {digest.hex()} does not match its hash")
+    return data.decode("utf-8")
+
+
 def unpack(digest: bytes, codec: int, payload: bytes | None, json_size: int) -> bytes:
     """The bytes, verified; a flipped bit is reported, never returned."""
-    data = payload if codec == PLAIN else inflate(payload, json_size)
+    if codec == TEXT:
+        data: object = to_json(unpack_text(digest, payload, json_size)).encode("ascii")
+    else:
+        data = payload if codec == PLAIN else inflate(payload, json_size)
     if not isinstance(data, bytes) or content_hash(data) != digest:
         raise CorruptError(f"content {digest.hex()} does not match its hash")
     return data

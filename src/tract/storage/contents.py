@@ -11,7 +11,7 @@ from itertools import count, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tract.errors import CorruptError, ForgottenError, ObjectStoreError
-from tract.hashing import from_json
+from tract.hashing import Json, from_json
 from tract.model import Gist
 from tract.storage import codec
 from tract.storage.driver import PAGE, Driver, Row, marks
@@ -356,11 +356,18 @@ class Contents:
         self._driver, self._objects = driver, objects
 
     def read(self, blob_id: int) -> bytes:
-        """The full content."""
+        """The full content as JSON."""
         return _unpacked(*self._find(blob_id))
 
-    def read_all(self, sizes: Mapping[int, int]) -> Iterator[tuple[int, Data | None]]:
-        """The full contents with these keys, each with its size; None for forgotten ones."""
+    def value(self, blob_id: int) -> Json:
+        """The full content itself."""
+        source, blob = self._find(blob_id)
+        if blob.codec == codec.TEXT:
+            return codec.unpack_text(blob.hash, blob.payload, blob.json_size)
+        return from_json(_unpacked(source, blob))
+
+    def values(self, sizes: Mapping[int, int]) -> Iterator[tuple[int, Json]]:
+        """The full contents with these keys, each with its size, without forgotten ones."""
         portions = self._payloads(sizes)
         if sum(sizes.values()) > AHEAD_ABOVE:
             yield from self._read_ahead(portions)
@@ -368,7 +375,7 @@ class Contents:
             for rows in portions:
                 yield from self._verified(rows, _inflated(rows))
 
-    def _read_ahead(self, portions: Iterator[Sequence[Row]]) -> Iterator[tuple[int, Data | None]]:
+    def _read_ahead(self, portions: Iterator[Sequence[Row]]) -> Iterator[tuple[int, Json]]:
         """While some are verified, the next ones are decompressed in another thread."""
         from concurrent.futures import ThreadPoolExecutor  # a short command needs no thread
 
@@ -393,16 +400,17 @@ class Contents:
 
     def _verified(
         self, rows: Sequence[Row], inflated: list[Data | None]
-    ) -> Iterator[tuple[int, Data | None]]:
-        for (blob_id, digest, *_), data in zip(rows, inflated, strict=True):
-            is_right = isinstance(data, Data) and sha256(data).digest() == digest
-            yield blob_id, data if is_right else self._read_or_none(blob_id)
-
-    def _read_or_none(self, blob_id: int) -> bytes | None:
-        try:
-            return self.read(blob_id)
-        except ForgottenError:
-            return None
+    ) -> Iterator[tuple[int, Json]]:
+        for (blob_id, digest, kind, payload, *_), data in zip(rows, inflated, strict=True):
+            if data is None:
+                with suppress(ForgottenError):
+                    yield blob_id, self.value(blob_id)
+            elif kind == codec.TEXT and codec.seal_text(data, digest) == payload[-codec.SEAL :]:
+                yield blob_id, str(data, "utf-8")
+            elif kind != codec.TEXT and sha256(data).digest() == digest:
+                yield blob_id, from_json(data)
+            else:
+                yield blob_id, self.value(blob_id)  # says what is wrong
 
     def open(self, blob_id: int) -> ShortContent | LongContent:
         """A content to be sent in pieces."""
@@ -473,16 +481,23 @@ def _inflated(rows: Sequence[Row]) -> list[Data | None]:
     joint = [row for row in rows if _joint_size(row) is not None]
     contents = inflate_frames([row[3] for row in joint], [row[4] for row in joint]) or ()
     inflated = dict(zip((row[0] for row in joint), contents, strict=False))
-    return [row[3] if row[2] == codec.PLAIN else inflated.get(row[0]) for row in rows]
+    return [_plain(row) or inflated.get(row[0]) for row in rows]
+
+
+def _plain(row: Row) -> bytes | None:
+    return row[3] if row[2] == codec.PLAIN and isinstance(row[3], bytes) else None
 
 
 def _joint_size(row: Row) -> int | None:
     """The size of a content that is decompressed with others. A damaged row may say anything."""
-    is_joint = row[2] == codec.ZSTD and isinstance(row[4], int) and 0 <= row[4] <= LONGEST
-    return row[4] if is_joint else None
+    _, digest, kind, _, size = row
+    is_joint = kind in (codec.ZSTD, codec.TEXT) and isinstance(digest, bytes)
+    return size if is_joint and isinstance(size, int) and 0 <= size <= LONGEST else None
 
 
-_PAYLOADS = "SELECT id, hash, codec, payload, json_size FROM blobs WHERE id IN"
+_PAYLOADS = f"""
+SELECT id, hash, codec, payload, CASE codec WHEN {codec.TEXT} THEN text_size ELSE json_size END
+FROM blobs WHERE id IN"""
 
 WITHOUT_PAYLOAD = f"SELECT id, {BLOB_COLUMNS.replace('payload', 'NULL')} FROM blobs"
 

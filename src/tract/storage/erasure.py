@@ -26,7 +26,7 @@ from tract.errors import (
     ScrubError,
     StorageError,
 )
-from tract.hashing import checked_json, escape, from_json
+from tract.hashing import checked_json, escape
 from tract.model import (
     STRUCTURE,
     CommitInfo,
@@ -301,7 +301,7 @@ class _Eraser:
     def _title(self, blob_id: int) -> str | None:
         """The title that a dialog has if this is its first prompt."""
         try:
-            content = from_json(self._store.contents.read(blob_id))
+            content = self._store.contents.value(blob_id)
         except (ForgottenError, *DAMAGED):
             return None
         return next(filter(None, map(title_of, texts(content))), None)
@@ -455,7 +455,7 @@ class _Eraser:
 
     def _phrases(self, blob_id: int) -> Phrases:
         try:
-            return phrases_of(from_json(self._store.contents.read(blob_id)))
+            return phrases_of(self._store.contents.value(blob_id))
         except (ForgottenError, *DAMAGED):
             return frozenset()
 

@@ -52,6 +52,7 @@ from tract.storage.codec import (
     Piece,
     inflate,
     pack,
+    pack_text,
     unpack,
 )
 from tract.storage.driver import Row
@@ -155,22 +156,25 @@ def blob_row(draft: Draft, digest: bytes, object_above: int | None = None) -> Bl
     if object_above is not None and len(data) > object_above:
         piece = Piece(digest, TEXT_OBJECT if data[0] == QUOTE else OBJECT, b"")
     else:
-        piece = _piece(data, digest)
+        piece = _piece(data, digest, message.content)
     facts = (len(data), draft.token_count, draft.token_source, preview)
     size = size_of(message)
     return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts, size), size))
 
 
-def _piece(data: bytes, digest: bytes) -> Piece:
+def _piece(data: bytes, digest: bytes, content: Json) -> Piece:
     """How a content is stored in the database."""
     if len(data) > CHUNK_SIZE:
         return Piece(digest, TEXT_CHUNKED if data[0] == QUOTE else CHUNKED, b"")
-    return Piece(digest, PLAIN, data) if len(data) <= COMPRESS_ABOVE else pack(data, digest)
+    if len(data) <= COMPRESS_ABOVE:
+        return Piece(digest, PLAIN, data)
+    is_long_text = len(data) > INLINE_BELOW and data[0] == QUOTE
+    return (is_long_text and pack_text(content, digest)) or pack(data, digest)
 
 
 def pulled(row: BlobRow, data: bytes) -> BlobRow:
     """The row of a content that was an object and is stored in the database."""
-    _, codec, payload = _piece(data, row.hash)
+    _, codec, payload = _piece(data, row.hash, from_json(data))
     return _summed(row._replace(codec=codec, payload=payload))
 
 
@@ -343,7 +347,11 @@ def _preview(stored: str | None, message: Message | None) -> str:
 
 def message_of(role: str | None, data: bytes) -> Message:
     """The role and the content of a commit."""
-    return Message(role or "", unpack_content(role or "", from_json(data)))
+    return _message(role, from_json(data))
+
+
+def _message(role: str | None, content: Json) -> Message:
+    return Message(role or "", unpack_content(role or "", content))
 
 
 def _described_calls(stored: str, message: Message | None, is_own: bool) -> list[dict[str, Json]]:
@@ -439,7 +447,7 @@ def listed_info(
     parent: bytes | None,
     links: Links,
     is_left: IsLeft,
-    read: Callable[[int], bytes],
+    read: Callable[[int], Json],
 ) -> CommitInfo:
     """The commit in a row of LIST_COLUMNS for people, verified. `rest` are its REST_COLUMNS, if it
     has them; `read` loads a content."""
@@ -461,7 +469,7 @@ def listed_info(
         raise CorruptError(f"a row of commits is damaged: {error}") from error
 
 
-def _listed_content(row: Row, read: Callable[[int], bytes]) -> tuple[bytes | None, Message | None]:
+def _listed_content(row: Row, read: Callable[[int], Json]) -> tuple[bytes | None, Message | None]:
     """The hash of the content in a row of LIST_COLUMNS, and the message, if the row does not say
     enough about it. The sums in the row are verified, the hash is not."""
     content, codec, json_size, tokens, source, preview, checksum, text_size, calls = row[5:14]
@@ -474,7 +482,7 @@ def _listed_content(row: Row, read: Callable[[int], bytes]) -> tuple[bytes | Non
     if (preview is not None and calls is None) or codec == FORGOTTEN:
         return content, None
     if json_size > INLINE_BELOW or codec > ZSTD:
-        return content, message_of(row[3], read(row[4]))
+        return content, _message(row[3], read(row[4]))
     data = content if codec == PLAIN else inflate(content, json_size)
     return sha256(data).digest(), message_of(row[3], data)
 

@@ -13,7 +13,7 @@ import msgspec
 
 from tract.content.terms import LONG, UNREADABLE, Match, Need, Terms, text_of
 from tract.errors import CorruptError, ForgottenError, InputError, StorageError
-from tract.hashing import escape, from_json
+from tract.hashing import escape
 from tract.model import EMPTY, CommitInfo, DialogFacts, Head
 from tract.storage.driver import Row
 from tract.storage.rows import as_datetime, unescape
@@ -363,13 +363,12 @@ class Search:
             if not self._filters.may_accept(*facts):
                 continue
             try:
-                data = self.store.contents.read(blob_id)
+                content = self.store.contents.value(blob_id)
             except ForgottenError:
                 continue
-            if self._terms.may_be_in(data):
-                match = self._terms.match(text_of(from_json(data)))
-                if match:
-                    yield row, match
+            match = self._terms.match(text_of(content))
+            if match:
+                yield row, match
 
     def _is_about(self, dialog: str) -> bool:
         return self._dialog in (None, dialog) and self._covers(dialog)

@@ -559,7 +559,7 @@ class Store:
         for row, parent in zip(rows, parents, strict=True):
             own = links.get(row[0], ())
             rest = rests.get(row[0])
-            yield listed_info(row, rest, parent, own, self._is_left, self.contents.read)
+            yield listed_info(row, rest, parent, own, self._is_left, self.contents.value)
 
     def rows(self, ids: Sequence[int]) -> Iterator[tuple[Row, bytes | None, tuple[Link, ...]]]:
         """The rows of commits as they are, each with the hash of its parent and its links."""

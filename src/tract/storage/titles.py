@@ -42,8 +42,8 @@ def _first_prompt(store: Store, dialog: str) -> str | None:
     for commit_id, digest in store.driver.run(_PROMPTS, (stored_name(dialog), FIRST)):
         try:
             step = store.step(Head(commit_id, digest))
-            data = step.data
-            content = from_json(store.contents.read(step.blob_id or 0) if data is None else data)
+            data, contents = step.data, store.contents
+            content = contents.value(step.blob_id or 0) if data is None else from_json(data)
         except (ForgottenError, CorruptError):  # a list of dialogs needs no title to be one
             continue
         title = next(filter(None, map(title_of, texts(content))), None)

@@ -428,7 +428,7 @@ class WordIndex:
     def read_words(self, blob_id: int) -> set[str]:
         """The words of a content as it is stored."""
         try:
-            return words_of(text_of(from_json(self._contents.read(blob_id))))
+            return words_of(text_of(self._contents.value(blob_id)))
         except ForgottenError:
             return set()
 

@@ -1,0 +1,2 @@
+-- No table changes. Long texts are stored in UTF-8, with a seal: codec 7, which an older tract does
+-- not know.
