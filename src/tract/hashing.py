@@ -33,16 +33,23 @@ QUOTE = ord('"')
 Encode = Callable[[Any], str]
 
 
-def _encoder(*, sort_keys: bool = False, ensure_ascii: bool = True) -> Encode:
+def _encoder(
+    *, sort_keys: bool = False, ensure_ascii: bool = True, is_spaced: bool = False
+) -> Encode:
     """The standard encoder. It builds the same C encoder for every value, which costs more than a
-    short value does; here it is built once."""
+    short value does; here it is built once. With spaces it is for people, and takes any number."""
+    comma, colon = (", ", ": ") if is_spaced else (",", ":")
     standard = json.JSONEncoder(
-        ensure_ascii=ensure_ascii, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys
+        ensure_ascii=ensure_ascii,
+        allow_nan=is_spaced,
+        separators=(comma, colon),
+        sort_keys=sort_keys,
     )
     if c_make_encoder is None:  # another Python than CPython
         return standard.encode
     escape = encode_basestring_ascii if ensure_ascii else encode_basestring
-    parts = c_make_encoder(None, standard.default, escape, None, ":", ",", sort_keys, False, False)
+    options = sort_keys, False, is_spaced
+    parts = c_make_encoder(None, standard.default, escape, None, colon, comma, *options)
     return lambda value: "".join(parts(value, 0))
 
 
@@ -52,6 +59,8 @@ checked_sorted_json = _encoder(sort_keys=True)
 """The same with sorted keys."""
 checked_wire_json = _encoder(ensure_ascii=False)
 """The same in the caller's order, with all characters as they are."""
+spaced_json = _encoder(ensure_ascii=False, is_spaced=True)
+"""JSON for people."""
 _decode = msgspec.json.Decoder().decode
 
 

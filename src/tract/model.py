@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tract.hashing import spaced_json
 from tract.reprs import SHORT, brief, number, size, some
 
 Json = Any
@@ -464,7 +465,7 @@ def pack_content(role: str, content: str | Blocks | Json) -> Json:
 def unpack_content(role: str, packed: Json) -> str | Blocks | Json:
     """The reverse of `pack_content`. The list of a tool is its result; any other list is blocks."""
     if isinstance(packed, list) and role != "tool":
-        return tuple(_unpack(block) for block in packed)
+        return tuple([_unpack(block) for block in packed])
     return packed
 
 
@@ -496,10 +497,7 @@ def _unpack(packed: dict[str, Json]) -> Block:
 
 def readable(value: Json) -> str:
     """JSON as a person reads it; a string is itself."""
-    return value if isinstance(value, str) else _encode(value)
-
-
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+    return value if isinstance(value, str) else spaced_json(value)
 
 
 def spoken(message: Message) -> str:

@@ -285,9 +285,11 @@ def _copy(source: Driver, path: str) -> None:
 
 
 def _copy_table(source: Driver, target: Driver, table: str, keys: tuple[str, ...]) -> None:
-    columns = ", ".join(keys)
-    marks = ", ".join("?" * len(keys))
-    sql = f"SELECT * FROM {table} WHERE ({columns}) > ({marks}) ORDER BY {columns} LIMIT {PAGE}"
+    """The two have the same columns, but perhaps not in the same order. The keys come first."""
+    named = target.run("SELECT name FROM pragma_table_info(?)", (table,))
+    columns, order = ", ".join(name for (name,) in named), ", ".join(keys)
+    after = f"({order}) > ({', '.join('?' * len(keys))})"
+    sql = f"SELECT {columns} FROM {table} WHERE {after} ORDER BY {order} LIMIT {PAGE}"
     last: Sequence[object] = [_LEAST.get(key, -1) for key in keys]
     while rows := source.run(sql, last):
         target.insert_rows(table, rows)

@@ -556,10 +556,10 @@ class Store:
     def _listed(self, rows: Sequence[Row], parents: Iterable[bytes | None]) -> Iterator[CommitInfo]:
         """The commits in rows of LIST_COLUMNS, each with the hash of its parent."""
         rests, links = self._rests(rows)
+        is_left, read = self._is_left, self.contents.value
         for row, parent in zip(rows, parents, strict=True):
-            own = links.get(row[0], ())
-            rest = rests.get(row[0])
-            yield listed_info(row, rest, parent, own, self._is_left, self.contents.value)
+            key = row[0]
+            yield listed_info(row, rests.get(key), parent, links.get(key, ()), is_left, read)
 
     def rows(self, ids: Sequence[int]) -> Iterator[tuple[Row, bytes | None, tuple[Link, ...]]]:
         """The rows of commits as they are, each with the hash of its parent and its links."""
@@ -570,23 +570,24 @@ class Store:
 
     def log(self, head_id: int | None, page: int = PAGE) -> Iterator[CommitInfo]:
         """Newest first, a page at a time; commits that are appended meanwhile do not matter."""
-        return (info for _, info in self.keyed_log(head_id, page))
+        return chain.from_iterable(infos for _, infos in self._log_pages(head_id, page))
 
     def keyed_log(self, head_id: int | None, page: int = PAGE) -> Iterator[tuple[int, CommitInfo]]:
         """The same with the key of each commit. A commit has a larger key than its parent."""
+        for rows, infos in self._log_pages(head_id, page):
+            yield from zip([row[0] for row in rows], infos, strict=True)
+
+    def _log_pages(
+        self, head_id: int | None, page: int
+    ) -> Iterator[tuple[Sequence[Row], Iterator[CommitInfo]]]:
         last: list[Row] = []  # its parent is not read yet
         for new in self._chain_pages(_LIST, head_id, page=page):
             rows = [*last, *new]
-            yield from self._with_keys(rows[:-1], [row[1] for row in rows[1:]])
+            yield rows[:-1], self._listed(rows[:-1], [row[1] for row in rows[1:]])
             last = rows[-1:]
         if head_id is not None and not last:
             raise CorruptError(f"a commit is missing: key {head_id}")
-        yield from self._with_keys(last, [None] * len(last))
-
-    def _with_keys(
-        self, rows: Sequence[Row], parents: Sequence[bytes | None]
-    ) -> Iterator[tuple[int, CommitInfo]]:
-        return zip((row[0] for row in rows), self._listed(rows, parents), strict=True)
+        yield last, self._listed(last, [None] * len(last))
 
     def _notes(self, row: Row, parent: bytes | None, links: tuple[Link, ...]) -> CommitNotes:
         read = split(row)

@@ -83,12 +83,19 @@ def _apply(driver: Driver, migrations: Sequence[Migration]) -> None:
     for migration in migrations:
         if migration.version > version:
             for statement in _statements(driver.translate(migration.sql)):
-                if "USING fts5" not in statement or has_full_text(driver):
+                if _concerns(driver, statement):
                     driver.run(statement)
     for since, complete in AFTERWARDS:
         if 0 < version < since:
             complete(driver)
     driver.run("UPDATE tract_schema SET version = ?", (migrations[-1].version,))
+
+
+def _concerns(driver: Driver, statement: str) -> bool:
+    """Whether a statement is for this database."""
+    if "USING fts5" in statement:
+        return has_full_text(driver)
+    return isinstance(driver, Sqlite) or not statement.startswith("/* SQLite */")
 
 
 def _statements(sql: str) -> list[str]:
