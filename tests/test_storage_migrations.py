@@ -253,6 +253,14 @@ def test_new_database_has_the_newest_schema(db: str) -> None:
     assert version(db) == NEXT - 1
 
 
+def test_nothing_stands_behind_a_payload(v6: Path, tmp_path: Path) -> None:
+    """SQLite would read the pages of all contents for a list."""
+    for path in (v6, tmp_path / "new.db"):
+        Tract.open(path).close()
+        names = execute(str(path), "SELECT name FROM pragma_table_info('blobs')")
+        assert names[-1] == ("payload",)
+
+
 def test_opening_again_changes_nothing(filled: str) -> None:
     Tract.open(filled).close()
     assert version(filled) == NEXT - 1
