@@ -253,6 +253,37 @@ def test_new_database_has_the_newest_schema(db: str) -> None:
     assert version(db) == NEXT - 1
 
 
+def test_new_tables_are_those_that_the_migrations_lead_to(db: str) -> None:
+    for migrations in (known_migrations()[:1], known_migrations()):
+        driver = _driver(db, "full", create=True)
+        migrate(driver, migrations)
+        driver.close()
+    stepwise = tables(db)
+    if is_postgres(db):
+        execute(db, "DROP SCHEMA public CASCADE")
+        execute(db, "CREATE SCHEMA public")
+    else:
+        Path(db).unlink()
+    Tract.open(db).close()
+    assert tables(db) == stepwise
+    assert len(stepwise) > 100
+
+
+def tables(db: str) -> list[Any]:
+    """All columns and indexes. Their order matters in SQLite alone: there, some are read by it."""
+    if is_postgres(db):
+        columns = "table_name, column_name, data_type, is_nullable, column_default, is_identity"
+        schema = "table_schema = 'public'"
+        found = execute(db, f"SELECT {columns} FROM information_schema.columns WHERE {schema}")
+        indexes = execute(db, "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'")
+        return sorted(map(str, [*found, *indexes]))
+    in_order = """SELECT t.name, c.* FROM sqlite_master t, pragma_table_xinfo(t.name) c
+        ORDER BY t.name, c.cid"""
+    indexed = """SELECT t.name, l.name, l."unique", i.name FROM sqlite_master t,
+        pragma_index_list(t.name) l, pragma_index_info(l.name) i ORDER BY 1, 2, i.seqno"""
+    return [*execute(db, in_order), *execute(db, indexed)]
+
+
 def test_nothing_stands_behind_a_payload(v6: Path, tmp_path: Path) -> None:
     """SQLite would read the pages of all contents for a list."""
     for path in (v6, tmp_path / "new.db"):

@@ -29,6 +29,9 @@ AFTERWARDS: tuple[tuple[int, Callable[[Driver], None]], ...] = (
 all tables are as they are read."""
 
 
+FOLDER = Path(__file__).parent
+
+
 class Migration(NamedTuple):
     version: int
     sql: str
@@ -36,8 +39,14 @@ class Migration(NamedTuple):
 
 @cache
 def known_migrations() -> tuple[Migration, ...]:
-    paths = Path(__file__).parent.glob("*.sql")
+    paths = FOLDER.glob("[0-9]*.sql")
     return tuple(sorted(Migration(int(path.stem), path.read_text("ascii")) for path in paths))
+
+
+@cache
+def new_tables() -> Migration:
+    """What brings an empty database to the newest version."""
+    return Migration(known_migrations()[-1].version, (FOLDER / "new.sql").read_text("ascii"))
 
 
 def migrate(driver: Driver, migrations: Sequence[Migration]) -> None:
@@ -80,15 +89,21 @@ def _apply(driver: Driver, migrations: Sequence[Migration]) -> None:
         copy = f"{driver.place}.schema-{version}.bak"
         files.remove(copy)  # of a migration that was killed
         driver.backup(copy)
-    for migration in migrations:
-        if migration.version > version:
-            for statement in _statements(driver.translate(migration.sql)):
-                if _concerns(driver, statement):
-                    driver.run(statement)
+    for migration in _missing(version, migrations):
+        for statement in _statements(driver.translate(migration.sql)):
+            if _concerns(driver, statement):
+                driver.run(statement)
     for since, complete in AFTERWARDS:
         if 0 < version < since:
             complete(driver)
     driver.run("UPDATE tract_schema SET version = ?", (migrations[-1].version,))
+
+
+def _missing(version: int, migrations: Sequence[Migration]) -> list[Migration]:
+    """What leads from a version to the newest of these."""
+    if version == 0 and migrations[-1].version >= new_tables().version:
+        return [new_tables(), *_missing(new_tables().version, migrations)]
+    return [migration for migration in migrations if migration.version > version]
 
 
 def _concerns(driver: Driver, statement: str) -> bool:
