@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
 from tract.core.chain import Place
+from tract.core.drafts import GIST_ABOVE
 from tract.core.forms import ResultSettings, Shown, forms, is_fixed, settings
 from tract.core.subjects import entitle
 from tract.core.turns import results_of
@@ -250,8 +250,7 @@ def list_results(tract: Tract) -> list[ToolResultMetadata]:
 def _describe(session: Session, form_of: Mapping[Place, Form | None]) -> list[ToolResultMetadata]:
     stored = session.store.contents.gists([place.shown.blob_id or 0 for place in form_of])
     calls = session.compiler.calls(form_of)
-    # A small content is read with its commit.
-    known = [p for p in form_of if p.shown.data is not None or p.shown.blob_id in stored]
+    known = [p for p in form_of if p.shown.byte_size <= GIST_ABOVE or p.shown.blob_id in stored]
     gists = session.compiler.gists(known, calls)
     results = []
     for (place, form), info in zip(form_of.items(), session.infos(list(form_of)), strict=True):
@@ -405,21 +404,8 @@ def _reshape(
         shapes = {place: shape for place, shape in zip(free, own, strict=True) if shape}
         if not shapes:
             return [], None
-        _store_gists(session, list(shapes))
         by_commit = {place.origin.hash.hex(): shape for place, shape in shapes.items()}
         mark = tract.reshape(by_commit, message="results as references")
         shown = session.compiler.render([Shown(place, shape) for place, shape in shapes.items()])
     before = (place.shown.token_count for place in shapes)
     return list(zip(before, (tokens for _, tokens in shown), strict=True)), mark
-
-
-def _store_gists(session: Session, places: Sequence[Place]) -> None:
-    """Store the gists of results that have none, of an older release, so that they need not be
-    read whenever they are shown."""
-    contents = session.store.contents
-    stored = contents.gists([place.shown.blob_id or 0 for place in places])
-    missing = [place for place in places if place.shown.blob_id not in stored]
-    gists = session.compiler.gists(missing, session.compiler.calls(missing))
-    for place, gist in gists.items():
-        count = session.tokens.count(gist.summary + gist.preview)
-        contents.add_gist(place.shown.blob_id or 0, replace(gist, token_count=count))

@@ -49,9 +49,7 @@ _WORDS = (
 )
 _APART = r"(?:(?<![\w/.=-].)|(?<=(?<![\w/.=-])level=.)|(?<=(?<![\w/.=-])lvl=.))"
 """Follows the first letter of a word: letters are found faster than what may be before them."""
-_LEVEL = re.compile(
-    rf"({'|'.join(word[0] + _APART + word[1:] for word in _WORDS)})(?![\w/.-])"
-)
+_LEVEL = re.compile(rf"({'|'.join(word[0] + _APART + word[1:] for word in _WORDS)})(?![\w/.-])")
 _LEVEL_OF_LINE = re.compile(rf"{_LEVEL.pattern}[^\n]*")
 _STATUS = re.compile(r'" (\d)\d\d ')
 _COUNTED = 200_000  # lines

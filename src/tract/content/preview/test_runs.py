@@ -83,7 +83,7 @@ _REASON_WORDS = (
     *("E  ", "rror", "xception", "ssertion", "xpect", "eceived", "ctual", "got", "want", "left"),
     *("right", ".go:", "panic", "Failure"),
 )
-_PLACE_WORDS = (".py:", " at ", "\tat ", "❯ ", "# ./", "location: ", "  File \"", "> ")
+_PLACE_WORDS = (".py:", " at ", "\tat ", "❯ ", "# ./", "location: ", '  File "', "> ")
 """Each match has one of these: to look at their lines alone takes a tenth of the time."""
 _NOISE = re.compile(r"node:internal|node_modules|site-packages|java\.base|junit\.|/rustc/")
 
