@@ -27,7 +27,7 @@ SAMPLE, WORDS = 500, 50
 """Contents of which words are verified, and words of each; of more, some are chosen evenly."""
 SLICE = 200
 """Contents that one transaction indexes, while other writers wait."""
-GROUP, GROUP_BYTES = 100, 250_000
+GROUP, GROUP_BYTES = 100, 1_000_000
 """New contents, and bytes of them, that SQLite indexes together: each by itself takes as long as
 all else that a commit writes."""
 
