@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tract.storage.word_index import Backlog
 def small_databases_use_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "SMALL", 0)
     monkeypatch.setattr(vocabulary, "TAIL", 0)
+    monkeypatch.setattr(word_index, "SMALL_FILE", 0)
 
 
 def found(t: Tract, *words: str) -> int:
@@ -56,6 +58,40 @@ def test_sqlite_indexes_new_contents_in_groups(db: str, monkeypatch: pytest.Monk
         grouped = [0, 0, 0, 4, 4, 4, 4, 8, 8]
         assert seen == (list(range(1, 10)) if is_postgres(db) else grouped)
         assert len(list(t.search("alpha"))) == 9
+        assert t.fsck().ok
+
+
+def test_a_small_file_is_indexed_from_its_first_search_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_index, "SMALL_FILE", 1_000_000)
+    monkeypatch.setattr(word_index, "GROUP", 4)
+    with Tract.open(tmp_path / "t.db") as t:
+        for number in range(9):
+            t.user(f"alpha {number}")
+        assert found_now(t, "alpha") == 0
+        assert t.fsck().ok
+        assert len(list(t.search("alpha"))) == 9
+        assert found_now(t, "alpha") == 9
+        for number in range(9, 13):
+            t.user(f"alpha {number}")
+        assert found_now(t, "alpha") == 13
+        assert t.fsck().ok
+
+
+def test_a_file_that_is_no_longer_small_is_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_index, "SMALL_FILE", 1_000_000)
+    monkeypatch.setattr(word_index, "GROUP", 4)
+    with Tract.open(tmp_path / "t.db") as t:
+        for number in range(9):
+            t.user(f"alpha {number}")
+        assert found_now(t, "alpha") == 0
+        t.user(random.Random(1).randbytes(2_000_000).hex())
+        for number in range(9, 13):
+            t.user(f"alpha {number}")
+        assert found_now(t, "alpha") >= 12
         assert t.fsck().ok
 
 

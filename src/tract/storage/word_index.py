@@ -31,6 +31,10 @@ GROUP, GROUP_BYTES = 100, 1_000_000
 """New contents, and bytes of them, that SQLite indexes together: each by itself takes as long as
 all else that a commit writes."""
 
+SMALL_FILE = 8_000_000
+"""Bytes of a file of which no words are indexed before it is searched: few are, and that search
+takes about a second longer."""
+
 REMEDY = "tract search --index on makes it anew"
 
 Progress = Callable[[int, int], object]
@@ -65,6 +69,7 @@ class _Table(Protocol):
     than that of their keys: a group would pass one that is not there yet."""
 
     def is_usable(self) -> bool: ...
+    def is_small(self) -> bool: ...
     def add(self, blob_id: int, words: set[str]) -> None: ...
     def remove(self, blob_ids: Sequence[int]) -> None: ...
     def clear(self) -> None: ...
@@ -106,6 +111,12 @@ class FullText:
 
     def is_usable(self) -> bool:
         return has_full_text(self._driver) and "content_words" in self._driver.tables()
+
+    def is_small(self) -> bool:
+        """Whether it takes little time to read all contents of the file."""
+        sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        [(size,)] = self._run(sql)
+        return int(size) < SMALL_FILE
 
     def add(self, blob_id: int, words: set[str]) -> None:
         sql = "INSERT INTO content_words (rowid, words) VALUES (?, ?)"
@@ -169,6 +180,10 @@ class Arrays:
 
     def is_usable(self) -> bool:
         return "content_words" in self._driver.tables()
+
+    def is_small(self) -> bool:
+        """Its contents are indexed at once."""
+        return False
 
     def add(self, blob_id: int, words: set[str]) -> None:
         self.add_all([(blob_id, words)])
@@ -288,9 +303,14 @@ class WordIndex:
         state = self.backlog()
         is_due = blob_id - state.done >= GROUP or self._fresh_bytes > GROUP_BYTES
         if is_due:
-            state = self._index(state, has_lock=True) if self._is_open(state) else state
+            if not self._waits_for_search(state) and self._is_open(state):
+                state = self._index(state, has_lock=True)
             self._drop_fresh()
         self._due = GROUP + (state.done if blob_id - state.done < GROUP else blob_id)
+
+    def _waits_for_search(self, state: Backlog) -> bool:
+        """Whether the first search indexes all contents. It would have to download objects."""
+        return not (state.done or self._contents.has_objects) and self.table.is_small()
 
     def _add(self, blob_id: int, data: bytes) -> None:
         if not self._is_ready:
