@@ -95,6 +95,25 @@ def test_a_file_that_is_no_longer_small_is_indexed(
         assert t.fsck().ok
 
 
+def test_a_writer_reads_few_long_contents_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_index, "GROUP", 4)
+    monkeypatch.setattr(word_index, "GROUP_BYTES", 1000)
+    monkeypatch.setattr(word_index, "SMALL_FILE", 1 << 40)
+    with Tract.open(tmp_path / "t.db") as t:
+        for number in range(8):
+            t.user(f"alpha {number} " * 60)
+        monkeypatch.setattr(word_index, "SMALL_FILE", 0)
+        seen = []
+        for number in range(8, 20):
+            t.user(f"alpha {number}")
+            seen.append(found_now(t, "alpha"))
+        assert next(filter(None, seen)) < 8
+        assert seen[-1] > 15  # it catches up
+        assert t.fsck().ok
+
+
 def test_long_contents_do_not_wait(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_index, "GROUP_BYTES", 1000)
     with Tract.open(db) as t:
