@@ -44,7 +44,7 @@ ENVELOPE_BYTES = 64_000
 
 
 class ToolResultMetadata(msgspec.Struct, frozen=True):
-    """Facts about a result that are known without reading it."""
+    """Facts about a result, without its content."""
 
     tool_call_id: str
     """The id to ask for it by: `id#2` for the second result with the same id."""
@@ -156,11 +156,11 @@ class ToolResultsStorage:
         return await self._run(partial(_content, name=tool_call_id))
 
     async def get_metadata(self, tool_call_id: str) -> ToolResultMetadata | None:
-        """Describe a result without reading it; None for an unknown id."""
+        """Describe a result without its content; None for an unknown id."""
         return await self._run(partial(_metadata, name=tool_call_id))
 
     async def list_results(self) -> list[ToolResultMetadata]:
-        """Describe all results, oldest first, without reading them."""
+        """Describe all results, oldest first, without their contents."""
         return await self._run(list_results)
 
     async def close(self) -> None:
@@ -234,7 +234,7 @@ def _find(session: Session, name: str) -> Place | None:
 
 
 def describe_result(tract: Tract, name: str) -> ToolResultMetadata:
-    """Describe a result without reading it; ResultNotFoundError for an unknown id."""
+    """Describe a result without its content; ResultNotFoundError for an unknown id."""
     facts = _metadata(tract, name)
     if facts is None:
         raise ResultNotFoundError(f"no result {name!r:.100} in this dialog")
@@ -242,7 +242,7 @@ def describe_result(tract: Tract, name: str) -> ToolResultMetadata:
 
 
 def list_results(tract: Tract) -> list[ToolResultMetadata]:
-    """List the results of the branch, oldest first, without reading them."""
+    """List the results of the branch, oldest first, without their contents."""
     with tract.session.lock:
         return _describe(tract.session, forms(tract.session.chain().places))
 
@@ -250,6 +250,7 @@ def list_results(tract: Tract) -> list[ToolResultMetadata]:
 def _describe(session: Session, form_of: Mapping[Place, Form | None]) -> list[ToolResultMetadata]:
     stored = session.store.contents.gists([place.shown.blob_id or 0 for place in form_of])
     calls = session.compiler.calls(form_of)
+    # A large content has none only if an older release wrote it. It is not read for a list.
     known = [p for p in form_of if p.shown.byte_size <= GIST_ABOVE or p.shown.blob_id in stored]
     gists = session.compiler.gists(known, calls)
     results = []

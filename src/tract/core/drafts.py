@@ -34,7 +34,7 @@ from tract.model import (
 )
 from tract.tokens import TokenCounter
 
-GIST_ABOVE = 65_536
+GIST_ABOVE = 64_000
 """A result with fewer bytes that is written in full is looked at when it is shown otherwise or
 listed: most never are, and to look at it takes longer than to write it."""
 
