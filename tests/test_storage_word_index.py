@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -61,38 +62,33 @@ def test_sqlite_indexes_new_contents_in_groups(db: str, monkeypatch: pytest.Monk
         assert t.fsck().ok
 
 
-def test_a_small_file_is_indexed_from_its_first_search_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tract]:
+    """A file of which no words are indexed."""
     monkeypatch.setattr(word_index, "SMALL_FILE", 1_000_000)
     monkeypatch.setattr(word_index, "GROUP", 4)
     with Tract.open(tmp_path / "t.db") as t:
         for number in range(9):
             t.user(f"alpha {number}")
         assert found_now(t, "alpha") == 0
-        assert t.fsck().ok
-        assert len(list(t.search("alpha"))) == 9
-        assert found_now(t, "alpha") == 9
-        for number in range(9, 13):
-            t.user(f"alpha {number}")
-        assert found_now(t, "alpha") == 13
+        yield t
         assert t.fsck().ok
 
 
-def test_a_file_that_is_no_longer_small_is_indexed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(word_index, "SMALL_FILE", 1_000_000)
-    monkeypatch.setattr(word_index, "GROUP", 4)
-    with Tract.open(tmp_path / "t.db") as t:
-        for number in range(9):
-            t.user(f"alpha {number}")
-        assert found_now(t, "alpha") == 0
-        t.user(random.Random(1).randbytes(2_000_000).hex())
-        for number in range(9, 13):
-            t.user(f"alpha {number}")
-        assert found_now(t, "alpha") >= 12
-        assert t.fsck().ok
+def test_a_small_file_is_indexed_from_its_first_search_on(small: Tract) -> None:
+    assert small.fsck().ok
+    assert len(list(small.search("alpha"))) == 9
+    assert found_now(small, "alpha") == 9
+    for number in range(9, 13):
+        small.user(f"alpha {number}")
+    assert found_now(small, "alpha") == 13
+
+
+def test_a_file_that_is_no_longer_small_is_indexed(small: Tract) -> None:
+    small.user(random.Random(1).randbytes(2_000_000).hex())
+    for number in range(9, 13):
+        small.user(f"alpha {number}")
+    assert found_now(small, "alpha") >= 12
 
 
 def test_a_writer_reads_few_long_contents_at_once(
