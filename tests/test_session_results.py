@@ -278,6 +278,18 @@ def test_recorded_histories_get_forms_too(t: Tract) -> None:
 # Reshaping
 
 
+@pytest.mark.database
+@pytest.mark.parametrize("lines", [180, 900])
+def test_a_result_is_read_once_to_become_a_reference(db: str, lines: int) -> None:
+    with open_tract(db) as t:
+        text = "".join(BIG.splitlines(keepends=True)[:lines])
+        t.reshape({turn(t, "c1", text).commit_hash: "reference"})
+        [shown] = seen(t)
+    execute(db, "UPDATE blobs SET payload = ? WHERE json_size > 5000", (b"?",))
+    with open_tract(db) as t:
+        assert seen(t) == [shown]
+
+
 def test_reshaping_is_one_commit_and_can_be_undone(t: Tract) -> None:
     a, b = turn(t, "a", BIG), turn(t, "b", BIG + "b")
     before = t.compile().to_openai()

@@ -375,25 +375,28 @@ def test_a_large_text_of_version_6_is_read_in_parts_or_whole(tmp_path: Path) -> 
 LOG = "".join(f"INFO step {number} done\n" for number in range(500)) + "ERROR it broke\n"
 
 
-def test_a_gist_is_written_with_a_result(t: Tract) -> None:
-    blob_id = result(t, LOG)
+def test_a_gist_is_written_with_a_reference(t: Tract) -> None:
+    blob_id = result(t, LOG, form="reference")
     [found] = t.session.store.contents.gists([blob_id]).values()
     made = gist_of(LOG)
     assert (found.kind, found.summary, found.preview) == (made.kind, made.summary, made.preview)
     assert found.token_count > 0
 
 
-def test_a_short_result_has_no_gist_until_it_is_shown(t: Tract) -> None:
+@pytest.mark.parametrize("content", ["short", LOG], ids=["short", "log"])
+def test_a_result_has_no_gist_until_it_becomes_a_reference(t: Tract, content: str) -> None:
     t.user("u")
-    blob_id = result(t, "short")
+    blob_id = result(t, content)
     assert t.session.store.contents.gists([blob_id]) == {}
-    assert "short" in t.compile(load_tool_results=False).messages[-1].text
+    assert content[-6:].strip() in t.compile(load_tool_results=False).messages[-1].text
     assert t.session.store.contents.gists([blob_id]) == {}
+    t.reshape({t.head or "": "reference"})
+    assert bool(t.session.store.contents.gists([blob_id])) == (content == LOG)  # if it pays
 
 
 def test_many_gists_are_read_at_once(t: Tract) -> None:
     with t.batch():
-        ids = [result(t, f"{number} {LOG}") for number in range(600)]
+        ids = [result(t, f"{number} {LOG}", form="reference") for number in range(600)]
     assert sorted(t.session.store.contents.gists([*ids, 10**9])) == ids
     assert t.session.store.contents.gists([]) == {}
 
@@ -413,7 +416,7 @@ def test_the_gist_of_another_result_is_not_shown(db: str) -> None:
 
 def test_a_gist_keeps_odd_texts(t: Tract) -> None:
     odd = "\ud800 é 😀 \x00\n" * 1_000
-    blob_id = result(t, odd)
+    blob_id = result(t, odd, form="reference")
     made = gist_of(odd)
     found = t.session.store.contents.gists([blob_id])[blob_id]
     assert (found.summary, found.preview) == (made.summary, made.preview)
@@ -462,14 +465,14 @@ def test_an_altered_gist_is_refused(db: str) -> None:
 
 def test_a_damaged_gist_is_found_by_fsck(db: str) -> None:
     with Tract.open(db) as t:
-        result(t, LOG)
+        result(t, LOG, form="reference")
     alter_gist(db)
     with Tract.open(db) as t:
         assert not t.fsck().ok
 
 
 def test_gists_are_equal_to_what_they_were(t: Tract) -> None:
-    first, second = result(t, LOG, "a"), result(t, LOG, "b")
+    first, second = (result(t, LOG, name, form="reference") for name in "ab")
     assert first == second
     assert isinstance(t.session.store.contents.gists([first])[first], Gist)
 

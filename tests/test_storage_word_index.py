@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from tract.storage.word_index import Backlog
 def small_databases_use_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "SMALL", 0)
     monkeypatch.setattr(vocabulary, "TAIL", 0)
+    monkeypatch.setattr(word_index, "SMALL_FILE", 0)
 
 
 def found(t: Tract, *words: str) -> int:
@@ -56,6 +59,54 @@ def test_sqlite_indexes_new_contents_in_groups(db: str, monkeypatch: pytest.Monk
         grouped = [0, 0, 0, 4, 4, 4, 4, 8, 8]
         assert seen == (list(range(1, 10)) if is_postgres(db) else grouped)
         assert len(list(t.search("alpha"))) == 9
+        assert t.fsck().ok
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tract]:
+    """A file of which no words are indexed."""
+    monkeypatch.setattr(word_index, "SMALL_FILE", 1_000_000)
+    monkeypatch.setattr(word_index, "GROUP", 4)
+    with Tract.open(tmp_path / "t.db") as t:
+        for number in range(9):
+            t.user(f"alpha {number}")
+        assert found_now(t, "alpha") == 0
+        yield t
+        assert t.fsck().ok
+
+
+def test_a_small_file_is_indexed_from_its_first_search_on(small: Tract) -> None:
+    assert small.fsck().ok
+    assert len(list(small.search("alpha"))) == 9
+    assert found_now(small, "alpha") == 9
+    for number in range(9, 13):
+        small.user(f"alpha {number}")
+    assert found_now(small, "alpha") == 13
+
+
+def test_a_file_that_is_no_longer_small_is_indexed(small: Tract) -> None:
+    small.user(random.Random(1).randbytes(2_000_000).hex())
+    for number in range(9, 13):
+        small.user(f"alpha {number}")
+    assert found_now(small, "alpha") >= 12
+
+
+def test_a_writer_reads_few_long_contents_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_index, "GROUP", 4)
+    monkeypatch.setattr(word_index, "GROUP_BYTES", 1000)
+    monkeypatch.setattr(word_index, "SMALL_FILE", 1 << 40)
+    with Tract.open(tmp_path / "t.db") as t:
+        for number in range(8):
+            t.user(f"alpha {number} " * 60)
+        monkeypatch.setattr(word_index, "SMALL_FILE", 0)
+        seen = []
+        for number in range(8, 20):
+            t.user(f"alpha {number}")
+            seen.append(found_now(t, "alpha"))
+        assert next(filter(None, seen)) < 8
+        assert seen[-1] > 15  # it catches up
         assert t.fsck().ok
 
 

@@ -286,13 +286,13 @@ def test_one_content_is_told_as_what_each_call_asked_for(db: str, first: str) ->
 @pytest.mark.database
 def test_metadata_never_loads_a_large_result(db: str) -> None:
     """What cannot be read any more is still known."""
-    store(db, "c1", "read", {}, BIG)
+    store(db, "c1", "read", {}, BIG + BIG)
     with open_tract(db, dialog="d") as tract:
         tract.session.store.driver.run(
             "UPDATE blobs SET payload = ? WHERE json_size > 9999", (b"?",)
         )
         known = metadata(tract, "c1")
-        assert "3000 lines" in known.summary
+        assert "5999 lines" in known.summary
         assert using(tract, lambda storage: storage.list_results()) == [known]
         tract.session.store.driver.run(
             "UPDATE blobs SET gist = NULL"

@@ -271,7 +271,7 @@ class Compiler:
         if stored is not None and is_gist_of(stored, call):
             return stored
         gist = gist_of(self.load(place.shown).content, call)
-        if stored is None:
+        if stored is None or not stored.token_count:
             return gist
         return replace(gist, token_count=self._count(gist.summary + gist.preview))
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
 from tract.core.chain import Place
+from tract.core.drafts import GIST_ABOVE
 from tract.core.forms import ResultSettings, Shown, forms, is_fixed, settings
 from tract.core.subjects import entitle
 from tract.core.turns import results_of
@@ -44,7 +44,7 @@ ENVELOPE_BYTES = 64_000
 
 
 class ToolResultMetadata(msgspec.Struct, frozen=True):
-    """Facts about a result that are known without reading it."""
+    """Facts about a result, without its content."""
 
     tool_call_id: str
     """The id to ask for it by: `id#2` for the second result with the same id."""
@@ -156,11 +156,11 @@ class ToolResultsStorage:
         return await self._run(partial(_content, name=tool_call_id))
 
     async def get_metadata(self, tool_call_id: str) -> ToolResultMetadata | None:
-        """Describe a result without reading it; None for an unknown id."""
+        """Describe a result without its content; None for an unknown id."""
         return await self._run(partial(_metadata, name=tool_call_id))
 
     async def list_results(self) -> list[ToolResultMetadata]:
-        """Describe all results, oldest first, without reading them."""
+        """Describe all results, oldest first, without their contents."""
         return await self._run(list_results)
 
     async def close(self) -> None:
@@ -234,7 +234,7 @@ def _find(session: Session, name: str) -> Place | None:
 
 
 def describe_result(tract: Tract, name: str) -> ToolResultMetadata:
-    """Describe a result without reading it; ResultNotFoundError for an unknown id."""
+    """Describe a result without its content; ResultNotFoundError for an unknown id."""
     facts = _metadata(tract, name)
     if facts is None:
         raise ResultNotFoundError(f"no result {name!r:.100} in this dialog")
@@ -242,7 +242,7 @@ def describe_result(tract: Tract, name: str) -> ToolResultMetadata:
 
 
 def list_results(tract: Tract) -> list[ToolResultMetadata]:
-    """List the results of the branch, oldest first, without reading them."""
+    """List the results of the branch, oldest first, without their contents."""
     with tract.session.lock:
         return _describe(tract.session, forms(tract.session.chain().places))
 
@@ -250,8 +250,8 @@ def list_results(tract: Tract) -> list[ToolResultMetadata]:
 def _describe(session: Session, form_of: Mapping[Place, Form | None]) -> list[ToolResultMetadata]:
     stored = session.store.contents.gists([place.shown.blob_id or 0 for place in form_of])
     calls = session.compiler.calls(form_of)
-    # A small content is read with its commit.
-    known = [p for p in form_of if p.shown.data is not None or p.shown.blob_id in stored]
+    # A large content has none only if an older release wrote it. It is not read for a list.
+    known = [p for p in form_of if p.shown.byte_size <= GIST_ABOVE or p.shown.blob_id in stored]
     gists = session.compiler.gists(known, calls)
     results = []
     for (place, form), info in zip(form_of.items(), session.infos(list(form_of)), strict=True):
@@ -405,21 +405,8 @@ def _reshape(
         shapes = {place: shape for place, shape in zip(free, own, strict=True) if shape}
         if not shapes:
             return [], None
-        _store_gists(session, list(shapes))
         by_commit = {place.origin.hash.hex(): shape for place, shape in shapes.items()}
         mark = tract.reshape(by_commit, message="results as references")
         shown = session.compiler.render([Shown(place, shape) for place, shape in shapes.items()])
     before = (place.shown.token_count for place in shapes)
     return list(zip(before, (tokens for _, tokens in shown), strict=True)), mark
-
-
-def _store_gists(session: Session, places: Sequence[Place]) -> None:
-    """Store the gists of results that have none, of an older release, so that they need not be
-    read whenever they are shown."""
-    contents = session.store.contents
-    stored = contents.gists([place.shown.blob_id or 0 for place in places])
-    missing = [place for place in places if place.shown.blob_id not in stored]
-    gists = session.compiler.gists(missing, session.compiler.calls(missing))
-    for place, gist in gists.items():
-        count = session.tokens.count(gist.summary + gist.preview)
-        contents.add_gist(place.shown.blob_id or 0, replace(gist, token_count=count))

@@ -34,8 +34,9 @@ from tract.model import (
 )
 from tract.tokens import TokenCounter
 
-GIST_ABOVE = 8_192
-"""A result with fewer bytes that is written in full is looked at again if it is shown otherwise."""
+GIST_ABOVE = 64_000
+"""A result with fewer bytes that is written in full is looked at when it is shown otherwise or
+listed: most never are, and to look at it takes longer than to write it."""
 
 
 REPEATED = {"tool": ("tool_call_id", "name"), "assistant": ("tool_calls",)}
@@ -133,8 +134,11 @@ def needs_gist(draft: Draft) -> bool:
     """Whether a gist is stored with it: it is a long result, or one that is shown by its gist."""
     if draft.message is None or draft.message.role != "tool" or draft.gist is not None:
         return False
-    is_shown = draft.shape is not None and draft.shape.form in (Form.REFERENCE, Form.SUMMARY)
-    return is_shown or len(draft.payload or b"") > GIST_ABOVE
+    return shows_gist(draft.shape) or len(draft.payload or b"") > GIST_ABOVE
+
+
+def shows_gist(shape: Shape | None) -> bool:
+    return shape is not None and shape.form in (Form.REFERENCE, Form.SUMMARY)
 
 
 def with_gist(draft: Draft, call: ToolCall | None, tokens: TokenCounter) -> Draft:

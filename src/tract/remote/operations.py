@@ -314,7 +314,7 @@ SECTIONS: dict[str, tuple[Operation, ...]] = {
     "Results and tools": (
         _special(
             *("tool_results", "GET", RESULTS, READ, ResultsParameters, ToolResultMetadata),
-            "Describe the tool results of the branch, oldest first, without reading them.",
+            "Describe the tool results of the branch, oldest first, without their contents.",
             is_paged=True,
         ),
         _special(

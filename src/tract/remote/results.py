@@ -34,7 +34,7 @@ class ToolResultsClient:
             return None
 
     def get_metadata(self, tool_call_id: str) -> ToolResultMetadata | None:
-        """Describe a result without reading it; None for an unknown id."""
+        """Describe a result without its content; None for an unknown id."""
         try:
             value = self._get("result", id=tool_call_id, view="metadata")
         except ResultNotFoundError:
@@ -55,7 +55,7 @@ class ToolResultsClient:
             yield from pieces
 
     def list_results(self, **filters: Any) -> Iterator[ToolResultMetadata]:
-        """Iterate over all results, oldest first, without reading them. `tool`, `status` and
+        """Iterate over all results, oldest first, without their contents. `tool`, `status` and
         `form` select some of them."""
         cursor: dict[str, str] = {}
         while True:

@@ -15,6 +15,7 @@ from tract.core.forms import stays_full
 from tract.errors import CommitNotFoundError, InputError
 from tract.model import CommitInfo, Draft, Form, Head, Json, Message, Priority, Shape, Toolset
 from tract.providers import load_answer, load_calls, load_message, toolsets, with_model
+from tract.session import results
 from tract.session.session import Commit, Session
 
 
@@ -134,7 +135,7 @@ def reshape(
         places = session.places(session.chain(head), list(forms))
         shapes = list(zip(places, map(drafts.shape_of, forms.values()), strict=True))
         notes = filter(None, (message, _why_full(shapes)))
-        return drafts.reshape(shapes, Details("; ".join(notes) or None))
+        return results.reshape(session, shapes, Details("; ".join(notes) or None))
 
     return session.write(make)
 

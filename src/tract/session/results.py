@@ -14,11 +14,11 @@ from tract.content.reader import TextReader
 from tract.core import drafts, forms, turns
 from tract.core.chain import Place
 from tract.core.drafts import Details
-from tract.core.forms import ToolResultInfo
+from tract.core.forms import ToolResultInfo, stays_full
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
 from tract.core.wording import GET_TOOL_RESULT, is_fetch, what_of
 from tract.errors import ForgottenError, InputError, NotFoundError
-from tract.model import CommitInfo, Json, Message, Priority
+from tract.model import CommitInfo, Draft, Json, Message, Priority, Shape
 from tract.providers import load_call
 from tract.providers.call_ids import find_result
 from tract.session.session import Commit, Session
@@ -76,6 +76,24 @@ def stored_text(session: Session, place: Place) -> TextReader | None:
     """A large text, to be read in pieces; None for any other content. The caller holds the lock."""
     step = place.shown
     return None if step.data is not None else session.store.contents.text(step.blob_id or 0)
+
+
+# Forms
+
+
+def reshape(session: Session, shapes: Sequence[tuple[Place, Shape]], details: Details) -> Draft:
+    """Draft a mark that sets the forms of results. Gists that are shown from now on are stored:
+    the results need not be read again, and a reference does not change. The tokens are left out,
+    because what was compiled before is compiled again with the same numbers."""
+    draft = drafts.reshape(shapes, details)
+    places = [p for p, shape in shapes if drafts.shows_gist(shape) and not stays_full(p, shape)]
+    contents = session.store.contents
+    stored = contents.gists([place.shown.blob_id or 0 for place in places])
+    missing = [place for place in places if place.shown.blob_id not in stored]
+    gists = session.compiler.gists(missing, session.compiler.calls(missing))
+    for place, gist in gists.items():
+        contents.add_gist(place.shown.blob_id or 0, gist)
+    return draft
 
 
 # Finding results

@@ -34,6 +34,7 @@ from tract.model import (
     Summary,
 )
 from tract.providers.call_ids import find_result
+from tract.session import results
 from tract.session.answers import client_of, token_factor
 from tract.session.session import Session
 
@@ -142,7 +143,7 @@ def carry_out(
             raise ConflictError(f"result {commit.commit_hash} was changed in the meantime")
         check_remembered(session, [place])
         if outcome.shape:
-            return drafts.reshape([(place, outcome.shape)], details)
+            return results.reshape(session, [(place, outcome.shape)], details)
         if outcome.is_rejected:
             return drafts.prioritize([place], Priority.SKIP, details)
         edit = Message("tool", outcome.text, commit.tool_call_id)

@@ -354,6 +354,7 @@ class Contents:
 
     def __init__(self, driver: Driver, objects: Objects | None = None) -> None:
         self._driver, self._objects = driver, objects
+        self.has_objects = objects is not None
 
     def read(self, blob_id: int) -> bytes:
         """The full content as JSON."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import takewhile
 from typing import NamedTuple, Protocol
 
 from tract.content.terms import UNREADABLE, text_of, words_of
@@ -18,7 +17,7 @@ from tract.errors import (
 from tract.hashing import escape, from_json
 from tract.storage.codec import DAMAGE, FORGOTTEN, IN_OBJECTS
 from tract.storage.contents import Contents
-from tract.storage.driver import Driver, pages
+from tract.storage.driver import Driver, Row, pages
 from tract.storage.rows import text_sum, unescape
 from tract.storage.sqlite import Sqlite, binding
 from tract.storage.transactions import transaction
@@ -27,9 +26,13 @@ SAMPLE, WORDS = 500, 50
 """Contents of which words are verified, and words of each; of more, some are chosen evenly."""
 SLICE = 200
 """Contents that one transaction indexes, while other writers wait."""
-GROUP, GROUP_BYTES = 100, 250_000
+GROUP, GROUP_BYTES = 100, 1_000_000
 """New contents, and bytes of them, that SQLite indexes together: each by itself takes as long as
 all else that a commit writes."""
+
+SMALL_FILE = 8_000_000
+"""Bytes of a file of which no words are indexed before it is searched: few are, and that search
+takes about a second longer."""
 
 REMEDY = "tract search --index on makes it anew"
 
@@ -288,9 +291,17 @@ class WordIndex:
         state = self.backlog()
         is_due = blob_id - state.done >= GROUP or self._fresh_bytes > GROUP_BYTES
         if is_due:
-            state = self._index(state, has_lock=True) if self._is_open(state) else state
+            if not self._waits_for_search(state) and self._is_open(state):
+                state = self._index(state, has_lock=True)
             self._drop_fresh()
         self._due = GROUP + (state.done if blob_id - state.done < GROUP else blob_id)
+
+    def _waits_for_search(self, state: Backlog) -> bool:
+        """Whether the first search indexes all contents. It would have to download objects."""
+        if state.done or self._contents.has_objects:
+            return False
+        [(size,)] = self._run(_FILE_SIZE)
+        return int(size) < SMALL_FILE
 
     def _add(self, blob_id: int, data: bytes) -> None:
         if not self._is_ready:
@@ -398,17 +409,16 @@ class WordIndex:
             return self._index(state)
 
     def _index(self, state: Backlog, *, has_lock: bool = False) -> Backlog:
-        """Index the first contents of the backlog, and return the rest of it. A writer for whom
-        others wait stops before one that it would have to download: a search does that."""
+        """Index the first contents of the backlog, and return the rest of it."""
         rows = self._run(_NEXT, (state.done, state.until, SLICE))
         is_whole = len(rows) < SLICE
         if has_lock:
-            near = [*takewhile(lambda row: row[1] not in IN_OBJECTS or row[2] in self._fresh, rows)]
+            near = self._near(rows)
             is_whole, rows = is_whole and len(near) == len(rows), near
-        fresh = {blob_id: self._fresh.get(digest) for blob_id, _, digest in rows}
+        fresh = {blob_id: self._fresh.get(digest) for blob_id, _, digest, _ in rows}
         # An older tract may have indexed them.
         self.table.remove([blob_id for blob_id, data in fresh.items() if data is None])
-        for blob_id, codec, _ in rows:
+        for blob_id, codec, *_ in rows:
             if codec != FORGOTTEN:
                 data = fresh[blob_id]
                 words = self._words(blob_id) if data is None else words_of(text_of(from_json(data)))
@@ -417,6 +427,17 @@ class WordIndex:
         state = state._replace(done=state.until if is_whole else last)
         _set(self._driver, state)
         return state
+
+    def _near(self, rows: list[Row]) -> list[Row]:
+        """What a writer for whom others wait indexes: it stops before a content that it would have
+        to download: a search does that. Of others it reads about twice as much as it writes."""
+        length = 0
+        for number, (_, codec, digest, size) in enumerate(rows):
+            if digest not in self._fresh:
+                if codec in IN_OBJECTS or length > 2 * GROUP_BYTES:
+                    return rows[:number]
+                length += size
+        return rows
 
     def _words(self, blob_id: int) -> set[str]:
         """A content that is damaged may have any word: whoever searches reads it."""
@@ -490,7 +511,9 @@ def _set(driver: Driver, state: Backlog) -> None:
 _ALL_WORDS = """
 CREATE VIRTUAL TABLE IF NOT EXISTS temp.all_words USING fts5vocab (main, content_words, row)"""
 
+_FILE_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+
 _STATE = """
 SELECT is_on, done, until, checksum, (SELECT coalesce(max(id), 0) FROM blobs) FROM word_index"""
 
-_NEXT = "SELECT id, codec, hash FROM blobs WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
+_NEXT = "SELECT id, codec, hash, json_size FROM blobs WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"

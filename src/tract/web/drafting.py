@@ -17,6 +17,7 @@ from tract.model import (
 from tract.providers import toolsets
 from tract.remote import wire
 from tract.remote.values import PushParameters
+from tract.session import results
 from tract.session.session import Session
 from tract.tract import Tract
 from tract.web.methods import Request
@@ -63,7 +64,7 @@ def _mark(session: Session, head: Head, pushed: PushParameters, details: Details
         return drafts.prioritize(places, values[0], details)
     if kinds == {"form"}:
         shapes = [_shape(value) for value in values]
-        return drafts.reshape(list(zip(places, shapes, strict=True)), details)
+        return results.reshape(session, list(zip(places, shapes, strict=True)), details)
     raise InputError(f"not marks that can be pushed: {', '.join(sorted(kinds)) or 'none'}")
 
 

@@ -187,7 +187,7 @@ def _with_cursor(items: Iterator[Any], request: Request, key: Callable[[Any], st
 
 
 def tool_results(tract: Tract, request: Request) -> Page:
-    """The results of the branch, oldest first, without reading them."""
+    """The results of the branch, oldest first, without their contents."""
     fields = request.fields
     superseded = None
     if fields["superseded"]:

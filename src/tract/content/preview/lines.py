@@ -109,6 +109,18 @@ def line_around(text: str, place: int) -> LineSpan:
     return text.rfind("\n", 0, place) + 1, line_at(text, place)[1]
 
 
+def line_starts(hay: str, words: Iterable[str]) -> list[int]:
+    """Where lines begin, each with the newline before it, that have one of the words."""
+    starts: set[int] = set()
+    for word in words:
+        place = hay.find(word)
+        while place >= 0:
+            starts.add(hay.rfind("\n", 0, place + 1))
+            place = hay.find("\n", place + 1)
+            place = hay.find(word, place) if place >= 0 else -1
+    return sorted(starts)
+
+
 def lines_at(scan: Scan, starts: Iterable[int]) -> Spans:
     return [line_at(scan.text, start) for start in starts]
 

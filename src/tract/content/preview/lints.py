@@ -13,11 +13,11 @@ from tract.content.text import counted, name_list, rows
 _FORMS = (
     # path:3:5: E501 …, path(3,5): error TS2304: …, path:3: error: … [rule]
     re.compile(
-        r"\n(?P<file>[^\s:(]{1,200})(?::\d+(?::\d+)?|\(\d+,\d+\))(?::| -) (?:(?:error|warning):? )?"
-        r"(?P<rule>[A-Z]{1,6}\d{2,5}|invalid-syntax)\b"
+        r"\n(?P<file>[^\s:(]{1,200}+)(?::\d+(?::\d+)?|\(\d+,\d+\))(?::| -) "
+        r"(?:(?:error|warning):? )?(?P<rule>[A-Z]{1,6}\d{2,5}|invalid-syntax)\b"
     ),
     re.compile(
-        r"\n(?P<file>[^\s:(]{1,200}):\d+(?::\d+)?: (?:error|warning): [^\n]*\[(?P<rule>[\w-]+)\]"
+        r"\n(?P<file>[^\s:(]{1,200}+):\d+(?::\d+)?: (?:error|warning): [^\n]*\[(?P<rule>[\w-]+)\]"
     ),
     re.compile(
         r"\n(?P<rule>[A-Z]{1,4}\d{3,4}|[a-z]+(?:-[a-z]+)+)(?: "

@@ -43,11 +43,14 @@ _TIME = re.compile(
     r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d(?::\d\d)?|\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d"
 )
-_LEVEL = re.compile(
-    r"(?<![\w/.=-])(?:level=|lvl=)?\"?(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL"
-    r"|CRITICAL|SEVERE"
-    r"|debug|info|notice|warn(?:ing)?|error|fatal)(?![\w/.-])",
+_WORDS = (
+    *("TRACE", "DEBUG", "INFO", "NOTICE", "WARN(?:ING)?", "ERROR", "FATAL", "CRITICAL", "SEVERE"),
+    *("debug", "info", "notice", "warn(?:ing)?", "error", "fatal"),
 )
+_APART = r"(?:(?<![\w/.=-].)|(?<=(?<![\w/.=-])level=.)|(?<=(?<![\w/.=-])lvl=.))"
+"""Follows the first letter of a word: letters are found faster than what may be before them."""
+_LEVEL = re.compile(rf"({'|'.join(word[0] + _APART + word[1:] for word in _WORDS)})(?![\w/.-])")
+_LEVEL_OF_LINE = re.compile(rf"{_LEVEL.pattern}[^\n]*")
 _STATUS = re.compile(r'" (\d)\d\d ')
 _COUNTED = 200_000  # lines
 
@@ -77,8 +80,7 @@ def _is_severe(line: str) -> bool:
 def _levels(scan: Scan) -> str:
     """How many lines of each level there are, in their own words."""
     lines = scan.text[:SEARCHED].split("\n", _COUNTED)[:_COUNTED]
-    matches = [_LEVEL.search(line, 0, 80) for line in lines]
-    levels = Counter(match[1] for match in matches if match)
+    levels = Counter(_LEVEL_OF_LINE.findall("\n".join([line[:80] for line in lines])))
     if len(levels) < 1 or sum(levels.values()) * 3 < len(lines):
         statuses = Counter(m[1] for line in lines if (m := _STATUS.search(line, 0, 600)))
         levels = Counter({f"{status}xx": count for status, count in statuses.items()})

@@ -35,6 +35,8 @@ _NUMBER = re.compile(r"\n\d{1,7}:")
 
 
 def find_grep(scan: Scan) -> Finding | None:
+    if ":" not in scan.sample and not _NUMBERED_HIT.search(scan.sample):
+        return None
     if share(_COUNT, scan) >= 0.9 and scan.lines > 1:
         return _counts(scan)
     hits = share(_HIT, scan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 import msgspec
 
@@ -185,23 +185,28 @@ def _items(raws: Raws) -> Iterator[Item]:
     """Level by level: single values, then the shape of each array, then what is in it."""
     yield _HEADING
     level: list[_Container] = [("$", raws)]
-    rest: list[str] = []  # of arrays, after what is less deep
+    rest: list[Iterator[str]] = []  # of arrays, after what is less deep
     for _ in range(_DEPTH):
         below: list[_Container] = []
         for path, values in sorted(level[:_MEMBERS], key=lambda pair: isinstance(pair[1], list)):
-            lines = list(_members(path, values, below))
-            few = 4 if isinstance(values, list) else 8
-            first = few if path != "$" and len(lines) > 2 * few else len(lines)
-            yield from lines[:first]
-            rest += lines[first:]
+            if isinstance(values, list):
+                below += _first_item(path, values)
+                few, lines = 4, _array(path, values)
+            else:
+                few, lines = 8, iter(list(_members(path, values, below)))
+            first = list(islice(lines, 2 * few + 1))  # few of them fit, so no more are made
+            cut = few if path != "$" and len(first) > 2 * few else len(first)
+            yield from first[:cut]
+            others = chain(first[cut:], lines)
+            if path == "$":
+                yield from others
+            else:
+                rest.append(others)
         level = below
-    yield from rest
+    yield from chain.from_iterable(rest)
 
 
-def _members(path: str, raws: Raws, below: list[_Container]) -> Iterator[str]:
-    if isinstance(raws, list):
-        yield from _array(path, raws, below)
-        return
+def _members(path: str, raws: dict[str, msgspec.Raw], below: list[_Container]) -> Iterator[str]:
     for count, (key, raw) in enumerate(sorted(islice(raws.items(), 400), key=_order)[:_MEMBERS]):
         if count == 5 and path == "$" and len(raws) > 12:
             yield from rows("keys", islice(raws, 40), 10)
@@ -269,17 +274,19 @@ def _keys(raws: dict[str, msgspec.Raw]) -> str:
     return name_list(key + _inner_count(raw) for key, raw in islice(raws.items(), 24))
 
 
-def _array(path: str, raws: list[msgspec.Raw], below: list[_Container]) -> Iterator[str]:
-    texts = [_decode(raw) for raw in raws[:_MEMBERS]]
-    for index, text in enumerate(texts):
-        yield f"{path}[{index}]: {_item(text)}"
+def _array(path: str, raws: list[msgspec.Raw]) -> Iterator[str]:
+    for index, raw in enumerate(raws[:_MEMBERS]):
+        yield f"{path}[{index}]: {_item(_decode(raw))}"
         if index == 1 and len(raws) > 2:
             yield f"{path}[{len(raws) - 1}]: {_item(_decode(raws[-1]))}"
-    first = (
-        _raws(texts[0]) if texts and len(texts[0]) > 2 * _WHOLE and texts[0][0] in "{[" else None
-    )
-    if first:
-        below.append((f"{path}[0]", first))
+
+
+def _first_item(path: str, raws: list[msgspec.Raw]) -> Iterator[_Container]:
+    """The first item of an array, if it is a long container: what is in it follows later."""
+    text = _decode(raws[0]) if raws else ""
+    values = _raws(text) if len(text) > 2 * _WHOLE and text[0] in "{[" else None
+    if values:
+        yield f"{path}[0]", values
 
 
 def _item(text: str) -> str:

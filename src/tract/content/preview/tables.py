@@ -156,7 +156,7 @@ def _odd_rows(text: str, rows: Spans) -> Spans:
     return list(dict.fromkeys(odd))[:3]
 
 
-_SEPARATED = re.compile(r" {2,}|\t| *[|│,;] *")
+_SEPARATED = re.compile(r" (?: +|[|│,;] *)|\t|\| *|│ *|, *|; *")
 
 
 def _is_number(cell: str) -> bool:

@@ -32,13 +32,8 @@ _RAISED = {"\n": re.compile(rf"\n{_NAME}"), "\n  | ": re.compile(rf"\n  \| {_NAM
 _GROUPED = re.compile(rf"\n[ |]+ \| {_NAME}")
 _GROUP = re.compile(r"\n[ |+]*(?:\w+\.)*(?:Base)?ExceptionGroup: [^\n]+")
 _TRACEBACK = re.compile(r"\n([ \t|+]*)Traceback \(most recent call last\):")
-_WORDS = (
-    "Traceback (most",
-    "goroutine ",
-    "panicked at",
-    *(f"\n{' ' * n}at " for n in range(1, 9)),
-    "\tat ",
-)
+_WORDS = ("Traceback (most", "goroutine ", "panicked at", "\tat ")
+_INDENTED = tuple(f"\n{' ' * width}at " for width in range(1, 9))
 _PYTHON_FRAME = re.compile(r'\n[ \t|]{0,8}File "([^"\n]{1,400})", line \d+')
 _FRAME = re.compile(
     r"\n(?:[ \t]+at [\w.$<\[/(][^\n]{0,400}|\t(?!at )[^\s:]{1,300}\.go:\d+[^\n]{0,40}"
@@ -64,7 +59,8 @@ def find_crash(scan: Scan) -> Finding | None:
             return _python(scan, list(starts))
     for start, end in ((max(0, length - _NEAR), length), (0, _NEAR)):
         part = scan.hay[start:end]
-        if any(word in part for word in _WORDS):
+        words = (*_WORDS, *_INDENTED) if " at " in part else _WORDS
+        if any(word in part for word in words):
             matches = list(islice(_CRASH.finditer(scan.hay, start, end), 50))
             if matches:
                 return _crash(scan, matches)
