@@ -83,6 +83,10 @@ class Locked(NamedTuple):
     head: Head
     """Where it stands."""
 
+    def at(self, stored: Head, head: Head) -> Locked:
+        """The same at other commits. Every write needs it, and `_replace` takes long."""
+        return Locked(self.dialog_id, self.erasures, self.result_settings, stored, head)
+
 
 class Changes(msgspec.Struct):
     """What a transaction counts and moves, and writes when it ends: until then, no other writer
@@ -152,20 +156,23 @@ class Dialogs:
             at = last if at is None else at
         added[dialog_id] = more, at
 
-    def flush(self) -> None:
+    def flush(self) -> dict[tuple[str, str], Locked]:
         """Write where branches stand and what was counted, always in the same order, so that two
         writers that end never wait for each other: dialogs by key, then the one row of
-        `tract_schema`."""
+        `tract_schema`. Returns the branches as that leaves them."""
         self._driver.send()
         changes = self.changes
-        for names, branch in changes.branches.items():
+        branches = changes.branches
+        for names, branch in branches.items():
             if branch.head != branch.stored:
                 self.move_branch(branch.dialog_id, names, branch.stored, branch.head)
+                branches[names] = branch.at(branch.head, branch.head)
         for dialog_id, (more, at) in sorted(changes.added.items()):
-            self._run(_ADD, (*more, at, _Row(*more).total, at, dialog_id))
+            self._driver.change(_ADD, (*more, at, _Row(*more).total, at, dialog_id))
         if changes.created or changes.erasures:
             self._run(_COUNT, (changes.created, changes.erasures))
         self.changes = Changes()
+        return branches
 
     def move_branch(self, dialog_id: int, names: tuple[str, str], old: Head, new: Head) -> None:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,

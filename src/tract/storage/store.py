@@ -76,7 +76,7 @@ from tract.storage.rows import (
     verify_blob,
 )
 from tract.storage.tools import put_toolset, read_toolset, restore_definitions
-from tract.storage.transactions import check_open, transaction
+from tract.storage.transactions import Transaction, transaction
 from tract.storage.vocabulary import Vocabulary
 from tract.storage.word_index import WordIndex
 
@@ -129,6 +129,14 @@ class CommitNotes(NamedTuple):
     created_at: datetime | None = None
 
 
+class Left(NamedTuple):
+    """Branches as a transaction left them."""
+
+    stamp: object
+    """What it left behind; see `Driver.stamp`."""
+    branches: dict[tuple[str, str], Locked]
+
+
 class Store:
     """Dialogs, branches, commits and contents in one database. Threads may share it."""
 
@@ -157,7 +165,7 @@ class Store:
         self._toolsets: dict[bytes, Toolset] = {}
         self._checked_out: dict[str, tuple[Row, CheckedOut]] = {}  # as last read and verified
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
-        self._left: tuple[object, dict[tuple[str, str], Locked]] = (None, {})
+        self.left = Left(None, {})
         self.first_prompts: dict[Hashable, str] = {}
         """Titles that `titles` has read."""
         self.erasures = 0
@@ -183,41 +191,26 @@ class Store:
         """Equal for all that have to wait for each other's transactions."""
         return self.driver.lane
 
-    @contextmanager
-    def writing(self, *, alone: bool = False) -> Iterator[None]:
-        left = None
-        with transaction(self.driver, alone=alone):
-            check_wanted()
-            is_outer = self.depth == 1
-            before = Changes() if is_outer else self.dialogs.changes.copy()
-            if is_outer:
-                self.dialogs.changes = Changes()
-                if self._page:
-                    self._page.clear()
-            try:
-                yield
-            except BaseException:
-                self.dialogs.changes = before
-                raise
-            if is_outer:
-                check_open(self.driver)
-                branches = self._flush()
-                left = self.driver.stamp(), branches
-        if left:  # not before it is committed
-            self._left = left
+    def writing(self, *, alone: bool = False) -> Transaction:
+        return _Writing(self, alone)
 
-    def _flush(self) -> dict[tuple[str, str], Locked]:
-        """Write what the transaction has counted and moved, and return the branches as it leaves
-        them. After an erasure, they have to be read again."""
-        changes = self.dialogs.changes
-        self.dialogs.flush()
-        branches = {} if changes.erasures else changes.branches
-        return {names: branch._replace(stored=branch.head) for names, branch in branches.items()}
+    def begin_changes(self) -> None:
+        """Begin to count what the outermost transaction changes."""
+        self.dialogs.changes = Changes()
+        if self._page:
+            self._page.clear()
+
+    def end_changes(self) -> Left:
+        """Write what was counted and moved, and return where that leaves the branches. After an
+        erasure, they have to be read again."""
+        erasures = self.dialogs.changes.erasures
+        branches = self.dialogs.flush()
+        return Left(self.driver.stamp(), {} if erasures else branches)
 
     def _as_left(self, names: tuple[str, str]) -> Locked | None:
         """A branch as the last transaction left it, if nothing was written since, by anyone: then
         it need not be read."""
-        stamp, branches = self._left
+        stamp, branches = self.left
         is_known = names in branches and self.driver.stamp() == stamp
         return branches[names] if is_known else None
 
@@ -493,7 +486,7 @@ class Store:
         if names not in branches:
             self.dialogs.move_branch(dialog_id, names, old, new)
         elif branches[names].head == old:
-            branches[names] = branches[names]._replace(head=new)
+            branches[names] = branches[names].at(branches[names].stored, new)
         else:
             raise CorruptError(f"branch {name!r} has moved")
 
@@ -723,6 +716,35 @@ class Store:
         if not self.driver.depth:  # inside a transaction it may not be committed yet
             self._toolsets[digest] = toolset
         return toolset
+
+
+class _Writing(Transaction):
+    """A transaction that counts what it changes, and writes that when it ends."""
+
+    def __init__(self, store: Store, alone: bool) -> None:
+        super().__init__(store.driver, alone)
+        self._store = store
+        self._before: Changes | None = None
+        self._left: Left | None = None
+
+    def has_begun(self) -> None:
+        check_wanted()
+        if self.depth:
+            self._before = self._store.dialogs.changes.copy()
+        else:
+            self._store.begin_changes()
+
+    def is_ending(self) -> None:
+        if not self.depth:
+            self._left = self._store.end_changes()
+
+    def has_failed(self) -> None:
+        self._store.dialogs.changes = self._before or Changes()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        super().__exit__(kind)
+        if self._left:  # not before it is committed
+            self._store.left = self._left
 
 
 def _keys(commits: Sequence[Head]) -> list[int]:
