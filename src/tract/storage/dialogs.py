@@ -168,7 +168,8 @@ class Dialogs:
                 self.move_branch(branch.dialog_id, names, branch.stored, branch.head)
                 branches[names] = branch.at(branch.head, branch.head)
         for dialog_id, (more, at) in sorted(changes.added.items()):
-            self._driver.change(_ADD, (*more, at, _Row(*more).total, at, dialog_id))
+            values = *more, at, sum(map(mul, _WEIGHTS, more)), at, dialog_id
+            self._driver.change(_ADD, values)
         if changes.created or changes.erasures:
             self._run(_COUNT, (changes.created, changes.erasures))
         self.changes = Changes()

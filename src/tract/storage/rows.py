@@ -128,7 +128,7 @@ def commit_row(
         parent_id,
         digest,
         blob_id,
-        draft.operation.value,
+        draft.operation._value_,  # which `value` looks up in a slow way
         role,
         None if call_id is None else stored_name(call_id),
         None if name is None else stored_name(name),
@@ -151,14 +151,16 @@ def blob_row(draft: Draft, digest: bytes, object_above: int | None = None) -> Bl
     data, message = draft.payload, draft.message
     assert data is not None
     assert message is not None
-    preview = escape(glance(message)) if len(data) > COMPRESS_ABOVE else None
-    if object_above is not None and len(data) > object_above:
-        piece = Piece(digest, TEXT_OBJECT if data[0] == QUOTE else OBJECT, b"")
-    else:
-        piece = _piece(data, digest)
-    facts = (len(data), draft.token_count, draft.token_source, preview)
-    size = size_of(message)
-    return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts, size), size))
+    length, size, codec, payload, preview = len(data), size_of(message), PLAIN, data, None
+    if length > COMPRESS_ABOVE:
+        preview = escape(glance(message))
+    if object_above is not None and length > object_above:
+        codec, payload = TEXT_OBJECT if data[0] == QUOTE else OBJECT, b""
+    elif length > COMPRESS_ABOVE:
+        _, codec, payload = _piece(data, digest)
+    count, source = draft.token_count, draft.token_source
+    checksum = blob_checksum(codec, length, count, source, preview, size)
+    return BlobRow(digest, codec, payload, length, count, source, preview, checksum, size)
 
 
 def _piece(data: bytes, digest: bytes) -> Piece:
@@ -218,6 +220,35 @@ def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> byt
 
 
 _NO_MESSAGE = Message("")  # of a mark
+
+
+def new_info(read: ReadRow, parent: bytes | None, draft: Draft) -> CommitInfo:
+    """What `info_of` returns for a commit that was just written. For one that has just a role and a
+    content, it takes a third of the time."""
+    row, _, blob = read
+    message = draft.message
+    if message is None or blob is None or draft.operation != "append" or row[8:15] != _JUST_CONTENT:
+        return info_of(read, parent, draft.links, message)
+    if draft.shape or draft.toolset:
+        return info_of(read, parent, draft.links, message)
+    call_id, name = message.tool_call_id, message.name
+    return CommitInfo(
+        row.hash.hex(),
+        parent.hex() if parent else None,
+        draft.operation,
+        blob.hash.hex(),
+        message.role,
+        call_id,
+        name,
+        metadata={} if call_id is None else {"tool_call_id": call_id, "name": name},
+        token_count=blob.token_count,
+        byte_size=blob.text_size,
+        preview=_preview(blob.preview, message),
+        created_at=as_datetime(row.created_at),
+    )
+
+
+_JUST_CONTENT = (0, None, None, None, None, None, None)  # no error, no notes, no calls
 
 
 # Reading commits for people

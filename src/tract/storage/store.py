@@ -47,7 +47,7 @@ from tract.storage.dialogs import DIALOG_COLUMNS, Changes, Dialogs, Locked, Tota
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.grants import Grants
 from tract.storage.objects import OBJECT_BYTES, Objects
-from tract.storage.page import INSERT_COMMIT, Page, link_rows
+from tract.storage.page import IN_PARTS, INSERT_COMMIT, Page, link_rows
 from tract.storage.queue import QueueDriver
 from tract.storage.receipts import Receipts
 from tract.storage.rows import (
@@ -65,8 +65,8 @@ from tract.storage.rows import (
     commit_checksum,
     commit_row,
     draft_hash,
-    info_of,
     listed_info,
+    new_info,
     split,
     steps_of,
     stored_json,
@@ -345,7 +345,7 @@ class Store:
         content, [digest] = _hashes(draft, head)
         new, row = self._insert(dialog_id, head, draft, content, digest)
         self.move_branch(dialog_id, branch, head, new)
-        return info_of(row, head.hash, draft.links, draft.message) if row else self.info(new)
+        return new_info(row, head.hash, draft) if row else self.info(new)
 
     def insert_once(
         self,
@@ -433,7 +433,8 @@ class Store:
         if self.objects and blob.codec in IN_OBJECTS:
             # It may have been uploaded before, and deleted since. From here on, no one deletes it.
             self.objects.ensure(blob.hash, payload)
-        put_chunks(self.driver, blob_id, blob, payload)
+        if blob.codec in IN_PARTS:
+            put_chunks(self.driver, blob_id, blob, payload)
         return blob_id, blob
 
     def upload(self, payload: bytes | None) -> None:
