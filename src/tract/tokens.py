@@ -56,12 +56,10 @@ def _exact_is_installed() -> bool:
 def _exact_counter(name: str) -> TokenCounter:
     if not _exact_is_installed():
         raise missing_extra(f"token counter {name!r}", "tokens")
-    return TokenCounter(name, lambda text: _count_exactly(_load(name), text))
+    return TokenCounter(name, lambda text: _count_exactly(_loaded.get(name) or _load(name), text))
 
 
 def _load(name: str) -> _Count:
-    if name in _loaded:
-        return _loaded[name]
     with _loading:
         if name not in _loaded:
             import splintr

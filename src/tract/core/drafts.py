@@ -196,6 +196,8 @@ def adopt(
     """What metadata says of the message itself is a part of the message, which has to agree with
     it: a reader gets both from one place."""
     metadata = details.metadata
+    if metadata is None:
+        return message, details
     repeated = REPEATED.get(message.role, ())
     if not isinstance(metadata, dict) or metadata.keys().isdisjoint(repeated):
         return message, details
@@ -263,7 +265,8 @@ def _check_message(message: Message) -> None:
         raise RoleError(f"unknown role {role!r}; expected one of {', '.join(ROLES)}")
     if (message.tool_call_id is None) == (role == "tool"):
         raise RoleError("a tool_call_id is needed by a tool message, and by no other role")
-    _check_texts(message.tool_call_id, message.name)
+    if message.tool_call_id is not None or message.name is not None:
+        _check_texts(message.tool_call_id, message.name)
     if message.origin is not None:
         _check_origin(message.origin)
     if role == "tool" or isinstance(content, str):

@@ -72,7 +72,7 @@ DIALOG_COLUMNS = ", ".join(DialogRow._fields)
 _SEALED = len(DialogRow._fields) + 1  # columns, with their checksum
 
 
-class Locked(NamedTuple):
+class Locked(msgspec.Struct, frozen=True):
     """A branch that a transaction has locked: no one else moves it until that ends."""
 
     dialog_id: int
@@ -84,7 +84,7 @@ class Locked(NamedTuple):
     """Where it stands."""
 
     def at(self, stored: Head, head: Head) -> Locked:
-        """The same at other commits. Every write needs it, and `_replace` takes long."""
+        """The same at other commits."""
         return Locked(self.dialog_id, self.erasures, self.result_settings, stored, head)
 
 
@@ -160,7 +160,6 @@ class Dialogs:
         """Write where branches stand and what was counted, always in the same order, so that two
         writers that end never wait for each other: dialogs by key, then the one row of
         `tract_schema`. Returns the branches as that leaves them."""
-        self._driver.send()
         changes = self.changes
         branches = changes.branches
         for names, branch in branches.items():
@@ -246,7 +245,8 @@ class Dialogs:
             locked = self.changes.branches
             for names in locked:
                 if names[0] == stored:
-                    locked[names] = locked[names]._replace(result_settings=new.result_settings)
+                    settings = new.result_settings
+                    locked[names] = msgspec.structs.replace(locked[names], result_settings=settings)
 
     def _read(self, name: str, sql: str) -> Iterator[DialogRow]:
         """The row of a dialog, verified; none if it is not there."""

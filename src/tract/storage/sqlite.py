@@ -216,7 +216,7 @@ class Sqlite(Driver):
             self._check_logs()
 
     def _check_files(self) -> None:
-        if self._file and not self._is_settled():
+        if not self._is_settled() and self._file:
             folder = files.folder_state(self._folder)  # a later change is noticed the next time
             self._check_file()
             self._check_logs()

@@ -12,6 +12,7 @@ from secrets import randbits
 from threading import Event, RLock
 from typing import Any, NamedTuple, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tract.errors import (
@@ -129,7 +130,7 @@ class CommitNotes(NamedTuple):
     created_at: datetime | None = None
 
 
-class Left(NamedTuple):
+class Left(Struct, frozen=True):
     """Branches as a transaction left them."""
 
     stamp: object
@@ -200,19 +201,12 @@ class Store:
         if self._page:
             self._page.clear()
 
-    def end_changes(self) -> Left:
-        """Write what was counted and moved, and return where that leaves the branches. After an
-        erasure, they have to be read again."""
-        erasures = self.dialogs.changes.erasures
-        branches = self.dialogs.flush()
-        return Left(self.driver.stamp(), {} if erasures else branches)
-
     def _as_left(self, names: tuple[str, str]) -> Locked | None:
         """A branch as the last transaction left it, if nothing was written since, by anyone: then
         it need not be read."""
-        stamp, branches = self.left
-        is_known = names in branches and self.driver.stamp() == stamp
-        return branches[names] if is_known else None
+        left = self.left
+        branch = left.branches.get(names)
+        return branch if branch and self.driver.stamp() == left.stamp else None
 
     def close(self) -> None:
         self.driver.close()
@@ -342,7 +336,8 @@ class Store:
 
     def append(self, dialog_id: int, branch: str, head: Head, draft: Draft) -> CommitInfo:
         """Write content, commit and links, and move the branch. Runs inside `writing`."""
-        content, [digest] = _hashes(draft, head)
+        content = None if draft.payload is None else content_hash(draft.payload)
+        digest = draft_hash(draft, head.hash, content)
         new, row = self._insert(dialog_id, head, draft, content, digest)
         self.move_branch(dialog_id, branch, head, new)
         return new_info(row, head.hash, draft) if row else self.info(new)
@@ -722,11 +717,12 @@ class Store:
 class _Writing(Transaction):
     """A transaction that counts what it changes, and writes that when it ends."""
 
+    _before: Changes | None = None
+    _left: Left | None = None
+
     def __init__(self, store: Store, alone: bool) -> None:
         super().__init__(store.driver, alone)
         self._store = store
-        self._before: Changes | None = None
-        self._left: Left | None = None
 
     def has_begun(self) -> None:
         check_wanted()
@@ -736,8 +732,12 @@ class _Writing(Transaction):
             self._store.begin_changes()
 
     def is_ending(self) -> None:
+        """After an erasure, branches have to be read again."""
         if not self.depth:
-            self._left = self._store.end_changes()
+            dialogs = self._store.dialogs
+            erasures = dialogs.changes.erasures
+            branches = dialogs.flush()
+            self._left = Left(self.driver.stamp(), {} if erasures else branches)
 
     def has_failed(self) -> None:
         self._store.dialogs.changes = self._before or Changes()

@@ -27,10 +27,11 @@ def _impatient(driver: Driver, alone: bool) -> Iterator[None]:
 class Transaction:
     """Every write has one, and a generator would take twice as long."""
 
+    depth = 0
+    """How many others it is inside of."""
+
     def __init__(self, driver: Driver, alone: bool) -> None:
         self.driver, self._alone = driver, alone
-        self.depth = 0
-        """How many others it is inside of."""
         self._lock = driver.lock  # in a child that was forked meanwhile, the driver has another
 
     def has_begun(self) -> None:
