@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
@@ -216,16 +217,14 @@ class Sqlite(Driver):
             self._check_logs()
 
     def _check_files(self) -> None:
-        if not self._is_settled() and self._file:
-            folder = files.folder_state(self._folder)  # a later change is noticed the next time
+        """One look at the folder, if nothing in it has changed since all files were there."""
+        if not self._file:
+            return
+        folder = files.folder_state(self._folder)  # a later change is noticed the next time
+        if folder is None or folder != self._settled:
             self._check_file()
             self._check_logs()
             self._settled = folder if folder and files.is_settled(folder, self.place) else None
-
-    def _is_settled(self) -> bool:
-        """Whether nothing in the folder has changed since all files were there: one look at it
-        instead of one at each of them."""
-        return self._settled is not None and files.folder_state(self._folder) == self._settled
 
     def _check_state(self) -> None:
         if self._state != files.state(self.place):
@@ -245,8 +244,10 @@ class Sqlite(Driver):
         with self.lock:
             if self._is_away or self._is_closed:
                 self._reopen()
-            if self._file and not self.connection.in_transaction and not self._is_settled():
-                self._check_file()
+            if self._file and not self.connection.in_transaction:
+                folder = files.folder_state(self._folder)
+                if folder is None or folder != self._settled:
+                    self._check_file()
             try:
                 rows: list[Row] = self._cursor.execute(sql, values).fetchall()
             except self.failure as error:
@@ -272,7 +273,7 @@ class Sqlite(Driver):
         try:
             return self._cursor.execute(sql, values)
         except self.failure as error:
-            return self._repeat(error, lambda: self._cursor.execute(sql, values))
+            return self._repeat(error, partial(self._cursor.execute, sql, values))
 
     def _repeat(self, error: Exception, action: Callable[[], Outcome]) -> Outcome:
         """Try again while another connection has the lock. SQLite itself would pause longer and

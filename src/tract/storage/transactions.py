@@ -46,29 +46,28 @@ class Transaction:
     def __enter__(self) -> None:
         driver = self.driver
         self._lock.acquire()
+        depth = self.depth = driver.depth
         try:
-            self.depth = driver.depth
-            self._begin()
+            if depth:
+                self._begin_part()
+            try:
+                if not depth:
+                    (driver.begin_alone if self._alone else driver.begin)()
+                driver.depth = depth + 1
+                self.has_begun()
+            except BaseException:
+                _roll_back(driver, depth)
+                raise
         except BaseException:
-            driver.depth = self.depth
+            driver.depth = depth
             self._lock.release()
             raise
 
-    def _begin(self) -> None:
-        driver, depth = self.driver, self.depth
-        if depth and self._alone:
+    def _begin_part(self) -> None:
+        if self._alone:
             raise ConflictError("this cannot be done inside a batch")
-        if depth:
-            check_open(driver)
-            driver.save(depth)
-        try:
-            if not depth:
-                (driver.begin_alone if self._alone else driver.begin)()
-            driver.depth = depth + 1
-            self.has_begun()
-        except BaseException:
-            _roll_back(driver, depth)
-            raise
+        check_open(self.driver)
+        self.driver.save(self.depth)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
