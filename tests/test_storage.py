@@ -330,7 +330,8 @@ def test_a_branch_that_moved_is_not_overwritten(db: str) -> None:
     with closing(open_store(db)) as store:
         with store.writing():
             store.dialogs.create("d", "main")
-            key, (empty, _) = store.lock_branch("d", "main") or pytest.fail("no branch")
+            locked = store.lock_branch("d", "main") or pytest.fail("no branch")
+            key, empty = locked.dialog_id, locked.head
             store.append(key, "main", empty, draft("one"))
         first = store.branches("d")["main"]
         with pytest.raises(CorruptError, match="has moved"), store.writing():
@@ -349,7 +350,8 @@ def test_a_key_and_a_hash_that_do_not_belong_together_are_damage(db: str) -> Non
     with closing(open_store(db)) as store:
         with store.writing():
             store.dialogs.create("d", "main")
-            key, (empty, _) = store.lock_branch("d", "main") or pytest.fail("no branch")
+            locked = store.lock_branch("d", "main") or pytest.fail("no branch")
+            key, empty = locked.dialog_id, locked.head
             store.append(key, "main", empty, draft("one"))
         first = store.branches("d")["main"]
         assert store.info(first).preview == "one"
@@ -399,7 +401,8 @@ def test_a_chain_is_read_whoever_writes_in_between(db: str, writers: int) -> Non
                 store.dialogs.create(name, "main")
             for number, text in enumerate(texts):
                 for name in map(str, range(writers if number % 100 > 20 else 1)):
-                    key, (head, _) = store.lock_branch(name, "main") or pytest.fail("no branch")
+                    locked = store.lock_branch(name, "main") or pytest.fail("no branch")
+                    key, head = locked.dialog_id, locked.head
                     store.append(key, "main", head, draft(text))
         head = store.branches("0")["main"]
         steps = store.steps(head) or []
@@ -415,7 +418,8 @@ def test_a_chain_is_read_whoever_writes_in_between(db: str, writers: int) -> Non
 def test_what_does_not_stem_from_a_known_commit_is_not_its_continuation(db: str) -> None:
     with closing(open_store(db)) as store, store.writing():
         store.dialogs.create("d", "main")
-        key, (empty, _) = store.lock_branch("d", "main") or pytest.fail("no branch")
+        locked = store.lock_branch("d", "main") or pytest.fail("no branch")
+        key, empty = locked.dialog_id, locked.head
         store.append(key, "main", empty, draft("root"))
         root = store.branches("d")["main"]
         store.create_branch("d", "side", root)

@@ -537,14 +537,9 @@ GLANCE = 100
 def glance(message: Message) -> str:
     """One line about a message."""
     if isinstance(message.content, str):
-        return _first_line(message.content)
+        start = message.content[: GLANCE + 1]
+        if start.isprintable() and "  " not in start and start == start.strip():
+            return start[:GLANCE]  # as most texts begin
+        return " ".join(message.content[: GLANCE * 4].split())[:GLANCE]
     calls = [f" → {call.name}({readable(call.arguments)[:GLANCE]})" for call in message.tool_calls]
     return " ".join((message.text[: GLANCE * 4] + "".join(calls)).split())[:GLANCE]
-
-
-def _first_line(text: str) -> str:
-    """The beginning of a text, with one space between words. Most texts begin like that."""
-    start = text[: GLANCE + 1]
-    if start.isprintable() and "  " not in start and start == start.strip():
-        return start[:GLANCE]
-    return " ".join(text[: GLANCE * 4].split())[:GLANCE]

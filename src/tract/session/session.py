@@ -46,6 +46,7 @@ from tract.providers.common import REPLACED
 from tract.session.observer import Observer
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
+from tract.storage.dialogs import Locked
 from tract.storage.objects import OBJECT_BYTES
 from tract.storage.rows import INLINE_BELOW
 from tract.storage.store import CheckedOut, Stand
@@ -179,7 +180,7 @@ class Session:
             )
         return False
 
-    def _notice(self, stand: Stand) -> Head:
+    def _notice(self, stand: Stand | Locked) -> Head:
         """Return the head. Another process may have changed the settings that were read with it."""
         stored = stand.result_settings
         if stored != self._stored_settings:
@@ -377,8 +378,7 @@ class Session:
         if locked is None:
             raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
         self._seen = self.store.erasures
-        dialog_id, stand = locked
-        return dialog_id, self._notice(stand)
+        return locked.dialog_id, self._notice(locked)
 
     def withhold(self, commit: CommitInfo) -> None:
         """Do not call the listener with a new result."""

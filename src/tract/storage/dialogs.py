@@ -83,9 +83,9 @@ class Locked(msgspec.Struct, frozen=True):
     head: Head
     """Where it stands."""
 
-    def at(self, stored: Head, head: Head) -> Locked:
-        """The same at other commits."""
-        return Locked(self.dialog_id, self.erasures, self.result_settings, stored, head)
+    def at(self, head: Head) -> Locked:
+        """The same at another commit."""
+        return Locked(self.dialog_id, self.erasures, self.result_settings, self.stored, head)
 
 
 class Changes(msgspec.Struct):
@@ -163,9 +163,10 @@ class Dialogs:
         changes = self.changes
         branches = changes.branches
         for names, branch in branches.items():
-            if branch.head != branch.stored:
-                self.move_branch(branch.dialog_id, names, branch.stored, branch.head)
-                branches[names] = branch.at(branch.head, branch.head)
+            key, head = branch.dialog_id, branch.head
+            if head != branch.stored:
+                self.move_branch(key, names, branch.stored, head)
+                branches[names] = Locked(key, branch.erasures, branch.result_settings, head, head)
         for dialog_id, (more, at) in sorted(changes.added.items()):
             values = *more, at, sum(map(mul, _WEIGHTS, more)), at, dialog_id
             self._driver.change(_ADD, values)

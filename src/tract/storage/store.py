@@ -265,7 +265,8 @@ class Store:
             locked = self.dialogs.changes.branches.get(names) if self.depth else None
             locked = locked or self._as_left(names)
         if locked:
-            return self._stand(locked)
+            self._notice(locked.erasures)
+            return Stand(locked.head, locked.result_settings)
         for erasures, settings, *head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):
             self._notice(erasures)
             return Stand(_branch_head(names, *head), settings)
@@ -286,15 +287,16 @@ class Store:
             return known[1]
         return None
 
-    def lock_branch(self, dialog: str, name: str) -> tuple[int, Stand] | None:
-        """The key of the dialog, and the branch, locked until the transaction ends."""
+    def lock_branch(self, dialog: str, name: str) -> Locked | None:
+        """A branch, locked until the transaction ends."""
         names = stored_name(dialog), stored_name(name)
         branches = self.dialogs.changes.branches
         locked = branches.get(names) or self._as_left(names) or self._read_branch(names)
         if locked is None:
             return None
         branches[names] = locked
-        return locked.dialog_id, self._stand(locked)
+        self._notice(locked.erasures)
+        return locked
 
     def _read_branch(self, names: tuple[str, str]) -> Locked | None:
         for erasures, settings, dialog_id, *columns in self._run(self._lock_branch, names):
@@ -302,10 +304,6 @@ class Store:
             self._names[dialog_id] = names[0]
             return Locked(dialog_id, erasures, settings, head, head)
         return None
-
-    def _stand(self, locked: Locked) -> Stand:
-        self._notice(locked.erasures)
-        return Stand(locked.head, locked.result_settings)
 
     def create_branch(self, dialog: str, name: str, head: Head) -> None:
         names = stored_name(dialog), stored_name(name)
@@ -394,8 +392,8 @@ class Store:
         if commit_id is None:
             return self._find(dialog_id, [digest]) or EMPTY, None
         self.dialogs.changes.newest = commit_id
-        size = (blob.token_count, blob.text_size) if blob else (0, 0)
-        self.dialogs.add(dialog_id, Totals(0, 1, *size, row.is_error), row.created_at)
+        tokens, size = (blob.token_count, blob.text_size) if blob else (0, 0)
+        self.dialogs.add(dialog_id, Totals(0, 1, tokens, size, row.is_error), row.created_at)
         return Head(commit_id, digest), ReadRow(row, toolset, blob)
 
     def _insert_commit(
@@ -482,7 +480,7 @@ class Store:
         if names not in branches:
             self.dialogs.move_branch(dialog_id, names, old, new)
         elif branches[names].head == old:
-            branches[names] = branches[names].at(branches[names].stored, new)
+            branches[names] = branches[names].at(new)
         else:
             raise CorruptError(f"branch {name!r} has moved")
 
@@ -718,7 +716,6 @@ class _Writing(Transaction):
     """A transaction that counts what it changes, and writes that when it ends."""
 
     _before: Changes | None = None
-    _left: Left | None = None
 
     def __init__(self, store: Store, alone: bool) -> None:
         super().__init__(store.driver, alone)
@@ -734,18 +731,14 @@ class _Writing(Transaction):
     def is_ending(self) -> None:
         """After an erasure, branches have to be read again."""
         if not self.depth:
-            dialogs = self._store.dialogs
-            erasures = dialogs.changes.erasures
-            branches = dialogs.flush()
-            self._left = Left(self.driver.stamp(), {} if erasures else branches)
+            store = self._store
+            erasures = store.dialogs.changes.erasures
+            branches = store.dialogs.flush()
+            store.left = Left(self.driver.stamp(), {} if erasures else branches)
 
     def has_failed(self) -> None:
         self._store.dialogs.changes = self._before or Changes()
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        super().__exit__(kind)
-        if self._left:  # not before it is committed
-            self._store.left = self._left
+        self._store.left = Left(None, {})
 
 
 def _keys(commits: Sequence[Head]) -> list[int]:

@@ -70,31 +70,25 @@ class Transaction:
         self.driver.save(self.depth)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        driver, depth = self.driver, self.depth
+        is_whole = False
         try:
             if kind is None:
-                self._end()
-            else:
-                self._fail()
+                check_open(driver)
+                self.is_ending()
+                if depth:
+                    driver.release(depth)
+                else:
+                    driver.commit()
+                is_whole = True
         finally:
-            self.driver.depth = self.depth
-            self._lock.release()
-
-    def _end(self) -> None:
-        driver, depth = self.driver, self.depth
-        try:
-            check_open(driver)
-            self.is_ending()
-            if depth:
-                driver.release(depth)
-            else:
-                driver.commit()
-        except BaseException:
-            self._fail()
-            raise
-
-    def _fail(self) -> None:
-        self.has_failed()
-        _roll_back(self.driver, self.depth)
+            try:
+                if not is_whole:
+                    self.has_failed()
+                    _roll_back(driver, depth)
+            finally:
+                driver.depth = depth
+                self._lock.release()
 
 
 @contextmanager
