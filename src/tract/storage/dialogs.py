@@ -349,7 +349,8 @@ _MOVE_BRANCH = """
 UPDATE branches SET head_id = ?, commit_hash = ?, checksum = ?
 WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
     head_id IS NULL OR commit_hash = (
-        SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))"""
+        SELECT c.hash FROM commits c  -- + rules out an index that has all commits of the dialog
+        WHERE c.id = head_id AND +c.dialog_id = branches.dialog_id))"""
 
 _ROW = f"SELECT {DIALOG_COLUMNS}, checksum FROM dialogs WHERE name = ?"
 _LOCK_ROW = f"SELECT {DIALOG_COLUMNS}, checksum FROM dialogs r WHERE name = ? {{lock}}"

@@ -87,7 +87,8 @@ _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
 _HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
     r.head_id, r.commit_hash, r.checksum, c.hash
     FROM dialogs d JOIN branches r ON r.dialog_id = d.id
-    LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id WHERE d.name = ?"""
+    LEFT JOIN commits c ON c.id = r.head_id AND +c.dialog_id = r.dialog_id  -- + as in _STEPS
+    WHERE d.name = ?"""
 _BRANCHES = f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name".replace("JOIN", "LEFT JOIN", 1)
 """A dialog without branches has one row too: none of them may be missed."""
 FEW_KEYS, MANY_KEYS = 32, 2_048
@@ -833,7 +834,7 @@ _CHECKED_OUT = f"""
 SELECT (SELECT erasures FROM tract_schema), r.dialog_id, {_DIALOG_COLUMNS}, d.checksum,
     r.head_id, r.commit_hash, r.checksum, c.hash
 FROM dialogs d LEFT JOIN branches r ON r.dialog_id = d.id AND r.name = d.branch
-LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id WHERE d.name = ?"""
+LEFT JOIN commits c ON c.id = r.head_id AND +c.dialog_id = r.dialog_id WHERE d.name = ?"""
 
 _LOCK_BRANCH = """
 SELECT (SELECT erasures FROM tract_schema), d.result_settings,
