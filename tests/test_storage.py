@@ -25,6 +25,7 @@ from tract import (
     ConflictError,
     CorruptError,
     DialogNotFoundError,
+    DiskError,
     InputError,
     Message,
     NotFoundError,
@@ -585,6 +586,20 @@ def test_a_write_returns_the_counts_of_the_first_writer(tmp_path: Path) -> None:
         assert second == t.get_commit(second)
 
 
+@given(messages)
+@settings(max_examples=30)
+def test_a_write_returns_what_is_stored(message: Message) -> None:
+    with Tract.open(":memory:") as t:
+        first = t.commit(message)
+        assert first == t.get_commit(first)
+        second = t.commit(message, tools=[{"name": "f", "input_schema": {"type": "object"}}])
+        assert second == t.get_commit(second)
+        third = t.commit(message)
+        assert third == t.get_commit(third)
+        noted = t.commit(message, message="a note", metadata={"k": 1}, usage={"input_tokens": 1})
+        assert noted == t.get_commit(noted)
+
+
 # Costs
 
 
@@ -632,6 +647,27 @@ def test_a_branch_is_read_again_after_a_batch_that_failed(db: str) -> None:
             t.user("four")
             print(1 / 0)
         assert [info.preview for info in t.log()] == ["three", "one"]
+
+
+def test_a_branch_is_read_again_after_a_commit_that_failed(
+    db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Tract.open(db) as t:
+        one = t.user("one")
+        with monkeypatch.context() as patch, pytest.raises(DiskError, match="made up"):
+            patch.setattr(t.store.driver, "commit", raising(DiskError("made up")))
+            t.user("two")
+        assert t.head == one.commit_hash
+        assert t.user("three").parent_hash == one.commit_hash
+        assert [info.preview for info in t.log()] == ["three", "one"]
+        assert t.fsck().ok
+
+
+def raising(error: Exception) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
 
 
 def test_a_branch_that_is_deleted_or_erased_is_not_taken_as_it_was_left(db: str) -> None:

@@ -196,10 +196,10 @@ def adopt(
     """What metadata says of the message itself is a part of the message, which has to agree with
     it: a reader gets both from one place."""
     metadata = details.metadata
-    if metadata is None:
+    if not isinstance(metadata, dict):
         return message, details
     repeated = REPEATED.get(message.role, ())
-    if not isinstance(metadata, dict) or metadata.keys().isdisjoint(repeated):
+    if metadata.keys().isdisjoint(repeated):
         return message, details
     if message.role == "tool":
         facts = {key: _agreed(key, getattr(message, key), metadata.get(key)) for key in repeated}

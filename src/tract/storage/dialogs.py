@@ -179,7 +179,7 @@ class Dialogs:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
         and no commit follows a head that the branch does not have."""
         values = (*new, branch_checksum(*names, new), dialog_id, names[1], old.id or 0)
-        if not self._driver.change(_MOVE_BRANCH, values):
+        if not self._driver.change(MOVE_BRANCH, values):
             raise CorruptError(f"branch {names[1]!r:.80} has moved, or points to a wrong commit")
 
     def settle(self) -> None:
@@ -345,7 +345,7 @@ _CREATE_BRANCH = """
 INSERT INTO branches (dialog_id, name, checksum)
 VALUES ((SELECT id FROM dialogs WHERE name = ?), ?, ?) ON CONFLICT DO NOTHING RETURNING dialog_id"""
 
-_MOVE_BRANCH = """
+MOVE_BRANCH = """
 UPDATE branches SET head_id = ?, commit_hash = ?, checksum = ?
 WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
     head_id IS NULL OR commit_hash = (
