@@ -12,7 +12,7 @@ from tract.errors import CorruptError
 from tract.hashing import Json
 from tract.model import EMPTY, DialogFacts, DialogInfo, Head
 from tract.storage.codec import DAMAGE, seal, unseal
-from tract.storage.driver import Driver, Row
+from tract.storage.driver import Driver, Row, Statement
 from tract.storage.rows import (
     as_datetime,
     branch_checksum,
@@ -162,24 +162,32 @@ class Dialogs:
         `tract_schema`. Returns the branches as that leaves them."""
         changes = self.changes
         branches = changes.branches
+        additions = [_addition(*added) for added in sorted(changes.added.items())]
         for names, branch in branches.items():
             key, head = branch.dialog_id, branch.head
             if head != branch.stored:
-                self.move_branch(key, names, branch.stored, head)
+                first = additions.pop() if len(additions) == 1 else None
+                self.move_branch(key, names, branch.stored, head, first)
                 branches[names] = Locked(key, branch.erasures, branch.result_settings, head, head)
-        for dialog_id, (more, at) in sorted(changes.added.items()):
-            values = *more, at, sum(map(mul, _WEIGHTS, more)), at, dialog_id
-            self._driver.change(_ADD, values)
+        for sql, values in additions:
+            self._driver.change(sql, values)
         if changes.created or changes.erasures:
             self._run(_COUNT, (changes.created, changes.erasures))
         self.changes = Changes()
         return branches
 
-    def move_branch(self, dialog_id: int, names: tuple[str, str], old: Head, new: Head) -> None:
+    def move_branch(
+        self,
+        dialog_id: int,
+        names: tuple[str, str],
+        old: Head,
+        new: Head,
+        first: Statement | None = None,
+    ) -> None:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
         and no commit follows a head that the branch does not have."""
         values = (*new, branch_checksum(*names, new), dialog_id, names[1], old.id or 0)
-        if not self._driver.change(MOVE_BRANCH, values):
+        if not self._driver.change(MOVE_BRANCH, values, first):
             raise CorruptError(f"branch {names[1]!r:.80} has moved, or points to a wrong commit")
 
     def settle(self) -> None:
@@ -254,6 +262,12 @@ class Dialogs:
         stored = stored_name(name)
         for columns in self._run(sql, (stored,)):
             yield verified(stored, columns)
+
+
+def _addition(dialog_id: int, added: tuple[Totals, int | None]) -> Statement:
+    """What adds to the totals of a dialog."""
+    more, at = added
+    return _ADD, (*more, at, sum(map(mul, _WEIGHTS, more)), at, dialog_id)
 
 
 def verified(name: str, columns: Sequence[Any]) -> DialogRow:

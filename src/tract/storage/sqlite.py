@@ -26,7 +26,7 @@ from tract.errors import (
     UnreadableError,
 )
 from tract.storage import files
-from tract.storage.driver import OUTCOME_UNKNOWN, Driver, Durability, Row
+from tract.storage.driver import OUTCOME_UNKNOWN, Driver, Durability, Row, Statement
 
 MEMORY = ":memory:"
 BUSY_SECONDS = 30
@@ -266,7 +266,9 @@ class Sqlite(Driver):
         cursor = self._execute(sql, values)
         return cursor.lastrowid if cursor.rowcount == 1 else None
 
-    def change(self, sql: str, values: Sequence[object]) -> int:
+    def change(self, sql: str, values: Sequence[object], first: Statement | None = None) -> int:
+        if first:
+            self._execute(*first)
         return int(self._execute(sql, values).rowcount)
 
     def _execute(self, sql: str, values: Sequence[object] = ()) -> Any:
