@@ -96,6 +96,8 @@ class Changes(msgspec.Struct):
     """The commit that it has written last: nothing can follow it yet."""
     branches: dict[tuple[str, str], Locked] = {}
     """The branches that it has locked, by the names of dialog and branch as they are stored."""
+    toolsets: dict[bytes, int] = {}
+    """The keys of toolsets that are stored with all of their definitions, by hash."""
     added: dict[int, tuple[Totals, int | None]] = {}
     """What it adds to the totals of dialogs, by key, and the last time."""
     created: int = 0
@@ -104,8 +106,8 @@ class Changes(msgspec.Struct):
     """The number by which others notice that it erases something, or brings it back."""
 
     def copy(self) -> Changes:
-        branches, added = self.branches.copy(), self.added.copy()
-        return Changes(self.newest, branches, added, self.created, self.erasures)
+        parts = self.branches.copy(), self.toolsets.copy(), self.added.copy()
+        return Changes(self.newest, *parts, self.created, self.erasures)
 
 
 class Dialogs:

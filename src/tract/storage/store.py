@@ -136,7 +136,8 @@ class Left(Struct, frozen=True):
 
     stamp: object
     """What it left behind; see `Driver.stamp`."""
-    branches: dict[tuple[str, str], Locked]
+    branches: dict[tuple[str, str], Locked] = {}
+    toolsets: dict[bytes, int] = {}
 
 
 class Store:
@@ -167,7 +168,7 @@ class Store:
         self._toolsets: dict[bytes, Toolset] = {}
         self._checked_out: dict[str, tuple[Row, CheckedOut]] = {}  # as last read and verified
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
-        self.left = Left(None, {})
+        self.left = Left(None)
         self.first_prompts: dict[Hashable, str] = {}
         """Titles that `titles` has read."""
         self.erasures = 0
@@ -216,6 +217,7 @@ class Store:
         """Have all who read a history before read it again. Runs inside `writing`: a number that
         another transaction gets after this one is rolled back must not be the same."""
         self.dialogs.changes.erasures = randbits(62)
+        self.dialogs.changes.toolsets.clear()
 
     def read_erasures(self) -> int:
         """The number as it is, whether or not a head was read."""
@@ -291,11 +293,16 @@ class Store:
     def lock_branch(self, dialog: str, name: str) -> Locked | None:
         """A branch, locked until the transaction ends."""
         names = stored_name(dialog), stored_name(name)
-        branches = self.dialogs.changes.branches
-        locked = branches.get(names) or self._as_left(names) or self._read_branch(names)
+        changes = self.dialogs.changes
+        locked = changes.branches.get(names)
+        if locked is None:
+            locked = self._as_left(names)
+            if locked:
+                changes.toolsets |= self.left.toolsets
+            locked = locked or self._read_branch(names)
         if locked is None:
             return None
-        branches[names] = locked
+        changes.branches[names] = locked
         self._notice(locked.erasures)
         return locked
 
@@ -382,8 +389,7 @@ class Store:
             placed = page.place(new, draft) if page else None
             blob_id, blob, waiting = placed or (*self._put_content(new, draft), None)
         if draft.toolset:
-            toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
-            self.restore_tools(draft.toolset)
+            toolset_id, toolset = self._put_toolset(draft.toolset), draft.toolset.hash
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
         active = toolset_id if draft.operation in DECIDING else None
         if page:
@@ -396,6 +402,16 @@ class Store:
         tokens, size = (blob.token_count, blob.text_size) if blob else (0, 0)
         self.dialogs.add(dialog_id, Totals(0, 1, tokens, size, row.is_error), row.created_at)
         return Head(commit_id, digest), ReadRow(row, toolset, blob)
+
+    def _put_toolset(self, toolset: Toolset) -> int:
+        """The key of a toolset. One that is stored is looked up once, as long as no one else
+        writes: an agent has the same tools with every message."""
+        known = self.dialogs.changes.toolsets
+        if toolset.hash not in known:
+            toolset_id = put_toolset(self.driver, toolset)
+            self.restore_tools(toolset)
+            known[toolset.hash] = toolset_id
+        return known[toolset.hash]
 
     def _insert_commit(
         self, row: CommitRow, active: int | None, links: tuple[Link, ...]
@@ -732,14 +748,14 @@ class _Writing(Transaction):
     def is_ending(self) -> None:
         """After an erasure, branches have to be read again."""
         if not self.depth:
-            store = self._store
-            erasures = store.dialogs.changes.erasures
+            store, changes = self._store, self._store.dialogs.changes
             branches = store.dialogs.flush()
-            store.left = Left(self.driver.stamp(), {} if erasures else branches)
+            stamp = None if changes.erasures else self.driver.stamp()
+            store.left = Left(stamp, branches, changes.toolsets)
 
     def has_failed(self) -> None:
         self._store.dialogs.changes = self._before or Changes()
-        self._store.left = Left(None, {})
+        self._store.left = Left(None)
 
 
 def _keys(commits: Sequence[Head]) -> list[int]:
