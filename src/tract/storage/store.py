@@ -87,7 +87,7 @@ _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
 _HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
     r.head_id, r.commit_hash, r.checksum, c.hash
     FROM dialogs d JOIN branches r ON r.dialog_id = d.id
-    LEFT JOIN commits c ON c.id = r.head_id AND +c.dialog_id = r.dialog_id  -- + as in _STEPS
+    LEFT JOIN commits c ON c.id = r.head_id AND +c.dialog_id = r.dialog_id  -- + as below
     WHERE d.name = ?"""
 _BRANCHES = f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name".replace("JOIN", "LEFT JOIN", 1)
 """A dialog without branches has one row too: none of them may be missed."""
@@ -738,14 +738,14 @@ class _Writing(Transaction):
         super().__init__(store.driver, alone)
         self._store = store
 
-    def has_begun(self) -> None:
+    def start(self) -> None:
         check_wanted()
         if self.depth:
             self._before = self._store.dialogs.changes.copy()
         else:
             self._store.begin_changes()
 
-    def is_ending(self) -> None:
+    def finish(self) -> None:
         """After an erasure, branches have to be read again."""
         if not self.depth:
             store, changes = self._store, self._store.dialogs.changes
@@ -753,7 +753,7 @@ class _Writing(Transaction):
             stamp = None if changes.erasures else self.driver.stamp()
             store.left = Left(stamp, branches, changes.toolsets)
 
-    def has_failed(self) -> None:
+    def abandon(self) -> None:
         self._store.dialogs.changes = self._before or Changes()
         self._store.left = Left(None)
 

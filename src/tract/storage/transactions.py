@@ -34,13 +34,13 @@ class Transaction:
         self.driver, self._alone = driver, alone
         self._lock = driver.lock  # in a child that was forked meanwhile, the driver has another
 
-    def has_begun(self) -> None:
+    def start(self) -> None:
         """Called first inside it."""
 
-    def is_ending(self) -> None:
+    def finish(self) -> None:
         """Called last inside it, unless it failed before."""
 
-    def has_failed(self) -> None:
+    def abandon(self) -> None:
         """Called if it failed, before it is rolled back."""
 
     def __enter__(self) -> None:
@@ -54,7 +54,7 @@ class Transaction:
                 if not depth:
                     (driver.begin_alone if self._alone else driver.begin)()
                 driver.depth = depth + 1
-                self.has_begun()
+                self.start()
             except BaseException:
                 _roll_back(driver, depth)
                 raise
@@ -75,7 +75,7 @@ class Transaction:
         try:
             if kind is None:
                 check_open(driver)
-                self.is_ending()
+                self.finish()
                 if depth:
                     driver.release(depth)
                 else:
@@ -84,7 +84,7 @@ class Transaction:
         finally:
             try:
                 if not is_whole:
-                    self.has_failed()
+                    self.abandon()
                     _roll_back(driver, depth)
             finally:
                 driver.depth = depth
