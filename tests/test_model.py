@@ -87,6 +87,13 @@ def test_a_glance_is_one_short_line(text: str, arguments: Any) -> None:
     assert line.rstrip() == " ".join(line.split())
 
 
+@given(st.text(st.sampled_from("ab \n\t\xa0\u2028\x1fé"), max_size=GLANCE + 20))
+def test_a_glance_has_one_space_between_words(text: str) -> None:
+    assert glance(Message("user", text)) == " ".join(text.split())[:GLANCE]
+    long = f"{'x' * (GLANCE - 10)}{text}"
+    assert glance(Message("user", long)) == " ".join(long.split())[:GLANCE]
+
+
 def test_a_glance_shows_text_and_calls() -> None:
     message = Message("assistant", (Text("Let me\n look."), ToolCall("1", "grep", {"q": "x"})))
     assert glance(message) == 'Let me look. → grep({"q": "x"})'

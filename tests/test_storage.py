@@ -25,6 +25,7 @@ from tract import (
     ConflictError,
     CorruptError,
     DialogNotFoundError,
+    DiskError,
     InputError,
     Message,
     NotFoundError,
@@ -330,7 +331,8 @@ def test_a_branch_that_moved_is_not_overwritten(db: str) -> None:
     with closing(open_store(db)) as store:
         with store.writing():
             store.dialogs.create("d", "main")
-            key, (empty, _) = store.lock_branch("d", "main") or pytest.fail("no branch")
+            locked = store.lock_branch("d", "main") or pytest.fail("no branch")
+            key, empty = locked.dialog_id, locked.head
             store.append(key, "main", empty, draft("one"))
         first = store.branches("d")["main"]
         with pytest.raises(CorruptError, match="has moved"), store.writing():
@@ -349,7 +351,8 @@ def test_a_key_and_a_hash_that_do_not_belong_together_are_damage(db: str) -> Non
     with closing(open_store(db)) as store:
         with store.writing():
             store.dialogs.create("d", "main")
-            key, (empty, _) = store.lock_branch("d", "main") or pytest.fail("no branch")
+            locked = store.lock_branch("d", "main") or pytest.fail("no branch")
+            key, empty = locked.dialog_id, locked.head
             store.append(key, "main", empty, draft("one"))
         first = store.branches("d")["main"]
         assert store.info(first).preview == "one"
@@ -399,7 +402,8 @@ def test_a_chain_is_read_whoever_writes_in_between(db: str, writers: int) -> Non
                 store.dialogs.create(name, "main")
             for number, text in enumerate(texts):
                 for name in map(str, range(writers if number % 100 > 20 else 1)):
-                    key, (head, _) = store.lock_branch(name, "main") or pytest.fail("no branch")
+                    locked = store.lock_branch(name, "main") or pytest.fail("no branch")
+                    key, head = locked.dialog_id, locked.head
                     store.append(key, "main", head, draft(text))
         head = store.branches("0")["main"]
         steps = store.steps(head) or []
@@ -415,7 +419,8 @@ def test_a_chain_is_read_whoever_writes_in_between(db: str, writers: int) -> Non
 def test_what_does_not_stem_from_a_known_commit_is_not_its_continuation(db: str) -> None:
     with closing(open_store(db)) as store, store.writing():
         store.dialogs.create("d", "main")
-        key, (empty, _) = store.lock_branch("d", "main") or pytest.fail("no branch")
+        locked = store.lock_branch("d", "main") or pytest.fail("no branch")
+        key, empty = locked.dialog_id, locked.head
         store.append(key, "main", empty, draft("root"))
         root = store.branches("d")["main"]
         store.create_branch("d", "side", root)
@@ -581,6 +586,20 @@ def test_a_write_returns_the_counts_of_the_first_writer(tmp_path: Path) -> None:
         assert second == t.get_commit(second)
 
 
+@given(messages)
+@settings(max_examples=30)
+def test_a_write_returns_what_is_stored(message: Message) -> None:
+    with Tract.open(":memory:") as t:
+        first = t.commit(message)
+        assert first == t.get_commit(first)
+        second = t.commit(message, tools=[{"name": "f", "input_schema": {"type": "object"}}])
+        assert second == t.get_commit(second)
+        third = t.commit(message)
+        assert third == t.get_commit(third)
+        noted = t.commit(message, message="a note", metadata={"k": 1}, usage={"input_tokens": 1})
+        assert noted == t.get_commit(noted)
+
+
 # Costs
 
 
@@ -628,6 +647,28 @@ def test_a_branch_is_read_again_after_a_batch_that_failed(db: str) -> None:
             t.user("four")
             print(1 / 0)
         assert [info.preview for info in t.log()] == ["three", "one"]
+
+
+def test_a_branch_is_read_again_after_a_commit_that_failed(
+    db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Tract.open(db) as t:
+        one = t.user("one")
+        with monkeypatch.context() as patch:
+            patch.setattr(t.store.driver, "commit", raising(DiskError("made up")))
+            with pytest.raises(DiskError, match="made up"):
+                t.user("two")
+        assert t.head == one.commit_hash
+        assert t.user("three").parent_hash == one.commit_hash
+        assert [info.preview for info in t.log()] == ["three", "one"]
+        assert t.fsck().ok
+
+
+def raising(error: Exception) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
 
 
 def test_a_branch_that_is_deleted_or_erased_is_not_taken_as_it_was_left(db: str) -> None:

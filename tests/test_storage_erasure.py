@@ -998,4 +998,7 @@ def test_a_tool_can_be_declared_again(db: str) -> None:
         t.forget(text=SECRET)
         t.user("x", tools=tools)
         assert t.get_tools() == other.get_tools() == tools
+        other.forget(text=SECRET)
+        t.user("y", tools=tools)
+        assert t.get_tools() == other.get_tools() == tools
         assert_sound(t, db)

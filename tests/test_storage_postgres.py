@@ -22,6 +22,7 @@ from tract import (
     Tract,
 )
 from tract.storage import open_store
+from tract.storage.dialogs import MOVE_BRANCH
 from tract.storage.postgres import Postgres
 
 CODES: dict[str, type[StorageError]] = {
@@ -47,6 +48,21 @@ def test_errors_have_types(pg_url: str) -> None:
             with pytest.raises(StorageError, match="made up") as failure:
                 store.driver.run(sql)
             assert failure.type is kind, code
+
+
+def test_an_append_looks_its_head_up_by_key(pg_url: str) -> None:
+    """Whatever the server knows about a table: a plan that is made while a dialog is short is used
+    when it is long."""
+    with Tract.open(pg_url) as t:
+        t.user("one")
+        t.store.driver.run("SET plan_cache_mode = force_generic_plan")
+        sql = MOVE_BRANCH
+        for number in range(6):
+            sql = sql.replace("?", f"${number + 1}", 1)
+        t.store.driver.run(f"PREPARE move (bigint, bytea, bigint, bigint, text, bigint) AS {sql}")
+        explain = "EXPLAIN EXECUTE move (1, '', 1, 1, 'main', 1)"
+        plan = "\n".join(row[0] for row in t.store.driver.run(explain))
+    assert "Index Scan using commits_pkey" in plan
 
 
 def texts(t: Tract) -> list[object]:

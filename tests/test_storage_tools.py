@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.faults.harness import execute
+from tests.statements import statements
 from tests.strategies import json_objects, json_values, texts
 from tests.toolkit import names, tool
 from tract import CorruptError, Tract, hash_tool_schema
@@ -198,6 +201,30 @@ def test_the_view_has_three_columns(db: str) -> None:
     hashes = [hash_tool_schema(schema) for schema in KIT[:2]]
     rows = [(info.commit_hash, hashes[0], 0), (info.commit_hash, hashes[1], 1)]
     assert execute(db, sql) == execute(db, "SELECT * FROM commit_tools ORDER BY position") == rows
+
+
+def test_the_same_tools_are_looked_up_once(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        t.user("one", tools=KIT)
+        seen = statements(t)
+        t.user("two", tools=KIT)
+        assert not [sql for sql in seen if "toolsets" in sql or "erased" in sql]
+        assert t.get_tools() == KIT
+
+
+def test_tools_of_a_batch_that_failed_are_written_by_the_next(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("before")
+        with suppress(ZeroDivisionError), t.batch():
+            t.user("lost", tools=KIT[:2])
+            print(1 / 0)
+        with t.batch():
+            with suppress(ZeroDivisionError), t.batch():
+                t.user("lost", tools=KIT[:2])
+                print(1 / 0)
+            t.user("x", tools=KIT[:2])
+        assert t.get_tools() == KIT[:2]
+        assert t.fsck().ok
 
 
 # In force

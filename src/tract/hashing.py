@@ -66,7 +66,9 @@ _decode = msgspec.json.Decoder().decode
 
 def to_json(value: Json) -> str:
     """ASCII JSON in the caller's key order; a typed error for what JSON cannot hold exactly."""
-    return checked_json(value) if type(value) is str else _check_and_encode(checked_json, value)
+    if type(value) is str:
+        return encode_basestring_ascii(value)
+    return _check_and_encode(checked_json, value)
 
 
 def check_json(value: Json) -> None:

@@ -535,6 +535,9 @@ GLANCE = 100
 def glance(message: Message) -> str:
     """One line about a message."""
     if isinstance(message.content, str):
-        return " ".join(message.content[: GLANCE * 4].split())[:GLANCE]
+        line = " ".join(message.content[: GLANCE + 28].split())
+        if len(line) < GLANCE:  # it has many spaces, or it is short
+            line = " ".join(message.content[: GLANCE * 4].split())
+        return line[:GLANCE]
     calls = [f" → {call.name}({readable(call.arguments)[:GLANCE]})" for call in message.tool_calls]
     return " ".join((message.text[: GLANCE * 4] + "".join(calls)).split())[:GLANCE]

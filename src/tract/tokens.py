@@ -56,12 +56,17 @@ def _exact_is_installed() -> bool:
 def _exact_counter(name: str) -> TokenCounter:
     if not _exact_is_installed():
         raise missing_extra(f"token counter {name!r}", "tokens")
-    return TokenCounter(name, lambda text: _count_exactly(_load(name), text))
+
+    def count(text: str) -> int:
+        count_piece = _loaded.get(name) or _load(name)
+        if text.isascii() and len(text) <= _PIECE:  # nearly all messages
+            return count_piece(text)
+        return sum(map(count_piece, _pieces(_without_halves(text))))
+
+    return TokenCounter(name, count)
 
 
 def _load(name: str) -> _Count:
-    if name in _loaded:
-        return _loaded[name]
     with _loading:
         if name not in _loaded:
             import splintr
@@ -78,14 +83,13 @@ def _count_piece(tokenizer: Any, piece: str) -> int:
     return len(tokenizer.encode_flat(piece)) // _ID_SIZE  # bytes: no number is made for each token
 
 
-def _count_exactly(count: _Count, text: str) -> int:
-    if text.isascii() and len(text) <= _PIECE:  # nearly all messages
-        return count(text)
+def _without_halves(text: str) -> str:
+    """The text without lone surrogates, which the encoder rejects."""
     try:
         text.encode()
-    except UnicodeEncodeError:  # a lone surrogate
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return sum(map(count, _pieces(text)))
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -183,7 +183,7 @@ class Tract:
         returned.
         """
         shape = None if form is None else drafts.shape_of(form)
-        details = Details(message, metadata, generation_config, usage, shape=shape)
+        details = Details(message, metadata, generation_config, usage, None, shape)
         target = drafts.edit_target(operation, edit, response_to)
         return self.session.commit(content, details, edit=target, tools=tools, parent=parent)
 

@@ -200,8 +200,10 @@ def adopt(
     """What metadata says of the message itself is a part of the message, which has to agree with
     it: a reader gets both from one place."""
     metadata = details.metadata
+    if not isinstance(metadata, dict):
+        return message, details
     repeated = REPEATED.get(message.role, ())
-    if not isinstance(metadata, dict) or metadata.keys().isdisjoint(repeated):
+    if metadata.keys().isdisjoint(repeated):
         return message, details
     if message.role == "tool":
         facts = {key: _agreed(key, getattr(message, key), metadata.get(key)) for key in repeated}
@@ -267,7 +269,8 @@ def _check_message(message: Message) -> None:
         raise RoleError(f"unknown role {role!r}; expected one of {', '.join(ROLES)}")
     if (message.tool_call_id is None) == (role == "tool"):
         raise RoleError("a tool_call_id is needed by a tool message, and by no other role")
-    _check_texts(message.tool_call_id, message.name)
+    if message.tool_call_id is not None or message.name is not None:
+        _check_texts(message.tool_call_id, message.name)
     if message.origin is not None:
         _check_origin(message.origin)
     if role == "tool" or isinstance(content, str):

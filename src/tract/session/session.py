@@ -46,6 +46,7 @@ from tract.providers.common import REPLACED
 from tract.session.observer import Observer
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
+from tract.storage.dialogs import Locked
 from tract.storage.objects import OBJECT_BYTES
 from tract.storage.rows import INLINE_BELOW
 from tract.storage.store import CheckedOut, Stand
@@ -179,7 +180,7 @@ class Session:
             )
         return False
 
-    def _notice(self, stand: Stand) -> Head:
+    def _notice(self, stand: Stand | Locked) -> Head:
         """Return the head. Another process may have changed the settings that were read with it."""
         stored = stand.result_settings
         if stored != self._stored_settings:
@@ -329,14 +330,14 @@ class Session:
 
     def write_all(self, drafts: Sequence[Draft], parent: Commit | None = None) -> CommitInfo:
         """Write one commit after another, and return the last."""
-        drafts = [self._with_gist(draft) for draft in drafts]
-        for draft in drafts:
-            self.store.upload(draft.payload)
-        return self._write_all(drafts, parent)
+        return self._write_all([self._prepared(draft) for draft in drafts], parent)
 
-    def _with_gist(self, draft: Draft) -> Draft:
-        """A result with its gist, if it needs one in the form that it will have. It is made before
-        the transaction, which others wait for."""
+    def _prepared(self, draft: Draft) -> Draft:
+        """Do what can be done before the transaction, which others wait for: upload the content,
+        and make the gist of a result, if it needs one in the form that it will have."""
+        self.store.upload(draft.payload)
+        if draft.message is None or draft.message.role != "tool":
+            return draft
         expected = self.complete(draft, lambda _: None)
         if expected.message is None or not needs_gist(expected):
             return draft
@@ -377,8 +378,7 @@ class Session:
         if locked is None:
             raise BranchNotFoundError(f"branch {self.branch!r} was deleted")
         self._seen = self.store.erasures
-        dialog_id, stand = locked
-        return dialog_id, self._notice(stand)
+        return locked.dialog_id, self._notice(locked)
 
     def withhold(self, commit: CommitInfo) -> None:
         """Do not call the listener with a new result."""
@@ -415,7 +415,9 @@ class Session:
 
     def _complete(self, head: Head, draft: Draft) -> Draft:
         message = draft.message
-        if message and REPLACED.fullmatch(message.tool_call_id or ""):
+        if message is None or message.role != "tool":
+            return draft
+        if REPLACED.fullmatch(message.tool_call_id or ""):
             call_id = original_id(self.chain(head).places, message.tool_call_id or "")
             draft = replace(draft, message=replace(message, tool_call_id=call_id))
         return self.complete(draft, lambda call_id: self.chain(head).tool_name(call_id))

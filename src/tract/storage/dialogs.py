@@ -12,7 +12,7 @@ from tract.errors import CorruptError
 from tract.hashing import Json
 from tract.model import EMPTY, DialogFacts, DialogInfo, Head
 from tract.storage.codec import DAMAGE, seal, unseal
-from tract.storage.driver import Driver, Row
+from tract.storage.driver import Driver, Row, Statement
 from tract.storage.rows import (
     as_datetime,
     branch_checksum,
@@ -72,7 +72,7 @@ DIALOG_COLUMNS = ", ".join(DialogRow._fields)
 _SEALED = len(DialogRow._fields) + 1  # columns, with their checksum
 
 
-class Locked(NamedTuple):
+class Locked(msgspec.Struct, frozen=True):
     """A branch that a transaction has locked: no one else moves it until that ends."""
 
     dialog_id: int
@@ -83,6 +83,10 @@ class Locked(NamedTuple):
     head: Head
     """Where it stands."""
 
+    def at(self, head: Head) -> Locked:
+        """The same at another commit."""
+        return Locked(self.dialog_id, self.erasures, self.result_settings, self.stored, head)
+
 
 class Changes(msgspec.Struct):
     """What a transaction counts and moves, and writes when it ends: until then, no other writer
@@ -92,6 +96,8 @@ class Changes(msgspec.Struct):
     """The commit that it has written last: nothing can follow it yet."""
     branches: dict[tuple[str, str], Locked] = {}
     """The branches that it has locked, by the names of dialog and branch as they are stored."""
+    toolsets: dict[bytes, int] = {}
+    """The keys of toolsets that are stored with all of their definitions, by hash."""
     added: dict[int, tuple[Totals, int | None]] = {}
     """What it adds to the totals of dialogs, by key, and the last time."""
     created: int = 0
@@ -100,8 +106,8 @@ class Changes(msgspec.Struct):
     """The number by which others notice that it erases something, or brings it back."""
 
     def copy(self) -> Changes:
-        branches, added = self.branches.copy(), self.added.copy()
-        return Changes(self.newest, branches, added, self.created, self.erasures)
+        parts = self.branches.copy(), self.toolsets.copy(), self.added.copy()
+        return Changes(self.newest, *parts, self.created, self.erasures)
 
 
 class Dialogs:
@@ -152,26 +158,38 @@ class Dialogs:
             at = last if at is None else at
         added[dialog_id] = more, at
 
-    def flush(self) -> None:
+    def flush(self) -> dict[tuple[str, str], Locked]:
         """Write where branches stand and what was counted, always in the same order, so that two
         writers that end never wait for each other: dialogs by key, then the one row of
-        `tract_schema`."""
-        self._driver.send()
+        `tract_schema`. Returns the branches as that leaves them."""
         changes = self.changes
-        for names, branch in changes.branches.items():
-            if branch.head != branch.stored:
-                self.move_branch(branch.dialog_id, names, branch.stored, branch.head)
-        for dialog_id, (more, at) in sorted(changes.added.items()):
-            self._run(_ADD, (*more, at, _Row(*more).total, at, dialog_id))
+        branches = changes.branches
+        additions = [_addition(*added) for added in sorted(changes.added.items())]
+        for names, branch in branches.items():
+            key, head = branch.dialog_id, branch.head
+            if head != branch.stored:
+                first = additions.pop() if len(additions) == 1 else None
+                self.move_branch(key, names, branch.stored, head, first)
+                branches[names] = Locked(key, branch.erasures, branch.result_settings, head, head)
+        for sql, values in additions:
+            self._driver.change(sql, values)
         if changes.created or changes.erasures:
             self._run(_COUNT, (changes.created, changes.erasures))
         self.changes = Changes()
+        return branches
 
-    def move_branch(self, dialog_id: int, names: tuple[str, str], old: Head, new: Head) -> None:
+    def move_branch(
+        self,
+        dialog_id: int,
+        names: tuple[str, str],
+        old: Head,
+        new: Head,
+        first: Statement | None = None,
+    ) -> None:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
         and no commit follows a head that the branch does not have."""
         values = (*new, branch_checksum(*names, new), dialog_id, names[1], old.id or 0)
-        if not self._driver.change(_MOVE_BRANCH, values):
+        if not self._driver.change(MOVE_BRANCH, values, first):
             raise CorruptError(f"branch {names[1]!r:.80} has moved, or points to a wrong commit")
 
     def settle(self) -> None:
@@ -238,13 +256,20 @@ class Dialogs:
             locked = self.changes.branches
             for names in locked:
                 if names[0] == stored:
-                    locked[names] = locked[names]._replace(result_settings=new.result_settings)
+                    settings = new.result_settings
+                    locked[names] = msgspec.structs.replace(locked[names], result_settings=settings)
 
     def _read(self, name: str, sql: str) -> Iterator[DialogRow]:
         """The row of a dialog, verified; none if it is not there."""
         stored = stored_name(name)
         for columns in self._run(sql, (stored,)):
             yield verified(stored, columns)
+
+
+def _addition(dialog_id: int, added: tuple[Totals, int | None]) -> Statement:
+    """What adds to the totals of a dialog."""
+    more, at = added
+    return _ADD, (*more, at, sum(map(mul, _WEIGHTS, more)), at, dialog_id)
 
 
 def verified(name: str, columns: Sequence[Any]) -> DialogRow:
@@ -336,11 +361,12 @@ _CREATE_BRANCH = """
 INSERT INTO branches (dialog_id, name, checksum)
 VALUES ((SELECT id FROM dialogs WHERE name = ?), ?, ?) ON CONFLICT DO NOTHING RETURNING dialog_id"""
 
-_MOVE_BRANCH = """
+MOVE_BRANCH = """
 UPDATE branches SET head_id = ?, commit_hash = ?, checksum = ?
 WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
     head_id IS NULL OR commit_hash = (
-        SELECT c.hash FROM commits c WHERE c.id = head_id AND c.dialog_id = branches.dialog_id))"""
+        SELECT c.hash FROM commits c  -- + rules out an index that has all commits of the dialog
+        WHERE c.id = head_id AND +c.dialog_id = branches.dialog_id))"""
 
 _ROW = f"SELECT {DIALOG_COLUMNS}, checksum FROM dialogs WHERE name = ?"
 _LOCK_ROW = f"SELECT {DIALOG_COLUMNS}, checksum FROM dialogs r WHERE name = ? {{lock}}"

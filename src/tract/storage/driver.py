@@ -14,6 +14,8 @@ from weakref import WeakSet
 from tract.errors import CorruptError, SchemaError, StorageError
 
 Row = tuple[Any, ...]
+Statement = tuple[str, Sequence[object]]
+"""SQL, and the values for its placeholders."""
 Item = TypeVar("Item")
 PAGE = 500
 """Rows that one statement reads or writes."""
@@ -106,9 +108,10 @@ class Driver(ABC):
         rows = self.run(f"{sql} RETURNING id", values)
         return rows[0][0] if rows else None
 
-    def change(self, sql: str, values: Sequence[object]) -> int:
-        """How many rows a statement changes."""
-        return len(self.run(f"{sql} RETURNING 1", values))
+    @abstractmethod
+    def change(self, sql: str, values: Sequence[object], first: Statement | None = None) -> int:
+        """How many rows a statement changes. With `first`, another one is executed before it, which
+        changes rows that it does not read."""
 
     def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         """Run a statement for each of the rows."""

@@ -18,7 +18,7 @@ from tract.errors import (
     StorageError,
 )
 from tract.extras import missing_extra
-from tract.storage.driver import IMPATIENT_SECONDS, OUTCOME_UNKNOWN, Row
+from tract.storage.driver import IMPATIENT_SECONDS, OUTCOME_UNKNOWN, Row, Statement
 from tract.storage.queue import QueueDriver
 
 try:
@@ -80,7 +80,16 @@ CREATE INDEX content_words_by_word ON content_words USING gin (words)""",
         wait = "off" if self.durability == "relaxed" else "on"
         self.connection.execute(_SETTINGS, (wait, f"{LOCK_SECONDS}s"))
 
+    def change(self, sql: str, values: Sequence[object], first: Statement | None = None) -> int:
+        """In one round trip."""
+        if first:
+            sql, values = f"WITH first AS ({first[0]}) {sql}", (*first[1], *values)
+        return len(self.run(f"{sql} RETURNING 1", values))
+
     def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        if len(rows) == 1:  # to begin a pipeline takes longer than a statement
+            self.run(sql, rows[0])
+            return
         with self.lock:
             self.send()
             self._guard(lambda: self.connection.cursor().executemany(_placeholders(sql), rows))

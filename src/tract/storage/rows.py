@@ -129,7 +129,7 @@ def commit_row(
         parent_id,
         digest,
         blob_id,
-        draft.operation.value,
+        draft.operation._value_,  # which `value` looks up in a slow way
         role,
         None if call_id is None else stored_name(call_id),
         None if name is None else stored_name(name),
@@ -152,14 +152,16 @@ def blob_row(draft: Draft, digest: bytes, object_above: int | None = None) -> Bl
     data, message = draft.payload, draft.message
     assert data is not None
     assert message is not None
-    preview = escape(glance(message)) if len(data) > COMPRESS_ABOVE else None
-    if object_above is not None and len(data) > object_above:
-        piece = Piece(digest, TEXT_OBJECT if data[0] == QUOTE else OBJECT, b"")
-    else:
-        piece = _piece(data, digest, message.content)
-    facts = (len(data), draft.token_count, draft.token_source, preview)
-    size = size_of(message)
-    return BlobRow._make((*piece, *facts, blob_checksum(piece.codec, *facts, size), size))
+    length, size, codec, payload, preview = len(data), size_of(message), PLAIN, data, None
+    if length > COMPRESS_ABOVE:
+        preview = escape(glance(message))
+    if object_above is not None and length > object_above:
+        codec, payload = TEXT_OBJECT if data[0] == QUOTE else OBJECT, b""
+    elif length > COMPRESS_ABOVE:
+        _, codec, payload = _piece(data, digest, message.content)
+    count, source = draft.token_count, draft.token_source
+    checksum = blob_checksum(codec, length, count, source, preview, size)
+    return BlobRow(digest, codec, payload, length, count, source, preview, checksum, size)
 
 
 def _piece(data: bytes, digest: bytes, content: Json) -> Piece:
@@ -222,6 +224,34 @@ def draft_hash(draft: Draft, parent: bytes | None, content: bytes | None) -> byt
 
 
 _NO_MESSAGE = Message("")  # of a mark
+
+
+def new_info(read: ReadRow, parent: bytes | None, draft: Draft) -> CommitInfo:
+    """What `info_of` returns for a commit that was just written. For one that has just a role and a
+    content, it takes a third of the time."""
+    row, toolset, blob = read
+    message, operation = draft.message, draft.operation
+    has_rest = row[8:15] != _JUST_CONTENT or row.form or toolset
+    if blob is None or operation != CommitOperation.APPEND or has_rest:
+        return info_of(read, parent, draft.links, message)
+    call_id, name = _text(row.tool_call_id), _text(row.name)
+    return CommitInfo(
+        row.hash.hex(),
+        parent.hex() if parent else None,
+        operation,
+        blob.hash.hex(),
+        row.role,
+        call_id,
+        name,
+        metadata={} if call_id is None else {"tool_call_id": call_id, "name": name},
+        token_count=blob.token_count,
+        byte_size=blob.text_size,
+        preview=_preview(blob.preview, message),
+        created_at=as_datetime(row.created_at),
+    )
+
+
+_JUST_CONTENT = (0, None, None, None, None, None, None)  # no error, no notes, no calls
 
 
 # Reading commits for people

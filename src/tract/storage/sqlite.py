@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
@@ -25,12 +26,16 @@ from tract.errors import (
     UnreadableError,
 )
 from tract.storage import files
-from tract.storage.driver import OUTCOME_UNKNOWN, Driver, Durability, Row
+from tract.storage.driver import OUTCOME_UNKNOWN, Driver, Durability, Row, Statement
 
 MEMORY = ":memory:"
 BUSY_SECONDS = 30
 PAUSE = 0.001, 0.01
 """Seconds between two tries to get the lock: about as long as a write holds it."""
+
+SHORT = 0.001
+"""Seconds of a transaction without parts, after which the files are looked at once more before it
+is committed."""
 
 
 def is_safe_for_wal(version: tuple[int, ...]) -> bool:
@@ -103,8 +108,10 @@ class Sqlite(Driver):
         self._state: tuple[int, ...] | None = None  # of a file that is read without locks
         self._folder = ""
         self._settled: files.FolderState | None = None  # of the folder, when all files were there
+        self._cursor: Any = None
+        self._checked_until = 0.0  # when the look at the files that a transaction began with is old
         self._is_held = False  # by the thread that forks
-        self._version: tuple[Any, int] = (None, 0)  # of what the last transaction began with
+        self._version: tuple[list[Row], Any] = ([], None)  # of what the last transaction began with
         super().__init__(place if place == MEMORY else files.absolute(place), durability)
 
     @property
@@ -156,6 +163,7 @@ class Sqlite(Driver):
 
     def _open(self, place: str, **options: Any) -> None:
         self.connection = connect(place, check_same_thread=False, cached_statements=256, **options)
+        self._cursor = self.connection.cursor()  # one for all: to make one takes long
         # FULL does not sync the removal of a rollback journal: it may come back and undo a commit.
         sql = f"PRAGMA synchronous = {'NORMAL' if self.durability == 'relaxed' else 'EXTRA'}"
         try:
@@ -210,16 +218,14 @@ class Sqlite(Driver):
             self._check_logs()
 
     def _check_files(self) -> None:
-        if self._file and not self._is_settled():
-            folder = files.folder_state(self._folder)  # a later change is noticed the next time
+        """One look at the folder, if nothing in it has changed since all files were there."""
+        if not self._file:
+            return
+        folder = files.folder_state(self._folder)  # a later change is noticed the next time
+        if folder is None or folder != self._settled:
             self._check_file()
             self._check_logs()
             self._settled = folder if folder and files.is_settled(folder, self.place) else None
-
-    def _is_settled(self) -> bool:
-        """Whether nothing in the folder has changed since all files were there: one look at it
-        instead of one at each of them."""
-        return self._settled is not None and files.folder_state(self._folder) == self._settled
 
     def _check_state(self) -> None:
         if self._state != files.state(self.place):
@@ -239,35 +245,38 @@ class Sqlite(Driver):
         with self.lock:
             if self._is_away or self._is_closed:
                 self._reopen()
-            if self._file and not self.connection.in_transaction and not self._is_settled():
-                self._check_file()
+            if self._file and not self.connection.in_transaction:
+                folder = files.folder_state(self._folder)
+                if folder is None or folder != self._settled:
+                    self._check_file()
             try:
-                rows: list[Row] = self.connection.execute(sql, values).fetchall()
+                rows: list[Row] = self._cursor.execute(sql, values).fetchall()
             except self.failure as error:
-                rows = self._repeat(error, lambda: self.connection.execute(sql, values).fetchall())
+                rows = self._repeat(error, lambda: self._cursor.execute(sql, values).fetchall())
             if self._state:
                 self._check_state()
             return rows
 
     def stamp(self) -> object:
-        connection, version = self._version if self.depth else self._read_version()
-        return connection, version, connection.total_changes
+        version, connection = self._version if self.depth else (self.run(_VERSION), self.connection)
+        return version, connection, connection.total_changes
 
     def insert(self, sql: str, values: Sequence[object]) -> int | None:
         """Not with `RETURNING`, which takes as long as the insert."""
         cursor = self._execute(sql, values)
         return cursor.lastrowid if cursor.rowcount == 1 else None
 
-    def change(self, sql: str, values: Sequence[object]) -> int:
+    def change(self, sql: str, values: Sequence[object], first: Statement | None = None) -> int:
+        if first:
+            self._execute(*first)
         return int(self._execute(sql, values).rowcount)
 
-    def _execute(self, sql: str, values: Sequence[object]) -> Any:
-        """The cursor of a statement that returns no rows."""
-        with self.lock:
-            try:
-                return self.connection.execute(sql, values)
-            except self.failure as error:
-                return self._repeat(error, lambda: self.connection.execute(sql, values))
+    def _execute(self, sql: str, values: Sequence[object] = ()) -> Any:
+        """The cursor of a statement that returns no rows. For the holder of the lock."""
+        try:
+            return self._cursor.execute(sql, values)
+        except self.failure as error:
+            return self._repeat(error, partial(self._cursor.execute, sql, values))
 
     def _repeat(self, error: Exception, action: Callable[[], Outcome]) -> Outcome:
         """Try again while another connection has the lock. SQLite itself would pause longer and
@@ -286,31 +295,28 @@ class Sqlite(Driver):
         raise self._storage_error(error) from error
 
     def begin(self) -> None:
-        with self.lock:
-            if self._is_away or self._is_closed:
-                self._reopen()
-            self._check_files()  # a large transaction is written to the log before its end
-            try:
-                self.connection.execute("BEGIN IMMEDIATE")
-            except self.failure as error:
-                self._repeat(error, lambda: self.connection.execute("BEGIN IMMEDIATE").fetchall())
-        version = self._read_version()
+        if self._is_away or self._is_closed:
+            self._reopen()
+        self._check_files()  # a large transaction is written to the log before its end
+        self._checked_until = time.monotonic() + SHORT
+        self._execute("BEGIN IMMEDIATE")
+        version = self._execute(_VERSION).fetchall(), self.connection
         if self.schema is not None and version != self._version:  # perhaps it was migrated
             self.check_schema(self.run("SELECT version FROM tract_schema"))
         self._version = version
 
-    def _read_version(self) -> tuple[Any, int]:
-        """The connection, with a number that is another one whenever others have written."""
-        [(version,)] = self.run("PRAGMA data_version")
-        return self.connection, version
+    def save(self, depth: int) -> None:
+        super().save(depth)
+        self._checked_until = 0  # others may do anything between two parts
 
     def begin_snapshot(self) -> None:
         self.run("BEGIN")
 
     def commit(self) -> None:
-        self._check_files()
+        if time.monotonic() > self._checked_until:
+            self._check_files()
         try:
-            self.run("COMMIT")
+            self._execute("COMMIT")
         except DiskError as error:
             raise DiskError(f"{OUTCOME_UNKNOWN}; {error}") from error
         try:
@@ -397,7 +403,7 @@ class Sqlite(Driver):
 
     def after_fork_in_child(self) -> None:
         if not (self._is_away or self._is_closed):
-            _keep(self.connection)  # SQLite forbids even to close it
+            _keep(self._cursor)  # with its connection: SQLite forbids even to close it
             if self._file:
                 _lost.add(self._file)
         super().after_fork_in_child()
@@ -431,10 +437,12 @@ def _explained(problem: str) -> str:
 
 
 _CHECK = "PRAGMA integrity_check"
+_VERSION = "PRAGMA data_version"
+"""A number that is another one whenever other connections than this one have written."""
 
 
 def _keep(connection: Any) -> None:
-    """Have a connection outlive the interpreter, which would close it."""
+    """Have a connection, or its cursor, outlive the interpreter, which would close it."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 

@@ -12,6 +12,7 @@ from secrets import randbits
 from threading import Event, RLock
 from typing import Any, NamedTuple, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tract.errors import (
@@ -47,7 +48,7 @@ from tract.storage.dialogs import DIALOG_COLUMNS, Changes, Dialogs, Locked, Tota
 from tract.storage.driver import PAGE, Driver, Row, marks, pages
 from tract.storage.grants import Grants
 from tract.storage.objects import OBJECT_BYTES, Objects
-from tract.storage.page import INSERT_COMMIT, Page, link_rows
+from tract.storage.page import IN_PARTS, INSERT_COMMIT, Page, link_rows
 from tract.storage.queue import QueueDriver
 from tract.storage.receipts import Receipts
 from tract.storage.rows import (
@@ -65,8 +66,8 @@ from tract.storage.rows import (
     commit_checksum,
     commit_row,
     draft_hash,
-    info_of,
     listed_info,
+    new_info,
     split,
     steps_of,
     stored_json,
@@ -76,7 +77,7 @@ from tract.storage.rows import (
     verify_blob,
 )
 from tract.storage.tools import put_toolset, read_toolset, restore_definitions
-from tract.storage.transactions import check_open, transaction
+from tract.storage.transactions import Transaction, transaction
 from tract.storage.vocabulary import Vocabulary
 from tract.storage.word_index import WordIndex
 
@@ -86,7 +87,8 @@ _DIALOG = "(SELECT id FROM dialogs WHERE name = ?)"
 _HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
     r.head_id, r.commit_hash, r.checksum, c.hash
     FROM dialogs d JOIN branches r ON r.dialog_id = d.id
-    LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id WHERE d.name = ?"""
+    LEFT JOIN commits c ON c.id = r.head_id AND +c.dialog_id = r.dialog_id  -- + as below
+    WHERE d.name = ?"""
 _BRANCHES = f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name".replace("JOIN", "LEFT JOIN", 1)
 """A dialog without branches has one row too: none of them may be missed."""
 FEW_KEYS, MANY_KEYS = 32, 2_048
@@ -129,6 +131,15 @@ class CommitNotes(NamedTuple):
     created_at: datetime | None = None
 
 
+class Left(Struct, frozen=True):
+    """Branches as a transaction left them."""
+
+    stamp: object
+    """What it left behind; see `Driver.stamp`."""
+    branches: dict[tuple[str, str], Locked] = {}
+    toolsets: dict[bytes, int] = {}
+
+
 class Store:
     """Dialogs, branches, commits and contents in one database. Threads may share it."""
 
@@ -157,7 +168,7 @@ class Store:
         self._toolsets: dict[bytes, Toolset] = {}
         self._checked_out: dict[str, tuple[Row, CheckedOut]] = {}  # as last read and verified
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
-        self._left: tuple[object, dict[tuple[str, str], Locked]] = (None, {})
+        self.left = Left(None)
         self.first_prompts: dict[Hashable, str] = {}
         """Titles that `titles` has read."""
         self.erasures = 0
@@ -183,43 +194,21 @@ class Store:
         """Equal for all that have to wait for each other's transactions."""
         return self.driver.lane
 
-    @contextmanager
-    def writing(self, *, alone: bool = False) -> Iterator[None]:
-        left = None
-        with transaction(self.driver, alone=alone):
-            check_wanted()
-            is_outer = self.depth == 1
-            before = Changes() if is_outer else self.dialogs.changes.copy()
-            if is_outer:
-                self.dialogs.changes = Changes()
-                if self._page:
-                    self._page.clear()
-            try:
-                yield
-            except BaseException:
-                self.dialogs.changes = before
-                raise
-            if is_outer:
-                check_open(self.driver)
-                branches = self._flush()
-                left = self.driver.stamp(), branches
-        if left:  # not before it is committed
-            self._left = left
+    def writing(self, *, alone: bool = False) -> Transaction:
+        return _Writing(self, alone)
 
-    def _flush(self) -> dict[tuple[str, str], Locked]:
-        """Write what the transaction has counted and moved, and return the branches as it leaves
-        them. After an erasure, they have to be read again."""
-        changes = self.dialogs.changes
-        self.dialogs.flush()
-        branches = {} if changes.erasures else changes.branches
-        return {names: branch._replace(stored=branch.head) for names, branch in branches.items()}
+    def begin_changes(self) -> None:
+        """Begin to count what the outermost transaction changes."""
+        self.dialogs.changes = Changes()
+        if self._page:
+            self._page.clear()
 
     def _as_left(self, names: tuple[str, str]) -> Locked | None:
         """A branch as the last transaction left it, if nothing was written since, by anyone: then
         it need not be read."""
-        stamp, branches = self._left
-        is_known = names in branches and self.driver.stamp() == stamp
-        return branches[names] if is_known else None
+        left = self.left
+        branch = left.branches.get(names)
+        return branch if branch and self.driver.stamp() == left.stamp else None
 
     def close(self) -> None:
         self.driver.close()
@@ -228,6 +217,7 @@ class Store:
         """Have all who read a history before read it again. Runs inside `writing`: a number that
         another transaction gets after this one is rolled back must not be the same."""
         self.dialogs.changes.erasures = randbits(62)
+        self.dialogs.changes.toolsets.clear()
 
     def read_erasures(self) -> int:
         """The number as it is, whether or not a head was read."""
@@ -278,7 +268,8 @@ class Store:
             locked = self.dialogs.changes.branches.get(names) if self.depth else None
             locked = locked or self._as_left(names)
         if locked:
-            return self._stand(locked)
+            self._notice(locked.erasures)
+            return Stand(locked.head, locked.result_settings)
         for erasures, settings, *head in self._run(f"SELECT {_HEAD} AND r.name = ?", names):
             self._notice(erasures)
             return Stand(_branch_head(names, *head), settings)
@@ -299,15 +290,21 @@ class Store:
             return known[1]
         return None
 
-    def lock_branch(self, dialog: str, name: str) -> tuple[int, Stand] | None:
-        """The key of the dialog, and the branch, locked until the transaction ends."""
+    def lock_branch(self, dialog: str, name: str) -> Locked | None:
+        """A branch, locked until the transaction ends."""
         names = stored_name(dialog), stored_name(name)
-        branches = self.dialogs.changes.branches
-        locked = branches.get(names) or self._as_left(names) or self._read_branch(names)
+        changes = self.dialogs.changes
+        locked = changes.branches.get(names)
+        if locked is None:
+            locked = self._as_left(names)
+            if locked:
+                changes.toolsets |= self.left.toolsets
+            locked = locked or self._read_branch(names)
         if locked is None:
             return None
-        branches[names] = locked
-        return locked.dialog_id, self._stand(locked)
+        changes.branches[names] = locked
+        self._notice(locked.erasures)
+        return locked
 
     def _read_branch(self, names: tuple[str, str]) -> Locked | None:
         for erasures, settings, dialog_id, *columns in self._run(self._lock_branch, names):
@@ -315,10 +312,6 @@ class Store:
             self._names[dialog_id] = names[0]
             return Locked(dialog_id, erasures, settings, head, head)
         return None
-
-    def _stand(self, locked: Locked) -> Stand:
-        self._notice(locked.erasures)
-        return Stand(locked.head, locked.result_settings)
 
     def create_branch(self, dialog: str, name: str, head: Head) -> None:
         names = stored_name(dialog), stored_name(name)
@@ -349,10 +342,11 @@ class Store:
 
     def append(self, dialog_id: int, branch: str, head: Head, draft: Draft) -> CommitInfo:
         """Write content, commit and links, and move the branch. Runs inside `writing`."""
-        content, [digest] = _hashes(draft, head)
+        content = None if draft.payload is None else content_hash(draft.payload)
+        digest = draft_hash(draft, head.hash, content)
         new, row = self._insert(dialog_id, head, draft, content, digest)
         self.move_branch(dialog_id, branch, head, new)
-        return info_of(row, head.hash, draft.links, draft.message) if row else self.info(new)
+        return new_info(row, head.hash, draft) if row else self.info(new)
 
     def insert_once(
         self,
@@ -395,8 +389,7 @@ class Store:
             placed = page.place(new, draft) if page else None
             blob_id, blob, waiting = placed or (*self._put_content(new, draft), None)
         if draft.toolset:
-            toolset_id, toolset = put_toolset(self.driver, draft.toolset), draft.toolset.hash
-            self.restore_tools(draft.toolset)
+            toolset_id, toolset = self._put_toolset(draft.toolset), draft.toolset.hash
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
         active = toolset_id if draft.operation in DECIDING else None
         if page:
@@ -406,9 +399,19 @@ class Store:
         if commit_id is None:
             return self._find(dialog_id, [digest]) or EMPTY, None
         self.dialogs.changes.newest = commit_id
-        size = (blob.token_count, blob.text_size) if blob else (0, 0)
-        self.dialogs.add(dialog_id, Totals(0, 1, *size, row.is_error), row.created_at)
+        tokens, size = (blob.token_count, blob.text_size) if blob else (0, 0)
+        self.dialogs.add(dialog_id, Totals(0, 1, tokens, size, row.is_error), row.created_at)
         return Head(commit_id, digest), ReadRow(row, toolset, blob)
+
+    def _put_toolset(self, toolset: Toolset) -> int:
+        """The key of a toolset. One that is stored is looked up once, as long as no one else
+        writes: an agent has the same tools with every message."""
+        known = self.dialogs.changes.toolsets
+        if toolset.hash not in known:
+            toolset_id = put_toolset(self.driver, toolset)
+            self.restore_tools(toolset)
+            known[toolset.hash] = toolset_id
+        return known[toolset.hash]
 
     def _insert_commit(
         self, row: CommitRow, active: int | None, links: tuple[Link, ...]
@@ -440,7 +443,8 @@ class Store:
         if self.objects and blob.codec in IN_OBJECTS:
             # It may have been uploaded before, and deleted since. From here on, no one deletes it.
             self.objects.ensure(blob.hash, payload)
-        put_chunks(self.driver, blob_id, blob, payload)
+        if blob.codec in IN_PARTS:
+            put_chunks(self.driver, blob_id, blob, payload)
         return blob_id, blob
 
     def upload(self, payload: bytes | None) -> None:
@@ -493,7 +497,7 @@ class Store:
         if names not in branches:
             self.dialogs.move_branch(dialog_id, names, old, new)
         elif branches[names].head == old:
-            branches[names] = branches[names]._replace(head=new)
+            branches[names] = branches[names].at(new)
         else:
             raise CorruptError(f"branch {name!r} has moved")
 
@@ -726,6 +730,35 @@ class Store:
         return toolset
 
 
+class _Writing(Transaction):
+    """A transaction that counts what it changes, and writes that when it ends."""
+
+    _before: Changes | None = None
+
+    def __init__(self, store: Store, alone: bool) -> None:
+        super().__init__(store.driver, alone)
+        self._store = store
+
+    def start(self) -> None:
+        check_wanted()
+        if self.depth:
+            self._before = self._store.dialogs.changes.copy()
+        else:
+            self._store.begin_changes()
+
+    def finish(self) -> None:
+        """After an erasure, branches have to be read again."""
+        if not self.depth:
+            store, changes = self._store, self._store.dialogs.changes
+            branches = store.dialogs.flush()
+            stamp = None if changes.erasures else self.driver.stamp()
+            store.left = Left(stamp, branches, changes.toolsets)
+
+    def abandon(self) -> None:
+        self._store.dialogs.changes = self._before or Changes()
+        self._store.left = Left(None)
+
+
 def _keys(commits: Sequence[Head]) -> list[int]:
     return list(dict.fromkeys(commit.id or 0 for commit in commits))
 
@@ -818,7 +851,7 @@ _CHECKED_OUT = f"""
 SELECT (SELECT erasures FROM tract_schema), r.dialog_id, {_DIALOG_COLUMNS}, d.checksum,
     r.head_id, r.commit_hash, r.checksum, c.hash
 FROM dialogs d LEFT JOIN branches r ON r.dialog_id = d.id AND r.name = d.branch
-LEFT JOIN commits c ON c.id = r.head_id AND c.dialog_id = r.dialog_id WHERE d.name = ?"""
+LEFT JOIN commits c ON c.id = r.head_id AND +c.dialog_id = r.dialog_id WHERE d.name = ?"""
 
 _LOCK_BRANCH = """
 SELECT (SELECT erasures FROM tract_schema), d.result_settings,

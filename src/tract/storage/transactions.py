@@ -15,69 +15,80 @@ def transaction(
     """Write all or nothing, and hold the connection's lock. Inside another transaction it is a
     savepoint that can fail by itself. With `alone`, it cannot be inside another one, and no one
     else writes meanwhile. Without `wait`, BusyError if another process writes."""
-    return _Transaction(driver, alone) if wait else _impatient(driver, alone)
+    return Transaction(driver, alone) if wait else _impatient(driver, alone)
 
 
 @contextmanager
 def _impatient(driver: Driver, alone: bool) -> Iterator[None]:
-    with driver.lock, driver.impatient(), _Transaction(driver, alone):
+    with driver.lock, driver.impatient(), Transaction(driver, alone):
         yield
 
 
-class _Transaction:
+class Transaction:
     """Every write has one, and a generator would take twice as long."""
 
+    depth = 0
+    """How many others it is inside of."""
+
     def __init__(self, driver: Driver, alone: bool) -> None:
-        self._driver, self._alone, self._depth = driver, alone, 0
+        self.driver, self._alone = driver, alone
         self._lock = driver.lock  # in a child that was forked meanwhile, the driver has another
 
+    def start(self) -> None:
+        """Called first inside it."""
+
+    def finish(self) -> None:
+        """Called last inside it, unless it failed before."""
+
+    def abandon(self) -> None:
+        """Called if it failed, before it is rolled back."""
+
     def __enter__(self) -> None:
-        driver = self._driver
+        driver = self.driver
         self._lock.acquire()
+        depth = self.depth = driver.depth
         try:
-            self._depth = driver.depth
-            self._begin()
-            driver.depth = self._depth + 1
+            if depth:
+                self._begin_part()
+            try:
+                if not depth:
+                    (driver.begin_alone if self._alone else driver.begin)()
+                driver.depth = depth + 1
+                self.start()
+            except BaseException:
+                _roll_back(driver, depth)
+                raise
         except BaseException:
+            driver.depth = depth
             self._lock.release()
             raise
 
-    def _begin(self) -> None:
-        driver, depth = self._driver, self._depth
-        if depth and self._alone:
+    def _begin_part(self) -> None:
+        if self._alone:
             raise ConflictError("this cannot be done inside a batch")
-        if depth:
-            check_open(driver)
-            driver.save(depth)
-            return
-        try:
-            (driver.begin_alone if self._alone else driver.begin)()
-        except BaseException:
-            driver.rollback()
-            raise
+        check_open(self.driver)
+        self.driver.save(self.depth)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        driver, depth = self._driver, self._depth
-        driver.depth = depth
+        driver, depth = self.driver, self.depth
+        is_whole = False
         try:
             if kind is None:
-                self._end()
-            else:
-                _roll_back(driver, depth)
+                check_open(driver)
+                self.finish()
+                if depth:
+                    driver.release(depth)
+                else:
+                    driver.commit()
+                is_whole = True
         finally:
-            self._lock.release()
-
-    def _end(self) -> None:
-        driver, depth = self._driver, self._depth
-        try:
-            check_open(driver)
-            if depth:
-                driver.release(depth)
-            else:
-                driver.commit()
-        except BaseException:
-            _roll_back(driver, depth)
-            raise
+            try:
+                if not is_whole:
+                    self.abandon()
+                    _roll_back(driver, depth)
+            finally:
+                driver.depth = depth
+                self._lock.release()
 
 
 @contextmanager
