@@ -121,7 +121,7 @@ class Compiler:
             sum(tokens for _, tokens in following),
             self._previous,
             chain,
-            self.fetching_tokens if fetches else 0,
+            lambda: self.fetching_tokens,
         )
         if is_seen:
             self._previous = context.seen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from threading import Lock
@@ -132,10 +132,11 @@ class CompiledContext:
         following_tokens: int = 0,
         previous: Seen | None = None,
         chain: Chain | None = None,
-        extra_tokens: int = 0,
+        extra_tokens: Callable[[], int] = int,
     ) -> None:
-        """`extra` are tools that nobody recorded: those by which a model asks for results; with
-        their tokens.
+        """`extra` are tools that nobody recorded: those by which a model asks for results.
+        `extra_tokens` counts theirs: to load a vocabulary for them would be a large part of
+        opening a history, and few ask.
         `following` is what a user says next; it is not recorded yet. `previous` is what was
         compiled before this, `chain` the history that it was compiled of."""
         self._transcript = transcript
@@ -268,7 +269,7 @@ class CompiledContext:
     def _tokens_beside(self) -> dict[str, int]:
         """What the tools cost that nobody recorded."""
         beside = self._beside(self._offered.base.schemas if self._offered.base else [])
-        return {name_of(schema): self._extra_tokens for schema in beside}
+        return {name_of(schema): self._extra_tokens() for schema in beside}
 
     @property
     def has_changed_tools(self) -> bool:
