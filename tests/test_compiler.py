@@ -16,9 +16,16 @@ from tests.strategies import histories
 from tests.toolkit import tool, tool_lists
 from tract import ForgottenError, Form, Message, Priority, ToolCall, Tract, compiler
 from tract.compiler import Compiler
+from tract.core import pages
 from tract.core.chain import Chain
 from tract.core.wording import FORGOTTEN
 from tract.providers import dumps
+
+
+@pytest.fixture(autouse=True)
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies share full pages, which short histories would not have."""
+    monkeypatch.setattr(pages, "PAGE", 3)
 
 
 def view(context: Any) -> str:

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from tract.core.chain import Chain
+from tract.core.pages import Pages
 from tract.core.toolsets import Offered
 from tract.core.wording import NO_MESSAGES
 from tract.model import Form, Json, Message, Step, Toolset
@@ -36,12 +37,12 @@ class Transcript:
     what is new in it, not what is old."""
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.steps: list[Step] = []
-        self.tokens: list[int] = []
-        self.forms: list[Form] = []
+        self.messages: Pages[Message] = Pages()
+        self.steps: Pages[Step] = Pages()
+        self.tokens: Pages[int] = Pages()
+        self.forms: Pages[Form] = Pages()
         """What is shown of each message; an instruction or an answer is full, or collapsed."""
-        self.places: list[int] = []
+        self.places: Pages[int] = Pages()
         """For each message the key of the commit that was appended at its place."""
         self.is_lazy = False
         """Whether something in it is not shown in full, and can be fetched."""
@@ -85,9 +86,9 @@ class Transcript:
         if size == len(self.places):
             return self
         beginning = Transcript()
-        beginning.messages, beginning.steps = self.messages[:size], self.steps[:size]
-        beginning.places, beginning.forms = self.places[:size], self.forms[:size]
-        beginning.tokens = self.tokens[:size]
+        beginning.messages, beginning.steps = self.messages.before(size), self.steps.before(size)
+        beginning.places, beginning.forms = self.places.before(size), self.forms.before(size)
+        beginning.tokens = self.tokens.before(size)
         beginning.token_count = self.token_count - sum(self.tokens[size:])
         beginning.token_sources = _among(self.token_sources, size)
         beginning.called = _among(self.called, size)

@@ -1,0 +1,101 @@
+"""A list in pages, so that a copy of a long one costs little. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Self, TypeVar, overload
+
+Item = TypeVar("Item")
+
+PAGE = 1024
+"""Items of a full page."""
+
+
+class Pages(Sequence[Item]):
+    """A list that grows at its end. A copy of it, or of its beginning, shares the full pages: none
+    of these is ever changed."""
+
+    __slots__ = ("_full", "_last")
+
+    def __init__(self, items: Iterable[Item] = ()) -> None:
+        self._full: list[list[Item]] = []
+        self._last: list[Item] = []  # has room for at least one more
+        self += items
+
+    def __len__(self) -> int:
+        return len(self._full) * PAGE + len(self._last)
+
+    def __iter__(self) -> Iterator[Item]:
+        return chain(chain.from_iterable(self._full), self._last)
+
+    @overload
+    def __getitem__(self, where: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> list[Item]: ...
+
+    def __getitem__(self, where: int | slice) -> Item | list[Item]:
+        if isinstance(where, slice):
+            start, stop, step = where.indices(len(self))
+            return self._between(start, stop) if step == 1 else list(self)[where]
+        number, index = self._find(where)
+        return self._page(number)[index]
+
+    def __setitem__(self, where: int, item: Item) -> None:
+        number, index = self._find(where)
+        if number < len(self._full):  # a page that others may have
+            self._full[number] = self._full[number].copy()
+        self._page(number)[index] = item
+
+    def __iadd__(self, items: Iterable[Item]) -> Self:
+        new, start = list(items), 0
+        while start < len(new):
+            end = start + PAGE - len(self._last)
+            self._last += new[start:end]
+            self._turn_over()
+            start = end
+        return self
+
+    def append(self, item: Item) -> None:
+        self._last.append(item)
+        self._turn_over()
+
+    def pop(self) -> Item:
+        """Remove the last one."""
+        if not self._last and self._full:
+            self._last = self._full.pop().copy()
+        return self._last.pop()
+
+    def before(self, size: int) -> Pages[Item]:
+        """The first ones, to be continued with others."""
+        number, rest = divmod(min(size, len(self)), PAGE)
+        other: Pages[Item] = Pages()
+        other._full, other._last = self._full[:number], self._page(number)[:rest]
+        return other
+
+    def copy(self) -> Pages[Item]:
+        return self.before(len(self))
+
+    def _turn_over(self) -> None:
+        if len(self._last) == PAGE:
+            self._full.append(self._last)
+            self._last = []
+
+    def _page(self, number: int) -> list[Item]:
+        return self._full[number] if number < len(self._full) else self._last
+
+    def _find(self, index: int) -> tuple[int, int]:
+        """The page of an item, and where it stands there."""
+        size = len(self)
+        if not -size <= index < size:
+            raise IndexError(f"{index} of {size}")
+        return divmod(index % size, PAGE)
+
+    def _between(self, start: int, stop: int) -> list[Item]:
+        items: list[Item] = []
+        for number in range(start // PAGE, -(-stop // PAGE)):
+            page, first = self._page(number), number * PAGE
+            is_whole = start <= first and stop >= first + PAGE
+            items += page if is_whole else page[max(start - first, 0) : stop - first]
+        return items
