@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections import deque
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -74,3 +77,21 @@ def test_an_item(size: int, index: int) -> None:
     else:
         with pytest.raises(IndexError):
             paged[index]
+
+
+def test_others_read_while_one_adds() -> None:
+    """A context is read in one thread while another one compiles the next."""
+    paged, size = Pages[int](), 50_000
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        writer = Thread(target=lambda: deque(map(paged.append, range(size)), maxlen=0))
+        writer.start()
+        while writer.is_alive():
+            known = len(paged)
+            start = max(0, known - 6)
+            assert paged[start:known] == list(range(start, known))
+        writer.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert len(paged) == size

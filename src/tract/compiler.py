@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, partial
 from math import inf
 
 from msgspec.structs import replace
@@ -58,6 +58,7 @@ class Compiler:
         """Unless it `keeps` them, large contents are loaded each time that they are needed."""
         self._store = store
         self._count = count
+        self._fetching_tokens = cache(partial(fetching_tokens, count))
         self._keeps = keeps
         self._head = EMPTY
         self._chain = Chain()
@@ -121,16 +122,16 @@ class Compiler:
             sum(tokens for _, tokens in following),
             self._previous,
             chain,
-            lambda: self.fetching_tokens,
+            self._fetching_tokens,
         )
         if is_seen:
             self._previous = context.seen
         return context
 
-    @cached_property
+    @property
     def fetching_tokens(self) -> int:
         """What it costs in a request that the model can fetch results."""
-        return fetching_tokens(self._count)
+        return self._fetching_tokens()
 
     def stored(self, head: Head) -> CompiledContext:
         """Return all messages at this commit in full, in their newest versions."""

@@ -14,20 +14,20 @@ PAGE = 1024
 
 class Pages(Sequence[Item]):
     """A list that grows at its end. A copy of it, or of its beginning, shares the full pages: none
-    of these is ever changed."""
+    of these is ever changed. While one thread adds items, others may read those before."""
 
-    __slots__ = ("_full", "_last")
+    __slots__ = ("_pages",)
 
     def __init__(self, items: Iterable[Item] = ()) -> None:
-        self._full: list[list[Item]] = []
-        self._last: list[Item] = []  # has room for at least one more
+        self._pages: list[list[Item]] = [[]]  # the last one is no one else's, and has room
         self += items
 
     def __len__(self) -> int:
-        return len(self._full) * PAGE + len(self._last)
+        last = len(self._pages) - 1  # which another thread may fill meanwhile
+        return last * PAGE + len(self._pages[last])
 
     def __iter__(self) -> Iterator[Item]:
-        return chain(chain.from_iterable(self._full), self._last)
+        return chain.from_iterable(self._pages)
 
     @overload
     def __getitem__(self, where: int) -> Item: ...
@@ -40,50 +40,46 @@ class Pages(Sequence[Item]):
             start, stop, step = where.indices(len(self))
             return self._between(start, stop) if step == 1 else list(self)[where]
         number, index = self._find(where)
-        return self._page(number)[index]
+        return self._pages[number][index]
 
     def __setitem__(self, where: int, item: Item) -> None:
         number, index = self._find(where)
-        if number < len(self._full):  # a page that others may have
-            self._full[number] = self._full[number].copy()
-        self._page(number)[index] = item
+        if number < len(self._pages) - 1:  # a page that others may have
+            self._pages[number] = self._pages[number].copy()
+        self._pages[number][index] = item
 
     def __iadd__(self, items: Iterable[Item]) -> Self:
         new, start = list(items), 0
         while start < len(new):
-            end = start + PAGE - len(self._last)
-            self._last += new[start:end]
+            end = start + PAGE - len(self._pages[-1])
+            self._pages[-1].extend(new[start:end])
             self._turn_over()
             start = end
         return self
 
     def append(self, item: Item) -> None:
-        self._last.append(item)
+        self._pages[-1].append(item)
         self._turn_over()
 
     def pop(self) -> Item:
         """Remove the last one."""
-        if not self._last and self._full:
-            self._last = self._full.pop().copy()
-        return self._last.pop()
+        if not self._pages[-1] and len(self._pages) > 1:
+            self._pages[-2:] = [self._pages[-2].copy()]
+        return self._pages[-1].pop()
 
     def before(self, size: int) -> Pages[Item]:
         """The first ones, to be continued with others."""
         number, rest = divmod(min(size, len(self)), PAGE)
         other: Pages[Item] = Pages()
-        other._full, other._last = self._full[:number], self._page(number)[:rest]
+        other._pages = [*self._pages[:number], self._pages[number][:rest]]
         return other
 
     def copy(self) -> Pages[Item]:
         return self.before(len(self))
 
     def _turn_over(self) -> None:
-        if len(self._last) == PAGE:
-            self._full.append(self._last)
-            self._last = []
-
-    def _page(self, number: int) -> list[Item]:
-        return self._full[number] if number < len(self._full) else self._last
+        if len(self._pages[-1]) == PAGE:
+            self._pages.append([])
 
     def _find(self, index: int) -> tuple[int, int]:
         """The page of an item, and where it stands there."""
@@ -95,7 +91,7 @@ class Pages(Sequence[Item]):
     def _between(self, start: int, stop: int) -> list[Item]:
         items: list[Item] = []
         for number in range(start // PAGE, -(-stop // PAGE)):
-            page, first = self._page(number), number * PAGE
+            page, first = self._pages[number], number * PAGE
             is_whole = start <= first and stop >= first + PAGE
             items += page if is_whole else page[max(start - first, 0) : stop - first]
         return items
