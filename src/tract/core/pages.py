@@ -89,9 +89,14 @@ class Pages(Sequence[Item]):
         return divmod(index % size, PAGE)
 
     def _between(self, start: int, stop: int) -> list[Item]:
-        items: list[Item] = []
-        for number in range(start // PAGE, -(-stop // PAGE)):
-            page, first = self._pages[number], number * PAGE
-            is_whole = start <= first and stop >= first + PAGE
-            items += page if is_whole else page[max(start - first, 0) : stop - first]
+        if stop <= start:
+            return []
+        (first, offset), (last, end) = divmod(start, PAGE), divmod(stop, PAGE)
+        if first == last:
+            return self._pages[first][offset:end]
+        items = self._pages[first][offset:]
+        for page in self._pages[first + 1 : last]:
+            items += page
+        if end:  # otherwise there may be no such page yet
+            items += self._pages[last][:end]
         return items
